@@ -1,0 +1,42 @@
+//! The command line under the program's own name: one variant a command, one
+//! file a command.
+
+use clap::{Parser, Subcommand};
+use profbridge::Result;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Reads, merges, shows, converts and checks compiler profiles.
+#[derive(Debug, Parser)]
+#[command(name = "profbridge", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {}
+
+impl Command {
+    /// Runs the command; the exit code is the command's own on success.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        match self {}
+    }
+}
+
+/// Rewrites LLVM's spellings to ours: `-sparse` becomes `--sparse`.
+///
+/// Only arguments after the command are touched, up to `--`.
+pub(crate) fn normalize(arguments: &mut [OsString]) {
+    for argument in arguments.iter_mut().skip(2) {
+        let Some(text) = argument.to_str() else { continue };
+        if text == "--" {
+            break;
+        }
+        let name = text.split('=').next().unwrap_or(text);
+        if name.len() > 2 && name.starts_with('-') && !name.starts_with("--") {
+            *argument = format!("-{text}").into();
+        }
+    }
+}

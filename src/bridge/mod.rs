@@ -1,0 +1,1 @@
+//! The bridge between the LLVM model and iprof, both ways.

@@ -1,0 +1,14 @@
+//! The only code that touches raw bytes: reading with checked bounds, writing
+//! with places to fill in later, and the name chunks that raw and indexed
+//! profiles share.
+
+pub mod cursor;
+pub(crate) mod deflate;
+pub mod encoding;
+pub mod leb128;
+pub mod names;
+pub mod sink;
+
+pub use cursor::Cursor;
+pub use encoding::{Encoding, Endian, PointerWidth};
+pub use sink::{Place, Sink};

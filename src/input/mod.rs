@@ -1,0 +1,1 @@
+//! A path, folder, list or `-` becomes typed bytes: detection, mapping, gzip.

@@ -1,0 +1,1 @@
+//! GraalVM iprof: document model, reader, writer, check, repair, merge.

@@ -1,0 +1,263 @@
+//! All functions of a profile, by name.
+//!
+//! Invariants: functions and records keep the order of first appearance;
+//! records of one function form a chain in that order; a name stands once.
+
+use super::record::FunctionRecord;
+use super::symbols::{NameRef, name_ref};
+use hashbrown::HashTable;
+
+/// Handle of a function (a name) in a [`FunctionTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(u32);
+
+/// Handle of a record in a [`FunctionTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId(u32);
+
+impl FunctionId {
+    /// Position in order of first appearance, from 0.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl RecordId {
+    /// Position in order of first appearance, from 0.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    name_start: usize,
+    name_len: u32,
+    first: u32,
+    last: u32,
+    name_ref: NameRef,
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    record: FunctionRecord,
+    next: u32,
+}
+
+/// Name → records, one for each FuncHash.
+#[derive(Debug, Clone, Default)]
+pub struct FunctionTable {
+    names: Vec<u8>,
+    entries: Vec<Entry>,
+    slots: Vec<Slot>,
+    index: HashTable<u32>,
+}
+
+/// One function of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionView<'a> {
+    table: &'a FunctionTable,
+    id: FunctionId,
+}
+
+impl<'a> FunctionView<'a> {
+    /// Its handle.
+    pub fn id(self) -> FunctionId {
+        self.id
+    }
+
+    /// Its PGO name, as bytes.
+    pub fn name(self) -> &'a [u8] {
+        self.table.name(self.id)
+    }
+
+    /// Its name's hash.
+    pub fn name_ref(self) -> NameRef {
+        self.table.entries[self.id.index()].name_ref
+    }
+
+    /// Its records in order of first appearance of their FuncHash.
+    pub fn records(self) -> impl Iterator<Item = &'a FunctionRecord> {
+        self.record_ids().map(|id| self.table.record(id))
+    }
+
+    /// Handles of its records, in the same order.
+    pub fn record_ids(self) -> impl Iterator<Item = RecordId> + 'a {
+        let table = self.table;
+        let mut next = table.entries[self.id.index()].first;
+        std::iter::from_fn(move || {
+            let id = next;
+            (id != NONE).then(|| {
+                next = table.slots[id as usize].next;
+                RecordId(id)
+            })
+        })
+    }
+}
+
+impl FunctionTable {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of functions (names).
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are no functions.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of records over all functions.
+    pub fn records_len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Finds a function by name.
+    pub fn find(&self, name: &[u8]) -> Option<FunctionView<'_>> {
+        self.find_hashed(name, name_ref(name))
+    }
+
+    /// Finds a function by name and the hash of that name.
+    pub fn find_hashed(&self, name: &[u8], hash: NameRef) -> Option<FunctionView<'_>> {
+        let found = self.index.find(spread(hash), |&at| {
+            let entry = &self.entries[at as usize];
+            entry.name_ref == hash && self.name(FunctionId(at)) == name
+        });
+        found.map(|&at| FunctionView { table: self, id: FunctionId(at) })
+    }
+
+    /// Finds or makes the function of that name; a new one has no records.
+    pub fn intern(&mut self, name: &[u8]) -> FunctionId {
+        self.intern_hashed(name, name_ref(name))
+    }
+
+    /// As [`intern`](Self::intern), with the hash of the name known.
+    ///
+    /// `hash` must be [`name_ref`] of `name`: it is written to files as such.
+    pub fn intern_hashed(&mut self, name: &[u8], hash: NameRef) -> FunctionId {
+        if let Some(view) = self.find_hashed(name, hash) {
+            return view.id;
+        }
+        let at = u32::try_from(self.entries.len()).expect("fewer than 2^32 functions fit in memory");
+        let name_len = u32::try_from(name.len()).expect("limits keep names below 4 GiB");
+        self.entries.push(Entry { name_start: self.names.len(), name_len, first: NONE, last: NONE, name_ref: hash });
+        self.names.extend_from_slice(name);
+        let entries = &self.entries;
+        self.index.insert_unique(spread(hash), at, |&at| spread(entries[at as usize].name_ref));
+        FunctionId(at)
+    }
+
+    /// The record of a function with that FuncHash.
+    pub fn find_record(&self, function: FunctionId, func_hash: u64) -> Option<RecordId> {
+        let view = FunctionView { table: self, id: function };
+        view.record_ids().find(|id| self.record(*id).func_hash == func_hash)
+    }
+
+    /// Adds a record to a function; its FuncHash must be new there.
+    pub fn push_record(&mut self, function: FunctionId, record: FunctionRecord) -> RecordId {
+        let at = u32::try_from(self.slots.len()).expect("fewer than 2^32 records fit in memory");
+        self.slots.push(Slot { record, next: NONE });
+        let entry = &mut self.entries[function.index()];
+        match entry.last {
+            NONE => entry.first = at,
+            last => self.slots[last as usize].next = at,
+        }
+        entry.last = at;
+        RecordId(at)
+    }
+
+    /// A record.
+    #[inline]
+    pub fn record(&self, id: RecordId) -> &FunctionRecord {
+        &self.slots[id.index()].record
+    }
+
+    /// A record, to change in place. Its FuncHash must stay.
+    #[inline]
+    pub fn record_mut(&mut self, id: RecordId) -> &mut FunctionRecord {
+        &mut self.slots[id.index()].record
+    }
+
+    /// A function's name.
+    #[inline]
+    pub fn name(&self, id: FunctionId) -> &[u8] {
+        let entry = &self.entries[id.index()];
+        &self.names[entry.name_start..entry.name_start + entry.name_len as usize]
+    }
+
+    /// The function of that handle.
+    pub fn function(&self, id: FunctionId) -> FunctionView<'_> {
+        FunctionView { table: self, id }
+    }
+
+    /// All functions in order of first appearance.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = FunctionView<'_>> {
+        (0..self.entries.len()).map(|at| FunctionView { table: self, id: FunctionId(at as u32) })
+    }
+
+    /// All records, to change in place, in order of first appearance.
+    pub fn records_mut(&mut self) -> impl Iterator<Item = &mut FunctionRecord> {
+        self.slots.iter_mut().map(|slot| &mut slot.record)
+    }
+
+    /// All functions ordered by name, a prefix before its extensions.
+    pub fn sorted_by_name(&self) -> Vec<FunctionId> {
+        let mut ids: Vec<FunctionId> = (0..self.entries.len()).map(|at| FunctionId(at as u32)).collect();
+        ids.sort_unstable_by(|a, b| self.name(*a).cmp(self.name(*b)));
+        ids
+    }
+
+    /// A table with only the functions that `keep` accepts, in the same order.
+    #[must_use]
+    pub fn filtered(self, mut keep: impl FnMut(&[u8]) -> bool) -> Self {
+        let mut kept = Self::new();
+        let mut records: Vec<Option<Slot>> = self.slots.into_iter().map(Some).collect();
+        for entry in &self.entries {
+            let name = &self.names[entry.name_start..entry.name_start + entry.name_len as usize];
+            if !keep(name) {
+                continue;
+            }
+            let id = kept.intern_hashed(name, entry.name_ref);
+            let mut next = entry.first;
+            while next != NONE {
+                let slot = records[next as usize].take().expect("a record belongs to one function");
+                next = slot.next;
+                kept.push_record(id, slot.record);
+            }
+        }
+        kept
+    }
+}
+
+/// Mixes a name hash for the table: its bits are given by the file.
+fn spread(hash: NameRef) -> u64 {
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_a_name_keep_their_order() {
+        let mut table = FunctionTable::new();
+        let f = table.intern(b"f");
+        table.push_record(f, FunctionRecord::new(9, vec![1]));
+        let g = table.intern(b"g");
+        table.push_record(g, FunctionRecord::new(1, vec![2]));
+        table.push_record(f, FunctionRecord::new(3, vec![4]));
+        assert_eq!(table.intern(b"f"), f);
+        let hashes: Vec<u64> = table.find(b"f").unwrap().records().map(|r| r.func_hash).collect();
+        assert_eq!(hashes, [9, 3]);
+        assert_eq!(table.find_record(f, 3).map(RecordId::index), Some(2));
+        let kept = table.filtered(|name| name == b"f");
+        assert_eq!((kept.len(), kept.records_len()), (1, 2));
+        assert!(kept.find(b"g").is_none());
+    }
+}

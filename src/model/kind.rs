@@ -1,0 +1,132 @@
+//! What sort of counters a profile holds: the variant bits of the version word.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+/// A set of variant bits (`VARIANT_MASK_*` in LLVM's `InstrProfData.inc`,
+/// `InstrProfKind` in `InstrProf.h`), in the positions of the version word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ProfileKind(u64);
+
+impl ProfileKind {
+    /// No bit: front-end counters, or unknown.
+    pub const NONE: Self = Self(0);
+    /// Loop entry blocks are always instrumented (bit 55, LLVM 20).
+    pub const LOOP_ENTRIES: Self = Self(1 << 55);
+    /// Counters placed by the IR pass (bit 56, LLVM 3.9).
+    pub const IR: Self = Self(1 << 56);
+    /// Context-sensitive counters of the second pass (bit 57, LLVM 9).
+    pub const CONTEXT_SENSITIVE: Self = Self(1 << 57);
+    /// Counter 0 is the function's entry block (bit 58, LLVM 12).
+    pub const ENTRY_FIRST: Self = Self(1 << 58);
+    /// Names and records are in debug info (bit 59, LLVM 14; raw only).
+    pub const DEBUG_INFO_CORRELATE: Self = Self(1 << 59);
+    /// Counters are single bytes (bit 60, LLVM 14).
+    pub const BYTE_COVERAGE: Self = Self(1 << 60);
+    /// One counter per function, for its entry (bit 61, LLVM 14).
+    pub const FUNCTION_ENTRY_ONLY: Self = Self(1 << 61);
+    /// The file has a memory profile (bit 62, LLVM 15).
+    pub const MEMPROF: Self = Self(1 << 62);
+    /// The file has temporal traces (bit 63, LLVM 17).
+    pub const TEMPORAL: Self = Self(1 << 63);
+    /// Marked as front-end by the text keyword `:fe`. Not a bit of any file's
+    /// version word: it lives in memory only (bit 0 here).
+    pub const FRONT_END: Self = Self(1);
+
+    /// Takes the variant bits (32 to 63) of a version word; unknown ones stay.
+    pub fn from_version_word(word: u64) -> Self {
+        Self(word & 0xffff_ffff_0000_0000)
+    }
+
+    /// The known bits that indexed files may carry, in their positions.
+    pub fn indexed_bits(self) -> u64 {
+        self.0
+            & (Self::LOOP_ENTRIES
+                | Self::IR
+                | Self::CONTEXT_SENSITIVE
+                | Self::ENTRY_FIRST
+                | Self::BYTE_COVERAGE
+                | Self::FUNCTION_ENTRY_ONLY
+                | Self::MEMPROF
+                | Self::TEMPORAL)
+                .0
+    }
+
+    /// All bits, bit 0 being [`FRONT_END`](Self::FRONT_END).
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether all bits of `other` are set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether some bit of `other` is set.
+    pub fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These bits without those of `other`.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Only the bits that both have.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether no bit is set.
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether the IR pass placed the counters.
+    pub fn is_ir(self) -> bool {
+        self.contains(Self::IR)
+    }
+
+    /// Whether context-sensitive records may be there.
+    pub fn is_context_sensitive(self) -> bool {
+        self.contains(Self::CONTEXT_SENSITIVE)
+    }
+
+    /// The set bits in words, in bit order.
+    pub fn words(self) -> Vec<&'static str> {
+        const WORDS: [(ProfileKind, &str); 10] = [
+            (ProfileKind::FRONT_END, "front-end"),
+            (ProfileKind::LOOP_ENTRIES, "loop-entries"),
+            (ProfileKind::IR, "ir"),
+            (ProfileKind::CONTEXT_SENSITIVE, "context-sensitive"),
+            (ProfileKind::ENTRY_FIRST, "entry-first"),
+            (ProfileKind::DEBUG_INFO_CORRELATE, "debug-info-correlate"),
+            (ProfileKind::BYTE_COVERAGE, "byte-coverage"),
+            (ProfileKind::FUNCTION_ENTRY_ONLY, "function-entry-only"),
+            (ProfileKind::MEMPROF, "memprof"),
+            (ProfileKind::TEMPORAL, "temporal"),
+        ];
+        WORDS.iter().filter(|(bit, _)| self.contains(*bit)).map(|(_, word)| *word).collect()
+    }
+}
+
+impl BitOr for ProfileKind {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for ProfileKind {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Debug for ProfileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProfileKind({})", self.words().join("|"))
+    }
+}

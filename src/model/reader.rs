@@ -1,0 +1,63 @@
+//! What every reader of an LLVM profile offers to the rooms that use it.
+
+use super::record::FunctionRecord;
+use super::symbols::{NameRef, SymbolTable};
+use super::{BinaryId, MemProfSection, ProfileKind, TemporalProfile};
+use crate::error::{Result, Warning};
+
+/// One record as a reader hands it out; valid until the next one is read.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordRef<'a> {
+    /// PGO name; empty when a raw record's hash has no name.
+    pub name: &'a [u8],
+    /// The name's hash where the reader knows it *to be* the MD5 of the name.
+    pub name_ref: Option<NameRef>,
+    /// The counts.
+    pub record: &'a FunctionRecord,
+}
+
+/// A profile being read front to back, whatever its format.
+///
+/// After an error the reader is finished: further calls of
+/// [`next_record`](Self::next_record) return `None`. The records handed out
+/// before stay valid, and what the accessors return covers what was read.
+pub trait ProfileReader {
+    /// Variant bits. A raw file with several profiles says those of the one
+    /// being read, so ask before the first record and again after the last.
+    fn kind(&self) -> ProfileKind;
+
+    /// What `show --profile-version` prints: text 0, indexed the version, raw
+    /// the whole version word.
+    fn version_word(&self) -> u64;
+
+    /// The next record in file order, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The first fault found; see [`crate::error::ErrorKind`].
+    fn next_record(&mut self) -> Result<Option<RecordRef<'_>>>;
+
+    /// Names known so far, for looking up value targets and traces. Complete
+    /// once all records were read.
+    fn symbols(&mut self) -> Result<&SymbolTable>;
+
+    /// Image identities; complete once all records were read.
+    fn binary_ids(&mut self) -> Result<Vec<BinaryId>>;
+
+    /// Traces; complete once all records were read. The traces of raw files
+    /// have weight 1.
+    fn temporal(&mut self) -> TemporalProfile;
+
+    /// Names of vtables in file order; complete once all records were read.
+    fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>>;
+
+    /// The memory profile, if the file has one.
+    fn memprof(&self) -> Option<MemProfSection> {
+        None
+    }
+
+    /// Takes the warnings collected so far.
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,115 @@
+//! One function's counters, bitmap and value sites.
+
+use super::value::{ValueKind, ValueSites};
+
+/// The first counter of a record whose counts were replaced by a mark
+/// (LLVM 16 on, `setPseudoCount` in `InstrProf.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PseudoCount {
+    /// `u64::MAX`: known to be hot.
+    Hot,
+    /// `u64::MAX - 1`: known to be warm.
+    Warm,
+}
+
+impl PseudoCount {
+    /// The mark that `first_counter` is, if it is one.
+    #[inline]
+    pub fn from_counter(first_counter: u64) -> Option<Self> {
+        match first_counter {
+            u64::MAX => Some(Self::Hot),
+            value if value == u64::MAX - 1 => Some(Self::Warm),
+            _ => None,
+        }
+    }
+
+    /// The counter value that stands for this mark.
+    pub fn counter(self) -> u64 {
+        match self {
+            Self::Hot => u64::MAX,
+            Self::Warm => u64::MAX - 1,
+        }
+    }
+}
+
+/// What was counted in one function, for one FuncHash.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FunctionRecord {
+    /// Structural hash of the control flow, opaque. Bit 60 marks a
+    /// context-sensitive record.
+    pub func_hash: u64,
+    /// Execution counts in the order of the profile.
+    pub counters: Vec<u64>,
+    /// MC/DC bitmap, one byte each (LLVM 18 on).
+    pub bitmap: Vec<u8>,
+    /// Value sites by kind; boxed since most functions have none.
+    values: Option<Box<[ValueSites; ValueKind::COUNT]>>,
+}
+
+static NO_SITES: ValueSites = ValueSites::new();
+
+impl FunctionRecord {
+    /// Bit 60 of FuncHash: the record is context-sensitive (LLVM 9 on,
+    /// `NamedInstrProfRecord::CS_FLAG_IN_FUNC_HASH`).
+    pub const CONTEXT_SENSITIVE_HASH: u64 = 1 << 60;
+
+    /// A record with counters only.
+    pub fn new(func_hash: u64, counters: Vec<u64>) -> Self {
+        Self { func_hash, counters, bitmap: Vec::new(), values: None }
+    }
+
+    /// Empties the record and keeps its memory.
+    pub fn clear(&mut self) {
+        self.func_hash = 0;
+        self.counters.clear();
+        self.bitmap.clear();
+        if let Some(values) = &mut self.values {
+            values.iter_mut().for_each(ValueSites::clear);
+        }
+    }
+
+    /// Whether the hash carries the context-sensitive flag.
+    #[inline]
+    pub fn is_context_sensitive(&self) -> bool {
+        self.func_hash & Self::CONTEXT_SENSITIVE_HASH != 0
+    }
+
+    /// The mark in the first counter, if it is one.
+    #[inline]
+    pub fn pseudo_count(&self) -> Option<PseudoCount> {
+        self.counters.first().copied().and_then(PseudoCount::from_counter)
+    }
+
+    /// The sites of one kind.
+    #[inline]
+    pub fn sites(&self, kind: ValueKind) -> &ValueSites {
+        self.values.as_ref().map_or(&NO_SITES, |values| &values[kind as usize])
+    }
+
+    /// The sites of one kind, to be filled.
+    #[inline]
+    pub fn sites_mut(&mut self, kind: ValueKind) -> &mut ValueSites {
+        &mut self.values.get_or_insert_default()[kind as usize]
+    }
+
+    /// Whether some kind has sites.
+    #[inline]
+    pub fn has_value_sites(&self) -> bool {
+        self.values.as_ref().is_some_and(|values| values.iter().any(|sites| !sites.is_empty()))
+    }
+
+    /// Removes all value sites.
+    pub fn drop_value_sites(&mut self) {
+        self.values = None;
+    }
+
+    /// Whether every counter and bitmap byte is zero.
+    pub fn is_all_zero(&self) -> bool {
+        self.counters.iter().all(|c| *c == 0) && self.bitmap.iter().all(|b| *b == 0)
+    }
+
+    /// Largest counter, 0 without counters.
+    pub fn max_counter(&self) -> u64 {
+        self.counters.iter().copied().max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,87 @@
+//! Names of functions and vtables, and their hashes.
+
+use hashbrown::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Low 64 bits of a name's MD5, which stands for the name in all formats.
+pub type NameRef = u64;
+
+/// The hash of a name: the first 8 bytes of its MD5 as a little-endian number
+/// (`IndexedInstrProf::ComputeHash` in LLVM), whatever the file's byte order.
+///
+/// ```
+/// assert_eq!(profbridge::model::name_ref(b"main"), 0xdb95_6436_e78d_d5fa);
+/// ```
+pub fn name_ref(name: &[u8]) -> NameRef {
+    let digest = md5::compute(name);
+    u64::from_le_bytes(*digest.first_chunk().expect("an MD5 digest has 16 bytes"))
+}
+
+/// Hashes keys that are hashes already.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct IdentityHasher(u64);
+
+impl Hasher for IdentityHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        // Only 64-bit keys are used; anything else still hashes somehow.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+    fn write_u64(&mut self, value: u64) {
+        // A multiplication spreads keys that somebody chose to collide.
+        self.0 = value.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
+
+/// A map keyed by [`NameRef`].
+pub type NameRefMap<V> = HashMap<NameRef, V, BuildHasherDefault<IdentityHasher>>;
+
+/// Name hash → name. On a collision the first name stays.
+#[derive(Debug, Clone, Default)]
+pub struct SymbolTable {
+    bytes: Vec<u8>,
+    spans: NameRefMap<(usize, usize)>,
+}
+
+impl SymbolTable {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a name and returns its hash.
+    pub fn insert(&mut self, name: &[u8]) -> NameRef {
+        let hash = name_ref(name);
+        self.insert_hashed(hash, name);
+        hash
+    }
+
+    /// Adds a name under a hash that is known already.
+    pub fn insert_hashed(&mut self, hash: NameRef, name: &[u8]) {
+        let bytes = &mut self.bytes;
+        self.spans.entry(hash).or_insert_with(|| {
+            let start = bytes.len();
+            bytes.extend_from_slice(name);
+            (start, name.len())
+        });
+    }
+
+    /// The name of that hash.
+    pub fn name(&self, hash: NameRef) -> Option<&[u8]> {
+        self.spans.get(&hash).map(|(start, len)| &self.bytes[*start..*start + *len])
+    }
+
+    /// Number of names.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+}

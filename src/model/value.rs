@@ -1,0 +1,166 @@
+//! Value profiles: which values were seen at a place in a function, how often.
+
+/// What the values of a site are (`IPVK_*` in LLVM's `InstrProfData.inc`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ValueKind {
+    /// Kind 0: target of an indirect call; the value is its name's hash, 0 unknown.
+    IndirectCallTarget = 0,
+    /// Kind 1: size of a memory operation in bytes, by size class.
+    MemOpSize = 1,
+    /// Kind 2: vtable of a virtual call; the value is its name's hash (LLVM 19).
+    VTableTarget = 2,
+}
+
+impl ValueKind {
+    /// Number of kinds.
+    pub const COUNT: usize = 3;
+    /// All kinds, ascending.
+    pub const ALL: [Self; Self::COUNT] = [Self::IndirectCallTarget, Self::MemOpSize, Self::VTableTarget];
+
+    /// The kind of that number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.get(number as usize).copied()
+    }
+
+    /// The kind's number in files.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Whether values are hashes of names.
+    pub fn is_name(self) -> bool {
+        self != Self::MemOpSize
+    }
+
+    /// The label that LLVM's text format prints in comments.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::IndirectCallTarget => "IPVK_IndirectCallTarget",
+            Self::MemOpSize => "IPVK_MemOPSize",
+            Self::VTableTarget => "IPVK_VTableTarget",
+        }
+    }
+}
+
+/// Most values that LLVM keeps at one site.
+pub const MAX_VALUES_PER_SITE: usize = 255;
+
+/// A value and how often it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ValueCount {
+    /// A name hash (kinds 0 and 2) or a size (kind 1).
+    pub value: u64,
+    /// Times seen.
+    pub count: u64,
+}
+
+/// The sites of one kind in one function, in program order.
+///
+/// Stored flat: all values of all sites in one list, and where each site ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ValueSites {
+    ends: Vec<u32>,
+    values: Vec<ValueCount>,
+}
+
+impl ValueSites {
+    /// No sites.
+    pub const fn new() -> Self {
+        Self { ends: Vec::new(), values: Vec::new() }
+    }
+
+    /// Number of sites, those without values included.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are no sites.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Number of values over all sites.
+    pub fn values_len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Removes all sites and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.values.clear();
+    }
+
+    /// Adds a value to the site that [`end_site`](Self::end_site) will finish.
+    #[inline]
+    pub fn push_value(&mut self, value: ValueCount) {
+        self.values.push(value);
+    }
+
+    /// Finishes a site: the values pushed since the last call are its own.
+    #[inline]
+    pub fn end_site(&mut self) {
+        self.ends.push(u32::try_from(self.values.len()).expect("a function has fewer than 2^32 values"));
+    }
+
+    /// Adds a whole site.
+    pub fn push_site(&mut self, values: &[ValueCount]) {
+        self.values.extend_from_slice(values);
+        self.end_site();
+    }
+
+    /// The values of one site.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn site(&self, index: usize) -> &[ValueCount] {
+        &self.values[self.range(index)]
+    }
+
+    /// The values of one site, to change in place.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn site_mut(&mut self, index: usize) -> &mut [ValueCount] {
+        let range = self.range(index);
+        &mut self.values[range]
+    }
+
+    /// All sites in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[ValueCount]> {
+        (0..self.len()).map(|index| self.site(index))
+    }
+
+    /// All values of all sites in order.
+    pub fn values(&self) -> &[ValueCount] {
+        &self.values
+    }
+
+    /// All values of all sites in order, to change in place.
+    pub fn values_mut(&mut self) -> &mut [ValueCount] {
+        &mut self.values
+    }
+
+    /// End offsets of the sites in [`values`](Self::values), ascending.
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    fn range(&self, index: usize) -> std::ops::Range<usize> {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        start as usize..self.ends[index] as usize
+    }
+}
+
+impl<'a> FromIterator<&'a [ValueCount]> for ValueSites {
+    fn from_iter<T: IntoIterator<Item = &'a [ValueCount]>>(sites: T) -> Self {
+        let mut all = Self::new();
+        for site in sites {
+            all.push_site(site);
+        }
+        all
+    }
+}

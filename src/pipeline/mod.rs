@@ -1,0 +1,1 @@
+//! The room that knows every format: opens inputs, drives merging, chooses writers.

@@ -1,0 +1,1 @@
+//! What people and programs read: show, overlap, order, diff, info. Knows only the models.

@@ -1,0 +1,1 @@
+//! Sampled stacks: JFR recordings, collapsed and folded stacks.

@@ -1,0 +1,1 @@
+//! Text profiles (`.proftext`): reader and writer.
