@@ -413,11 +413,8 @@ mod tests {
 
     #[test]
     fn an_error_says_where_and_the_deepest_place_wins() {
-        let error = Error::truncated("NumData", 8, 3)
-            .at("header", 0x10)
-            .at("file", 0)
-            .in_format("raw v8")
-            .in_file("a.profraw");
+        let error =
+            Error::truncated("NumData", 8, 3).at("header", 0x10).at("file", 0).in_format("raw v8").in_file("a.profraw");
         assert_eq!(
             error.to_string(),
             "a.profraw: raw v8, section header, byte 0x10: truncated: NumData needs 8 bytes, 3 left"
@@ -428,10 +425,7 @@ mod tests {
     #[test]
     fn llvm_texts_carry_their_detail() {
         let error = Error::malformed("record 3 has no counters").with_llvm_detail("number of counters is zero");
-        assert_eq!(
-            error.llvm_message(),
-            "malformed instrumentation profile data: number of counters is zero"
-        );
+        assert_eq!(error.llvm_message(), "malformed instrumentation profile data: number of counters is zero");
     }
 
     #[test]

@@ -140,10 +140,7 @@ mod tests {
     fn truncated_header_names_the_missing_field_and_the_cursor_stays() {
         let mut cursor = Cursor::new(&[0; 5], 16, Endian::Little, "header");
         let error = cursor.u64("NumData").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "section header, byte 0x10: truncated: NumData needs 8 bytes, 5 left"
-        );
+        assert_eq!(error.to_string(), "section header, byte 0x10: truncated: NumData needs 8 bytes, 5 left");
         assert_eq!((cursor.position(), cursor.left()), (16, 5));
     }
 

@@ -104,9 +104,7 @@ impl<'data> Chunk<'data> {
             .map_err(|_| Error::malformed("names do not fit the address space").at("names", self.offset))?;
         let mut text = Vec::with_capacity(len);
         let mut inflater = Decompress::new(true);
-        let failed = |detail: String| {
-            Err(Error::new(ErrorKind::UncompressFailed { detail }).at("names", self.offset))
-        };
+        let failed = |detail: String| Err(Error::new(ErrorKind::UncompressFailed { detail }).at("names", self.offset));
         match inflater.decompress_vec(self.stored, &mut text, FlushDecompress::Finish) {
             Ok(Status::StreamEnd) => {}
             // A stream longer than promised stops with the output full.

@@ -1,1 +1,11 @@
-//! A path, folder, list or `-` becomes typed bytes: detection, mapping, gzip.
+//! A path, or `-` for standard input, becomes bytes whose format is known.
+//!
+//! Formats are recognised by content, never by name. Files are read into
+//! memory by default; mapping is there for callers that look up a few things
+//! in a huge file, see [`bytes::Access`].
+
+pub mod bytes;
+pub mod detect;
+
+pub use bytes::{Access, InputBytes, open, read_into, read_stream};
+pub use detect::{Format, detect};

@@ -22,7 +22,11 @@ fn labelled(label: &str, colour: &str, text: &str) {
 
 /// Control characters never reach the terminal as they are.
 pub(crate) fn escape(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() && c != '\n' && c != '\t' { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() && c != '\n' && c != '\t' { c.escape_default().collect::<Vec<_>>() } else { vec![c] }
+        })
+        .collect()
 }
 
 /// Prints an error and its hint.

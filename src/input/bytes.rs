@@ -1,0 +1,213 @@
+//! Bytes of an input: read, mapped, or taken from a stream.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+/// How a file's bytes are brought in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Read into memory: a file that another process cuts short while it is
+    /// read gives an error or a shorter input, never a crash.
+    #[default]
+    Read,
+    /// Mapped: nothing is copied and only touched pages are loaded. If another
+    /// process truncates the file meanwhile, the operating system ends this
+    /// process when a lost page is touched. For files that nobody changes.
+    Map,
+}
+
+/// The bytes of one input.
+#[derive(Debug)]
+pub struct InputBytes(Storage);
+
+#[derive(Debug)]
+enum Storage {
+    Owned(Vec<u8>),
+    Mapped(memmap2::Mmap),
+}
+
+impl Deref for InputBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Storage::Owned(bytes) => bytes,
+            Storage::Mapped(map) => map,
+        }
+    }
+}
+
+impl From<Vec<u8>> for InputBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Storage::Owned(bytes))
+    }
+}
+
+/// Opens `path`, or standard input for `-`, and inflates a gzip stream.
+///
+/// # Errors
+///
+/// I/O errors with the path; limit exceeded when a stream is longer than
+/// [`Limits::stream_bytes`].
+pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
+    let bytes = open_stored(path, access, limits)?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let inflated = inflate(&bytes, limits).map_err(|error| error.in_file(path))?;
+        return Ok(inflated.into());
+    }
+    Ok(bytes)
+}
+
+/// As [`open`], and leaves a gzip stream as it is.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
+    if path.as_os_str() != "-" && access == Access::Map {
+        return map(path, limits);
+    }
+    let mut bytes = Vec::new();
+    read_into(path, &mut bytes, limits)?;
+    Ok(bytes.into())
+}
+
+/// Reads `path`, or standard input for `-`, into `buffer`, replacing what is
+/// there. The memory is used again, so many files cost one buffer.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+    buffer.clear();
+    if path.as_os_str() == "-" {
+        return read_stream(io::stdin().lock(), buffer, limits).map_err(|error| error.in_file(path));
+    }
+    let file = open_file(path)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let wanted = usize::try_from(size.min(limits.stream_bytes)).unwrap_or(usize::MAX);
+    // A size is a hint: the file may grow, shrink, or be a device.
+    if buffer.try_reserve_exact(wanted.saturating_add(1)).is_err() {
+        let kind = ErrorKind::LimitExceeded { what: "file size in memory", found: size, limit: isize::MAX as u64 };
+        return Err(Error::new(kind).in_file(path));
+    }
+    read_stream(file, buffer, limits).map_err(|error| error.in_file(path))
+}
+
+/// Reads a stream to its end, appending to `buffer`.
+///
+/// # Errors
+///
+/// I/O errors; limit exceeded beyond [`Limits::stream_bytes`].
+pub fn read_stream(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+    let before = buffer.len() as u64;
+    let mut bounded = stream.take(limits.stream_bytes.saturating_add(1));
+    bounded.read_to_end(buffer).map_err(|source| Error::io("cannot read", source))?;
+    let read = buffer.len() as u64 - before;
+    if read > limits.stream_bytes {
+        let kind = ErrorKind::LimitExceeded { what: "size of the input", found: read, limit: limits.stream_bytes };
+        return Err(Error::new(kind));
+    }
+    Ok(())
+}
+
+/// Inflates a gzip stream of one or more members.
+///
+/// # Errors
+///
+/// Uncompress failed for a damaged stream; limit exceeded beyond
+/// [`Limits::stream_bytes`] or [`Limits::inflate_ratio`].
+pub fn inflate(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    let most = (stream.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.stream_bytes);
+    let mut bytes = Vec::new();
+    let mut bounded = MultiGzDecoder::new(stream).take(most.saturating_add(1));
+    bounded.read_to_end(&mut bytes).map_err(|error| {
+        Error::new(ErrorKind::UncompressFailed { detail: format!("gzip: {error}") })
+            .with_hint("the file is cut or damaged; copy it again")
+    })?;
+    if bytes.len() as u64 > most {
+        let kind =
+            ErrorKind::LimitExceeded { what: "size of the inflated input", found: bytes.len() as u64, limit: most };
+        return Err(Error::new(kind));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file for reading. A folder opens as well and fails when it is read,
+/// in the system's own words.
+fn open_file(path: &Path) -> Result<File> {
+    File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))
+}
+
+fn map(path: &Path, limits: &Limits) -> Result<InputBytes> {
+    let file = open_file(path)?;
+    let metadata = file.metadata().map_err(|source| Error::io("cannot read", source).in_file(path))?;
+    if !metadata.is_file() || metadata.len() == 0 {
+        // Pipes and devices cannot be mapped, empty files need not be.
+        let mut bytes = Vec::new();
+        read_stream(file, &mut bytes, limits).map_err(|error| error.in_file(path))?;
+        return Ok(bytes.into());
+    }
+    let map = map_file(&file).map_err(|source| Error::io("cannot map", source).in_file(path))?;
+    Ok(InputBytes(Storage::Mapped(map)))
+}
+
+#[allow(unsafe_code)]
+fn map_file(file: &File) -> io::Result<memmap2::Mmap> {
+    // SAFETY: the mapping is private to this process and never written. Its
+    // bytes are plain numbers, for which every content is valid. If another
+    // process writes to the file, later reads see other bytes, which the
+    // readers survive since they check every length where they use it. If it
+    // truncates the file, touching a lost page raises SIGBUS and ends this
+    // process: `Access::Map` says so and is never the default.
+    unsafe { memmap2::Mmap::map(file) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn read_and_mapped_bytes_are_the_same() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"profile bytes").unwrap();
+        for access in [Access::Read, Access::Map] {
+            assert_eq!(&*open(file.path(), access, &Limits::default()).unwrap(), b"profile bytes");
+        }
+    }
+
+    #[test]
+    fn gzip_is_inflated_and_a_bomb_is_refused() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&vec![0; 1 << 20]).unwrap();
+        let stream = encoder.finish().unwrap();
+        assert_eq!(inflate(&stream, &Limits::default()).unwrap().len(), 1 << 20);
+        let tight = Limits { inflate_ratio: 10, ..Limits::default() };
+        assert!(matches!(inflate(&stream, &tight).unwrap_err().kind(), ErrorKind::LimitExceeded { .. }));
+        assert!(matches!(
+            inflate(&stream[..stream.len() / 2], &Limits::default()).unwrap_err().kind(),
+            ErrorKind::UncompressFailed { .. }
+        ));
+    }
+
+    #[test]
+    fn a_stream_longer_than_allowed_is_refused() {
+        let tight = Limits { stream_bytes: 4, ..Limits::default() };
+        assert!(read_stream(&b"12345"[..], &mut Vec::new(), &tight).is_err());
+        assert!(read_stream(&b"1234"[..], &mut Vec::new(), &tight).is_ok());
+    }
+
+    #[test]
+    fn folders_and_missing_files_are_named() {
+        let missing = open(Path::new("no/such/file"), Access::Read, &Limits::default()).unwrap_err();
+        assert_eq!(missing.to_string(), "no/such/file: cannot open: No such file or directory");
+        let folder = open(Path::new("."), Access::Read, &Limits::default()).unwrap_err();
+        assert_eq!(folder.to_string(), ".: cannot read: Is a directory");
+    }
+}
