@@ -77,7 +77,7 @@ const INDEXED: [u8; 8] = *b"\xfflprofi\x81";
 /// `SPROF42\xff` and its relatives as ULEB128 numbers are written by
 /// LLVM's sample writer; the first bytes of the number are fixed.
 const SAMPLE_BINARY: [u8; 9] = uleb128_of(0x5350_524f_4634_32ff);
-const SAMPLE_EXT_BINARY: [u8; 9] = uleb128_of(0x5350_524f_4634_3282);
+const SAMPLE_EXT_BINARY: [u8; 9] = uleb128_of(0x5350_524f_4634_3204);
 
 /// The first nine groups of a 63-bit number in ULEB128.
 const fn uleb128_of(mut value: u64) -> [u8; 9] {
@@ -196,15 +196,11 @@ mod tests {
 
     #[test]
     fn sample_profiles_are_recognised() {
-        // The first bytes that llvm-profdata 22 writes for `merge --sample --binary`.
-        let mut number = Vec::new();
-        let mut value: u64 = 0x5350_524f_4634_32ff;
-        while value >= 0x80 {
-            number.push((value & 0x7f) as u8 | 0x80);
-            value >>= 7;
-        }
-        number.push(value as u8);
-        number.push(103);
-        assert_eq!(detect(&number), Format::SampleBinary);
+        // The first bytes that llvm-profdata 22 writes with --binary and --extbinary.
+        assert_eq!(detect(&[0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 0x0a]), Format::SampleBinary);
+        assert_eq!(
+            detect(&[0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 0x07]),
+            Format::SampleExtBinary
+        );
     }
 }

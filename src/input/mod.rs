@@ -6,6 +6,7 @@
 
 pub mod bytes;
 pub mod detect;
+pub mod output;
 
 pub use bytes::{Access, InputBytes, open, read_into, read_stream};
 pub use detect::{Format, detect};

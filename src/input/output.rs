@@ -1,0 +1,147 @@
+//! Output that is replaced whole or not at all.
+
+use crate::error::{Error, Result};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Writes `bytes` to `path`, or to standard output for `-`.
+///
+/// A regular file is written beside its place and renamed, so that readers and
+/// interrupted runs see the old file or the new one, never a mixture. A link is
+/// followed and stays a link. A pipe or device is written straight.
+///
+/// # Errors
+///
+/// I/O errors with the path; the old file is untouched then.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_with(path, |out| out.write_all(bytes))
+}
+
+/// As [`replace`], with a function that writes the content.
+///
+/// # Errors
+///
+/// As [`replace`].
+pub fn replace_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if path.as_os_str() == "-" {
+        let mut stdout = io::stdout().lock();
+        let done = write(&mut stdout).and_then(|()| stdout.flush());
+        return done.map_err(|source| Error::io("cannot write standard output", source));
+    }
+    write_file(path, write).map_err(|(action, source)| {
+        let error = Error::io(action, source).in_file(path);
+        match error_hint(&error) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    })
+}
+
+type Failure = (&'static str, io::Error);
+
+fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let target = resolve(path);
+    let existing = fs::metadata(&target).ok();
+    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        // A pipe, a device or a folder: nothing to keep whole.
+        let mut file = fs::OpenOptions::new().write(true).open(&target).map_err(|e| ("cannot open for writing", e))?;
+        return write(&mut file).map_err(|e| ("cannot write", e));
+    }
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if existing.is_some() {
+        // Renaming would replace a file that its owner protected against writing.
+        fs::OpenOptions::new().append(true).open(&target).map_err(|e| ("cannot write", e))?;
+    }
+    let mut temporary = create_temporary(folder).map_err(|e| ("cannot create", e))?;
+    write(temporary.as_file_mut()).map_err(|e| ("cannot write", e))?;
+    if let Some(metadata) = existing {
+        let kept = temporary.as_file().set_permissions(metadata.permissions());
+        kept.map_err(|e| ("cannot set permissions", e))?;
+    }
+    temporary.persist(&target).map_err(|e| ("cannot replace", e.error))?;
+    Ok(())
+}
+
+/// Follows links to the file that they stand for, also when it is not there yet.
+fn resolve(path: &Path) -> PathBuf {
+    let mut target = path.to_path_buf();
+    // Chains of links longer than the system allows fail when opened.
+    for _ in 0..40 {
+        let Ok(link) = fs::read_link(&target) else { break };
+        target = match target.parent() {
+            Some(parent) if link.is_relative() => parent.join(link),
+            _ => link,
+        };
+    }
+    target
+}
+
+/// A file beside the target, with the permissions that the system gives new files.
+fn create_temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".profbridge-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The system takes the creation mask off these when it makes the file.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+fn error_hint(error: &Error) -> Option<&'static str> {
+    let crate::ErrorKind::Io { source, .. } = error.kind() else { return None };
+    match source.kind() {
+        io::ErrorKind::NotFound => Some("the folder does not exist; create it first"),
+        io::ErrorKind::StorageFull => Some("the disk is full; the old file, if any, is untouched"),
+        io::ErrorKind::PermissionDenied => Some("choose an output that you may write to with -o"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        replace(&path, b"old").unwrap();
+        let failed = replace_with(&path, |out| {
+            out.write_all(b"half of the new")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        });
+        assert!(failed.unwrap_err().hint().unwrap().contains("disk is full"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_permissions_kept() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, b"old").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("target", &link).unwrap();
+        replace(&link, b"new").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_with_a_hint() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = replace(&folder.path().join("no/out"), b"x").unwrap_err();
+        assert!(error.to_string().contains("No such file or directory"), "{error}");
+        assert_eq!(error.hint(), Some("the folder does not exist; create it first"));
+    }
+}
