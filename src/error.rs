@@ -307,6 +307,7 @@ impl Error {
             ErrorKind::MissingCorrelation => "debug info/binary for correlation is required",
             ErrorKind::UnexpectedCorrelation => "debug info/binary for correlation is not necessary",
             ErrorKind::UnableToCorrelate { detail } => return format!("unable to correlate profile: {detail}"),
+            ErrorKind::KindConflict { .. } => "Merge IR generated profile with Clang generated profile.",
             other => return other.to_string(),
         };
         match &self.inner.llvm_detail {

@@ -48,6 +48,12 @@ pub trait ProfileReader {
     /// have weight 1.
     fn temporal(&mut self) -> TemporalProfile;
 
+    /// Whether the traces take the weight of the input in a merge, as those of
+    /// raw files do; those of other formats keep their own.
+    fn traces_take_input_weight(&self) -> bool {
+        false
+    }
+
     /// Names of vtables in file order; complete once all records were read.
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>>;
 
