@@ -1,0 +1,262 @@
+#!/usr/bin/env bash
+# Makes the files of this folder with the compilers it names; see README.md.
+#
+#   testdata/make.sh            everything
+#   testdata/make.sh raw        only raw/       (also: merge, correlate, bad)
+#
+# Run it on a machine with clang and llvm-profdata of every release in $CLANGS
+# and rustc 1.95; a missing one is an error, because a partial folder would
+# look complete.
+set -euo pipefail
+export LC_ALL=C TZ=UTC
+unset LLVM_PROFILE_FILE
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+cp "$here"/src/* "$build"
+cd "$build"
+
+CLANGS="13 14 15 16 19 22"
+# The release whose llvm-profdata reads what rustc 1.95 writes.
+RUSTC_RELEASE=22
+
+# Addresses are part of a raw profile: without randomisation a second run of
+# this script gives the same bytes.
+if setarch -R true 2>/dev/null; then still=(setarch -R); else still=(); fi
+
+# Paths end up in the binary, hence in its build id, hence in the profile.
+places=("-ffile-prefix-map=$build=." -fcoverage-compilation-dir=. -fdebug-compilation-dir=.)
+
+note() { printf '%s\n' "$*" >&2; }
+
+# run PROFILE PROGRAM [ARGUMENT...]: runs PROGRAM so that it writes PROFILE.
+run() {
+  local profile=$1
+  shift
+  LLVM_PROFILE_FILE=$profile "${still[@]}" "$@" >/dev/null
+}
+
+# golden RELEASE STEM [OPTION...]: what llvm-profdata of RELEASE makes of
+# STEM.profraw; OPTIONs go to merge. Its listing too, where 22 reads the file.
+golden() {
+  local release=$1 stem=$2
+  shift 2
+  local tool=llvm-profdata-$release
+  "$tool" merge --num-threads=1 "$@" "$stem.profraw" -o "$stem.profdata"
+  "$tool" merge --num-threads=1 --text "$@" "$stem.profraw" -o "$stem.proftext"
+  if [ "$release" -ge 19 ] && [ $# -eq 0 ]; then
+    llvm-profdata-22 show --all-functions --counts --ic-targets --memop-sizes "$stem.profraw" >"$stem.show"
+  fi
+}
+
+# sample RELEASE KIND SOURCES [FLAG...]: one program, one run, one profile.
+# SOURCES is one word with commas; `$arguments` go to the program.
+arguments=
+sample() {
+  local release=$1 kind=$2 sources=${3//,/ } stem=$here/raw/clang-$1-$2
+  shift 3
+  local compiler=clang-$release
+  case $sources in *.cpp*) compiler=clang++-$release ;; esac
+  note "clang-$release $kind"
+  # shellcheck disable=SC2086 # words on purpose
+  "$compiler" "${places[@]}" "$@" $sources -o program
+  # shellcheck disable=SC2086
+  run "$stem.profraw" ./program $arguments
+  golden "$release" "$stem"
+}
+
+# keep_vtables RELEASE KIND: the same profile again with the vtables' names.
+keep_vtables() {
+  local stem=$here/raw/clang-$1-$2
+  local merge="llvm-profdata-$1 merge --num-threads=1 --keep-vtable-symbols"
+  $merge "$stem.profraw" -o "$stem.kept.profdata"
+  $merge --text "$stem.profraw" -o "$stem.kept.proftext"
+}
+
+# Two images that write into one file.
+sample_shared_library() {
+  local release=$1 stem=$here/raw/clang-$1-shared-library
+  note "clang-$release shared-library"
+  "clang-$release" -O1 -fprofile-generate -shared -fPIC plugin.c -o libplugin.so
+  "clang-$release" -O1 -fprofile-generate host.c -L. -lplugin "-Wl,-rpath,\$ORIGIN" -o program
+  run "$stem.profraw" ./program
+  golden "$release" "$stem"
+}
+
+# The second pass: optimised with the first pass's profile, instrumented again.
+sample_context_sensitive() {
+  local release=$1 stem=$here/raw/clang-$1-cs
+  note "clang-$release cs"
+  "clang-$release" -O2 -fprofile-generate calc.c -o program
+  run first.profraw ./program 40 3
+  "llvm-profdata-$release" merge first.profraw -o first.profdata
+  "clang-$release" -O2 -fprofile-use=first.profdata -fcs-profile-generate calc.c -o program
+  run "$stem.profraw" ./program 40 3
+  golden "$release" "$stem"
+  if [ "$release" -ge 19 ]; then
+    llvm-profdata-22 show --showcs --all-functions --counts --ic-targets --memop-sizes "$stem.profraw" >"$stem.showcs"
+  fi
+}
+
+# %m: three processes add up their counters in one file.
+sample_pool() {
+  local release=$1 stem=$here/raw/clang-$1-pool
+  note "clang-$release pool"
+  rm -rf pool && mkdir pool
+  "clang-$release" -O1 -fprofile-generate calc.c -o program
+  for rounds in 10 20 30; do run 'pool/%m.profraw' ./program $rounds; done
+  cp pool/*.profraw "$stem.profraw"
+  golden "$release" "$stem"
+}
+
+# %c: the counters are mapped into the file, which then has no value data.
+sample_continuous() {
+  local release=$1 stem=$here/raw/clang-$1-continuous
+  note "clang-$release continuous"
+  rm -f continuous.profraw
+  "clang-$release" "${places[@]}" -O1 -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation conditions.c -o program
+  run '%ccontinuous.profraw' ./program 3
+  cp continuous.profraw "$stem.profraw"
+  golden "$release" "$stem"
+}
+
+# rust_sample KIND FLAG...: words.rs with rustc.
+rust_sample() {
+  local kind=$1 stem=$here/raw/rustc-1.95-$1
+  shift
+  note "rustc 1.95 $kind"
+  rustc --edition 2021 --remap-path-prefix "$build=." -C metadata=words -C codegen-units=1 "$@" words.rs -o program
+  run "$stem.profraw" ./program 5
+  golden "$RUSTC_RELEASE" "$stem"
+}
+
+make_raw() {
+  rm -rf "$here/raw" && mkdir "$here/raw"
+  rustc --version | grep -q '^rustc 1\.95' || { note "rustc 1.95 is needed"; exit 1; }
+  for release in $CLANGS; do
+    sample "$release" ir calc.c -O1 -fprofile-generate
+    sample "$release" fe calc.c -O1 -fprofile-instr-generate
+    sample "$release" cxx shapes.cpp -O1 -fprofile-generate
+    sample_context_sensitive "$release"
+    sample_shared_library "$release"
+  done
+  for release in 14 16 19 22; do
+    sample "$release" fe-values calc.c -O1 -fprofile-instr-generate -Xclang -mllvm -Xclang -enable-value-profiling=true
+    sample "$release" coverage conditions.c -fprofile-instr-generate -fcoverage-mapping
+    sample "$release" entry-first calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-entry
+    sample "$release" plain-names lookup.c,tables.c -O1 -fprofile-generate -mllvm -enable-name-compression=false
+    sample "$release" two-objects lookup.c,tables.c -O1 -fprofile-generate
+    sample "$release" entry-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-function-entry-coverage
+    sample "$release" ir-32 calc.c -m32 -O1 -fprofile-generate
+    sample "$release" coverage-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping
+    sample "$release" no-build-id calc.c -O1 -fprofile-generate -Wl,--build-id=none
+    sample_pool "$release"
+    sample_continuous "$release"
+  done
+  for release in 19 22; do
+    sample "$release" mcdc conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
+    sample "$release" mcdc-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
+    sample "$release" byte-coverage conditions.c -fprofile-instr-generate -fcoverage-mapping \
+      -mllvm -enable-single-byte-coverage=true
+    sample "$release" block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-block-coverage
+    sample "$release" temporal calc.c -O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation
+    sample "$release" temporal-block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation \
+      -mllvm -pgo-block-coverage
+    sample "$release" vtables shapes.cpp -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
+    keep_vtables "$release" vtables
+    sample "$release" vtables-32 shapes.cpp -m32 -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
+  done
+  sample 22 loop-entries calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-loop-entries
+  rust_sample ir -O -C profile-generate
+  rust_sample coverage -C instrument-coverage
+}
+
+# Four runs of one program with different arguments, and what each release
+# that reads them makes of all four.
+make_merge() {
+  rm -rf "$here/merge" && mkdir "$here/merge"
+  local release
+  for release in 13 14 19 22; do
+    local folder=$here/merge/clang-$release
+    note "merge clang-$release"
+    mkdir "$folder"
+    "clang-$release" -O1 -fprofile-generate calc.c -o program
+    run "$folder/run-1.profraw" ./program 10 2
+    run "$folder/run-2.profraw" ./program 1000 7
+    run "$folder/run-3.profraw" ./program 0
+    run "$folder/run-4.profraw" ./program 77 5
+    case $release in
+      13) merge_goldens "$folder" 13 ;;
+      14) for reader in 14 15 16; do merge_goldens "$folder" $reader; done ;;
+      *) for reader in 19 22; do merge_goldens "$folder" $reader; done ;;
+    esac
+  done
+}
+
+# merge_goldens FOLDER READER: the options are in the name of each result.
+merge_goldens() {
+  local folder=$1 reader=$2
+  local merge="llvm-profdata-$reader merge --num-threads=1" out=$folder/llvm-$reader
+  cd "$folder"
+  $merge run-[1234].profraw -o "$out.profdata"
+  $merge --text run-[1234].profraw -o "$out.proftext"
+  $merge --sparse run-[1234].profraw -o "$out-sparse.profdata"
+  $merge run-1.profraw --weighted-input=5,run-2.profraw --weighted-input=2,run-4.profraw -o "$out-weighted.profdata"
+  $merge --text run-1.profraw --weighted-input=5,run-2.profraw --weighted-input=2,run-4.profraw -o "$out-weighted.proftext"
+  $merge run-[4321].profraw -o "$out-reversed.profdata"
+  if [ "$reader" -ge 19 ]; then
+    $merge --function='a[dp]' --no-function=apply run-[1234].profraw -o "$out-filtered.profdata" 2>/dev/null
+    $merge --write-prev-version run-[1234].profraw -o "$out-previous.profdata"
+  fi
+  if [ "$reader" = 22 ]; then
+    llvm-profdata-22 show --all-functions --counts --ic-targets --memop-sizes "$out.profdata" >"$out.show"
+  fi
+  cmp -s "$out.profdata" "$out-reversed.profdata" && rm "$out-reversed.profdata"
+  cd "$build"
+}
+
+# Profiles without names and records, and the part of the binary that has them.
+make_correlate() {
+  rm -rf "$here/correlate" && mkdir "$here/correlate"
+  local release
+  for release in 14 16 19 22; do
+    local flag=-profile-correlate=debug-info
+    [ "$release" -ge 19 ] || flag=-debug-info-correlate
+    # Such profiles have no place for values; without -disable-vp clang 14 crashes, and clang 19s program does.
+    correlate "$release" debug-info --debug-info -g -mllvm "$flag" -mllvm -disable-vp
+  done
+  for release in 19 22; do
+    correlate "$release" binary --binary-file -mllvm -profile-correlate=binary -mllvm -disable-vp
+  done
+}
+
+# correlate RELEASE KIND OPTION FLAG...: OPTION tells merge where the binary is.
+correlate() {
+  local release=$1 kind=$2 option=$3 stem=$here/correlate/clang-$1-$2
+  shift 3
+  note "clang-$release correlated by $kind"
+  "clang-$release" "${places[@]}" -O1 -fprofile-generate "$@" calc.c -o program
+  run "$stem.profraw" ./program
+  # Sections that are not loaded are all that correlation reads.
+  llvm-objcopy-22 --only-keep-debug program "$stem.binary"
+  chmod 644 "$stem.binary"
+  golden "$release" "$stem" "$option=$stem.binary"
+}
+
+# One defect each, made by bad.py from a good file.
+make_bad() {
+  rm -rf "$here/bad" && mkdir "$here/bad"
+  note "bad"
+  python3 "$here/bad.py" "$here/raw" "$here/merge" "$here/bad"
+}
+
+for part in "${@:-raw merge correlate bad}"; do
+  for one in $part; do
+    case $one in
+      raw | merge | correlate | bad) "make_$one" ;;
+      *) note "unknown part $one"; exit 1 ;;
+    esac
+  done
+done
+note "$(du -sh --exclude=src "$here" | cut -f1) in $(find "$here" -type f | wc -l) files"
