@@ -1,0 +1,197 @@
+//! A whole iprof file in memory.
+
+use super::context::{ContextHandle, ContextTree, Frame};
+use super::sections::{SectionKind, Sections};
+pub use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::version::Version;
+use std::collections::BTreeMap;
+
+/// What an entry with members of its own stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// The types.
+    Types,
+    /// The methods.
+    Methods,
+    /// A profile section.
+    Section(SectionKind),
+}
+
+impl Table {
+    /// The members that every entry has, in the order in which they are written.
+    pub(crate) fn known_members(self) -> &'static [&'static str] {
+        match self {
+            Self::Types => &["id", "name"],
+            Self::Methods => &["id", "name", "signature"],
+            Self::Section(_) => &["ctx", "records"],
+        }
+    }
+}
+
+/// A member of an entry whose members are not just the known ones in their usual order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EntryMember {
+    /// One of [`Table::known_members`].
+    Known(u8),
+    /// Anything else: name, and its value as compact JSON.
+    Other(Box<[u8]>, Box<[u8]>),
+}
+
+/// A member of the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TopMember {
+    Version,
+    Types,
+    Methods,
+    Section(SectionKind),
+    /// Anything else: name, and its value as compact JSON.
+    Other(Box<[u8]>, Box<[u8]>),
+}
+
+/// How the instance-of section is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InstanceofSpelling {
+    /// `instanceofProfiles`, as in the published schema.
+    #[default]
+    Documented,
+    /// `instanceOfProfiles`, as in files that GraalVM wrote.
+    Graal,
+}
+
+impl InstanceofSpelling {
+    /// The member's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Documented => "instanceofProfiles",
+            Self::Graal => "instanceOfProfiles",
+        }
+    }
+}
+
+/// An iprof file: tables, contexts, sections, and what else stood in it.
+///
+/// Everything refers to something: signatures to types, contexts to methods,
+/// records to types. Readers drop what does not.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The version to write.
+    pub version: Version,
+    /// Types and methods.
+    pub tables: Tables,
+    /// All contexts that sections refer to.
+    pub contexts: ContextTree,
+    /// The profile sections.
+    pub sections: Sections,
+    /// How the instance-of section is called.
+    pub instanceof_spelling: InstanceofSpelling,
+    pub(crate) layout: Vec<TopMember>,
+    pub(crate) extras: BTreeMap<(Table, usize), Box<[EntryMember]>>,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self {
+            version: Version::V1_0,
+            tables: Tables::default(),
+            contexts: ContextTree::default(),
+            sections: Sections::default(),
+            instanceof_spelling: InstanceofSpelling::default(),
+            layout: vec![TopMember::Version, TopMember::Types, TopMember::Methods],
+            extras: BTreeMap::new(),
+        }
+    }
+}
+
+impl Document {
+    /// An empty document of version 1.0.0.
+    ///
+    /// Sections are written once they have an entry, in the order of
+    /// [`SectionKind::ALL`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The type of this name, see [`Tables::add_type`].
+    pub fn add_type(&mut self, name: &[u8]) -> TypeHandle {
+        self.tables.add_type(name)
+    }
+
+    /// The method of this name and signature, see [`Tables::add_method`].
+    ///
+    /// # Panics
+    ///
+    /// With a signature of fewer than two types.
+    pub fn add_method(&mut self, name: &[u8], signature: &[TypeHandle]) -> MethodHandle {
+        self.tables.add_method(name, signature)
+    }
+
+    /// The context of these frames, innermost first.
+    pub fn add_context(&mut self, frames: &[Frame]) -> ContextHandle {
+        self.contexts.add(frames)
+    }
+
+    /// The lowest published version that has every section that has entries.
+    pub fn lowest_version(&self) -> Version {
+        if self.sections.instanceofs.is_empty() { Version::V1_0 } else { Version::V1_1 }
+    }
+
+    /// The members that belong to no known section: name, and value as compact JSON.
+    pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.layout.iter().filter_map(|member| match member {
+            TopMember::Other(name, value) => Some((&**name, &**value)),
+            _ => None,
+        })
+    }
+
+    /// The value of such a member as compact JSON.
+    pub fn member(&self, name: &[u8]) -> Option<&[u8]> {
+        self.members().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Adds or replaces a member. `value` is JSON; white space in it goes.
+    ///
+    /// The caller vouches that it is one valid JSON value and that `name` is
+    /// none of the format's own members.
+    pub fn set_member(&mut self, name: &[u8], value: &[u8]) {
+        let mut compact = Vec::with_capacity(value.len());
+        super::json::write_compact(&mut compact, value);
+        let member = TopMember::Other(name.into(), compact.into());
+        let same = |known: &&mut TopMember| matches!(known, TopMember::Other(known, _) if **known == *name);
+        match self.layout.iter_mut().find(same) {
+            Some(known) => *known = member,
+            None => self.layout.push(member),
+        }
+    }
+
+    /// Removes a member and returns its value.
+    pub fn remove_member(&mut self, name: &[u8]) -> Option<Box<[u8]>> {
+        let at = self.layout.iter().position(|m| matches!(m, TopMember::Other(known, _) if **known == *name))?;
+        match self.layout.remove(at) {
+            TopMember::Other(_, value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of an additional member of an entry, as compact JSON.
+    pub fn entry_member(&self, table: Table, entry: usize, name: &[u8]) -> Option<&[u8]> {
+        self.extras.get(&(table, entry))?.iter().find_map(|member| match member {
+            EntryMember::Other(known, value) if **known == *name => Some(&**value),
+            _ => None,
+        })
+    }
+
+    /// Adds or replaces an additional member of an entry, under the same
+    /// conditions as [`set_member`](Self::set_member).
+    pub fn set_entry_member(&mut self, table: Table, entry: usize, name: &[u8], value: &[u8]) {
+        let mut compact = Vec::with_capacity(value.len());
+        super::json::write_compact(&mut compact, value);
+        let known = (0u8..).zip(table.known_members()).map(|(at, _)| EntryMember::Known(at));
+        let mut members = match self.extras.remove(&(table, entry)) {
+            Some(members) => members.into_vec(),
+            None => known.collect(),
+        };
+        members.retain(|member| !matches!(member, EntryMember::Other(known, _) if **known == *name));
+        members.push(EntryMember::Other(name.into(), compact.into()));
+        self.extras.insert((table, entry), members.into());
+    }
+}

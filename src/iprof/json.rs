@@ -1,0 +1,530 @@
+//! JSON, scanned in place: just what iprof needs, exact to the digit and byte.
+//!
+//! A [`Scan`] walks a slice. It stops with [`Stop::End`] where the slice ends
+//! too early, so that a caller who reads a stream can fetch more and try again,
+//! and with [`Stop::Syntax`] where no more bytes could help.
+//!
+//! Strings are bytes here: UTF-8, in which a lone surrogate escape (`\ud800`)
+//! becomes the three bytes UTF-8 would have given it (WTF-8), and goes back to
+//! an escape when written. No name gets lost or changed that way.
+
+use std::borrow::Cow;
+
+/// Why scanning stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The slice ends inside the value.
+    End,
+    /// No JSON, whatever follows: the position in the slice, and what was expected.
+    Syntax(usize, &'static str),
+}
+
+/// A JSON number as iprof needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// An integer that Java's `long` holds.
+    Int(i64),
+    /// An integer too large for it; negative or not.
+    Huge {
+        /// Below zero.
+        negative: bool,
+    },
+    /// Written with a fraction or an exponent; its value if that is an integer in range.
+    Fraction(Option<i64>),
+}
+
+/// The kind of a JSON value, by its first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Object,
+    Array,
+    String,
+    Number,
+    Other,
+}
+
+/// A position in a slice of JSON text.
+#[derive(Debug, Clone)]
+pub(crate) struct Scan<'a> {
+    pub(crate) data: &'a [u8],
+    pub(crate) pos: usize,
+    /// Deepest nesting that is followed.
+    pub(crate) max_depth: u32,
+}
+
+impl<'a> Scan<'a> {
+    pub(crate) fn new(data: &'a [u8], pos: usize, max_depth: u32) -> Self {
+        Self { data, pos, max_depth }
+    }
+
+    /// Skips white space.
+    #[inline]
+    pub(crate) fn space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.data.get(self.pos) {
+            self.pos += 1;
+        }
+    }
+
+    /// The next byte that is no white space; the position is on it.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<u8, Stop> {
+        self.space();
+        self.data.get(self.pos).copied().ok_or(Stop::End)
+    }
+
+    /// Takes `byte` after white space if it is next.
+    #[inline]
+    pub(crate) fn take(&mut self, byte: u8) -> Result<bool, Stop> {
+        let found = self.peek()? == byte;
+        self.pos += usize::from(found);
+        Ok(found)
+    }
+
+    /// Takes `byte` after white space.
+    pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Stop> {
+        if self.take(byte)? { Ok(()) } else { Err(Stop::Syntax(self.pos, what)) }
+    }
+
+    /// Takes exactly `text` if it is next, without skipping anything.
+    #[inline]
+    pub(crate) fn literal(&mut self, text: &[u8]) -> bool {
+        let found = self.data[self.pos..].starts_with(text);
+        if found {
+            self.pos += text.len();
+        }
+        found
+    }
+
+    /// What kind of value is next.
+    pub(crate) fn shape(&mut self) -> Result<Shape, Stop> {
+        Ok(match self.peek()? {
+            b'{' => Shape::Object,
+            b'[' => Shape::Array,
+            b'"' => Shape::String,
+            b'-' | b'0'..=b'9' => Shape::Number,
+            _ => Shape::Other,
+        })
+    }
+
+    /// A string's text between the quotes as it stands, and whether it has escapes.
+    pub(crate) fn raw_string(&mut self) -> Result<(&'a [u8], bool), Stop> {
+        self.expect(b'"', "a string")?;
+        let start = self.pos;
+        let mut escapes = false;
+        loop {
+            match self.data.get(self.pos) {
+                None => return Err(Stop::End),
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escapes = true;
+                    self.escape()?;
+                }
+                Some(0..=0x1f) => return Err(Stop::Syntax(self.pos, "no control character inside a string")),
+                Some(_) => self.pos += 1,
+            }
+        }
+        let text = &self.data[start..self.pos];
+        self.pos += 1;
+        Ok((text, escapes))
+    }
+
+    /// Checks one escape and moves past it.
+    fn escape(&mut self) -> Result<(), Stop> {
+        let Some(kind) = self.data.get(self.pos + 1) else { return Err(Stop::End) };
+        match kind {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.pos += 2,
+            b'u' => {
+                for at in self.pos + 2..self.pos + 6 {
+                    match self.data.get(at) {
+                        None => return Err(Stop::End),
+                        Some(digit) if digit.is_ascii_hexdigit() => {}
+                        Some(_) => return Err(Stop::Syntax(at, "four hexadecimal digits after \\u")),
+                    }
+                }
+                self.pos += 6;
+            }
+            _ => return Err(Stop::Syntax(self.pos, "a known escape")),
+        }
+        Ok(())
+    }
+
+    /// A string's value.
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, [u8]>, Stop> {
+        let (raw, escapes) = self.raw_string()?;
+        Ok(if escapes { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) })
+    }
+
+    /// A number. The slice must go on behind it, or it might be cut short.
+    #[inline]
+    pub(crate) fn number(&mut self) -> Result<Number, Stop> {
+        let negative = self.take(b'-')?;
+        let start = self.pos;
+        let mut value = 0u64;
+        let mut huge = false;
+        while let Some(digit) = self.data.get(self.pos).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+            match value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit))) {
+                Some(next) => value = next,
+                None => huge = true,
+            }
+            self.pos += 1;
+        }
+        let digits = self.pos - start;
+        match self.data.get(self.pos) {
+            None => return Err(Stop::End),
+            Some(_) if digits == 0 => return Err(Stop::Syntax(self.pos, "a value")),
+            Some(_) if digits > 1 && self.data[start] == b'0' => {
+                return Err(Stop::Syntax(start, "a number without leading zeros"));
+            }
+            Some(b'.' | b'e' | b'E') => return self.fraction(start, negative),
+            Some(_) => {}
+        }
+        let limit = i64::MAX as u64 + u64::from(negative);
+        Ok(if huge || value > limit {
+            Number::Huge { negative }
+        } else if negative {
+            Number::Int(0i64.wrapping_sub_unsigned(value))
+        } else {
+            Number::Int(value as i64)
+        })
+    }
+
+    /// The rest of a number that has a fraction or an exponent; digits begin at `start`.
+    fn fraction(&mut self, start: usize, negative: bool) -> Result<Number, Stop> {
+        let whole_end = self.pos;
+        let mut fraction = &self.data[self.pos..self.pos];
+        if self.data.get(self.pos) == Some(&b'.') {
+            self.pos += 1;
+            fraction = self.digits("a digit after the point")?;
+        }
+        let mut exponent = 0i64;
+        if let Some(b'e' | b'E') = self.data.get(self.pos) {
+            self.pos += 1;
+            let down = match self.data.get(self.pos) {
+                Some(b'-') => true,
+                Some(b'+') => false,
+                _ => {
+                    self.pos -= 1;
+                    false
+                }
+            };
+            self.pos += 1;
+            for digit in self.digits("a digit in the exponent")? {
+                exponent = exponent.saturating_mul(10).saturating_add(i64::from(digit - b'0'));
+            }
+            exponent = if down { -exponent } else { exponent };
+        }
+        Ok(Number::Fraction(integral_value(&self.data[start..whole_end], fraction, exponent, negative)))
+    }
+
+    fn digits(&mut self, what: &'static str) -> Result<&'a [u8], Stop> {
+        let start = self.pos;
+        while self.data.get(self.pos).is_some_and(u8::is_ascii_digit) {
+            self.pos += 1;
+        }
+        match self.data.get(self.pos) {
+            None => Err(Stop::End),
+            Some(_) if self.pos == start => Err(Stop::Syntax(self.pos, what)),
+            Some(_) => Ok(&self.data[start..self.pos]),
+        }
+    }
+
+    /// Skips one value of any kind and returns its text.
+    pub(crate) fn skip(&mut self) -> Result<&'a [u8], Stop> {
+        self.space();
+        let start = self.pos;
+        // One bit of memory per level would do; a byte is simpler.
+        let mut open: Vec<u8> = Vec::new();
+        loop {
+            match self.peek()? {
+                bracket @ (b'{' | b'[') => {
+                    if open.len() >= self.max_depth as usize {
+                        return Err(Stop::Syntax(self.pos, "less deeply nested values"));
+                    }
+                    self.pos += 1;
+                    if !self.take(bracket + 2)? {
+                        open.push(bracket + 2);
+                        if bracket == b'{' {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                }
+                b'"' => drop(self.raw_string()?),
+                b'-' | b'0'..=b'9' => drop(self.number()?),
+                _ => self.word()?,
+            }
+            loop {
+                let Some(close) = open.last().copied() else { return Ok(&self.data[start..self.pos]) };
+                if self.take(close)? {
+                    open.pop();
+                    continue;
+                }
+                self.expect(b',', "a comma or the end")?;
+                if close == b'}' {
+                    self.key()?;
+                }
+                break;
+            }
+        }
+    }
+
+    fn key(&mut self) -> Result<(), Stop> {
+        self.raw_string()?;
+        self.expect(b':', "a colon")
+    }
+
+    /// `true`, `false` or `null`.
+    fn word(&mut self) -> Result<(), Stop> {
+        let left = &self.data[self.pos..];
+        for word in [&b"true"[..], b"false", b"null"] {
+            if left.starts_with(word) {
+                self.pos += word.len();
+                return Ok(());
+            }
+            if word.starts_with(left) {
+                return Err(Stop::End);
+            }
+        }
+        Err(Stop::Syntax(self.pos, "a value"))
+    }
+}
+
+/// The value of `whole.fraction × 10^exponent` if it is an integer that a `long` holds.
+fn integral_value(whole: &[u8], fraction: &[u8], exponent: i64, negative: bool) -> Option<i64> {
+    let digits: Vec<u8> = whole.iter().chain(fraction).copied().collect();
+    let Some(first) = digits.iter().position(|d| *d != b'0') else { return Some(0) };
+    let last = digits.iter().rposition(|d| *d != b'0').unwrap_or(first);
+    // The power of ten of the last digit that counts.
+    let scale = i64::try_from(whole.len()).ok()?.checked_add(exponent)?.checked_sub(i64::try_from(last).ok()? + 1)?;
+    let mut value = 0i64;
+    for digit in &digits[first..=last] {
+        value = value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))?;
+    }
+    for _ in 0..u32::try_from(scale).ok()? {
+        value = value.checked_mul(10)?;
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// The bytes that a checked string with escapes stands for.
+pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'\\' {
+            text.push(first);
+            continue;
+        }
+        let Some((&kind, tail)) = rest.split_first() else { break };
+        rest = tail;
+        match kind {
+            b'b' => text.push(8),
+            b'f' => text.push(12),
+            b'n' => text.push(b'\n'),
+            b'r' => text.push(b'\r'),
+            b't' => text.push(b'\t'),
+            b'u' => {
+                let (unit, tail) = code_unit(rest);
+                rest = tail;
+                let mut code = u32::from(unit);
+                if (0xd800..0xdc00).contains(&unit)
+                    && let Some(after) = rest.strip_prefix(b"\\u")
+                    && let (low @ 0xdc00..0xe000, tail) = code_unit(after)
+                {
+                    code = 0x10000 + ((u32::from(unit) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+                    rest = tail;
+                }
+                push_code_point(&mut text, code);
+            }
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+fn code_unit(text: &[u8]) -> (u16, &[u8]) {
+    let (digits, rest) = text.split_at(text.len().min(4));
+    let unit = digits.iter().fold(0u16, |unit, digit| {
+        (unit << 4) | char::from(*digit).to_digit(16).and_then(|d| u16::try_from(d).ok()).unwrap_or(0)
+    });
+    (unit, rest)
+}
+
+/// Appends a code point; a surrogate gets the bytes it would have in UTF-8.
+fn push_code_point(text: &mut Vec<u8>, code: u32) {
+    match char::from_u32(code) {
+        Some(c) => text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => {
+            let [.., high, low] = code.to_be_bytes();
+            text.extend([0xe0 | (high >> 4), 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]);
+        }
+    }
+}
+
+/// Appends `text` as a JSON string: escapes only for `"`, `\`, control characters and lone surrogates.
+pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    let mut plain = 0;
+    for (at, byte) in text.iter().enumerate() {
+        let surrogate = *byte == 0xed && text.get(at + 1).is_some_and(|next| *next >= 0xa0);
+        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' && !surrogate {
+            continue;
+        }
+        // The tail of a surrogate is behind us once its escape was written.
+        out.extend_from_slice(text.get(plain..at).unwrap_or_default());
+        plain = at + 1;
+        match byte {
+            b'"' | b'\\' => out.extend([b'\\', *byte]),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            8 => out.extend(b"\\b"),
+            12 => out.extend(b"\\f"),
+            0xed => {
+                let tail = |n: usize| u32::from(text.get(at + n).copied().unwrap_or(0x80) & 0x3f);
+                out.extend(format!("\\u{:04x}", 0xd000 | (tail(1) << 6) | tail(2)).bytes());
+                plain = at + 3;
+            }
+            control => out.extend(format!("\\u{control:04x}").bytes()),
+        }
+    }
+    out.extend_from_slice(text.get(plain..).unwrap_or_default());
+    out.push(b'"');
+}
+
+/// Appends a checked JSON value without the white space between its tokens.
+pub(crate) fn write_compact(out: &mut Vec<u8>, value: &[u8]) {
+    let mut in_string = false;
+    let mut escaped = false;
+    for byte in value {
+        if in_string {
+            out.push(*byte);
+            in_string = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+        } else if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+            out.push(*byte);
+            in_string = *byte == b'"';
+        }
+    }
+}
+
+/// Appends a checked, compact JSON value indented by two from `level` on.
+pub(crate) fn write_pretty(out: &mut Vec<u8>, value: &[u8], level: usize) {
+    let mut level = level;
+    let mut bytes = value.iter().copied().peekable();
+    let line = |out: &mut Vec<u8>, level: usize| {
+        out.push(b'\n');
+        out.resize(out.len() + 2 * level, b' ');
+    };
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => {
+                out.push(byte);
+                while let Some(inner) = bytes.next() {
+                    out.push(inner);
+                    match inner {
+                        b'\\' => out.extend(bytes.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            b'{' | b'[' => {
+                out.push(byte);
+                if let Some(close) = bytes.next_if(|next| *next == byte + 2) {
+                    out.push(close);
+                } else {
+                    level += 1;
+                    line(out, level);
+                }
+            }
+            b'}' | b']' => {
+                level = level.saturating_sub(1);
+                line(out, level);
+                out.push(byte);
+            }
+            b',' => {
+                out.push(byte);
+                line(out, level);
+            }
+            b':' => out.extend(b": "),
+            other => out.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(text: &str) -> Scan<'_> {
+        Scan::new(text.as_bytes(), 0, 64)
+    }
+
+    #[test]
+    fn integers_are_exact_up_to_the_last_long() {
+        assert_eq!(scan("9007199254740993,").number(), Ok(Number::Int((1 << 53) + 1)));
+        assert_eq!(scan("9223372036854775807]").number(), Ok(Number::Int(i64::MAX)));
+        assert_eq!(scan("9223372036854775808]").number(), Ok(Number::Huge { negative: false }));
+        assert_eq!(scan("-9223372036854775808]").number(), Ok(Number::Int(i64::MIN)));
+        assert_eq!(scan("-99999999999999999999 ").number(), Ok(Number::Huge { negative: true }));
+    }
+
+    #[test]
+    fn fractions_tell_whether_they_are_integral() {
+        for (text, value) in
+            [("3.0,", Some(3)), ("1e3,", Some(1000)), ("12.50e1,", Some(125)), ("0.0e9,", Some(0)), ("2.5,", None)]
+        {
+            assert_eq!(scan(text).number(), Ok(Number::Fraction(value)), "{text}");
+        }
+        assert_eq!(scan("-1E+2]").number(), Ok(Number::Fraction(Some(-100))));
+        assert_eq!(scan("1e400,").number(), Ok(Number::Fraction(None)));
+    }
+
+    #[test]
+    fn a_number_at_the_very_end_may_be_cut_short() {
+        assert_eq!(scan("12").number(), Err(Stop::End));
+        assert_eq!(scan("1.").number(), Err(Stop::End));
+        assert_eq!(scan("01,").number(), Err(Stop::Syntax(0, "a number without leading zeros")));
+    }
+
+    #[test]
+    fn skipping_checks_the_grammar() {
+        let mut nested = scan(r#" {"a":[1,{"b":null}],"c":"}]"} ,"#);
+        assert_eq!(nested.skip(), Ok(&br#"{"a":[1,{"b":null}],"c":"}]"}"#[..]));
+        assert!(matches!(scan("[1,]").skip(), Err(Stop::Syntax(3, _))));
+        assert!(matches!(scan("{\"a\" 1}").skip(), Err(Stop::Syntax(5, _))));
+        assert!(matches!(scan("NaN,").skip(), Err(Stop::Syntax(0, _))));
+        assert_eq!(scan("[1,[2").skip(), Err(Stop::End));
+        assert_eq!(scan("tru").skip(), Err(Stop::End));
+        let deep = "[".repeat(65);
+        assert!(matches!(scan(&deep).skip(), Err(Stop::Syntax(64, _))));
+    }
+
+    #[test]
+    fn strings_survive_reading_and_writing() {
+        for (written, value) in [
+            (r#""plain é""#, "plain é".as_bytes().to_vec()),
+            (r#""q\"b\\n\n\u0001""#, b"q\"b\\n\n\x01".to_vec()),
+            (r#""x\ud800y""#, b"x\xed\xa0\x80y".to_vec()),
+            (r#""\udc00\ud800""#, b"\xed\xb0\x80\xed\xa0\x80".to_vec()),
+        ] {
+            assert_eq!(scan(written).string().unwrap().as_ref(), value, "{written}");
+            let mut out = Vec::new();
+            write_string(&mut out, &value);
+            assert_eq!(String::from_utf8(out).unwrap(), written);
+        }
+        assert_eq!(scan(r#""\ud83d\ude00\/""#).string().unwrap().as_ref(), "😀/".as_bytes());
+    }
+
+    #[test]
+    fn white_space_goes_and_comes_back() {
+        let mut compact = Vec::new();
+        write_compact(&mut compact, b" { \"a b\\\" \" : [ 1 , 2 ] , \"c\" : { } } ");
+        assert_eq!(compact, br#"{"a b\" ":[1,2],"c":{}}"#);
+        let mut pretty = Vec::new();
+        write_pretty(&mut pretty, &compact, 0);
+        assert_eq!(String::from_utf8(pretty).unwrap(), "{\n  \"a b\\\" \": [\n    1,\n    2\n  ],\n  \"c\": {}\n}");
+    }
+}

@@ -1,0 +1,207 @@
+//! The profile sections: what each holds, and its entries.
+
+use super::context::ContextHandle;
+use super::tables::TypeHandle;
+
+/// The largest count of an iprof file: Java's `long` is signed.
+pub const MAX_COUNT: u64 = i64::MAX as u64;
+
+/// A profile section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SectionKind {
+    /// How often each method was entered, by context.
+    CallCount,
+    /// Which way branches went.
+    Conditional,
+    /// Run-time classes of receivers.
+    VirtualInvoke,
+    /// Which types were synchronized on, over the whole run.
+    Monitor,
+    /// How often each whole stack was seen.
+    Sampling,
+    /// Run-time classes of values that were tested (1.1).
+    Instanceof,
+}
+
+impl SectionKind {
+    /// All kinds, in the order in which new files are written.
+    pub const ALL: [Self; 6] =
+        [Self::CallCount, Self::Conditional, Self::VirtualInvoke, Self::Monitor, Self::Sampling, Self::Instanceof];
+
+    /// The documented name of the top-level member.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CallCount => "callCountProfiles",
+            Self::Conditional => "conditionalProfiles",
+            Self::VirtualInvoke => "virtualInvokeProfiles",
+            Self::Monitor => "monitorProfiles",
+            Self::Sampling => "samplingProfiles",
+            Self::Instanceof => "instanceofProfiles",
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// An entry with one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountEntry {
+    /// Where.
+    pub context: ContextHandle,
+    /// How often; at most [`MAX_COUNT`].
+    pub count: u64,
+}
+
+/// One way out of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BranchRow {
+    /// The producer's number of the target: rows of one index have one target.
+    /// Not unique, and no key together with the BCI either.
+    pub index: u32,
+    /// Bytecode index of the target, or a placeholder.
+    pub bci: i32,
+    /// How often; at most [`MAX_COUNT`].
+    pub count: u64,
+}
+
+/// How often a type was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeCount {
+    /// The exact run-time class.
+    pub class: TypeHandle,
+    /// How often; at most [`MAX_COUNT`].
+    pub count: u64,
+}
+
+/// Entries with any number of rows each, in the order of the file.
+#[derive(Debug, Clone)]
+pub struct RowSection<R> {
+    contexts: Vec<ContextHandle>,
+    ends: Vec<usize>,
+    rows: Vec<R>,
+}
+
+impl<R> Default for RowSection<R> {
+    fn default() -> Self {
+        Self { contexts: Vec::new(), ends: Vec::new(), rows: Vec::new() }
+    }
+}
+
+impl<R: Copy> RowSection<R> {
+    /// Appends an entry.
+    pub fn push(&mut self, context: ContextHandle, rows: &[R]) {
+        self.rows.extend_from_slice(rows);
+        self.ends.push(self.rows.len());
+        self.contexts.push(context);
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.contexts.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.contexts.is_empty()
+    }
+
+    /// The entries: context and rows.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ContextHandle, &[R])> + '_ {
+        (0..self.len()).map(|at| self.entry(at))
+    }
+
+    /// One entry.
+    ///
+    /// # Panics
+    ///
+    /// When `at` is not below [`len`](Self::len).
+    pub fn entry(&self, at: usize) -> (ContextHandle, &[R]) {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        (self.contexts[at], &self.rows[start..self.ends[at]])
+    }
+
+    /// All rows of all entries.
+    pub fn rows(&self) -> &[R] {
+        &self.rows
+    }
+}
+
+/// All sections of a document. A section that is absent from the file is empty here.
+#[derive(Debug, Clone, Default)]
+pub struct Sections {
+    /// How often each method was entered; leaf positions are 0.
+    pub call_counts: Vec<CountEntry>,
+    /// Which way branches went.
+    pub conditionals: RowSection<BranchRow>,
+    /// Receivers of virtual calls.
+    pub virtual_invokes: RowSection<TypeCount>,
+    /// What was synchronized on; the entries' context is [`ContextHandle::ROOT`].
+    pub monitors: RowSection<TypeCount>,
+    /// How often each whole stack was seen.
+    pub samples: Vec<CountEntry>,
+    /// Values tested by `instanceof`.
+    pub instanceofs: RowSection<TypeCount>,
+}
+
+impl Sections {
+    /// How many entries a section has.
+    pub fn entries_count(&self, kind: SectionKind) -> usize {
+        match kind {
+            SectionKind::CallCount => self.call_counts.len(),
+            SectionKind::Conditional => self.conditionals.len(),
+            SectionKind::VirtualInvoke => self.virtual_invokes.len(),
+            SectionKind::Monitor => self.monitors.len(),
+            SectionKind::Sampling => self.samples.len(),
+            SectionKind::Instanceof => self.instanceofs.len(),
+        }
+    }
+
+    /// Whether no section has an entry.
+    pub fn is_empty(&self) -> bool {
+        SectionKind::ALL.iter().all(|kind| self.entries_count(*kind) == 0)
+    }
+
+    /// The sections that count types, which have one shape.
+    ///
+    /// `None` for the others.
+    pub fn types(&self, kind: SectionKind) -> Option<&RowSection<TypeCount>> {
+        match kind {
+            SectionKind::VirtualInvoke => Some(&self.virtual_invokes),
+            SectionKind::Monitor => Some(&self.monitors),
+            SectionKind::Instanceof => Some(&self.instanceofs),
+            _ => None,
+        }
+    }
+
+    /// As [`types`](Self::types), to be changed.
+    pub fn types_mut(&mut self, kind: SectionKind) -> Option<&mut RowSection<TypeCount>> {
+        match kind {
+            SectionKind::VirtualInvoke => Some(&mut self.virtual_invokes),
+            SectionKind::Monitor => Some(&mut self.monitors),
+            SectionKind::Instanceof => Some(&mut self.instanceofs),
+            _ => None,
+        }
+    }
+
+    /// The sections of one number an entry.
+    ///
+    /// `None` for the others.
+    pub fn counts(&self, kind: SectionKind) -> Option<&[CountEntry]> {
+        match kind {
+            SectionKind::CallCount => Some(&self.call_counts),
+            SectionKind::Sampling => Some(&self.samples),
+            _ => None,
+        }
+    }
+
+    /// As [`counts`](Self::counts), to be changed.
+    pub fn counts_mut(&mut self, kind: SectionKind) -> Option<&mut Vec<CountEntry>> {
+        match kind {
+            SectionKind::CallCount => Some(&mut self.call_counts),
+            SectionKind::Sampling => Some(&mut self.samples),
+            _ => None,
+        }
+    }
+}

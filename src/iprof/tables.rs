@@ -1,0 +1,301 @@
+//! The two tables of an iprof file that explain all numbers: types and methods.
+
+use super::names::{self, NameHandle, Names};
+use hashbrown::HashTable;
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hash, Hasher};
+
+/// A type of a document, by its position in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypeHandle(u32);
+
+/// A method of a document, by its position in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MethodHandle(u32);
+
+impl TypeHandle {
+    pub(crate) fn from_index(index: usize) -> Self {
+        Self(u32::try_from(index).expect("fewer than 2^32 types"))
+    }
+
+    /// Position in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl MethodHandle {
+    pub(crate) fn from_index(index: usize) -> Self {
+        Self(u32::try_from(index).expect("fewer than 2^32 methods"))
+    }
+
+    /// Position in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Type {
+    id: u32,
+    name: NameHandle,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Method {
+    id: u32,
+    name: NameHandle,
+    signature_end: u32,
+}
+
+/// Types and methods of a document.
+///
+/// Ids are unique within each table and at most 2^31-1. Names need not be
+/// unique: a file may declare one type or method under several ids.
+#[derive(Debug, Clone, Default)]
+pub struct Tables {
+    names: Names,
+    types: Vec<Type>,
+    type_index: HashTable<u32>,
+    methods: Vec<Method>,
+    signatures: Vec<TypeHandle>,
+    method_index: HashTable<u32>,
+    hasher: foldhash::fast::FixedState,
+    next_type_id: u32,
+    next_method_id: u32,
+}
+
+impl Tables {
+    /// How many types are declared.
+    pub fn types_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// How many methods are declared.
+    pub fn methods_count(&self) -> usize {
+        self.methods.len()
+    }
+
+    /// All types, in order of declaration.
+    pub fn types(&self) -> impl ExactSizeIterator<Item = TypeHandle> + use<> {
+        (0..self.types.len()).map(TypeHandle::from_index)
+    }
+
+    /// All methods, in order of declaration.
+    pub fn methods(&self) -> impl ExactSizeIterator<Item = MethodHandle> + use<> {
+        (0..self.methods.len()).map(MethodHandle::from_index)
+    }
+
+    /// The number under which the file knows the type.
+    pub fn type_id(&self, handle: TypeHandle) -> u32 {
+        self.types[handle.index()].id
+    }
+
+    /// The type's name as `Class.getName()` gives it; UTF-8, except that lone
+    /// surrogates stand as three bytes each.
+    pub fn type_name(&self, handle: TypeHandle) -> &[u8] {
+        self.names.text(self.types[handle.index()].name)
+    }
+
+    pub(crate) fn type_name_handle(&self, handle: TypeHandle) -> NameHandle {
+        self.types[handle.index()].name
+    }
+
+    /// The number under which the file knows the method.
+    pub fn method_id(&self, handle: MethodHandle) -> u32 {
+        self.methods[handle.index()].id
+    }
+
+    /// The method's name alone.
+    pub fn method_name(&self, handle: MethodHandle) -> &[u8] {
+        self.names.text(self.methods[handle.index()].name)
+    }
+
+    /// Declaring type, return type, then the parameters' types; the receiver is not listed.
+    pub fn signature(&self, handle: MethodHandle) -> &[TypeHandle] {
+        let at = handle.index();
+        let start = if at == 0 { 0 } else { self.methods[at - 1].signature_end };
+        &self.signatures[start as usize..self.methods[at].signature_end as usize]
+    }
+
+    /// The first type of this name.
+    pub fn find_type(&self, name: &[u8]) -> Option<TypeHandle> {
+        let name = self.names.find(name)?;
+        self.type_index
+            .find(self.hasher.hash_one(name), |at| self.types[*at as usize].name == name)
+            .map(|at| TypeHandle(*at))
+    }
+
+    /// The first method of this name and of these types (by their names).
+    pub fn find_method(&self, name: &[u8], signature: &[TypeHandle]) -> Option<MethodHandle> {
+        let name = self.names.find(name)?;
+        self.method_index
+            .find(self.identity_hash(name, signature), |at| self.is_method(*at, name, signature))
+            .map(|at| MethodHandle(*at))
+    }
+
+    /// The type of this name; declared with the next free id if there is none.
+    pub fn add_type(&mut self, name: &[u8]) -> TypeHandle {
+        match self.find_type(name) {
+            Some(known) => known,
+            None => self.push_type(self.next_type_id, name).0,
+        }
+    }
+
+    /// The method of this name and signature; declared with the next free id if there is none.
+    ///
+    /// # Panics
+    ///
+    /// With a signature of fewer than two types: no method is without
+    /// declaring and return type.
+    pub fn add_method(&mut self, name: &[u8], signature: &[TypeHandle]) -> MethodHandle {
+        assert!(signature.len() >= 2, "a signature has a declaring and a return type");
+        match self.find_method(name, signature) {
+            Some(known) => known,
+            None => self.push_method(self.next_method_id, name, signature).0,
+        }
+    }
+
+    /// Declares a type, and says which earlier one has this name.
+    pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
+        let name = self.names.add(name);
+        let handle = TypeHandle::from_index(self.types.len());
+        self.types.push(Type { id, name });
+        self.next_type_id = self.next_type_id.max(id.saturating_add(1));
+        let hash = self.hasher.hash_one(name);
+        let types = &self.types;
+        if let Some(twin) = self.type_index.find(hash, |at| types[*at as usize].name == name) {
+            return (handle, Some(TypeHandle(*twin)));
+        }
+        let hasher = &self.hasher;
+        self.type_index.insert_unique(hash, handle.0, |at| hasher.hash_one(types[*at as usize].name));
+        (handle, None)
+    }
+
+    /// Declares a method, and says which earlier one is the same.
+    pub(crate) fn push_method(
+        &mut self,
+        id: u32,
+        name: &[u8],
+        signature: &[TypeHandle],
+    ) -> (MethodHandle, Option<MethodHandle>) {
+        let name = self.names.add(name);
+        let handle = MethodHandle::from_index(self.methods.len());
+        self.signatures.extend_from_slice(signature);
+        let signature_end = u32::try_from(self.signatures.len()).expect("fewer than 2^32 types in signatures");
+        self.methods.push(Method { id, name, signature_end });
+        self.next_method_id = self.next_method_id.max(id.saturating_add(1));
+        let hash = self.identity_hash(name, signature);
+        if let Some(twin) = self.method_index.find(hash, |at| self.is_method(*at, name, signature)) {
+            return (handle, Some(MethodHandle(*twin)));
+        }
+        let mut index = std::mem::take(&mut self.method_index);
+        index.insert_unique(hash, handle.0, |at| {
+            let other = MethodHandle(*at);
+            self.identity_hash(self.methods[other.index()].name, self.signature(other))
+        });
+        self.method_index = index;
+        (handle, None)
+    }
+
+    fn is_method(&self, at: u32, name: NameHandle, signature: &[TypeHandle]) -> bool {
+        let other = self.signature(MethodHandle(at));
+        let same_type = |(a, b): (&TypeHandle, &TypeHandle)| self.type_name_handle(*a) == self.type_name_handle(*b);
+        self.methods[at as usize].name == name
+            && other.len() == signature.len()
+            && other.iter().zip(signature).all(same_type)
+    }
+
+    fn identity_hash(&self, name: NameHandle, signature: &[TypeHandle]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        name.hash(&mut hasher);
+        for part in signature {
+            self.type_name_handle(*part).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Gives every type and method the id that is its position in the table.
+    pub(crate) fn renumber(&mut self) {
+        for (id, entry) in (0..).zip(&mut self.types) {
+            entry.id = id;
+            self.next_type_id = id + 1;
+        }
+        for (id, entry) in (0..).zip(&mut self.methods) {
+            entry.id = id;
+            self.next_method_id = id + 1;
+        }
+    }
+
+    /// The order of identities: declaring type, name, return type, parameters.
+    pub fn compare_methods(&self, a: MethodHandle, b: MethodHandle) -> Ordering {
+        let part = |handle: MethodHandle, at: usize| self.signature(handle).get(at).map(|t| self.type_name(*t));
+        part(a, 0).cmp(&part(b, 0)).then_with(|| self.method_name(a).cmp(self.method_name(b))).then_with(|| {
+            let rest = |handle: MethodHandle| self.signature(handle).iter().skip(1).map(|t| self.type_name(*t));
+            rest(a).cmp(rest(b))
+        })
+    }
+
+    /// A method as people write it: `app.Main.loop(int)`.
+    pub fn human_name(&self, handle: MethodHandle) -> String {
+        let signature = self.signature(handle);
+        let mut text = String::new();
+        if let Some(declaring) = signature.first() {
+            text.push_str(&names::display(self.type_name(*declaring)));
+            text.push('.');
+        }
+        text.push_str(&names::display(self.method_name(handle)));
+        text.push('(');
+        for (at, parameter) in signature.iter().skip(2).enumerate() {
+            text.push_str(if at > 0 { "," } else { "" });
+            text.push_str(&names::display(&names::source_type_name(self.type_name(*parameter))));
+        }
+        text.push(')');
+        text
+    }
+
+    /// A method as the JVM writes it: `Lapp/Main;.loop(I)V`.
+    pub fn descriptor_name(&self, handle: MethodHandle) -> Vec<u8> {
+        let mut parts = self.signature(handle).iter().map(|t| names::type_descriptor(self.type_name(*t)));
+        let mut text = parts.next().unwrap_or_default();
+        let result = parts.next().unwrap_or_default();
+        text.push(b'.');
+        text.extend_from_slice(self.method_name(handle));
+        text.push(b'(');
+        parts.for_each(|part| text.extend(part));
+        text.push(b')');
+        text.extend(result);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_told_apart_by_all_parts_of_their_identity() {
+        let mut tables = Tables::default();
+        let (main, int, void) = (tables.add_type(b"app.Main"), tables.add_type(b"int"), tables.add_type(b"void"));
+        let first = tables.add_method(b"loop", &[main, void, int]);
+        assert_eq!(tables.add_method(b"loop", &[main, void, int]), first);
+        let overload = tables.add_method(b"loop", &[main, void]);
+        assert_ne!(overload, first);
+        assert_eq!(tables.compare_methods(overload, first), Ordering::Less);
+        assert_eq!(tables.human_name(first), "app.Main.loop(int)");
+        assert_eq!(tables.descriptor_name(first), b"Lapp/Main;.loop(I)V");
+        assert_eq!((tables.method_id(first), tables.method_id(overload)), (0, 1));
+    }
+
+    #[test]
+    fn two_ids_of_one_type_make_one_identity() {
+        let mut tables = Tables::default();
+        let (a, none) = tables.push_type(7, b"a.A");
+        let (twin, first) = tables.push_type(3, b"a.A");
+        assert_eq!((none, first), (None, Some(a)));
+        let (method, _) = tables.push_method(1, b"m", &[a, a]);
+        assert_eq!(tables.push_method(2, b"m", &[twin, a]).1, Some(method));
+        let added = tables.add_type(b"b.B");
+        assert_eq!(tables.type_id(added), 8);
+    }
+}
