@@ -64,6 +64,16 @@ impl Sink {
         self.bytes(&self.endian.u64_bytes(value));
     }
 
+    /// Appends 64-bit numbers.
+    pub fn u64s(&mut self, values: &[u64]) {
+        let start = self.bytes.len();
+        self.bytes.resize(start + values.len() * 8, 0);
+        let (words, _) = self.bytes[start..].as_chunks_mut::<8>();
+        for (word, value) in words.iter_mut().zip(values) {
+            *word = self.endian.u64_bytes(*value);
+        }
+    }
+
     /// Appends zeros.
     pub fn zeros(&mut self, count: usize) {
         self.bytes.resize(self.bytes.len() + count, 0);
@@ -85,6 +95,15 @@ impl Sink {
     pub fn patch(&mut self, place: Place, value: u64) {
         let bytes = self.endian.u64_bytes(value);
         self.bytes[place.0..place.0 + 8].copy_from_slice(&bytes);
+    }
+
+    /// Replaces bytes written before, from byte `at` on.
+    ///
+    /// # Panics
+    ///
+    /// When they would go beyond what was written.
+    pub fn overwrite(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     /// What was written so far.

@@ -1,1 +1,27 @@
-//! Merging: record and value rules, weights, filters, ordered reduction. Knows only the model.
+//! Adding up profiles: records of any source become one [`Profile`](crate::model::Profile).
+//!
+//! [`Merger`] takes inputs one after another, each record in the order of its
+//! file, and follows the rules of one LLVM release ([`MergeRules`]): the
+//! largest count, pseudo counts, bitmaps, the order of values, the sampling of
+//! traces. The result depends on the inputs and their order only.
+//!
+//! Several mergers can work on contiguous runs of the input list and be
+//! combined with [`Merger::join`]. It says when the result could differ from
+//! one merger's ([`OrderEvents`]); the laws and their exceptions are listed in
+//! `docs/merging.md`.
+
+mod counters;
+mod introsort;
+mod join;
+mod merger;
+mod mersenne;
+mod rules;
+mod sites;
+mod traces;
+
+#[cfg(test)]
+mod tests;
+
+pub use join::OrderEvents;
+pub use merger::{AddOutcome, MergeOptions, Merger, SoftError, repeated_sizes};
+pub use rules::{KindRule, MergeRules, TraceRule};

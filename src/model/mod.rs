@@ -17,9 +17,11 @@
 
 pub mod functions;
 pub mod kind;
+pub mod loss;
 pub mod reader;
 pub mod record;
 pub mod release;
+pub mod selection;
 pub mod summary;
 pub mod symbols;
 pub mod temporal;
@@ -27,9 +29,11 @@ pub mod value;
 
 pub use functions::{FunctionId, FunctionTable, FunctionView, RecordId};
 pub use kind::ProfileKind;
+pub use loss::{Loss, LossKind, Losses};
 pub use reader::{ProfileReader, RecordRef};
 pub use record::{FunctionRecord, PseudoCount};
 pub use release::Release;
+pub use selection::Selection;
 pub use summary::{ProfileSummary, SummaryBuilder};
 pub use symbols::{NameRef, SymbolTable, name_ref};
 pub use temporal::{TemporalProfile, TemporalTrace};

@@ -1,0 +1,73 @@
+//! The format's numbers: magic, header words, which version has what.
+
+use crate::model::Release;
+
+/// First 8 bytes of every indexed profile: `\xFF lprofi \x81`.
+pub const MAGIC: [u8; 8] = *b"\xfflprofi\x81";
+
+/// The newest version; LLVM 22 writes it.
+pub const NEWEST_VERSION: u32 = 13;
+
+/// A word of the header, by its place after magic, version, unused and hash type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HeaderWord {
+    pub(super) name: &'static str,
+    pub(super) since: u32,
+}
+
+/// Header words after the first three, in order.
+pub(super) const HEADER_WORDS: [HeaderWord; 6] = [
+    HeaderWord { name: "HashType", since: 1 },
+    HeaderWord { name: "HashOffset", since: 1 },
+    HeaderWord { name: "MemProfOffset", since: 8 },
+    HeaderWord { name: "BinaryIdOffset", since: 9 },
+    HeaderWord { name: "TemporalProfTracesOffset", since: 10 },
+    HeaderWord { name: "VTableNamesOffset", since: 12 },
+];
+
+/// Bytes of the header: 40 to 72.
+pub(super) fn header_size(version: u32) -> usize {
+    let fixed = 24;
+    fixed + 8 * HEADER_WORDS.iter().filter(|word| word.since <= version).count()
+}
+
+/// First versions that have a part.
+pub(super) mod since {
+    /// Several records of one name, each with its number of counters.
+    pub(crate) const RECORD_COUNTS: u32 = 2;
+    /// Value sites after the counters.
+    pub(crate) const VALUE_SITES: u32 = 3;
+    /// The profile summary after the header.
+    pub(crate) const SUMMARY: u32 = 4;
+    /// The memory profile.
+    pub(crate) const MEMPROF: u32 = 8;
+    /// Binary ids, always there.
+    pub(crate) const BINARY_IDS: u32 = 9;
+    /// Temporal traces.
+    pub(crate) const TRACES: u32 = 10;
+    /// Bitmap bytes in every record.
+    pub(crate) const BITMAPS: u32 = 11;
+    /// Names of vtables, always there, and value kind 2.
+    pub(crate) const VTABLES: u32 = 12;
+}
+
+/// Key and data sizes of an item of the hash table, in front of both.
+pub(super) const ITEM_HEADER: usize = 24;
+
+/// The newest release that writes a version, whose rules its files follow.
+pub fn writing_release(version: u32) -> Release {
+    Release(match version {
+        0..=2 => 3,
+        3 => 3,
+        4 => 5,
+        5 => 10,
+        6 => 11,
+        7 => 14,
+        8 => 15,
+        9 => 16,
+        10 => 17,
+        11 => 18,
+        12 => 21,
+        _ => 22,
+    })
+}

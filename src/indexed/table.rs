@@ -1,0 +1,93 @@
+//! Which bucket of the on-disk hash table each name goes to, and in what order.
+//!
+//! LLVM fills a chained table that doubles as it grows and puts every item at
+//! the front of its chain; each doubling turns the chains around
+//! (`OnDiskChainedHashTableGenerator` in `OnDiskHashTable.h`).
+
+use crate::model::NameRef;
+
+const NONE: u32 = u32::MAX;
+
+/// Chains of items, as indexes in order of insertion.
+pub(super) struct Buckets {
+    heads: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Buckets {
+    /// Fills the table with items of these key hashes, in this order.
+    pub(super) fn fill(hashes: &[NameRef]) -> Self {
+        let mut table = Self { heads: vec![NONE; 64], next: vec![NONE; hashes.len()] };
+        for at in 0..hashes.len() {
+            if 4 * (at + 1) >= 3 * table.heads.len() {
+                table.resize(table.heads.len() * 2, hashes);
+            }
+            table.push_front(at as u32, hashes);
+        }
+        let target = match hashes.len() {
+            0..=2 => 1,
+            entries => (entries * 4 / 3 + 1).next_power_of_two(),
+        };
+        if target != table.heads.len() {
+            table.resize(target, hashes);
+        }
+        table
+    }
+
+    fn push_front(&mut self, item: u32, hashes: &[NameRef]) {
+        let mask = self.heads.len() - 1;
+        let head = &mut self.heads[hashes[item as usize] as usize & mask];
+        self.next[item as usize] = std::mem::replace(head, item);
+    }
+
+    fn resize(&mut self, len: usize, hashes: &[NameRef]) {
+        let old = std::mem::replace(&mut self.heads, vec![NONE; len]);
+        for head in old {
+            let mut item = head;
+            while item != NONE {
+                let following = self.next[item as usize];
+                self.push_front(item, hashes);
+                item = following;
+            }
+        }
+    }
+
+    /// Number of buckets, a power of two.
+    pub(super) fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The items of each bucket, front to back, bucket by bucket.
+    pub(super) fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = u32> + Clone> {
+        self.heads.iter().map(|head| {
+            std::iter::successors((*head != NONE).then_some(*head), |item| {
+                let next = self.next[*item as usize];
+                (next != NONE).then_some(next)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_follow_the_number_of_items() {
+        for (items, buckets) in
+            [(0, 1), (2, 1), (3, 8), (5, 8), (6, 16), (11, 16), (12, 32), (23, 32), (24, 64), (47, 64), (48, 128)]
+        {
+            let hashes: Vec<u64> = (0..items).collect();
+            assert_eq!(Buckets::fill(&hashes).len(), buckets, "{items} items");
+        }
+    }
+
+    #[test]
+    fn every_doubling_turns_the_chains_around() {
+        // All in bucket 0; 48 items make the table double once, before the last.
+        let hashes = vec![0; 48];
+        let table = Buckets::fill(&hashes);
+        let first: Vec<u32> = table.iter().next().unwrap().collect();
+        assert!(first.into_iter().eq(std::iter::once(47).chain(0..47)));
+    }
+}

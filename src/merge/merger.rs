@@ -1,0 +1,436 @@
+//! The merger: state, inputs, records.
+
+use super::counters;
+use super::join::OrderEvents;
+use super::rules::{KindRule, MergeRules};
+use super::sites::{SiteMerger, SiteOrder, settle};
+use super::traces::Reservoir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
+    Release, TemporalProfile, ValueKind, ValueSites, name_ref,
+};
+use std::collections::HashSet;
+use std::fmt;
+
+/// How profiles are added up.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct MergeOptions {
+    /// Whose rules apply. Default: release 22.
+    pub release: Release,
+    /// How many temporal traces are kept. Default: 100.
+    pub trace_reservoir_size: u64,
+    /// Functions of one trace at most; the rest is cut. Default: 10,000.
+    pub max_trace_length: u64,
+    /// Whether names of vtables are kept. Default: `false`.
+    pub keep_vtable_names: bool,
+}
+
+impl Default for MergeOptions {
+    fn default() -> Self {
+        Self {
+            release: Release::DEFAULT,
+            trace_reservoir_size: 100,
+            max_trace_length: 10_000,
+            keep_vtable_names: false,
+        }
+    }
+}
+
+/// Something about one record that does not stop the merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SoftError {
+    /// Another number of counters, or a pseudo count on one side only. The
+    /// incoming record was left out.
+    CountMismatch,
+    /// Another number of bitmap bytes. The counters were added, the bitmap and
+    /// the values were not.
+    BitmapMismatch,
+    /// Another number of value sites of some kind. The values of that kind
+    /// were left out.
+    ValueSiteCountMismatch,
+    /// A counter or a value's count stopped at its maximum.
+    CounterOverflow,
+}
+
+impl SoftError {
+    /// Whether LLVM advises to check that all inputs come from one binary.
+    pub fn is_mismatch(self) -> bool {
+        self != Self::CounterOverflow
+    }
+
+    /// The text that llvm-profdata prints (`getInstrProfErrString`).
+    pub fn llvm_message(self) -> &'static str {
+        match self {
+            Self::CountMismatch => "function basic block count change detected (counter mismatch)",
+            Self::BitmapMismatch => "function bitmap size change detected (bitmap size mismatch)",
+            Self::ValueSiteCountMismatch => "function value site count change detected (counter mismatch)",
+            Self::CounterOverflow => "counter overflow",
+        }
+    }
+}
+
+impl fmt::Display for SoftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CountMismatch => "the number of counters differs from that of earlier inputs; record left out",
+            Self::BitmapMismatch => "the bitmap size differs from that of earlier inputs; bitmap and values left out",
+            Self::ValueSiteCountMismatch => {
+                "the number of value sites differs from that of earlier inputs; values left out"
+            }
+            Self::CounterOverflow => "a count reached its maximum",
+        })
+    }
+}
+
+/// What became of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AddOutcome {
+    /// The record it went into.
+    pub record: RecordId,
+    /// Whether it was the first of its name and FuncHash.
+    pub is_new: bool,
+    /// The first thing that was wrong with it.
+    pub error: Option<SoftError>,
+}
+
+/// Adds records of any source up into one [`Profile`].
+///
+/// ```
+/// use profbridge::merge::{MergeOptions, Merger};
+/// use profbridge::model::{FunctionRecord, ProfileKind, RecordRef};
+///
+/// let mut merger = Merger::new(MergeOptions::default());
+/// let record = FunctionRecord::new(0x1234, vec![3, 1]);
+/// for weight in [1, 2] {
+///     merger.begin_input(ProfileKind::IR)?;
+///     let outcome = merger.add_record(RecordRef { name: b"main", name_ref: None, record: &record }, weight);
+///     assert_eq!(outcome.error, None);
+/// }
+/// let profile = merger.finish();
+/// let main = profile.functions.find(b"main").unwrap();
+/// assert_eq!(main.records().next().unwrap().counters, [9, 3]);
+/// # Ok::<(), profbridge::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Merger {
+    pub(super) options: MergeOptions,
+    pub(super) rules: MergeRules,
+    pub(super) profile: Profile,
+    /// One for each record, indexed by `RecordId`.
+    pub(super) states: Vec<RecordState>,
+    pub(super) sites: SiteMerger,
+    pub(super) reservoir: Reservoir,
+    pub(super) vtable_names: HashSet<Vec<u8>>,
+    pub(super) kinds: KindState,
+    pub(super) memprof_sections: usize,
+    pub(super) events: OrderEvents,
+}
+
+/// What the merger has to remember of a record between inputs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RecordState {
+    /// Order of the sites, by kind.
+    pub(super) orders: [SiteOrder; ValueKind::COUNT],
+    /// What would have had another outcome had other inputs come before.
+    pub(super) events: OrderEvents,
+}
+
+/// What was seen of the inputs' kinds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct KindState {
+    /// Some input was marked `:fe`.
+    pub(super) front_end: bool,
+    /// Some input was not marked `:fe`.
+    pub(super) unmarked: bool,
+}
+
+impl Merger {
+    /// A merger without inputs.
+    pub fn new(options: MergeOptions) -> Self {
+        let rules = MergeRules::of(options.release);
+        Self {
+            reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
+            sites: SiteMerger::new(rules.stable_value_sort),
+            rules,
+            options,
+            profile: Profile::default(),
+            states: Vec::new(),
+            vtable_names: HashSet::new(),
+            kinds: KindState::default(),
+            memprof_sections: 0,
+            events: OrderEvents::default(),
+        }
+    }
+
+    /// The rules in use.
+    pub fn rules(&self) -> &MergeRules {
+        &self.rules
+    }
+
+    /// The kind of everything merged so far.
+    pub fn kind(&self) -> ProfileKind {
+        self.profile.kind
+    }
+
+    /// What was merged so far; its value sites are in no particular order.
+    pub fn functions(&self) -> &crate::model::FunctionTable {
+        &self.profile.functions
+    }
+
+    /// Opens the next input, whose kind is `kind`.
+    ///
+    /// # Errors
+    ///
+    /// [`KindConflict`](ErrorKind::KindConflict) when it cannot be combined
+    /// with the inputs so far. The input must not be merged then; others may.
+    pub fn begin_input(&mut self, kind: ProfileKind) -> Result<()> {
+        let combined = combine_kinds(self.rules.kinds, self.profile.kind, kind, self.kinds != KindState::default())?;
+        self.profile.kind = combined;
+        self.kinds.front_end |= kind.contains(ProfileKind::FRONT_END);
+        self.kinds.unmarked |= !kind.contains(ProfileKind::FRONT_END);
+        Ok(())
+    }
+
+    /// Adds a record, every count times `weight` (1 and up).
+    pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
+        let hash = incoming.name_ref.unwrap_or_else(|| name_ref(incoming.name));
+        let function = self.profile.functions.intern_hashed(incoming.name, hash);
+        match self.profile.functions.find_record(function, incoming.record.func_hash) {
+            Some(record) => {
+                AddOutcome { record, is_new: false, error: self.merge_record(record, incoming.record, weight) }
+            }
+            None => self.push_record(function, compact(incoming.record), weight),
+        }
+    }
+
+    /// Makes a new record of a function; the FuncHash must be new to it.
+    pub(super) fn push_record(&mut self, function: FunctionId, mut record: FunctionRecord, weight: u64) -> AddOutcome {
+        let mut saturated = false;
+        if weight != 1 {
+            saturated = counters::scale(&mut record.counters, weight, self.rules.max_count);
+        }
+        let mut state = RecordState::default();
+        if record.has_value_sites() {
+            for kind in ValueKind::ALL {
+                let sites = record.sites_mut(kind);
+                if weight != 1 && sites.values_len() != 0 {
+                    state.events.weighted_values = true;
+                    saturated |= counters::scale_values(sites.values_mut(), weight);
+                }
+                state.events.cut_sites |= self.sites.take_over(sites, &mut state.orders[kind as usize]);
+            }
+        }
+        let error = saturated.then_some(SoftError::CounterOverflow);
+        state.events.soft_errors = error.is_some();
+        let id = self.profile.functions.push_record(function, record);
+        self.states.push(state);
+        AddOutcome { record: id, is_new: true, error }
+    }
+
+    /// Adds to a record that is there already, as
+    /// [`add_record`](Self::add_record) would; for callers that remember where
+    /// a record went.
+    pub fn merge_record(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
+        let error = self.merge_parts(target, source, weight);
+        self.states[target.index()].events.soft_errors |= error.is_some();
+        error
+    }
+
+    fn merge_parts(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
+        let record = self.profile.functions.record_mut(target);
+        if record.counters.len() != source.counters.len() {
+            return Some(SoftError::CountMismatch);
+        }
+        if self.rules.pseudo_counts {
+            match (record.pseudo_count(), source.pseudo_count()) {
+                (None, None) => {}
+                (Some(a), Some(b)) => {
+                    let hot = a == PseudoCount::Hot || b == PseudoCount::Hot;
+                    record.counters[0] = if hot { PseudoCount::Hot } else { PseudoCount::Warm }.counter();
+                    return None;
+                }
+                _ => return Some(SoftError::CountMismatch),
+            }
+        }
+        let saturated = counters::add_weighted(&mut record.counters, &source.counters, weight, self.rules.max_count);
+        let mut error = saturated.then_some(SoftError::CounterOverflow);
+        if record.bitmap.len() != source.bitmap.len() {
+            return error.or(Some(SoftError::BitmapMismatch));
+        }
+        record.bitmap.iter_mut().zip(&source.bitmap).for_each(|(a, b)| *a |= b);
+        if record.has_value_sites() || source.has_value_sites() {
+            for kind in ValueKind::ALL {
+                error = error.or(self.merge_sites(target, kind, source.sites(kind), weight));
+            }
+        }
+        error
+    }
+
+    fn merge_sites(
+        &mut self,
+        target: RecordId,
+        kind: ValueKind,
+        source: &ValueSites,
+        weight: u64,
+    ) -> Option<SoftError> {
+        let record = self.profile.functions.record_mut(target);
+        if record.sites(kind).len() != source.len() {
+            return Some(SoftError::ValueSiteCountMismatch);
+        }
+        if source.is_empty() {
+            return None;
+        }
+        let state = &mut self.states[target.index()];
+        let order = &mut state.orders[kind as usize];
+        let outcome = self.sites.merge(record.sites_mut(kind), order, source, weight);
+        // New values are taken over without the weight.
+        state.events.weighted_values |= weight != 1 && source.values_len() != 0;
+        state.events.cut_sites |= outcome.cut;
+        state.events.repeated_values |= *order == SiteOrder::ByCount;
+        outcome.saturated.then_some(SoftError::CounterOverflow)
+    }
+
+    /// Adds counters of a record that is there already.
+    ///
+    /// For many files of one image, whose records were found once. Neither
+    /// side may have a pseudo count where the rules know them; the caller
+    /// checks the first counter and takes [`merge_record`](Self::merge_record)
+    /// then.
+    pub fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
+        let record = self.profile.functions.record_mut(target);
+        let error = if record.counters.len() != counters.len() {
+            Some(SoftError::CountMismatch)
+        } else {
+            counters::add_weighted(&mut record.counters, counters, weight, self.rules.max_count)
+                .then_some(SoftError::CounterOverflow)
+        };
+        self.states[target.index()].events.soft_errors |= error.is_some();
+        error
+    }
+
+    /// Adds the value sites of one kind to a record that is there already.
+    pub fn merge_value_sites(
+        &mut self,
+        target: RecordId,
+        kind: ValueKind,
+        sites: &ValueSites,
+        weight: u64,
+    ) -> Option<SoftError> {
+        let error = self.merge_sites(target, kind, sites, weight);
+        self.states[target.index()].events.soft_errors |= error.is_some();
+        error
+    }
+
+    /// Adds identities of images. Files list each once, in order.
+    pub fn add_binary_ids(&mut self, ids: impl IntoIterator<Item = BinaryId>) {
+        self.profile.binary_ids.extend(ids);
+    }
+
+    /// Adds the traces of one input. Those of a raw file carry the weight of
+    /// the input, which the caller sets; others keep their own.
+    pub fn add_traces(&mut self, traces: TemporalProfile) {
+        self.reservoir.add(traces);
+    }
+
+    /// Adds names of vtables, if they are to be kept.
+    pub fn add_vtable_names(&mut self, names: impl IntoIterator<Item = Vec<u8>>) {
+        if !self.options.keep_vtable_names {
+            return;
+        }
+        for name in names {
+            if self.vtable_names.insert(name.clone()) {
+                self.profile.vtable_names.push(name);
+            }
+        }
+    }
+
+    /// Adds the memory profile of an input.
+    ///
+    /// The section can be carried along when it is the only one; with the
+    /// second all are dropped, and this returns `false` from then on.
+    pub fn add_memprof(&mut self, section: MemProfSection) -> bool {
+        self.memprof_sections += 1;
+        self.profile.memprof = (self.memprof_sections == 1).then_some(section);
+        self.memprof_sections == 1
+    }
+
+    /// The result, with value sites in the order that files show.
+    pub fn finish(mut self) -> Profile {
+        for record in self.profile.functions.records_mut() {
+            if record.has_value_sites() {
+                ValueKind::ALL.into_iter().for_each(|kind| settle(record.sites_mut(kind)));
+            }
+        }
+        self.profile.temporal = self.reservoir.into_kept();
+        self.profile
+    }
+}
+
+/// A copy without spare memory.
+fn compact(record: &FunctionRecord) -> FunctionRecord {
+    let mut copy = FunctionRecord::new(record.func_hash, record.counters.clone());
+    copy.bitmap.clone_from(&record.bitmap);
+    if record.has_value_sites() {
+        for kind in ValueKind::ALL {
+            copy.sites_mut(kind).clone_from(record.sites(kind));
+        }
+    }
+    copy
+}
+
+/// The kind of a profile of kind `so_far`, when one of kind `new` joins it.
+fn combine_kinds(rule: KindRule, so_far: ProfileKind, new: ProfileKind, any_before: bool) -> Result<ProfileKind> {
+    const FRONT_END: ProfileKind = ProfileKind::FRONT_END;
+    match rule {
+        KindRule::LevelsMustMatch => {
+            if any_before && so_far.is_ir() != new.is_ir() {
+                return Err(conflict("IR and front-end profiles"));
+            }
+            let known = ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE;
+            let entry_first = new.intersection(ProfileKind::ENTRY_FIRST);
+            Ok((so_far | new).intersection(known) | entry_first)
+        }
+        KindRule::MarkedLevelsMustMatch => {
+            if so_far.is_none() {
+                return Ok(new);
+            }
+            if so_far.contains(FRONT_END) != new.contains(FRONT_END) {
+                return Err(conflict("a profile marked :fe and one without that mark"));
+            }
+            let first = ProfileKind::ENTRY_FIRST | ProfileKind::LOOP_ENTRIES;
+            let only = ProfileKind::FUNCTION_ENTRY_ONLY;
+            if (so_far.contains(only) && new.intersects(first)) || (new.contains(only) && so_far.intersects(first)) {
+                return Err(conflict("entry-only coverage and profiles that count entry blocks first"));
+            }
+            Ok(so_far | new)
+        }
+    }
+}
+
+fn conflict(what: &str) -> Error {
+    Error::new(ErrorKind::KindConflict { detail: format!("{what} cannot be merged") })
+        .with_hint("merge profiles of one kind at a time")
+}
+
+/// Functions with a memory size that stands twice at one site.
+///
+/// LLVM takes such a profile for damaged and warns after writing it; only
+/// functions that `keep` accepts are examined.
+pub fn repeated_sizes<'a>(
+    profile: &'a Profile,
+    rules: &'a MergeRules,
+    keep: impl Fn(&[u8]) -> bool + 'a,
+) -> impl Iterator<Item = FunctionId> + 'a {
+    let mut seen = HashSet::new();
+    profile.functions.iter().filter(move |function| keep(function.name())).filter_map(move |function| {
+        let repeats = function.records().any(|record| {
+            record.sites(ValueKind::MemOpSize).iter().any(|site| {
+                seen.clear();
+                site.iter().any(|v| !seen.insert(v.value) && (rules.reports_every_repeated_size || v.value == 0))
+            })
+        });
+        repeats.then(|| function.id())
+    })
+}

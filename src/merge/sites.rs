@@ -1,0 +1,174 @@
+//! Merging the values of value sites.
+//!
+//! LLVM sorts both sides by value, merges them, sorts the result by descending
+//! count and cuts it to 255 values, for every record added. Only the last of
+//! these orders can be seen, so sites stay sorted by value from one merge to
+//! the next, unless equal values or more than 255 of them make the orders in
+//! between matter too. [`SiteOrder`] remembers which it is.
+
+use super::introsort;
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{ValueCount, ValueSites};
+
+/// How the sites of one kind in one record are ordered at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum SiteOrder {
+    /// As the only record so far had them; no site exceeds 255 values.
+    #[default]
+    AsInserted,
+    /// Ascending by value, no value twice in a site.
+    ByValue,
+    /// As LLVM keeps them between merges: descending by count.
+    ByCount,
+}
+
+/// What happened while sites were merged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SiteOutcome {
+    /// A count reached its maximum.
+    pub(super) saturated: bool,
+    /// A site had more than 255 values.
+    pub(super) cut: bool,
+}
+
+/// What the merging needs besides the two sides.
+#[derive(Debug)]
+pub(super) struct SiteMerger {
+    /// See [`MergeRules::stable_value_sort`](super::MergeRules).
+    pub(super) stable_sort: bool,
+    scratch: Vec<ValueCount>,
+    merged: ValueSites,
+}
+
+impl SiteMerger {
+    pub(super) fn new(stable_sort: bool) -> Self {
+        Self { stable_sort, scratch: Vec::new(), merged: ValueSites::new() }
+    }
+
+    /// Cuts sites of more than 255 values that were just taken over from an
+    /// input. Returns whether there were such.
+    pub(super) fn take_over(&mut self, sites: &mut ValueSites, order: &mut SiteOrder) -> bool {
+        let exceeds = |site: &[ValueCount]| site.len() > MAX_VALUES_PER_SITE;
+        let cut = sites.values_len() > MAX_VALUES_PER_SITE && sites.iter().any(exceeds);
+        *order = if cut { SiteOrder::ByCount } else { SiteOrder::AsInserted };
+        if cut {
+            settle(sites);
+        }
+        cut
+    }
+
+    /// Adds `source`, whose counts weigh `weight`, to `target`. Both have the
+    /// same number of sites.
+    pub(super) fn merge(
+        &mut self,
+        target: &mut ValueSites,
+        order: &mut SiteOrder,
+        source: &ValueSites,
+        weight: u64,
+    ) -> SiteOutcome {
+        if *order == SiteOrder::AsInserted {
+            self.sort_by_value_if_distinct(target, order);
+        }
+        self.merged.clear();
+        let mut outcome = SiteOutcome::default();
+        for (index, incoming) in source.iter().enumerate() {
+            let site = target.site_mut(index);
+            if *order == SiteOrder::ByCount {
+                sort_by_value(site, self.stable_sort);
+            }
+            let incoming = if is_ascending(incoming) {
+                incoming
+            } else {
+                self.scratch.clear();
+                self.scratch.extend_from_slice(incoming);
+                sort_by_value(&mut self.scratch, self.stable_sort);
+                &self.scratch
+            };
+            outcome.saturated |= merge_site(site, incoming, weight, &mut self.merged);
+            outcome.cut |= self.merged.site(index).len() > MAX_VALUES_PER_SITE;
+        }
+        std::mem::swap(target, &mut self.merged);
+        // Only an incoming site that repeats a value can make the result do so.
+        let repeated = *order == SiteOrder::ByValue && source.values_len() != 0 && !target.iter().all(is_ascending);
+        if outcome.cut || repeated || *order == SiteOrder::ByCount {
+            settle(target);
+            *order = SiteOrder::ByCount;
+        }
+        outcome
+    }
+
+    /// Sorts sites by value, or leaves them by count where a value repeats.
+    fn sort_by_value_if_distinct(&mut self, sites: &mut ValueSites, order: &mut SiteOrder) {
+        let repeats = sites.iter().any(|site| !is_ascending(site) && self.has_repeats(site));
+        if repeats {
+            settle(sites);
+            *order = SiteOrder::ByCount;
+        } else {
+            for index in 0..sites.len() {
+                sites.site_mut(index).sort_unstable_by_key(|v| v.value);
+            }
+            *order = SiteOrder::ByValue;
+        }
+    }
+
+    fn has_repeats(&mut self, site: &[ValueCount]) -> bool {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(site);
+        self.scratch.sort_unstable_by_key(|v| v.value);
+        !is_ascending(&self.scratch)
+    }
+}
+
+/// Whether values ascend strictly: sorted, none twice.
+fn is_ascending(site: &[ValueCount]) -> bool {
+    site.windows(2).all(|pair| pair[0].value < pair[1].value)
+}
+
+fn sort_by_value(site: &mut [ValueCount], stable: bool) {
+    if stable || site.len() <= introsort::THRESHOLD {
+        site.sort_by_key(|v| v.value);
+    } else {
+        introsort::sort_by_value(site);
+    }
+}
+
+/// Sorts every site by descending count, ties as they stand, and cuts it to
+/// 255 values: the order that files show.
+pub(super) fn settle(sites: &mut ValueSites) {
+    let mut cut = false;
+    for index in 0..sites.len() {
+        let site = sites.site_mut(index);
+        cut |= site.len() > MAX_VALUES_PER_SITE;
+        if !site.is_sorted_by(|a, b| a.count >= b.count) {
+            site.sort_by_key(|v| std::cmp::Reverse(v.count));
+        }
+    }
+    if cut {
+        *sites = sites.iter().map(|site| &site[..site.len().min(MAX_VALUES_PER_SITE)]).collect();
+    }
+}
+
+/// Appends to `merged` the union of two sites that ascend by value.
+///
+/// A value on both sides gets both counts; one entry meets one entry, so that
+/// a value that repeats on the incoming side more often stays repeated. Values
+/// new to the site come without the weight, as in every release so far.
+fn merge_site(site: &[ValueCount], incoming: &[ValueCount], weight: u64, merged: &mut ValueSites) -> bool {
+    let mut saturated = false;
+    let mut rest = site.iter().peekable();
+    for new in incoming {
+        while let Some(old) = rest.next_if(|old| old.value < new.value) {
+            merged.push_value(*old);
+        }
+        let Some(old) = rest.next_if(|old| old.value == new.value) else {
+            merged.push_value(*new);
+            continue;
+        };
+        let count = new.count.checked_mul(weight).and_then(|product| product.checked_add(old.count));
+        saturated |= count.is_none();
+        merged.push_value(ValueCount { value: old.value, count: count.unwrap_or(u64::MAX) });
+    }
+    rest.for_each(|old| merged.push_value(*old));
+    merged.end_site();
+    saturated
+}

@@ -1,0 +1,245 @@
+//! Merge rules, one behaviour a test.
+
+use super::*;
+use crate::model::{
+    FunctionRecord, Profile, ProfileKind, RecordRef, Release, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
+    ValueSites,
+};
+
+fn merger(release: u32) -> Merger {
+    Merger::new(MergeOptions { release: Release(release), ..MergeOptions::default() })
+}
+
+fn add(merger: &mut Merger, name: &str, record: &FunctionRecord, weight: u64) -> AddOutcome {
+    merger.add_record(RecordRef { name: name.as_bytes(), name_ref: None, record }, weight)
+}
+
+fn counters(profile: &Profile, name: &str) -> Vec<u64> {
+    profile.functions.find(name.as_bytes()).unwrap().records().next().unwrap().counters.clone()
+}
+
+fn site(values: &[(u64, u64)]) -> Vec<ValueCount> {
+    values.iter().map(|&(value, count)| ValueCount { value, count }).collect()
+}
+
+fn with_sites(kind: ValueKind, sites: &[&[(u64, u64)]]) -> FunctionRecord {
+    let mut record = FunctionRecord::new(7, vec![1]);
+    let sites: Vec<Vec<ValueCount>> = sites.iter().map(|values| site(values)).collect();
+    *record.sites_mut(kind) = sites.iter().map(Vec::as_slice).collect::<ValueSites>();
+    record
+}
+
+fn only_site(profile: &Profile, kind: ValueKind) -> Vec<(u64, u64)> {
+    let record = profile.functions.iter().next().unwrap().records().next().unwrap();
+    record.sites(kind).site(0).iter().map(|v| (v.value, v.count)).collect()
+}
+
+#[test]
+fn records_of_one_name_meet_by_hash() {
+    let mut merger = merger(22);
+    assert!(add(&mut merger, "f", &FunctionRecord::new(1, vec![1, 2]), 1).is_new);
+    assert!(add(&mut merger, "f", &FunctionRecord::new(2, vec![9]), 1).is_new);
+    let again = add(&mut merger, "f", &FunctionRecord::new(1, vec![10, 20]), 3);
+    assert_eq!((again.is_new, again.record.index(), again.error), (false, 0, None));
+    assert_eq!(counters(&merger.finish(), "f"), [31, 62]);
+}
+
+#[test]
+fn another_number_of_counters_leaves_the_first_record_alone() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &FunctionRecord::new(1, vec![1, 2]), 1);
+    let outcome = add(&mut merger, "f", &FunctionRecord::new(1, vec![1]), 1);
+    assert_eq!(outcome.error, Some(SoftError::CountMismatch));
+    assert_eq!(counters(&merger.finish(), "f"), [1, 2]);
+}
+
+#[test]
+fn counters_stop_two_below_the_top_since_release_16() {
+    for (release, top) in [(14, u64::MAX), (16, u64::MAX - 2), (22, u64::MAX - 2)] {
+        let mut merger = merger(release);
+        add(&mut merger, "f", &FunctionRecord::new(1, vec![5, u64::MAX - 5]), 1);
+        let outcome = add(&mut merger, "f", &FunctionRecord::new(1, vec![5, 50]), 1);
+        assert_eq!(outcome.error, Some(SoftError::CounterOverflow));
+        assert_eq!(counters(&merger.finish(), "f"), [10, top], "release {release}");
+    }
+}
+
+#[test]
+fn pseudo_counts_combine_among_themselves_only() {
+    let (hot, warm) = (u64::MAX, u64::MAX - 1);
+    let mut merger = merger(22);
+    add(&mut merger, "f", &FunctionRecord::new(1, vec![warm, 4]), 1);
+    assert_eq!(add(&mut merger, "f", &FunctionRecord::new(1, vec![warm, 5]), 1).error, None);
+    assert_eq!(counters(&merger_clone(&merger), "f"), [warm, 4]);
+    assert_eq!(add(&mut merger, "f", &FunctionRecord::new(1, vec![hot, 5]), 1).error, None);
+    let outcome = add(&mut merger, "f", &FunctionRecord::new(1, vec![3, 5]), 1);
+    assert_eq!(outcome.error, Some(SoftError::CountMismatch));
+    assert_eq!(counters(&merger.finish(), "f"), [hot, 4]);
+}
+
+/// What a merger has so far, as a profile.
+fn merger_clone(merger: &Merger) -> Profile {
+    Profile { functions: merger.functions().clone(), ..Profile::default() }
+}
+
+#[test]
+fn bitmaps_are_united_and_must_have_one_size() {
+    let bitmap = |bytes: &[u8]| {
+        let mut record = with_sites(ValueKind::MemOpSize, &[&[(1, 1)]]);
+        record.bitmap = bytes.to_vec();
+        record
+    };
+    let mut merger = merger(22);
+    add(&mut merger, "f", &bitmap(&[1, 2]), 1);
+    add(&mut merger, "f", &bitmap(&[4, 2]), 1);
+    let outcome = add(&mut merger, "f", &bitmap(&[8]), 1);
+    assert_eq!(outcome.error, Some(SoftError::BitmapMismatch));
+    let profile = merger.finish();
+    let record = profile.functions.iter().next().unwrap().records().next().unwrap();
+    // The third input's counter is in, its values are not.
+    assert_eq!((record.bitmap.as_slice(), record.counters[0]), ([5, 2].as_slice(), 3));
+    assert_eq!(only_site(&profile, ValueKind::MemOpSize), [(1, 2)]);
+}
+
+#[test]
+fn a_record_that_came_once_keeps_its_order_on_ties() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(9, 5), (3, 5), (4, 7)]]), 1);
+    assert_eq!(only_site(&merger.finish(), ValueKind::MemOpSize), [(4, 7), (9, 5), (3, 5)]);
+}
+
+#[test]
+fn a_merged_site_has_ties_in_order_of_value() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(9, 5), (3, 5), (4, 7)]]), 1);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(8, 5), (4, 1)]]), 1);
+    assert_eq!(only_site(&merger.finish(), ValueKind::MemOpSize), [(4, 8), (3, 5), (8, 5), (9, 5)]);
+}
+
+#[test]
+fn the_weight_passes_over_values_new_to_a_site() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 5)]]), 2);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1), (2, 3)]]), 10);
+    assert_eq!(only_site(&merger.finish(), ValueKind::MemOpSize), [(1, 20), (2, 3)]);
+}
+
+#[test]
+fn equal_values_of_a_site_meet_one_to_one() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::IndirectCallTarget, &[&[(0, 5), (0, 9)]]), 1);
+    add(&mut merger, "f", &with_sites(ValueKind::IndirectCallTarget, &[&[(0, 1), (0, 2), (0, 4)]]), 1);
+    assert_eq!(only_site(&merger.finish(), ValueKind::IndirectCallTarget), [(0, 10), (0, 7), (0, 4)]);
+}
+
+#[test]
+fn sites_are_cut_to_255_values_after_every_record() {
+    let many: Vec<(u64, u64)> = (0..300).map(|v| (v, 1000 - v)).collect();
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&many]), 1);
+    // Value 299 was cut by the first record, so its count starts again.
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(299, 2000)]]), 1);
+    let kept = only_site(&merger.finish(), ValueKind::MemOpSize);
+    assert_eq!((kept.len(), kept[0], kept[254]), (255, (299, 2000), (253, 747)));
+}
+
+#[test]
+fn another_number_of_sites_leaves_that_kind_alone() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)], &[]]), 1);
+    let outcome = add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)]]), 1);
+    assert_eq!(outcome.error, Some(SoftError::ValueSiteCountMismatch));
+    let profile = merger.finish();
+    assert_eq!(only_site(&profile, ValueKind::MemOpSize), [(1, 1)]);
+    assert_eq!(counters(&profile, "f"), [2]);
+}
+
+#[test]
+fn only_marked_front_end_profiles_conflict_since_release_14() {
+    let (fe, ir, none) = (ProfileKind::FRONT_END, ProfileKind::IR, ProfileKind::NONE);
+    let merges = |release, kinds: [ProfileKind; 2]| {
+        let mut merger = merger(release);
+        merger.begin_input(kinds[0]).unwrap();
+        merger.begin_input(kinds[1]).map(|()| merger.kind()).ok()
+    };
+    assert_eq!(merges(22, [ir, none]), Some(ir));
+    assert_eq!(merges(22, [none, fe]), Some(fe));
+    assert_eq!(merges(22, [fe, none]), None);
+    assert_eq!(merges(22, [fe, ir]), None);
+    assert_eq!(merges(13, [ir, none]), None);
+    assert_eq!(merges(13, [fe, none]), Some(none));
+    let (first, only) = (ir | ProfileKind::ENTRY_FIRST, ir | ProfileKind::FUNCTION_ENTRY_ONLY);
+    assert_eq!(merges(22, [first, only]), None);
+    assert_eq!(merges(22, [only, ir]), Some(only));
+    assert_eq!(merges(13, [first, ir]), Some(ir));
+}
+
+#[test]
+fn a_kind_conflict_speaks_for_both_manners() {
+    let mut merger = merger(22);
+    merger.begin_input(ProfileKind::IR).unwrap();
+    let error = merger.begin_input(ProfileKind::FRONT_END).unwrap_err();
+    assert_eq!(error.to_string(), "a profile marked :fe and one without that mark cannot be merged");
+    assert_eq!(error.llvm_message(), "Merge IR generated profile with Clang generated profile.");
+}
+
+fn traces(numbers: std::ops::Range<u64>) -> TemporalProfile {
+    let traces: Vec<TemporalTrace> =
+        numbers.clone().map(|n| TemporalTrace { weight: 1, functions: vec![n, n + 1, n + 2] }).collect();
+    TemporalProfile { stream_size: traces.len() as u64, traces }
+}
+
+#[test]
+fn traces_are_cut_and_kept_in_order_while_they_fit() {
+    let mut merger = Merger::new(MergeOptions { max_trace_length: 2, ..MergeOptions::default() });
+    merger.add_traces(traces(0..3));
+    merger.add_traces(traces(7..8));
+    let kept = merger.finish().temporal;
+    assert_eq!(kept.stream_size, 4);
+    assert!(kept.traces.iter().map(|t| t.functions.clone()).eq([[0, 1], [1, 2], [2, 3], [7, 8]]));
+}
+
+#[test]
+fn a_boundless_stream_size_ends_all_the_same() {
+    // Release 19 swaps the sides when the other one overflows, and keeps them all.
+    for (release, kept) in [(19, 4), (22, 1)] {
+        let options = MergeOptions { release: Release(release), trace_reservoir_size: 1, ..MergeOptions::default() };
+        let mut merger = Merger::new(options);
+        merger.add_traces(traces(0..1));
+        merger.add_traces(TemporalProfile { stream_size: u64::MAX, ..traces(5..9) });
+        assert_eq!(merger.finish().temporal.traces.len(), kept, "release {release}");
+    }
+}
+
+#[test]
+fn repeated_sizes_are_found() {
+    let mut merger = merger(22);
+    add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)], &[(4, 1), (2, 1), (4, 2)]]), 1);
+    let profile = merger.finish();
+    let found = |release| repeated_sizes(&profile, &MergeRules::of(Release(release)), |_| true).count();
+    assert_eq!((found(22), found(14)), (1, 0));
+}
+
+#[test]
+fn joined_parts_say_when_order_matters() {
+    let part = |sites: &[&[(u64, u64)]]| {
+        let mut merger = merger(22);
+        for values in sites {
+            add(&mut merger, "f", &with_sites(ValueKind::IndirectCallTarget, &[values]), 1);
+        }
+        merger
+    };
+    let mut first = part(&[&[(1, 1)]]);
+    assert!(!first.join(part(&[&[(2, 1)], &[(1, 4)]])).any());
+    assert!(!first.join(part(&[&[(0, 1), (0, 2)]])).any(), "one input is merged as it came");
+    assert!(first.join(part(&[&[(0, 1), (0, 2)], &[(0, 5)]])).repeated_values);
+}
+
+#[test]
+fn a_second_memory_profile_drops_both() {
+    let section = || crate::model::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
+    let mut merger = merger(22);
+    assert!(merger.add_memprof(section()));
+    assert!(!merger.add_memprof(section()));
+    assert!(merger.finish().memprof.is_none());
+}
