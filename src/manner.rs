@@ -40,4 +40,10 @@ impl Manner {
     pub fn mends_text_output(self) -> bool {
         !self.is_llvm()
     }
+
+    /// A text record without a bitmap line inherits the last bitmap that no
+    /// merge took over (LLVM 19 to 22).
+    pub fn text_bitmaps_stick(self) -> bool {
+        self.is_llvm()
+    }
 }

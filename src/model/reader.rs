@@ -37,6 +37,15 @@ pub trait ProfileReader {
     /// The first fault found; see [`crate::error::ErrorKind`].
     fn next_record(&mut self) -> Result<Option<RecordRef<'_>>>;
 
+    /// Tells the reader that the record handed out last was taken over by a
+    /// merge, as the first of its name and FuncHash, rather than added to one
+    /// that was there.
+    ///
+    /// The text reader of LLVM 19 to 22 moves the bitmap out in the first case
+    /// and forgets to clear it in the second, so that later records inherit it;
+    /// see [`Manner::text_bitmaps_stick`](crate::manner::Manner::text_bitmaps_stick).
+    fn record_taken_over(&mut self) {}
+
     /// Names known so far, for looking up value targets and traces. Complete
     /// once all records were read.
     fn symbols(&mut self) -> Result<&SymbolTable>;
