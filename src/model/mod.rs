@@ -22,6 +22,7 @@ pub mod reader;
 pub mod record;
 pub mod release;
 pub mod selection;
+pub mod stacks;
 pub mod summary;
 pub mod symbols;
 pub mod temporal;
