@@ -1,1 +1,21 @@
-//! Sampled stacks: JFR recordings, collapsed and folded stacks.
+//! Sampled stacks: Flight Recorder recordings, collapsed stacks of
+//! async-profiler, folded stacks of Linux perf.
+//!
+//! ```text
+//! .jfr ────────▶ jfr ──────┐
+//! .collapsed ──▶ collapsed ├─▶ model::stacks::StackTable ─▶ report, bridge (iprof), write_collapsed
+//! .folded ─────▶ folded ───┘             ▲
+//! class files, jars ─▶ reference ────────┘ descriptors that the stacks lack
+//! ```
+//!
+//! | source | method | types | BCI | line | thread | hits |
+//! |---|---|---|---|---|---|---|
+//! | Flight Recorder | yes | yes | yes | yes | yes | by counting |
+//! | collapsed | yes | option `sig` | our own form | no | option | yes |
+//! | folded | yes | option, or the JDK's own map | no | no | process | yes |
+//!
+//! Samples measure time. They say nothing about how often something was called
+//! or where a branch went, so none of those counts is ever made from them.
+
+pub mod java;
+pub mod jfr;

@@ -1,6 +1,6 @@
 //! Equal values once, numbered in order of first appearance.
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
 
@@ -12,12 +12,12 @@ use std::hash::{BuildHasher, Hash};
 pub(super) struct Interner<T> {
     values: Vec<T>,
     table: HashTable<u32>,
-    state: FixedState,
+    state: RandomState,
 }
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), table: HashTable::new(), state: FixedState::with_seed(0x5a) }
+        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default() }
     }
 }
 

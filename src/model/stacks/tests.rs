@@ -6,13 +6,7 @@ fn frame(table: &mut StackTable, method: &str, bci: i32) -> FrameId {
 }
 
 fn key(stack: StackId) -> SampleKey {
-    SampleKey {
-        stack,
-        thread: None,
-        source: SampleSource::Unknown,
-        certainty: Certainty::Unknown,
-        truncated: false,
-    }
+    SampleKey { stack, thread: None, source: SampleSource::Unknown, certainty: Certainty::Unknown, truncated: false }
 }
 
 #[test]
@@ -54,18 +48,17 @@ fn a_dropped_leaf_charges_its_caller_and_an_empty_stack_is_counted() {
     let (out, dropped) = table.map_frames(|_, frame| (frame.kind != FrameKind::Native).then_some(frame));
     assert_eq!((dropped, out.total_hits()), (2, 5));
     let sample = out.samples().next().unwrap();
-    assert_eq!(out.display_function(out.frame(out.leaf(sample.key.stack)).function), "app.Main.a(int,java.lang.String[])");
+    assert_eq!(
+        out.display_function(out.frame(out.leaf(sample.key.stack)).function),
+        "app.Main.a(int,java.lang.String[])"
+    );
 }
 
 #[test]
 fn array_types_are_written_as_in_source_code() {
-    for (name, written) in [
-        ("int", "int"),
-        ("[I", "int[]"),
-        ("[[Lapp.Main;", "app.Main[][]"),
-        ("[nonsense", "[nonsense"),
-        ("a.B", "a.B"),
-    ] {
+    for (name, written) in
+        [("int", "int"), ("[I", "int[]"), ("[[Lapp.Main;", "app.Main[][]"), ("[nonsense", "[nonsense"), ("a.B", "a.B")]
+    {
         assert_eq!(source_type(name), written);
     }
 }

@@ -1,0 +1,147 @@
+//! The header of a chunk.
+//!
+//! | byte | field | |
+//! |---|---|---|
+//! | 0 | magic | `FLR\0` |
+//! | 4 | major, minor | two 16-bit numbers; 2.0 and 2.1 are known |
+//! | 8 | size | of the whole chunk, this header included |
+//! | 16 | offset of the last constant-pool event | from the chunk's start |
+//! | 24 | offset of the metadata event | from the chunk's start |
+//! | 32 | start | ns since 1970 |
+//! | 40 | duration | ns |
+//! | 48 | start | ticks |
+//! | 56 | ticks per second | |
+//! | 64 | state, flags | bit 0: integers are base 128; bit 1: final chunk |
+
+use super::numbers::Reader;
+use crate::bytes::{Cursor, Endian};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes of a chunk header.
+pub(super) const HEADER_BYTES: u64 = 68;
+
+const MAGIC: [u8; 4] = *b"FLR\0";
+
+/// One chunk of a recording, whole.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk<'data> {
+    /// All bytes of the chunk.
+    pub(super) data: &'data [u8],
+    /// Absolute offset of the chunk in the file.
+    pub(super) base: u64,
+    /// Major and minor version.
+    pub(super) version: (u16, u16),
+    /// Offset in the chunk of the last constant-pool event.
+    pub(super) pools_offset: u64,
+    /// Offset in the chunk of the metadata event.
+    pub(super) metadata_offset: u64,
+    /// Nanoseconds covered.
+    pub(super) duration_nanos: u64,
+    /// Integers are base 128.
+    pub(super) compressed: bool,
+}
+
+/// What stands at a place where a chunk should begin.
+#[derive(Debug)]
+pub(super) enum Next<'data> {
+    /// A chunk.
+    Chunk(Chunk<'data>),
+    /// The beginning of one whose end is missing.
+    Cut(Error),
+}
+
+impl<'data> Chunk<'data> {
+    /// The chunk that begins at byte `base` of the file, of which `data` is the rest.
+    ///
+    /// # Errors
+    ///
+    /// Bad magic, unsupported version, or a size that cannot be right.
+    pub(super) fn read(data: &'data [u8], base: u64) -> Result<Next<'data>> {
+        let mut header = Cursor::new(data, base, Endian::Big, "chunk header");
+        let magic_there = &data[..data.len().min(MAGIC.len())];
+        if !MAGIC.starts_with(magic_there) {
+            let detail = format!("found {}, expected FLR\\0", magic_there.escape_ascii());
+            return Err(header.place(Error::new(ErrorKind::BadMagic { detail })));
+        }
+        if header.left() < HEADER_BYTES {
+            return Ok(Next::Cut(header.place(Error::truncated("chunk header", HEADER_BYTES, header.left()))));
+        }
+        header.take("magic", 4)?;
+        let version = (header.u16("major")?, header.u16("minor")?);
+        if version.0 != 2 {
+            let kind = ErrorKind::UnsupportedVersion {
+                found: version.0.into(),
+                detail: format!(
+                    "{}.{} is no version of the format since JDK 9, which are 2.0 and 2.1",
+                    version.0, version.1
+                ),
+            };
+            let hint =
+                "recordings of JDK 7 and 8 before 8u262 have another format; convert them with JDK Mission Control";
+            return Err(Error::new(kind).at("chunk header", base + 4).with_hint(hint));
+        }
+        let size = header.u64("chunk size")?;
+        let pools_offset = header.u64("offset of constant pools")?;
+        let metadata_offset = header.u64("offset of metadata")?;
+        header.u64("start")?;
+        let duration_nanos = header.u64("duration")?;
+        header.u64("start ticks")?;
+        header.u64("ticks per second")?;
+        let flags = header.u32("flags")?;
+        let have = data.len() as u64;
+        if size > have || metadata_offset == 0 {
+            // The writer fills in sizes and offsets when it finishes a chunk.
+            return Ok(Next::Cut(Error::truncated("chunk", size, have).at("chunk", base)));
+        }
+        if size < HEADER_BYTES {
+            let detail = format!("chunk size is {size}, less than the {HEADER_BYTES} bytes of its header");
+            return Err(Error::bad_header(detail).at("chunk header", base + 8));
+        }
+        let data = usize::try_from(size).ok().and_then(|size| data.get(..size)).unwrap_or(data);
+        let compressed = flags & 1 != 0;
+        Ok(Next::Chunk(Self { data, base, version, pools_offset, metadata_offset, duration_nanos, compressed }))
+    }
+
+    /// A reader at `offset` of the chunk; at its end when `offset` lies beyond.
+    pub(super) fn reader(&self, offset: u64, section: &'static str) -> Reader<'data> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.data.len());
+        Reader::new(&self.data[start..], self.base.saturating_add(start as u64), self.compressed, section)
+    }
+
+    /// The event at `offset`: its type, and a reader of what follows the type.
+    ///
+    /// # Errors
+    ///
+    /// Truncated or malformed when the event does not lie in the chunk.
+    pub(super) fn event(&self, offset: u64, section: &'static str) -> Result<Event<'data>> {
+        if offset < HEADER_BYTES {
+            let error = Error::malformed(format!("{section} at byte {offset} of the chunk lies inside its header"));
+            return Err(error.at(section, self.base));
+        }
+        let mut start = self.reader(offset, section);
+        let at = start.position();
+        let size = u64::from(start.int("event size")?);
+        let before = start.position() - at;
+        let whole = start.left() + before;
+        if size <= before || size > whole {
+            let error = Error::malformed(format!("event size is {size}, {whole} bytes are left in the chunk"));
+            return Err(error.at(section, at));
+        }
+        let end = usize::try_from(offset.saturating_add(size)).unwrap_or(usize::MAX).min(self.data.len());
+        let from = usize::try_from(offset + before).unwrap_or(usize::MAX).min(end);
+        let mut reader = Reader::new(&self.data[from..end], at + before, self.compressed, section);
+        let type_id = reader.long("event type")?;
+        Ok(Event { size, type_id, reader })
+    }
+}
+
+/// One event of a chunk.
+#[derive(Debug)]
+pub(super) struct Event<'data> {
+    /// Bytes of the whole event.
+    pub(super) size: u64,
+    /// Number of its type.
+    pub(super) type_id: u64,
+    /// At its first field; ends where the event ends.
+    pub(super) reader: Reader<'data>,
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes the recordings in this folder and what they should be read as.
+#
+#   JAVA_HOME=/usr/lib/jvm/java-17-openjdk-amd64 testdata/java/make.sh shapes-jdk17
+#
+# Needs a JDK of version 17 or later, python3 and gzip. Samples differ from run
+# to run, so both files are always made together.
+set -eu
+name=$1
+here=$(cd "$(dirname "$0")" && pwd)
+bin=${JAVA_HOME:+$JAVA_HOME/bin/}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+settings=$here/samples.jfc
+if "${bin}java" -version 2>&1 | grep -q '"2[5-9]'; then
+    # JDK 25 also samples by CPU time.
+    sed 's#</configuration>#<event name="jdk.CPUTimeSample"><setting name="enabled">true</setting><setting name="throttle">10ms</setting></event></configuration>#' \
+        "$settings" > "$work/samples.jfc"
+    settings=$work/samples.jfc
+fi
+"${bin}javac" -g -d "$work" "$here/Shapes.java"
+"${bin}java" -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints \
+    -XX:StartFlightRecording=filename="$work/out.jfr",settings="$settings" -cp "$work" Shapes "${2:-1}"
+"${bin}jfr" print --json --stack-depth 100 --events 'ExecutionSample,NativeMethodSample,CPUTimeSample' "$work/out.jfr" |
+    python3 "$here/expected_samples.py" | gzip -9n > "$here/$name.expected.gz"
+gzip -9nc "$work/out.jfr" > "$here/$name.jfr.gz"

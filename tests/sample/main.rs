@@ -1,0 +1,3 @@
+//! Sampled stacks, from the files in `testdata/`.
+
+mod recordings;
