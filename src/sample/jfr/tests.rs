@@ -164,8 +164,11 @@ fn metadata(compressed: bool, classes: &[ClassRow]) -> Vec<u8> {
     event(compressed, 0, &body.bytes)
 }
 
-/// A constant-pool event with one pool for each row: type, constants.
-fn pools(compressed: bool, distance: i64, rows: &[(u64, Vec<(u64, Vec<u8>)>)]) -> Vec<u8> {
+/// A pool: the number of its class, its constants by key.
+type PoolRow = (u64, Vec<(u64, Vec<u8>)>);
+
+/// A constant-pool event with one pool for each row.
+fn pools(compressed: bool, distance: i64, rows: &[PoolRow]) -> Vec<u8> {
     let mut body = Writer::new(compressed);
     body.long(1);
     body.long(2);
