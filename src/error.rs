@@ -53,6 +53,15 @@ pub enum ErrorKind {
         /// Which versions are known, and what wrote this one.
         detail: String,
     },
+    /// A raw version other than the one that llvm-profdata 22 reads, when its
+    /// rules apply (LLVM: `raw_profile_version_mismatch`).
+    #[error("raw profile version {found}, expected {expected}")]
+    RawVersionMismatch {
+        /// The version in the file.
+        found: u64,
+        /// The version that LLVM reads.
+        expected: u64,
+    },
     /// The hash type is not MD5 (LLVM: `unsupported_hash_type`).
     #[error("unsupported hash type {found}, expected 0 (MD5)")]
     UnsupportedHashType {
@@ -301,6 +310,13 @@ impl Error {
             ErrorKind::Malformed { .. } => "malformed instrumentation profile data",
             ErrorKind::UncompressFailed { .. } => "failed to uncompress data (zlib)",
             ErrorKind::EndOfFile => "end of File",
+            ErrorKind::RawVersionMismatch { found, expected } => {
+                return format!(
+                    "raw profile version mismatch: Profile uses raw profile format version = {found}; \
+                     expected version = {expected}\nPLEASE update this tool to version in the raw profile, \
+                     or regenerate raw profile with expected version."
+                );
+            }
             ErrorKind::CounterValueTooLarge { value } => {
                 return format!("excessively large counter value suggests corrupted profile data: {value}");
             }

@@ -40,11 +40,18 @@ impl Hasher for IdentityHasher {
 /// A map keyed by [`NameRef`].
 pub type NameRefMap<V> = HashMap<NameRef, V, BuildHasherDefault<IdentityHasher>>;
 
+/// Handle of a name in the [`SymbolTable`] that gave it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol {
+    start: usize,
+    len: usize,
+}
+
 /// Name hash → name. On a collision the first name stays.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolTable {
     bytes: Vec<u8>,
-    spans: NameRefMap<(usize, usize)>,
+    spans: NameRefMap<Symbol>,
 }
 
 impl SymbolTable {
@@ -66,13 +73,33 @@ impl SymbolTable {
         self.spans.entry(hash).or_insert_with(|| {
             let start = bytes.len();
             bytes.extend_from_slice(name);
-            (start, name.len())
+            Symbol { start, len: name.len() }
         });
+    }
+
+    /// Adds all names of another table; names that are there already stay.
+    pub fn absorb(&mut self, other: &Self) {
+        // The order of a map does not show: each hash stands once in `other`.
+        for (hash, symbol) in &other.spans {
+            self.insert_hashed(*hash, other.resolve(*symbol));
+        }
     }
 
     /// The name of that hash.
     pub fn name(&self, hash: NameRef) -> Option<&[u8]> {
-        self.spans.get(&hash).map(|(start, len)| &self.bytes[*start..*start + *len])
+        self.find(hash).map(|symbol| self.resolve(symbol))
+    }
+
+    /// The handle of the name of that hash.
+    #[inline]
+    pub fn find(&self, hash: NameRef) -> Option<Symbol> {
+        self.spans.get(&hash).copied()
+    }
+
+    /// The name of a handle that this table gave out.
+    #[inline]
+    pub fn resolve(&self, symbol: Symbol) -> &[u8] {
+        &self.bytes[symbol.start..symbol.start + symbol.len]
     }
 
     /// Number of names.

@@ -1,0 +1,47 @@
+//! Profiles without records of their own: the image that ran has them.
+
+use super::header::Header;
+use super::layout::DataRecord;
+use super::names::RawNames;
+use crate::error::Result;
+use crate::model::BinaryId;
+use std::fmt;
+use std::sync::Arc;
+
+/// Records and names that an image holds for its profiles.
+///
+/// Pointers to counters are offsets in the counters section.
+#[derive(Debug, Clone, Default)]
+pub struct ImageRecords {
+    records: Vec<DataRecord>,
+    names: Arc<RawNames>,
+}
+
+impl ImageRecords {
+    /// Records with the names that belong to them.
+    pub fn new(records: Vec<DataRecord>, names: RawNames) -> Self {
+        Self { records, names: Arc::new(names) }
+    }
+
+    /// The records, in the image's order.
+    pub fn records(&self) -> &[DataRecord] {
+        &self.records
+    }
+
+    /// Names of functions by their hash.
+    pub fn names(&self) -> Arc<RawNames> {
+        Arc::clone(&self.names)
+    }
+}
+
+/// Finds the records of a profile that has none of its own.
+pub trait Correlator: fmt::Debug + Sync {
+    /// The records for a profile with that header, of an image with one of
+    /// those ids.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate, with the image's path, when the image does not fit
+    /// the profile or does not tell.
+    fn correlate(&self, header: &Header, binary_ids: &[BinaryId]) -> Result<Arc<ImageRecords>>;
+}

@@ -1,0 +1,202 @@
+//! The header: magic, version word, and the words of [`layout`](super::layout).
+
+use super::layout::{self, Word};
+use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
+use crate::error::{Error, ErrorKind, Result};
+use crate::manner::Manner;
+use crate::model::{ProfileKind, release};
+
+/// Bytes of the magic number.
+pub const MAGIC_SIZE: usize = 8;
+
+/// The only version that llvm-profdata 22 reads.
+pub(super) const LLVM_22_VERSION: u32 = 10;
+
+/// The magic number of a byte order and pointer width.
+pub fn magic(endian: Endian, pointer: PointerWidth) -> [u8; MAGIC_SIZE] {
+    let letter = match pointer {
+        PointerWidth::Bits32 => b'R',
+        PointerWidth::Bits64 => b'r',
+    };
+    let number = u64::from_be_bytes([0xff, b'l', b'p', b'r', b'o', b'f', letter, 0x81]);
+    endian.u64_bytes(number)
+}
+
+/// Byte order and pointer width that the first bytes of `data` announce, or
+/// `None` when they are no raw profile's.
+pub fn detect(data: &[u8]) -> Option<(Endian, PointerWidth)> {
+    let found = data.first_chunk::<MAGIC_SIZE>()?;
+    let all = [Endian::Little, Endian::Big]
+        .into_iter()
+        .flat_map(|endian| [PointerWidth::Bits64, PointerWidth::Bits32].map(|pointer| (endian, pointer)));
+    all.into_iter().find(|(endian, pointer)| magic(*endian, *pointer) == *found)
+}
+
+/// The header of one profile in a raw file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    encoding: Encoding,
+    version_word: u64,
+    words: [u64; Word::COUNT],
+}
+
+impl Header {
+    /// Decodes the header at byte `start` of `file`.
+    ///
+    /// # Errors
+    ///
+    /// Empty profile, unrecognized format, bad header when the file ends
+    /// inside, unsupported version, and malformed for what no header may say.
+    pub fn read(file: &[u8], start: usize, manner: Manner) -> Result<Self> {
+        let bytes = file.get(start..).unwrap_or_default();
+        if file.is_empty() {
+            return Err(ErrorKind::EmptyProfile.into());
+        }
+        let Some((endian, pointer)) = detect(bytes) else {
+            return Err(Error::new(ErrorKind::UnrecognizedFormat).at("header", start as u64));
+        };
+        let too_short = |what: String| Error::bad_header(what).at("header", start as u64).with_hint(CUT_SHORT);
+        // LLVM asks for a whole header of its own version before it looks at the version.
+        let least = if manner.reads_every_raw_version() { 16 } else { layout::header_size(LLVM_22_VERSION) };
+        if bytes.len() < least {
+            return Err(too_short(format!("the header has at least {least} bytes, {} left", bytes.len())));
+        }
+        let mut cursor = Cursor::new(bytes, start as u64, endian, "header");
+        cursor.take("Magic", MAGIC_SIZE as u64)?;
+        let version_word = cursor.u64("Version")?;
+        let version = version_word as u32; // the low half is the number, the high half the variant
+        check_version(version, manner).map_err(|error| error.at("header", start as u64 + 8))?;
+        let size = layout::header_size(version);
+        if bytes.len() < size {
+            let detail = format!("the header of version {version} has {size} bytes, {} left", bytes.len());
+            return Err(too_short(detail).in_format(format!("raw v{version}")));
+        }
+        let mut words = [0; Word::COUNT];
+        for word in layout::header_words(version) {
+            words[word as usize] = cursor.u64(word.name())?;
+        }
+        let header = Self { encoding: Encoding { endian, pointer, version }, version_word, words };
+        if !manner.is_llvm() {
+            header.check_words().map_err(|error| error.at("header", start as u64).in_format(header.format_name()))?;
+        }
+        Ok(header)
+    }
+
+    /// A header to be filled and written; all words are 0.
+    pub fn new(encoding: Encoding, kind: ProfileKind) -> Self {
+        let variant = kind.bits() & 0xffff_ffff_0000_0000;
+        Self { encoding, version_word: variant | u64::from(encoding.version), words: [0; Word::COUNT] }
+    }
+
+    /// Version, byte order and pointer width.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The version word as it stands: version below, variant bits above.
+    pub fn version_word(&self) -> u64 {
+        self.version_word
+    }
+
+    /// The format version.
+    pub fn version(&self) -> u32 {
+        self.encoding.version
+    }
+
+    /// The variant bits, unknown ones included.
+    pub fn kind(&self) -> ProfileKind {
+        ProfileKind::from_version_word(self.version_word)
+    }
+
+    /// A word; 0 when the version does not have it.
+    #[inline]
+    pub fn word(&self, word: Word) -> u64 {
+        self.words[word as usize]
+    }
+
+    /// Changes a word; one that the version lacks is not written.
+    pub fn set_word(&mut self, word: Word, value: u64) {
+        self.words[word as usize] = value;
+    }
+
+    /// The words in file order.
+    pub fn words(&self) -> impl Iterator<Item = (Word, u64)> {
+        layout::header_words(self.version()).map(|word| (word, self.word(word)))
+    }
+
+    /// Bytes of the header.
+    pub fn size(&self) -> usize {
+        layout::header_size(self.version())
+    }
+
+    /// Bytes of a counter element: 1 with byte coverage, else 8.
+    #[inline]
+    pub fn counter_size(&self) -> usize {
+        if self.kind().contains(ProfileKind::BYTE_COVERAGE) { 1 } else { 8 }
+    }
+
+    /// Number of value kinds whose sites the records count.
+    pub fn value_kinds(&self) -> usize {
+        match (self.version(), self.word(Word::ValueKindLast)) {
+            (1, _) => 0,
+            (2 | 3, _) => 1,
+            // Releases 3.9 and 4 had one kind; the second number was padding.
+            (4, 0) => 1,
+            (4..=9, _) => 2,
+            _ => 3,
+        }
+    }
+
+    /// `raw v8`, as errors name the format.
+    pub fn format_name(&self) -> String {
+        format!("raw v{}", self.version())
+    }
+
+    fn check_words(&self) -> Result<()> {
+        if self.kind().contains(ProfileKind::MEMPROF) {
+            let detail = "bit 62 (memory profile) is set in the version word, which no raw profile may have";
+            return Err(Error::malformed(detail));
+        }
+        let last = self.word(Word::ValueKindLast);
+        let most = match self.version() {
+            1..=3 => 0,
+            4..=9 => 1,
+            _ => 2,
+        };
+        if last > most {
+            let detail = format!("ValueKindLast is {last}, version {} knows kinds up to {most}", self.version());
+            return Err(Error::malformed(detail));
+        }
+        Ok(())
+    }
+}
+
+/// What to do about a file that ends too early.
+pub(super) const CUT_SHORT: &str =
+    "the file is shorter than its header announces; the process may have been killed while writing it";
+
+fn check_version(version: u32, manner: Manner) -> Result<()> {
+    if !manner.reads_every_raw_version() {
+        if version == LLVM_22_VERSION {
+            return Ok(());
+        }
+        let kind = ErrorKind::RawVersionMismatch { found: version.into(), expected: LLVM_22_VERSION.into() };
+        return Err(Error::new(kind));
+    }
+    if layout::is_known_version(version) {
+        return Ok(());
+    }
+    let known = "known are versions 1 to 5 and 7 to 11";
+    let detail = match version {
+        6 => format!(
+            "{known}; version 6 existed for some weeks of 2021 between LLVM 12 and 13 and its header is not known"
+        ),
+        _ => known.to_string(),
+    };
+    let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail });
+    Err(match version {
+        6 => error.with_hint("run the program again, built with a released compiler"),
+        12.. => error.with_hint(format!("written by a release after {}", release::newest_words())),
+        _ => error,
+    })
+}

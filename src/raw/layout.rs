@@ -1,0 +1,608 @@
+//! What stands where: the words of the header and the fields of the records,
+//! as tables. A new format version is a few new rows.
+//!
+//! Names and order follow `InstrProfData.inc` of the LLVM release that
+//! introduced each version; versions 1 to 3 follow `InstrProfiling.h` of 3.5
+//! to 3.9.
+
+use crate::bytes::{Encoding, Endian, PointerWidth};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// Oldest version that is known.
+pub const OLDEST_VERSION: u32 = 1;
+/// Newest version that is known.
+pub const NEWEST_VERSION: u32 = 11;
+
+/// Whether files of that version can be read and written. Version 6 existed
+/// for some weeks of 2021 between releases and its header is not known.
+pub fn is_known_version(version: u32) -> bool {
+    (OLDEST_VERSION..=NEWEST_VERSION).contains(&version) && version != 6
+}
+
+/// A word of the header after the magic and the version; always 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Word {
+    /// Bytes of the binary ids.
+    BinaryIdsSize,
+    /// Number of data records.
+    NumData,
+    /// Bytes between the data and the counters.
+    PadBeforeCounters,
+    /// Number of counter elements, of 8 bytes or of 1 with byte coverage.
+    NumCounters,
+    /// Bytes between the counters and what follows.
+    PadAfterCounters,
+    /// Bytes of the bitmaps.
+    NumBitmapBytes,
+    /// Bytes after the bitmaps.
+    PadAfterBitmap,
+    /// Number of uniform counters, 8 bytes each.
+    NumUniformCounters,
+    /// Bytes after the uniform counters.
+    PadAfterUniformCounters,
+    /// As [`CountersDelta`](Self::CountersDelta), for the uniform counters.
+    UniformCountersDelta,
+    /// Bytes of the names.
+    NamesSize,
+    /// Up to version 7 the run-time address of the counters; from 8 that
+    /// address minus the address of the data.
+    CountersDelta,
+    /// As [`CountersDelta`](Self::CountersDelta), for the bitmaps.
+    BitmapDelta,
+    /// Run-time address of the names; needed in versions 1 and 2 only.
+    NamesDelta,
+    /// Number of vtable records.
+    NumVTables,
+    /// Bytes of the vtable names.
+    VNamesSize,
+    /// Highest value kind that the writer knows.
+    ValueKindLast,
+    /// Bytes of the value data.
+    ValueDataSize,
+    /// Run-time address of the value data.
+    ValueDataDelta,
+}
+
+impl Word {
+    pub(super) const COUNT: usize = Self::ValueDataDelta as usize + 1;
+
+    /// The word's name in LLVM's headers, or this project's where LLVM has
+    /// only a macro.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BinaryIdsSize => "BinaryIdsSize",
+            Self::NumData => "NumData",
+            Self::PadBeforeCounters => "PadBeforeCounters",
+            Self::NumCounters => "NumCounters",
+            Self::PadAfterCounters => "PadAfterCounters",
+            Self::NumBitmapBytes => "NumBitmapBytes",
+            Self::PadAfterBitmap => "PadAfterBitmap",
+            Self::NumUniformCounters => "NumUniformCounters",
+            Self::PadAfterUniformCounters => "PadAfterUniformCounters",
+            Self::UniformCountersDelta => "UniformCountersDelta",
+            Self::NamesSize => "NamesSize",
+            Self::CountersDelta => "CountersDelta",
+            Self::BitmapDelta => "BitmapDelta",
+            Self::NamesDelta => "NamesDelta",
+            Self::NumVTables => "NumVTables",
+            Self::VNamesSize => "VNamesSize",
+            Self::ValueKindLast => "ValueKindLast",
+            Self::ValueDataSize => "ValueDataSize",
+            Self::ValueDataDelta => "ValueDataDelta",
+        }
+    }
+}
+
+/// All words in the order in which a header has them, with the versions that
+/// have them.
+const HEADER_WORDS: [(Word, RangeInclusive<u32>); Word::COUNT] = [
+    (Word::BinaryIdsSize, 7..=11),
+    (Word::NumData, 1..=11),
+    (Word::PadBeforeCounters, 5..=11),
+    (Word::NumCounters, 1..=11),
+    (Word::PadAfterCounters, 5..=11),
+    (Word::NumBitmapBytes, 9..=11),
+    (Word::PadAfterBitmap, 9..=11),
+    (Word::NumUniformCounters, 11..=11),
+    (Word::PadAfterUniformCounters, 11..=11),
+    (Word::UniformCountersDelta, 11..=11),
+    (Word::NamesSize, 1..=11),
+    (Word::CountersDelta, 1..=11),
+    (Word::BitmapDelta, 9..=11),
+    (Word::NamesDelta, 1..=11),
+    (Word::NumVTables, 10..=11),
+    (Word::VNamesSize, 10..=11),
+    (Word::ValueKindLast, 2..=11),
+    (Word::ValueDataSize, 2..=3),
+    (Word::ValueDataDelta, 2..=3),
+];
+
+/// The header words of a version, in file order, from byte 16 on.
+pub fn header_words(version: u32) -> impl Iterator<Item = Word> {
+    HEADER_WORDS.iter().filter(move |(_, versions)| versions.contains(&version)).map(|(word, _)| *word)
+}
+
+/// Bytes of a version's header, magic and version word included.
+pub fn header_size(version: u32) -> usize {
+    16 + 8 * header_words(version).count()
+}
+
+/// A field of the per-function record (`__llvm_profile_data`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Field {
+    NameSize,
+    NameRef,
+    FuncHash,
+    NamePtr,
+    CounterPtr,
+    UniformCounterPtr,
+    BitmapPtr,
+    FunctionPtr,
+    ValuesPtr,
+    NumCounters,
+    NumValueSites0,
+    NumValueSites1,
+    NumValueSites2,
+    WaveSize,
+    NumBitmapBytes,
+}
+
+impl Field {
+    const COUNT: usize = Self::NumBitmapBytes as usize + 1;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    U16,
+    U32,
+    U64,
+    Pointer,
+}
+
+impl Shape {
+    pub(super) fn bytes(self, pointer: PointerWidth) -> usize {
+        match self {
+            Self::U16 => 2,
+            Self::U32 => 4,
+            Self::U64 => 8,
+            Self::Pointer => pointer.bytes(),
+        }
+    }
+}
+
+/// The fields in order, with the versions that have them.
+const DATA_RECORD: [(Field, Shape, RangeInclusive<u32>); 16] = [
+    (Field::NameSize, Shape::U32, 1..=2),
+    (Field::NumCounters, Shape::U32, 1..=2),
+    (Field::NameRef, Shape::U64, 3..=11),
+    (Field::FuncHash, Shape::U64, 1..=11),
+    (Field::NamePtr, Shape::Pointer, 1..=2),
+    (Field::CounterPtr, Shape::Pointer, 1..=11),
+    (Field::UniformCounterPtr, Shape::Pointer, 11..=11),
+    (Field::BitmapPtr, Shape::Pointer, 9..=11),
+    (Field::FunctionPtr, Shape::Pointer, 2..=11),
+    (Field::ValuesPtr, Shape::Pointer, 2..=11),
+    (Field::NumCounters, Shape::U32, 3..=11),
+    (Field::NumValueSites0, Shape::U16, 2..=11),
+    (Field::NumValueSites1, Shape::U16, 3..=11),
+    (Field::NumValueSites2, Shape::U16, 10..=11),
+    (Field::WaveSize, Shape::U16, 11..=11),
+    (Field::NumBitmapBytes, Shape::U32, 9..=11),
+];
+
+const ABSENT: usize = usize::MAX;
+
+/// Offsets of the fields of a data record in one encoding, by the C alignment
+/// rules and rounded up to 8.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordLayout {
+    encoding: Encoding,
+    offsets: [usize; Field::COUNT],
+    size: usize,
+}
+
+impl RecordLayout {
+    /// The layout of that version and pointer width.
+    pub fn new(encoding: Encoding) -> Self {
+        let mut offsets = [ABSENT; Field::COUNT];
+        let mut end = 0usize;
+        for (field, shape, versions) in &DATA_RECORD {
+            if versions.contains(&encoding.version) {
+                let bytes = shape.bytes(encoding.pointer);
+                let start = end.next_multiple_of(bytes);
+                offsets[*field as usize] = start;
+                end = start + bytes;
+            }
+        }
+        Self { encoding, offsets, size: end.next_multiple_of(8) }
+    }
+
+    /// Bytes of one record.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Bytes up to the end of the last field, without the padding behind it.
+    pub fn size_without_padding(&self) -> usize {
+        let fields = DATA_RECORD.iter().filter(|(_, _, versions)| versions.contains(&self.encoding.version));
+        fields
+            .map(|(field, shape, _)| self.offsets[*field as usize] + shape.bytes(self.encoding.pointer))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Offset of a field that the version has.
+    pub(super) fn offset(&self, field: Field) -> Option<usize> {
+        Some(self.offsets[field as usize]).filter(|offset| *offset != ABSENT)
+    }
+
+    /// Decodes one record. Fields that the version lacks, or that `bytes` is
+    /// too short for, are 0.
+    #[inline]
+    pub fn read(&self, bytes: &[u8]) -> DataRecord {
+        let endian = self.encoding.endian;
+        let u16 = |field| endian.u16(self.array(bytes, field));
+        let u32 = |field| endian.u32(self.array(bytes, field));
+        let u64 = |field| endian.u64(self.array(bytes, field));
+        let pointer = |field| match self.encoding.pointer {
+            PointerWidth::Bits32 => u64::from(endian.u32(self.array(bytes, field))),
+            PointerWidth::Bits64 => endian.u64(self.array(bytes, field)),
+        };
+        DataRecord {
+            name_ref: u64(Field::NameRef),
+            func_hash: u64(Field::FuncHash),
+            name_ptr: pointer(Field::NamePtr),
+            name_size: u32(Field::NameSize),
+            counter_ptr: pointer(Field::CounterPtr),
+            uniform_counter_ptr: pointer(Field::UniformCounterPtr),
+            bitmap_ptr: pointer(Field::BitmapPtr),
+            function_ptr: pointer(Field::FunctionPtr),
+            values_ptr: pointer(Field::ValuesPtr),
+            num_counters: u32(Field::NumCounters),
+            num_value_sites: [u16(Field::NumValueSites0), u16(Field::NumValueSites1), u16(Field::NumValueSites2)],
+            wave_size: u16(Field::WaveSize),
+            num_bitmap_bytes: u32(Field::NumBitmapBytes),
+        }
+    }
+
+    #[inline]
+    fn array<const N: usize>(&self, bytes: &[u8], field: Field) -> [u8; N] {
+        let offset = self.offsets[field as usize];
+        bytes.get(offset..).and_then(|rest| rest.first_chunk::<N>()).copied().unwrap_or([0; N])
+    }
+
+    /// Encodes one record into `bytes`, which is [`size`](Self::size) long and
+    /// zero; fields that the version lacks are left out.
+    pub fn write(&self, record: &DataRecord, bytes: &mut [u8]) {
+        let endian = self.encoding.endian;
+        let mut put = |field: Field, value: u64| {
+            let Some(start) = self.offset(field) else { return };
+            let row = DATA_RECORD
+                .iter()
+                .find(|(other, _, versions)| *other == field && versions.contains(&self.encoding.version));
+            let shape = row.map(|(_, shape, _)| *shape).expect("a field with an offset has a row");
+            // Narrowing keeps the low bits: pointers are taken modulo their width.
+            match shape.bytes(self.encoding.pointer) {
+                2 => bytes[start..start + 2].copy_from_slice(&endian.u16_bytes(value as u16)),
+                4 => bytes[start..start + 4].copy_from_slice(&endian.u32_bytes(value as u32)),
+                _ => bytes[start..start + 8].copy_from_slice(&endian.u64_bytes(value)),
+            }
+        };
+        put(Field::NameRef, record.name_ref);
+        put(Field::FuncHash, record.func_hash);
+        put(Field::NamePtr, record.name_ptr);
+        put(Field::NameSize, record.name_size.into());
+        put(Field::CounterPtr, record.counter_ptr);
+        put(Field::UniformCounterPtr, record.uniform_counter_ptr);
+        put(Field::BitmapPtr, record.bitmap_ptr);
+        put(Field::FunctionPtr, record.function_ptr);
+        put(Field::ValuesPtr, record.values_ptr);
+        put(Field::NumCounters, record.num_counters.into());
+        put(Field::NumValueSites0, record.num_value_sites[0].into());
+        put(Field::NumValueSites1, record.num_value_sites[1].into());
+        put(Field::NumValueSites2, record.num_value_sites[2].into());
+        put(Field::WaveSize, record.wave_size.into());
+        put(Field::NumBitmapBytes, record.num_bitmap_bytes.into());
+    }
+}
+
+/// The per-function record of a raw profile, decoded; fields that the file's
+/// version lacks are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct DataRecord {
+    /// Low 64 bits of the MD5 of the function's name (from version 3).
+    pub name_ref: u64,
+    /// Checksum of the control flow, opaque.
+    pub func_hash: u64,
+    /// Run-time address of the name (versions 1 and 2).
+    pub name_ptr: u64,
+    /// Bytes of the name (versions 1 and 2).
+    pub name_size: u32,
+    /// Where the counters are: absolute up to version 7, relative to the
+    /// record from 8. See [`RawProfile::counters`](super::RawProfile::counters).
+    pub counter_ptr: u64,
+    /// Where the uniform counters are (version 11).
+    pub uniform_counter_ptr: u64,
+    /// Where the bitmap is (from version 9).
+    pub bitmap_ptr: u64,
+    /// Run-time address of the function, 0 where the compiler saw no need.
+    pub function_ptr: u64,
+    /// Address inside the dead process; used by version 2 only.
+    pub values_ptr: u64,
+    /// Counter elements, at least 1 in a sound file.
+    pub num_counters: u32,
+    /// Instrumented value sites by kind.
+    pub num_value_sites: [u16; 3],
+    /// Wave width of the GPU that the record ran on, 0 on a host (version 11).
+    pub wave_size: u16,
+    /// MC/DC bitmap bytes (from version 9).
+    pub num_bitmap_bytes: u32,
+}
+
+impl DataRecord {
+    /// Whether a value blob belongs to the record.
+    #[inline]
+    pub fn has_value_sites(&self) -> bool {
+        self.num_value_sites != [0; 3]
+    }
+}
+
+/// One vtable of the image (version 10 on).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VTableRecord {
+    /// Low 64 bits of the MD5 of the vtable's name.
+    pub name_ref: u64,
+    /// Run-time address of the first byte.
+    pub start: u64,
+    /// Bytes.
+    pub size: u32,
+}
+
+impl VTableRecord {
+    /// Bytes of one record.
+    pub fn size_in_file(pointer: PointerWidth) -> usize {
+        match pointer {
+            PointerWidth::Bits32 => 16,
+            PointerWidth::Bits64 => 24,
+        }
+    }
+
+    /// Decodes one record; `bytes` has [`size_in_file`](Self::size_in_file) of them.
+    pub(super) fn read(bytes: &[u8], endian: Endian, pointer: PointerWidth) -> Self {
+        let u32_at =
+            |at: usize| endian.u32(bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default());
+        let u64_at =
+            |at: usize| endian.u64(bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default());
+        match pointer {
+            PointerWidth::Bits32 => Self { name_ref: u64_at(0), start: u32_at(8).into(), size: u32_at(12) },
+            PointerWidth::Bits64 => Self { name_ref: u64_at(0), start: u64_at(8), size: u32_at(16) },
+        }
+    }
+}
+
+/// A part of a raw profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Section {
+    /// The header words.
+    Header,
+    /// Identities of the image.
+    BinaryIds,
+    /// The per-function records.
+    Data,
+    /// The counters.
+    Counters,
+    /// The MC/DC bitmaps.
+    Bitmap,
+    /// The uniform counters.
+    UniformCounters,
+    /// Names of functions.
+    Names,
+    /// The vtable records.
+    VTables,
+    /// Names of vtables.
+    VTableNames,
+    /// Values seen at value sites.
+    ValueData,
+}
+
+impl Section {
+    /// The section's name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Header => "header",
+            Self::BinaryIds => "binary ids",
+            Self::Data => "data",
+            Self::Counters => "counters",
+            Self::Bitmap => "bitmap",
+            Self::UniformCounters => "uniform counters",
+            Self::Names => "names",
+            Self::VTables => "vtables",
+            Self::VTableNames => "vtable names",
+            Self::ValueData => "value data",
+        }
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(version: u32, pointer: PointerWidth) -> RecordLayout {
+        RecordLayout::new(Encoding { endian: Endian::Little, pointer, version })
+    }
+
+    #[test]
+    fn headers_have_the_sizes_of_their_versions() {
+        let sizes: Vec<usize> = [1, 2, 3, 4, 5, 7, 8, 9, 10, 11].into_iter().map(header_size).collect();
+        assert_eq!(sizes, [56, 80, 80, 64, 80, 88, 88, 112, 128, 152]);
+    }
+
+    #[test]
+    fn header_words_stand_where_the_runtimes_put_them() {
+        use Word::*;
+        let words = |version| header_words(version).collect::<Vec<_>>();
+        assert_eq!(words(1), [NumData, NumCounters, NamesSize, CountersDelta, NamesDelta]);
+        let v2 =
+            [NumData, NumCounters, NamesSize, CountersDelta, NamesDelta, ValueKindLast, ValueDataSize, ValueDataDelta];
+        assert_eq!(words(2), v2);
+        assert_eq!(words(3), v2);
+        assert_eq!(words(4), v2[..6]);
+        let v5 = [
+            NumData,
+            PadBeforeCounters,
+            NumCounters,
+            PadAfterCounters,
+            NamesSize,
+            CountersDelta,
+            NamesDelta,
+            ValueKindLast,
+        ];
+        assert_eq!(words(5), v5);
+        for version in [7, 8] {
+            assert_eq!(words(version)[0], BinaryIdsSize);
+            assert_eq!(words(version)[1..], v5);
+        }
+        assert_eq!(
+            words(9),
+            [
+                BinaryIdsSize,
+                NumData,
+                PadBeforeCounters,
+                NumCounters,
+                PadAfterCounters,
+                NumBitmapBytes,
+                PadAfterBitmap,
+                NamesSize,
+                CountersDelta,
+                BitmapDelta,
+                NamesDelta,
+                ValueKindLast
+            ]
+        );
+        assert_eq!(
+            words(10),
+            [
+                BinaryIdsSize,
+                NumData,
+                PadBeforeCounters,
+                NumCounters,
+                PadAfterCounters,
+                NumBitmapBytes,
+                PadAfterBitmap,
+                NamesSize,
+                CountersDelta,
+                BitmapDelta,
+                NamesDelta,
+                NumVTables,
+                VNamesSize,
+                ValueKindLast
+            ]
+        );
+        assert_eq!(
+            words(11),
+            [
+                BinaryIdsSize,
+                NumData,
+                PadBeforeCounters,
+                NumCounters,
+                PadAfterCounters,
+                NumBitmapBytes,
+                PadAfterBitmap,
+                NumUniformCounters,
+                PadAfterUniformCounters,
+                UniformCountersDelta,
+                NamesSize,
+                CountersDelta,
+                BitmapDelta,
+                NamesDelta,
+                NumVTables,
+                VNamesSize,
+                ValueKindLast
+            ]
+        );
+    }
+
+    #[test]
+    fn records_have_the_sizes_of_their_versions() {
+        // (version, 64 bits, 32 bits)
+        let sizes = [
+            (1, 32, 24),
+            (2, 56, 40),
+            (3, 48, 40),
+            (4, 48, 40),
+            (5, 48, 40),
+            (7, 48, 40),
+            (8, 48, 40),
+            (9, 64, 48),
+            (10, 64, 48),
+            (11, 72, 56),
+        ];
+        for (version, wide, narrow) in sizes {
+            assert_eq!(layout(version, PointerWidth::Bits64).size(), wide, "v{version}, 64 bits");
+            assert_eq!(layout(version, PointerWidth::Bits32).size(), narrow, "v{version}, 32 bits");
+        }
+    }
+
+    #[test]
+    fn fields_stand_where_the_compilers_put_them() {
+        use Field::*;
+        // (field, [(versions, offset at 64 bits, offset at 32 bits)])
+        type Places = &'static [(RangeInclusive<u32>, usize, usize)];
+        let rows: [(Field, Places); 15] = [
+            (NameSize, &[(1..=2, 0, 0)]),
+            (NameRef, &[(3..=11, 0, 0)]),
+            (FuncHash, &[(1..=11, 8, 8)]),
+            (NamePtr, &[(1..=2, 16, 16)]),
+            (CounterPtr, &[(1..=2, 24, 20), (3..=11, 16, 16)]),
+            (UniformCounterPtr, &[(11..=11, 24, 20)]),
+            (BitmapPtr, &[(9..=10, 24, 20), (11..=11, 32, 24)]),
+            (FunctionPtr, &[(2..=2, 32, 24), (3..=8, 24, 20), (9..=10, 32, 24), (11..=11, 40, 28)]),
+            (ValuesPtr, &[(2..=2, 40, 28), (3..=8, 32, 24), (9..=10, 40, 28), (11..=11, 48, 32)]),
+            (NumCounters, &[(1..=2, 4, 4), (3..=8, 40, 28), (9..=10, 48, 32), (11..=11, 56, 36)]),
+            (NumValueSites0, &[(2..=2, 48, 32), (3..=8, 44, 32), (9..=10, 52, 36), (11..=11, 60, 40)]),
+            (NumValueSites1, &[(3..=8, 46, 34), (9..=10, 54, 38), (11..=11, 62, 42)]),
+            (NumValueSites2, &[(10..=10, 56, 40), (11..=11, 64, 44)]),
+            (WaveSize, &[(11..=11, 66, 46)]),
+            (NumBitmapBytes, &[(9..=9, 56, 40), (10..=10, 60, 44), (11..=11, 68, 48)]),
+        ];
+        for version in (OLDEST_VERSION..=NEWEST_VERSION).filter(|version| is_known_version(*version)) {
+            for (field, places) in &rows {
+                let place = places.iter().find(|(versions, _, _)| versions.contains(&version));
+                let found = |pointer| layout(version, pointer).offset(*field);
+                assert_eq!(found(PointerWidth::Bits64), place.map(|p| p.1), "v{version} {field:?}, 64 bits");
+                assert_eq!(found(PointerWidth::Bits32), place.map(|p| p.2), "v{version} {field:?}, 32 bits");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for version in (OLDEST_VERSION..=NEWEST_VERSION).filter(|version| is_known_version(*version)) {
+            for pointer in [PointerWidth::Bits32, PointerWidth::Bits64] {
+                for endian in [Endian::Little, Endian::Big] {
+                    let layout = RecordLayout::new(Encoding { endian, pointer, version });
+                    let record = DataRecord {
+                        func_hash: 0x0102_0304_0506_0708,
+                        counter_ptr: 0x99,
+                        num_counters: 7,
+                        ..DataRecord::default()
+                    };
+                    let mut bytes = vec![0; layout.size()];
+                    layout.write(&record, &mut bytes);
+                    assert_eq!(layout.read(&bytes), record, "v{version} {pointer:?} {endian:?}");
+                }
+            }
+        }
+    }
+}

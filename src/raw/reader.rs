@@ -1,0 +1,470 @@
+//! A whole raw file, record by record: all its profiles, one after the other.
+
+use super::correlate::{Correlator, ImageRecords};
+use super::header;
+use super::layout::{self, DataRecord, Section};
+use super::names::RawNames;
+use super::profile::RawProfile;
+use super::values::{self, BlobReader, Strictness, Targets};
+use crate::bytes::Cursor;
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::model::{
+    BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
+    TemporalTrace, name_ref,
+};
+use std::sync::Arc;
+
+/// Counters above this have probably wrapped below zero (LLVM 18 on,
+/// `MaxCounterValue` in `InstrProfReader.cpp`).
+pub const LARGEST_PLAUSIBLE_COUNTER: u64 = 1 << 56;
+
+/// How a raw file is read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RawOptions<'a> {
+    /// Whose rules apply.
+    pub manner: Manner,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// Finds the records of profiles that have none of their own.
+    pub correlator: Option<&'a dyn Correlator>,
+    /// Names read from another file, used again if they are this file's too.
+    pub names: Option<Arc<RawNames>>,
+    /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
+    pub large_counters: LargeCounters,
+}
+
+/// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LargeCounters {
+    /// As the manner says: a failure at the end of the file for LLVM's
+    /// `merge`, else a warning.
+    #[default]
+    ByManner,
+    /// A warning; the value is kept.
+    Warn,
+    /// Nothing is said, as in LLVM's `show`.
+    Accept,
+}
+
+impl RawOptions<'_> {
+    /// The defaults of a manner.
+    pub fn new(manner: Manner) -> Self {
+        Self { manner, ..Self::default() }
+    }
+}
+
+/// Reads a raw file: one or more profiles, each an image's.
+///
+/// What is wrong ends the reading; what is odd but harmless becomes a warning.
+#[derive(Debug)]
+pub struct RawReader<'data> {
+    file: &'data [u8],
+    options: RawOptions<'data>,
+    profile: RawProfile<'data>,
+    names: Arc<RawNames>,
+    /// Names of the profiles before the current one, with other names.
+    earlier_names: Vec<Arc<RawNames>>,
+    all_symbols: Option<SymbolTable>,
+    targets: Option<Targets>,
+    next_index: usize,
+    /// Where the value data of the next record begins.
+    values_position: usize,
+    values_missing: bool,
+    record: FunctionRecord,
+    timestamps: Vec<(u64, NameRef)>,
+    binary_ids: Vec<BinaryId>,
+    large: LargeSeen,
+    warnings: Vec<Warning>,
+    finished: bool,
+}
+
+/// The counters that were too large to be true.
+#[derive(Debug, Clone, Copy, Default)]
+struct LargeSeen {
+    first: Option<u64>,
+    functions: u64,
+}
+
+impl<'data> RawReader<'data> {
+    /// Reads the first header and its names.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RawProfile::read`] and [`RawProfile::read_names`]; missing
+    /// or unexpected correlation.
+    pub fn new(file: &'data [u8], options: RawOptions<'data>) -> Result<Self> {
+        let profile = RawProfile::read(file, 0, options.manner)?;
+        let mut reader = Self {
+            file,
+            names: options.names.clone().unwrap_or_default(),
+            options,
+            values_position: 0,
+            profile,
+            earlier_names: Vec::new(),
+            all_symbols: None,
+            targets: None,
+            next_index: 0,
+            values_missing: false,
+            record: FunctionRecord::default(),
+            timestamps: Vec::new(),
+            binary_ids: Vec::new(),
+            large: LargeSeen::default(),
+            warnings: Vec::new(),
+            finished: false,
+        };
+        reader.enter_profile()?;
+        Ok(reader)
+    }
+
+    /// The profile being read.
+    pub fn profile(&self) -> &RawProfile<'data> {
+        &self.profile
+    }
+
+    /// The names of the profile being read, to be handed to the next reader.
+    pub fn names(&self) -> &Arc<RawNames> {
+        &self.names
+    }
+
+    /// Prepares for the records of `self.profile`.
+    fn enter_profile(&mut self) -> Result<()> {
+        let ids = self.profile.binary_ids()?;
+        self.binary_ids.extend_from_slice(&ids);
+        let correlated = self.correlate(&ids)?;
+        self.names = match correlated {
+            Some(image) => {
+                let names = image.names();
+                self.profile = self.profile.clone().with_records(image);
+                names
+            }
+            None if self.names.are_those_of(&self.profile) => Arc::clone(&self.names),
+            None => Arc::new(self.profile.read_names(&self.options.limits)?),
+        };
+        self.targets = None;
+        self.next_index = 0;
+        self.values_position = self.profile.end_of_sections();
+        self.values_missing = self.find_values_missing();
+        if !self.options.manner.is_llvm() {
+            self.warn_about_profile();
+        }
+        Ok(())
+    }
+
+    fn correlate(&self, ids: &[BinaryId]) -> Result<Option<Arc<ImageRecords>>> {
+        let format = self.profile.header().format_name();
+        let place = |error: Error| error.in_format(format).at("header", self.profile.start() as u64);
+        match self.options.correlator {
+            Some(_) if self.profile.has_own_records() => Err(place(ErrorKind::UnexpectedCorrelation.into())),
+            Some(correlator) => correlator.correlate(self.profile.header(), ids).map(Some).map_err(place),
+            None if self.profile.needs_correlation() && !self.options.manner.is_llvm() => {
+                let option = match self.profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
+                    true => "--debug-info=FILE",
+                    false => "--binary-file=FILE",
+                };
+                let image = match ids.first() {
+                    Some(id) => format!("the unstripped image with build id {}", hex(id)),
+                    None => "the unstripped image that ran".to_string(),
+                };
+                let hint = format!("give {image} with {option}");
+                Err(place(Error::new(ErrorKind::MissingCorrelation).with_hint(hint)))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the file lacks the value data that the records announce:
+    /// continuous mode and writing to a buffer leave it out.
+    fn find_values_missing(&self) -> bool {
+        let (manner, version) = (self.options.manner, self.profile.header().version());
+        if !manner.accepts_missing_value_data() || version < 4 {
+            return false;
+        }
+        let rest = self.file.get(self.values_position..).unwrap_or_default();
+        let magic = header::magic(self.profile.header().encoding().endian, self.profile.header().encoding().pointer);
+        // No blob begins with a magic number: TotalSize would be no multiple of 8.
+        let ends_here = rest.starts_with(&magic) || rest.iter().all(|byte| *byte == 0);
+        ends_here && self.profile.records().any(|record| record.has_value_sites())
+    }
+
+    fn warn_about_profile(&mut self) {
+        let profile = &self.profile;
+        let mut warn = |message: String| self.warnings.push(Warning::new(message));
+        if profile.is_relative_version_7() {
+            warn("version 7 with relative pointers, as LLVM 13 wrote it in development".to_string());
+        }
+        if self.values_missing {
+            warn("the value data is missing, as in continuous mode; value sites are empty".to_string());
+        }
+        if profile.header().version() == 3 && !profile.section(Section::ValueData).is_empty() {
+            warn("the value data of version 3 is not read".to_string());
+        }
+        const KNOWN: u64 = 0xff80_0000_0000_0000;
+        let unknown = profile.kind().bits() & !KNOWN;
+        if unknown != 0 {
+            warn(format!("unknown variant bits {unknown:#x} in the version word"));
+        }
+        if profile.header().version() >= 3 && profile.section(Section::Names).first() == Some(&0) {
+            warn("the names begin with zero bytes".to_string());
+        }
+    }
+
+    /// Decodes the next record into `self.record`.
+    fn read_record(&mut self) -> Result<Option<DataRecord>> {
+        while self.next_index >= self.profile.len() {
+            if !self.next_profile()? {
+                return Ok(None);
+            }
+        }
+        let index = self.next_index;
+        let Some(data) = self.profile.record(index) else { return Ok(None) };
+        self.record.clear();
+        self.record.func_hash = data.func_hash;
+        let timed = self.profile.timed_counters(index, &data).map_err(|error| self.name_function(error, &data))?;
+        timed.counters.append_to(&mut self.record.counters);
+        if let Some(timestamp) = timed.timestamp {
+            self.timestamps.push((timestamp, data.name_ref));
+        }
+        let bitmap = self.profile.bitmap(index, &data).map_err(|error| self.name_function(error, &data))?;
+        self.record.bitmap.extend_from_slice(bitmap);
+        if self.profile.header().version() >= 11 {
+            self.profile.uniform_counters(index, &data).map_err(|error| self.name_function(error, &data))?;
+        }
+        if data.has_value_sites() {
+            let format = self.profile.header().format_name();
+            self.read_values(&data).map_err(|error| self.name_function(error, &data).in_format(format))?;
+        }
+        self.next_index += 1;
+        Ok(Some(data))
+    }
+
+    fn read_values(&mut self, data: &DataRecord) -> Result<()> {
+        if self.values_missing {
+            values::append_empty_sites(data, &mut self.record);
+            return Ok(());
+        }
+        let profile = &self.profile;
+        let llvm = self.options.manner.is_llvm();
+        let targets = self.targets.get_or_insert_with(|| {
+            let targets = Targets::read(profile);
+            if targets.vtables_overlap() && !llvm {
+                self.warnings.push(Warning::new("vtables overlap; values go to the one that starts last"));
+            }
+            targets
+        });
+        match profile.header().version() {
+            2 => return values::read_version_2(profile, targets, data, &mut self.record),
+            3 => {
+                values::append_empty_sites(data, &mut self.record);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let endian = profile.header().encoding().endian;
+        let rest = self.file.get(self.values_position..).unwrap_or_default();
+        let mut cursor = Cursor::new(rest, self.values_position as u64, endian, Section::ValueData.name());
+        let blob = BlobReader {
+            targets,
+            endian,
+            kinds: profile.header().value_kinds(),
+            strictness: if llvm { Strictness::Lax } else { Strictness::Strict },
+        };
+        blob.read(&mut cursor, data, &mut self.record)?;
+        self.values_position = self.file.len() - cursor.rest().len();
+        Ok(())
+    }
+
+    /// Goes on to the next profile of the file; `false` at the end.
+    fn next_profile(&mut self) -> Result<bool> {
+        let rest = self.file.get(self.values_position..).unwrap_or_default();
+        let Some(zeros) = rest.iter().position(|byte| *byte != 0) else { return Ok(false) };
+        let start = self.values_position + zeros;
+        self.check_next_start(start).map_err(|error| error.at("header of the next profile", start as u64))?;
+        self.profile = RawProfile::read(self.file, start, self.options.manner).map_err(|error| match error.kind() {
+            // A later header that is cut is rubbish at the end rather than a bad file header.
+            ErrorKind::BadHeader { detail }
+                if self.file.len() - start < layout::header_size(layout::NEWEST_VERSION) =>
+            {
+                Error::malformed(detail.clone()).at("header of the next profile", start as u64)
+            }
+            _ => error,
+        })?;
+        let before = Arc::clone(&self.names);
+        self.enter_profile()?;
+        if !Arc::ptr_eq(&before, &self.names) {
+            self.earlier_names.push(before);
+            self.all_symbols = None;
+        }
+        Ok(true)
+    }
+
+    /// Checks what may stand behind a profile, in the manner's order.
+    fn check_next_start(&self, start: usize) -> Result<()> {
+        let llvm = self.options.manner.is_llvm();
+        let left = self.file.len() - start;
+        let least = if llvm { layout::header_size(header::LLVM_22_VERSION) } else { 16 };
+        if left < least {
+            let detail = format!("{left} bytes of rubbish follow the last profile");
+            return Err(Error::malformed(detail).with_llvm_detail("not enough space for another header"));
+        }
+        let misaligned = || {
+            let detail = "the next profile does not begin at a multiple of 8 bytes";
+            Err(Error::malformed(detail).with_llvm_detail("insufficient padding"))
+        };
+        // Unpadded binary ids of version 7 shift whatever follows them.
+        let must_align = !start.is_multiple_of(8) && (llvm || self.profile.header().version() >= 8);
+        if llvm && must_align {
+            return misaligned();
+        }
+        let encoding = self.profile.header().encoding();
+        let expected = header::magic(encoding.endian, encoding.pointer);
+        let found = self.file.get(start..start + header::MAGIC_SIZE).unwrap_or_default();
+        if found != expected {
+            let detail = format!("found {}, expected {} as in the first profile", hex(found), hex(&expected));
+            return Err(ErrorKind::BadMagic { detail }.into());
+        }
+        if must_align { misaligned() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn name_function(&self, error: Error, data: &DataRecord) -> Error {
+        match self.names.symbols().name(data.name_ref) {
+            Some(name) => error.with_hint(format!("the record is that of function {}", name.escape_ascii())),
+            None => error,
+        }
+    }
+
+    fn note_large_counters(&mut self, data: &DataRecord) {
+        let large = self.record.counters.iter().copied().find(|counter| *counter > LARGEST_PLAUSIBLE_COUNTER);
+        let Some(value) = large else { return };
+        self.large.functions += 1;
+        if self.large.first.replace(self.large.first.unwrap_or(value)).is_none() && self.warns_of_large_counters() {
+            let message = format!("counter value {value} is above 2^56; the counter has probably wrapped");
+            let name = match self.profile.header().version() {
+                1 | 2 => self.profile.plain_name(self.next_index - 1, data).unwrap_or_default(),
+                _ => self.names.symbols().name(data.name_ref).unwrap_or_default(),
+            };
+            self.warnings.push(Warning::new(message).in_function(name));
+        }
+    }
+
+    fn warns_of_large_counters(&self) -> bool {
+        match self.options.large_counters {
+            LargeCounters::ByManner => !self.options.manner.large_counter_fails_the_file(),
+            LargeCounters::Warn => true,
+            LargeCounters::Accept => false,
+        }
+    }
+
+    /// What is left to say when all records were read.
+    fn finish(&mut self) -> Result<()> {
+        let Some(value) = self.large.first else { return Ok(()) };
+        let fails = self.options.manner.large_counter_fails_the_file();
+        if self.options.large_counters == LargeCounters::ByManner && fails {
+            return Err(ErrorKind::CounterValueTooLarge { value }.into());
+        }
+        if self.large.functions > 1 && self.warns_of_large_counters() {
+            let message = format!("counters above 2^56 in {} more functions", self.large.functions - 1);
+            self.warnings.push(Warning::new(message));
+        }
+        Ok(())
+    }
+
+    fn nameless(&self, data: &DataRecord) -> Error {
+        let detail = format!("no name has the hash {:#018x} of record {}", data.name_ref, self.next_index - 1);
+        let size = self.profile.layout().size();
+        let offset = self.profile.section_range(Section::Data).start + (self.next_index - 1) * size;
+        Error::malformed(detail).at("data", offset as u64).in_format(self.profile.header().format_name())
+    }
+}
+
+impl ProfileReader for RawReader<'_> {
+    fn kind(&self) -> ProfileKind {
+        self.profile.kind()
+    }
+
+    fn version_word(&self) -> u64 {
+        self.profile.header().version_word()
+    }
+
+    fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+        if self.finished {
+            return Ok(None);
+        }
+        let data = match self.read_record() {
+            Ok(Some(data)) => data,
+            end => {
+                self.finished = true;
+                end?;
+                self.finish()?;
+                return Ok(None);
+            }
+        };
+        self.note_large_counters(&data);
+        let record = &self.record;
+        if self.profile.header().version() <= 2 {
+            // Checked when the names were read.
+            let name = self.profile.plain_name(self.next_index - 1, &data)?;
+            return Ok(Some(RecordRef { name, name_ref: Some(name_ref(name)), record }));
+        }
+        let symbols = self.names.symbols();
+        match symbols.find(data.name_ref) {
+            Some(symbol) => {
+                let (name, name_ref) = (symbols.resolve(symbol), Some(data.name_ref));
+                Ok(Some(RecordRef { name, name_ref, record }))
+            }
+            None if self.options.manner.is_llvm() => Ok(Some(RecordRef { name: &[], name_ref: None, record })),
+            None => {
+                self.finished = true;
+                Err(self.nameless(&data))
+            }
+        }
+    }
+
+    /// In LLVM's manner those of the profile being read, else all so far.
+    fn symbols(&mut self) -> Result<&SymbolTable> {
+        if self.options.manner.is_llvm() || self.earlier_names.is_empty() {
+            return Ok(self.names.symbols());
+        }
+        Ok(self.all_symbols.get_or_insert_with(|| {
+            let mut all = SymbolTable::new();
+            for names in self.earlier_names.iter().chain([&self.names]) {
+                all.absorb(names.symbols());
+            }
+            all
+        }))
+    }
+
+    fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
+        Ok(self.binary_ids.clone())
+    }
+
+    /// One trace of all functions that ran, by their timestamps. LLVM asks
+    /// only the last profile whether there is one.
+    fn temporal(&mut self) -> TemporalProfile {
+        let hidden = self.options.manner.is_llvm() && !self.kind().contains(ProfileKind::TEMPORAL);
+        if self.timestamps.is_empty() || hidden {
+            return TemporalProfile::default();
+        }
+        self.timestamps.sort_unstable();
+        let functions = self.timestamps.iter().map(|(_, function)| *function).collect();
+        TemporalProfile { traces: vec![TemporalTrace { weight: 1, functions }], stream_size: 1 }
+    }
+
+    /// In LLVM's manner those of the profile being read, else all so far.
+    fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
+        let earlier = if self.options.manner.is_llvm() { &[][..] } else { &self.earlier_names };
+        let all = earlier.iter().chain([&self.names]);
+        Ok(all.flat_map(|names| names.vtable_names().iter().cloned()).collect())
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
