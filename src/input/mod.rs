@@ -6,7 +6,9 @@
 
 pub mod bytes;
 pub mod detect;
+pub mod list;
 pub mod output;
 
 pub use bytes::{Access, InputBytes, open, read_into, read_stream};
 pub use detect::{Format, detect};
+pub use list::{InputList, WeightedInput};

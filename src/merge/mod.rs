@@ -11,10 +11,13 @@
 //! `docs/merging.md`.
 
 mod counters;
+pub mod filter;
 mod introsort;
 mod join;
 mod merger;
 mod mersenne;
+mod posix;
+pub mod remap;
 mod rules;
 mod sites;
 mod traces;
@@ -22,6 +25,8 @@ mod traces;
 #[cfg(test)]
 mod tests;
 
+pub use filter::FunctionFilter;
 pub use join::OrderEvents;
 pub use merger::{AddOutcome, MergeOptions, Merger, SoftError, repeated_sizes};
+pub use remap::Remapping;
 pub use rules::{KindRule, MergeRules, TraceRule};

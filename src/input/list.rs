@@ -1,0 +1,316 @@
+//! Which files a run reads: named ones, weighted ones, folders, list files.
+//!
+//! As `llvm-profdata merge` collects them: the files named on the command line
+//! first, then the weighted ones, then those of the list; a file may occur any
+//! number of times and counts each time.
+
+use crate::error::{Error, Result};
+use crate::manner::Manner;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+/// A file and how often it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeightedInput {
+    /// As given, or as found in a folder; `-` is standard input.
+    pub path: PathBuf,
+    /// Factor of every count of the file.
+    pub weight: NonZeroU64,
+}
+
+impl WeightedInput {
+    /// A file that counts once.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), weight: NonZeroU64::MIN }
+    }
+}
+
+/// Collects the inputs of a run in order.
+#[derive(Debug, Default)]
+pub struct InputList {
+    manner: Manner,
+    inputs: Vec<WeightedInput>,
+}
+
+impl InputList {
+    /// An empty list that follows the rules of `manner`.
+    ///
+    /// LLVM takes a folder's files in the order the file system lists them and
+    /// passes over pipes and devices in silence; we sort, and read what is named.
+    pub fn new(manner: Manner) -> Self {
+        Self { manner, inputs: Vec::new() }
+    }
+
+    /// Adds a file that counts once, or every file below a folder.
+    ///
+    /// # Errors
+    ///
+    /// I/O when the path does not exist or a folder cannot be listed.
+    pub fn push(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        self.push_weighted(path.as_ref(), NonZeroU64::MIN)
+    }
+
+    /// As [`push`](Self::push), with a weight.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_weighted(&mut self, path: &Path, weight: NonZeroU64) -> Result<()> {
+        if path.as_os_str() == "-" {
+            self.inputs.push(WeightedInput { path: path.to_path_buf(), weight });
+            return Ok(());
+        }
+        let metadata = fs::metadata(path).map_err(|source| Error::io("cannot open", source).in_file(path))?;
+        if metadata.is_dir() {
+            let mut above = vec![identity(path, &metadata)];
+            return self.push_folder(path, weight, &mut above);
+        }
+        if metadata.is_file() || !self.manner.is_llvm() {
+            self.inputs.push(WeightedInput { path: path.to_path_buf(), weight });
+        }
+        Ok(())
+    }
+
+    /// Adds the regular files below `folder`; `above` holds the folders on the way down.
+    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, above: &mut Vec<FolderIdentity>) -> Result<()> {
+        let refused = |source| Error::io("cannot list", source).in_file(folder);
+        let entries = fs::read_dir(folder).map_err(refused)?;
+        let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(refused)?;
+        if !self.manner.is_llvm() {
+            paths.sort_unstable();
+        }
+        for path in paths {
+            // A link to nowhere is no input, and neither is what vanished meanwhile.
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            if metadata.is_file() {
+                self.inputs.push(WeightedInput { path, weight });
+            } else if metadata.is_dir() {
+                let identity = identity(&path, &metadata);
+                // A link back to a folder on the way would never end.
+                if !above.contains(&identity) {
+                    above.push(identity);
+                    self.push_folder(&path, weight, above)?;
+                    above.pop();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds `WEIGHT,FILE`; a leading `~/` or `~user/` of FILE is expanded.
+    ///
+    /// # Errors
+    ///
+    /// Usage when the weight is no decimal integer above 0; else as [`push`](Self::push).
+    pub fn push_weighted_text(&mut self, text: &OsStr) -> Result<()> {
+        let bytes = text.as_encoded_bytes();
+        let (weight, path) = match bytes.iter().position(|b| *b == b',') {
+            Some(comma) => (&bytes[..comma], &bytes[comma + 1..]),
+            None => (bytes, &bytes[bytes.len()..]),
+        };
+        let weight = parse_weight(weight)?;
+        self.push_weighted(&expand_home(&os_string(path)), weight)
+    }
+
+    /// Adds the entries of a list file: `[WEIGHT,]FILE` per line, `#` begins a
+    /// comment line, blanks around an entry are dropped.
+    ///
+    /// A line with a comma carries a weight, so a path with one needs `1,path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`push_weighted_text`](Self::push_weighted_text), for the first bad entry.
+    pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
+        for line in list.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
+            let entry = trim(line);
+            if entry.first() == Some(&b'#') || (entry.is_empty() && !self.manner.is_llvm()) {
+                continue;
+            }
+            let text = os_string(entry);
+            if entry.contains(&b',') {
+                self.push_weighted_text(&text)?;
+            } else {
+                self.push(&text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The inputs collected so far.
+    pub fn inputs(&self) -> &[WeightedInput] {
+        &self.inputs
+    }
+
+    /// The inputs in order.
+    pub fn into_inputs(self) -> Vec<WeightedInput> {
+        self.inputs
+    }
+}
+
+/// Decimal digits only: no sign, no blanks.
+fn parse_weight(text: &[u8]) -> Result<NonZeroU64> {
+    let digits = text.iter().all(u8::is_ascii_digit);
+    let weight = digits.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten();
+    weight.ok_or_else(|| Error::usage("input weight must be a positive integer"))
+}
+
+fn trim(line: &[u8]) -> &[u8] {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t' | 0x0b | 0x0c | b'\r');
+    let start = line.iter().position(|b| !blank(b)).unwrap_or(line.len());
+    let end = line.iter().rposition(|b| !blank(b)).map_or(start, |last| last + 1);
+    &line[start..end]
+}
+
+#[cfg(unix)]
+fn os_string(bytes: &[u8]) -> OsString {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(bytes).to_os_string()
+}
+
+#[cfg(not(unix))]
+fn os_string(bytes: &[u8]) -> OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+#[cfg(unix)]
+type FolderIdentity = (u64, u64);
+#[cfg(not(unix))]
+type FolderIdentity = PathBuf;
+
+#[cfg(unix)]
+fn identity(_: &Path, metadata: &fs::Metadata) -> FolderIdentity {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path, _: &fs::Metadata) -> FolderIdentity {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Replaces `~` or `~user` at the beginning by the home folder, where it is known.
+fn expand_home(path: &OsStr) -> PathBuf {
+    let whole = PathBuf::from(path);
+    let Some(text) = path.to_str().and_then(|text| text.strip_prefix('~')) else { return whole };
+    let (user, rest) = text.split_once('/').map_or((text, None), |(user, rest)| (user, Some(rest)));
+    let home = if user.is_empty() { std::env::var_os("HOME").map(PathBuf::from) } else { home_of(user) };
+    match (home, rest) {
+        (Some(home), Some(rest)) => home.join(rest),
+        (Some(home), None) => home,
+        (None, _) => whole,
+    }
+}
+
+/// The home folder of an account in the system's list of local accounts.
+fn home_of(user: &str) -> Option<PathBuf> {
+    let accounts = fs::read_to_string("/etc/passwd").ok()?;
+    let line = accounts.lines().find(|line| line.split(':').next() == Some(user))?;
+    line.split(':').nth(5).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &InputList, root: &Path) -> Vec<(u64, String)> {
+        let shown = |input: &WeightedInput| {
+            let path = input.path.strip_prefix(root).unwrap_or(&input.path);
+            (input.weight.get(), path.display().to_string())
+        };
+        list.inputs().iter().map(shown).collect()
+    }
+
+    #[test]
+    fn lists_carry_weights_comments_and_blanks() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["a", "b", "c#d", "e,f"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        let at = |name: &str| root.join(name).display().to_string();
+        let text = format!(
+            "# comment, not 1,a\n  # another\n\n\t{}  \r\n3,{}\n{}\n1,{}",
+            at("a"),
+            at("b"),
+            at("c#d"),
+            at("e,f")
+        );
+        let mut list = InputList::new(Manner::Llvm22);
+        list.push_list(text.as_bytes()).unwrap();
+        let expected = [(1, "a"), (3, "b"), (1, "c#d"), (1, "e,f")].map(|(w, n)| (w, n.to_string()));
+        assert_eq!(names(&list, root), expected);
+    }
+
+    #[test]
+    fn a_blank_line_is_an_empty_name_for_llvm_only() {
+        assert!(InputList::new(Manner::Llvm22).push_list(b"  \n").is_err());
+        let mut ours = InputList::new(Manner::Profbridge);
+        ours.push_list(b"  \n").unwrap();
+        assert!(ours.inputs().is_empty());
+    }
+
+    #[test]
+    fn weights_are_decimal_and_positive() {
+        for bad in ["0,f", "-1,f", "+1,f", "x,f", ",f", "1", " 1,f", "0x1,f", "99999999999999999999,f"] {
+            let failure = InputList::new(Manner::Llvm22).push_weighted_text(OsStr::new(bad)).unwrap_err();
+            let missing_file = bad == "1";
+            assert_eq!(failure.to_string().contains("positive integer"), !missing_file, "{bad}: {failure}");
+        }
+    }
+
+    #[test]
+    fn folders_stand_for_the_files_below_them_and_loops_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("in/sub")).unwrap();
+        for name in ["in/b", "in/a", "in/sub/c"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("..", root.join("in/sub/up")).unwrap();
+            std::os::unix::fs::symlink("nowhere", root.join("in/dangling")).unwrap();
+        }
+        let mut list = InputList::new(Manner::Profbridge);
+        list.push_weighted(&root.join("in"), NonZeroU64::new(5).unwrap()).unwrap();
+        let expected = [(5, "in/a"), (5, "in/b"), (5, "in/sub/c")].map(|(w, n)| (w, n.to_string()));
+        assert_eq!(names(&list, root), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn llvm_passes_over_devices_and_we_do_not() {
+        for (manner, expected) in [(Manner::Llvm22, 0), (Manner::Profbridge, 1)] {
+            let mut list = InputList::new(manner);
+            list.push("/dev/null").unwrap();
+            assert_eq!(list.inputs().len(), expected);
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let failure = InputList::new(Manner::Llvm22).push("no/such").unwrap_err();
+        assert_eq!(failure.to_string(), "no/such: cannot open: No such file or directory");
+    }
+
+    #[test]
+    fn standard_input_is_passed_on() {
+        let mut list = InputList::default();
+        list.push("-").unwrap();
+        list.push_weighted_text(OsStr::new("4,-")).unwrap();
+        assert_eq!(names(&list, Path::new("")), [(1, "-".to_string()), (4, "-".to_string())]);
+    }
+
+    #[test]
+    fn the_home_folder_is_expanded_only_where_it_is_known() {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        if let Some(home) = home {
+            assert_eq!(expand_home(OsStr::new("~/x/y")), home.join("x/y"));
+        }
+        assert_eq!(expand_home(OsStr::new("~no-such-account/x")), PathBuf::from("~no-such-account/x"));
+        assert_eq!(expand_home(OsStr::new("a~/x")), PathBuf::from("a~/x"));
+    }
+}

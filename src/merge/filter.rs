@@ -1,0 +1,80 @@
+//! Which functions a merge keeps: `--function` and `--no-function`.
+//!
+//! The patterns are POSIX extended regular expressions, searched anywhere in
+//! the name (for local functions of IR profiles in `file;name` as a whole).
+
+use super::posix;
+use crate::error::Result;
+use regex::bytes::Regex;
+
+/// Keeps the functions that match one pattern and do not match another.
+#[derive(Debug, Clone, Default)]
+pub struct FunctionFilter {
+    keep: Option<Regex>,
+    drop: Option<Regex>,
+}
+
+impl FunctionFilter {
+    /// Compiles the two patterns; an empty one is none at all.
+    ///
+    /// # Errors
+    ///
+    /// Usage, with LLVM's text, for a pattern that is not valid.
+    pub fn new(keep: Option<&str>, drop: Option<&str>) -> Result<Self> {
+        let compile = |pattern: Option<&str>| match pattern {
+            None | Some("") => Ok(None),
+            Some(pattern) => compile(pattern).map(Some),
+        };
+        Ok(Self { keep: compile(keep)?, drop: compile(drop)? })
+    }
+
+    /// Whether every function is kept.
+    pub fn is_none(&self) -> bool {
+        self.keep.is_none() && self.drop.is_none()
+    }
+
+    /// Whether the function of that name is kept.
+    pub fn keeps(&self, name: &[u8]) -> bool {
+        self.keep.as_ref().is_none_or(|keep| keep.is_match(name))
+            && !self.drop.as_ref().is_some_and(|drop| drop.is_match(name))
+    }
+}
+
+/// A pattern that begins with `?` is a name as Microsoft's compilers mangle
+/// them, and taken literally (no expression can begin with `?`).
+fn compile(pattern: &str) -> Result<Regex> {
+    if pattern.starts_with('?') {
+        posix::compile_literal(pattern.as_bytes())
+    } else {
+        posix::compile(pattern.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_negative_pattern_wins() {
+        let filter = FunctionFilter::new(Some("^main|helper"), Some("er$")).unwrap();
+        let kept: Vec<_> =
+            ["main", "main2", "a.c;helper2", "helper"].iter().filter(|n| filter.keeps(n.as_bytes())).collect();
+        assert_eq!(kept, [&"main", &"main2", &"a.c;helper2"]);
+        assert!(!filter.is_none());
+    }
+
+    #[test]
+    fn empty_patterns_filter_nothing() {
+        let filter = FunctionFilter::new(Some(""), None).unwrap();
+        assert!(filter.is_none() && filter.keeps(b"anything"));
+    }
+
+    #[test]
+    fn microsoft_names_are_literal() {
+        let filter = FunctionFilter::new(Some("?f@@YAHH@Z"), None).unwrap();
+        assert!(filter.keeps(b"?f@@YAHH@Z") && !filter.keeps(b"f@@YAHH@Z"));
+        // Literal as a whole, whatever else is in it: as llvm-profdata 22 does.
+        let filter = FunctionFilter::new(Some("?ma+"), None).unwrap();
+        assert!(filter.keeps(b"?ma+x") && !filter.keeps(b"?maaa"));
+    }
+}
