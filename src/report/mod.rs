@@ -1,1 +1,13 @@
-//! What people and programs read: show, overlap, order, diff, info. Knows only the models.
+//! What people and scripts read: functions and totals of a profile, how much
+//! two profiles have in common, an order of functions for the linker.
+//!
+//! Reports know only the model. The text is that of llvm-profdata 22 to the
+//! byte; the JSON views are ours, see `docs/json-schema/`.
+
+pub mod format;
+pub mod order;
+pub mod overlap;
+pub mod show;
+
+#[cfg(test)]
+mod testing;

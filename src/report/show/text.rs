@@ -1,0 +1,265 @@
+//! The text that `llvm-profdata show` prints.
+
+use super::ShowOptions;
+use super::scan::{Event, SiteCounts, Totals, scan};
+use crate::error::{Error, Result};
+use crate::model::{FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, PseudoCount, SymbolTable, ValueKind};
+use crate::report::format::six_significant_digits;
+use std::io::{self, Write};
+
+/// Writes one record in the text format; the room of that format provides it.
+pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], &FunctionRecord, &SymbolTable) -> io::Result<()>;
+
+/// Shows a profile as text, to the byte what llvm-profdata 22 prints.
+///
+/// What was read before a fault is printed.
+///
+/// # Errors
+///
+/// Those of the reader; I/O when `out` fails; usage when the hot list is asked
+/// for and no cutoff is large enough.
+pub fn show(
+    reader: &mut dyn ProfileReader,
+    options: &ShowOptions,
+    write_record: RecordWriter<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let printed = |result: io::Result<()>| result.map_err(|source| Error::io("cannot write", source));
+    let is_ir = reader.kind().is_ir();
+    if options.only_below_cutoff && !options.text {
+        let cutoff = options.value_cutoff;
+        printed(writeln!(out, "The list of functions with the maximum counter less than {cutoff}:"))?;
+    }
+    if options.text && is_ir {
+        printed(out.write_all(b":ir\n"))?;
+    }
+    let mut is_first = true;
+    let totals = scan(reader, options, &mut |event| {
+        printed(match event {
+            Event::Text { name, record, symbols } => write_record(out, name, record, symbols),
+            Event::Covered { name } => out.write_all(&[name, b"\n"].concat()),
+            Event::BelowCutoff { name, max, sum } => {
+                let line = [b"  ", name, format!(": (Max = {max} Sum = {sum})\n").as_bytes()].concat();
+                out.write_all(&line)
+            }
+            Event::Details { name, record, symbols } => {
+                let heading = if std::mem::take(&mut is_first) { "Counters:\n" } else { "" };
+                let details = Details { options, is_ir, symbols };
+                out.write_all(heading.as_bytes()).and_then(|()| details.write(name, record, out))
+            }
+        })
+    })?;
+    if options.text || options.covered {
+        return Ok(());
+    }
+    printed(write_totals(&totals, options, out))?;
+    if options.hot_functions {
+        let threshold = totals.hot_threshold(options)?;
+        printed(write_hot(&totals, threshold, out))?;
+    }
+    printed(write_statistics(&totals, options, out))?;
+    printed(write_file_blocks(reader, options, out)?)
+}
+
+/// How one function is shown.
+struct Details<'a> {
+    options: &'a ShowOptions,
+    is_ir: bool,
+    symbols: &'a SymbolTable,
+}
+
+impl Details<'_> {
+    fn write(&self, name: &[u8], record: &FunctionRecord, out: &mut dyn Write) -> io::Result<()> {
+        let options = self.options;
+        out.write_all(b"  ")?;
+        out.write_all(name)?;
+        write!(out, ":\n    Hash: 0x{:016x}\n    Counters: {}", record.func_hash, record.counters.len())?;
+        match record.pseudo_count() {
+            Some(PseudoCount::Hot) => return out.write_all(b"    <PseudoHot>\n"),
+            Some(PseudoCount::Warm) => return out.write_all(b"    <PseudoWarm>\n"),
+            None => out.write_all(b"\n")?,
+        }
+        if !self.is_ir {
+            writeln!(out, "    Function count: {}", record.counters.first().copied().unwrap_or(0))?;
+        }
+        let sites = |kind| record.sites(kind).len();
+        if options.indirect_call_targets {
+            writeln!(out, "    Indirect Call Site Count: {}", sites(ValueKind::IndirectCallTarget))?;
+        }
+        if options.vtables {
+            writeln!(out, "    Number of instrumented vtables: {}", sites(ValueKind::VTableTarget))?;
+        }
+        let shows_sizes = options.memop_sizes && sites(ValueKind::MemOpSize) > 0;
+        if shows_sizes {
+            writeln!(out, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
+        }
+        if options.counts {
+            self.write_counts(&record.counters, out)?;
+        }
+        let blocks = [
+            (options.indirect_call_targets, "Indirect Target Results", ValueKind::IndirectCallTarget),
+            (options.vtables, "VTable Results", ValueKind::VTableTarget),
+            (shows_sizes, "Memory Intrinsic Size Results", ValueKind::MemOpSize),
+        ];
+        for (_, heading, kind) in blocks.into_iter().filter(|(shown, ..)| *shown) {
+            writeln!(out, "    {heading}:")?;
+            self.write_values(record, kind, out)?;
+        }
+        Ok(())
+    }
+
+    /// Front-end profiles show the first counter as the function's count.
+    fn write_counts(&self, counters: &[u64], out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"    Block counts: [")?;
+        for (index, count) in counters.iter().skip(usize::from(!self.is_ir)).enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(out, "{separator}{count}")?;
+        }
+        out.write_all(b"]\n")
+    }
+
+    fn write_values(&self, record: &FunctionRecord, kind: ValueKind, out: &mut dyn Write) -> io::Result<()> {
+        for (index, site) in record.sites(kind).iter().enumerate() {
+            let total = site.iter().fold(0u64, |sum, value| sum.wrapping_add(value.count));
+            for value in site {
+                write!(out, "\t[ {index:>2}, ")?;
+                if kind.is_name() {
+                    out.write_all(self.symbols.name(value.value).unwrap_or_default())?;
+                } else {
+                    write!(out, "{:>4}", value.value)?;
+                }
+                // LLVM prints the count as a signed number.
+                let count = value.count.cast_signed();
+                let share = if total == 0 { 0.0 } else { value.count as f64 * 100.0 / total as f64 };
+                writeln!(out, ", {count:>10} ] ({share:.2}%)")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_totals(totals: &Totals, options: &ShowOptions, out: &mut dyn Write) -> io::Result<()> {
+    if totals.kind.is_ir() {
+        let bit = |bit| u8::from(totals.kind.contains(bit));
+        let (entry, loops) = (bit(ProfileKind::ENTRY_FIRST), bit(ProfileKind::LOOP_ENTRIES));
+        writeln!(out, "Instrumentation level: IR  entry_first = {entry}  instrument_loop_entries = {loops}")?;
+    } else {
+        writeln!(out, "Instrumentation level: Front-end")?;
+    }
+    if options.selects_functions() {
+        writeln!(out, "Functions shown: {}", totals.shown)?;
+    }
+    let summary = &totals.summary;
+    writeln!(out, "Total functions: {}", summary.num_functions)?;
+    writeln!(out, "Maximum function count: {}", summary.max_function_count)?;
+    writeln!(out, "Maximum internal block count: {}", summary.max_internal_count)?;
+    writeln!(out, "Total number of blocks: {}", summary.num_counts)?;
+    writeln!(out, "Total count: {}", summary.total_count)?;
+    if options.value_cutoff > 0 {
+        let (cutoff, below) = (options.value_cutoff, totals.below_cutoff);
+        let others = u64::from(summary.num_functions).wrapping_sub(below);
+        writeln!(out, "Number of functions with maximum count (< {cutoff}): {below}")?;
+        writeln!(out, "Number of functions with maximum count (>= {cutoff}): {others}")?;
+    }
+    if options.top > 0 {
+        writeln!(out, "Top {} functions with the largest internal block counts: ", options.top)?;
+        for (name, max) in totals.maxima.iter().take(options.top) {
+            out.write_all(b"  ")?;
+            out.write_all(name)?;
+            writeln!(out, ", max count = {max}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_hot(totals: &Totals, threshold: u64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "# Hot count threshold: {threshold}")?;
+    for (name, _) in totals.maxima.iter().take_while(|(_, max)| *max >= threshold) {
+        out.write_all(name)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+fn write_statistics(totals: &Totals, options: &ShowOptions, out: &mut dyn Write) -> io::Result<()> {
+    let blocks = [
+        (options.indirect_call_targets, "indirect call sites", ValueKind::IndirectCallTarget),
+        (options.vtables, "vtable", ValueKind::VTableTarget),
+        (options.memop_sizes, "memory intrinsic calls sizes", ValueKind::MemOpSize),
+    ];
+    for (_, heading, kind) in blocks.into_iter().filter(|(shown, ..)| *shown && totals.shown > 0) {
+        writeln!(out, "Statistics for {heading} profile:")?;
+        write_site_counts(&totals.sites[kind as usize], out)?;
+    }
+    if options.detailed_summary {
+        write_detailed_summary(&totals.summary, out)?;
+    }
+    Ok(())
+}
+
+fn write_site_counts(counts: &SiteCounts, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  Total number of sites: {}", counts.sites)?;
+    writeln!(out, "  Total number of sites with values: {}", counts.with_values)?;
+    writeln!(out, "  Total number of profiled values: {}", counts.values)?;
+    writeln!(out, "  Value sites histogram:\n\tNumTargets, SiteCount")?;
+    counts.histogram.iter().try_for_each(|(values, sites)| writeln!(out, "\t{values}, {sites}"))
+}
+
+fn write_detailed_summary(summary: &ProfileSummary, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Detailed summary:")?;
+    for row in &summary.rows {
+        let blocks = row.num_counts;
+        let share = match summary.num_counts {
+            0 => 0.0,
+            all => blocks as f64 * 100.0 / f64::from(all),
+        };
+        // Single precision, as in LLVM: it shows in the last digits of odd cutoffs.
+        let cutoff = six_significant_digits(f64::from(row.cutoff as f32 / 1e6 * 100.0));
+        writeln!(
+            out,
+            "{blocks} blocks ({share:.2}%) with count >= {} account for {cutoff}% of the total counts.",
+            row.min_count
+        )?;
+    }
+    Ok(())
+}
+
+/// What is known of the file beside its functions.
+fn write_file_blocks(
+    reader: &mut dyn ProfileReader,
+    options: &ShowOptions,
+    out: &mut dyn Write,
+) -> Result<io::Result<()>> {
+    let mut text: Vec<u8> = Vec::new();
+    if options.binary_ids {
+        let ids = reader.binary_ids()?;
+        if !ids.is_empty() {
+            text.extend_from_slice(b"Binary IDs: \n");
+        }
+        for id in ids {
+            id.iter().for_each(|byte| text.extend_from_slice(format!("{byte:02x}").as_bytes()));
+            text.push(b'\n');
+        }
+    }
+    if options.profile_version {
+        text.extend_from_slice(format!("Profile version: {}\n", reader.version_word()).as_bytes());
+    }
+    if options.temporal_traces {
+        let temporal = reader.temporal();
+        let (samples, seen) = (temporal.traces.len(), temporal.stream_size);
+        text.extend_from_slice(format!("Temporal Profile Traces (samples={samples} seen={seen}):\n").as_bytes());
+        let symbols = reader.symbols()?;
+        for (at, trace) in temporal.traces.iter().enumerate() {
+            let (weight, count) = (trace.weight, trace.functions.len());
+            text.extend_from_slice(
+                format!("  Temporal Profile Trace {at} (weight={weight} count={count}):\n").as_bytes(),
+            );
+            for id in &trace.functions {
+                text.extend_from_slice(b"    ");
+                text.extend_from_slice(symbols.name(*id).unwrap_or_default());
+                text.push(b'\n');
+            }
+        }
+    }
+    Ok(out.write_all(&text))
+}
