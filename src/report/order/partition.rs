@@ -330,7 +330,7 @@ fn sift<T>(heap: &mut [T], start: usize, key: &impl Fn(&T) -> u32) {
         heap.swap(hole, child);
         hole = child;
     }
-    if len % 2 == 0 && len >= 2 && hole == (len - 2) / 2 {
+    if len >= 2 && len.is_multiple_of(2) && hole == (len - 2) / 2 {
         let child = 2 * hole + 1;
         heap.swap(hole, child);
         hole = child;

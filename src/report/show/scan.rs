@@ -119,7 +119,7 @@ pub(super) fn scan(
     }
     totals.kind = reader.kind();
     totals.summary = builder.finish(&cutoffs);
-    totals.maxima.sort_by(|a, b| b.1.cmp(&a.1));
+    totals.maxima.sort_by_key(|(_, max)| std::cmp::Reverse(*max));
     Ok(totals)
 }
 
