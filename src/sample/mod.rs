@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! .jfr ────────▶ jfr ──────┐
-//! .collapsed ──▶ collapsed ├─▶ model::stacks::StackTable ─▶ report, bridge (iprof), write_collapsed
-//! .folded ─────▶ folded ───┘             ▲
+//! .collapsed ──▶ text ─────├─▶ model::stacks::StackTable ─▶ report, bridge (iprof), write_collapsed
+//! .folded ─────▶           ┘             ▲
 //! class files, jars ─▶ reference ────────┘ descriptors that the stacks lack
 //! ```
 //!
@@ -19,3 +19,4 @@
 
 pub mod java;
 pub mod jfr;
+pub mod text;
