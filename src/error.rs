@@ -324,7 +324,6 @@ impl Error {
             ErrorKind::UnexpectedCorrelation => "debug info/binary for correlation is not necessary",
             ErrorKind::KindConflict { .. } => "Merge IR generated profile with Clang generated profile.",
             ErrorKind::UnableToCorrelate { detail } => return format!("unable to correlate profile: {detail}"),
-            ErrorKind::KindConflict { .. } => "Merge IR generated profile with Clang generated profile.",
             other => return other.to_string(),
         };
         match &self.inner.llvm_detail {

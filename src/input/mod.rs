@@ -9,6 +9,6 @@ pub mod detect;
 pub mod list;
 pub mod output;
 
-pub use bytes::{Access, InputBytes, open, read_into, read_stream};
+pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};
 pub use detect::{Format, detect};
 pub use list::{InputList, WeightedInput};

@@ -174,6 +174,12 @@ impl Merger {
         self.profile.kind
     }
 
+    /// What happened so far that depends on the order of inputs. What only
+    /// shows when parts meet is told by [`join`](Self::join).
+    pub fn order_events(&self) -> OrderEvents {
+        self.events
+    }
+
     /// What was merged so far; its value sites are in no particular order.
     pub fn functions(&self) -> &crate::model::FunctionTable {
         &self.profile.functions

@@ -1,1 +1,13 @@
-//! The room that knows every format: opens inputs, drives merging, chooses writers.
+//! The room that knows every format: it opens inputs with the right reader,
+//! hands files to workers, drives merging and chooses the writer.
+
+pub mod encode;
+pub mod merge;
+pub mod open;
+mod worker;
+
+pub use encode::{Encoded, OutputFormat, WriteOptions, encode};
+pub use merge::{
+    FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,
+};
+pub use open::{ReadOptions, open_reader};

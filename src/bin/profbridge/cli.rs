@@ -16,12 +16,16 @@ pub(crate) struct Cli {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {}
+pub(crate) enum Command {
+    Merge(Box<crate::merge::MergeArgs>),
+}
 
 impl Command {
     /// Runs the command; the exit code is the command's own on success.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        match self {}
+        match self {
+            Self::Merge(arguments) => arguments.run(),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What people see: errors with hints, warnings, colours on a terminal.
 
+use profbridge::model::Loss;
 use profbridge::{Error, Result, Warning};
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Whether standard error takes colours: a terminal, and `NO_COLOR` unset or empty.
@@ -45,6 +47,54 @@ pub(crate) fn hint(text: &str) {
 /// Prints a warning.
 pub(crate) fn warning(warning: &Warning) {
     labelled("warning", "35", &warning.to_string());
+}
+
+/// Prints an error that does not end the run, and its hint.
+pub(crate) fn error_as_warning(error: &Error) {
+    labelled("warning", "35", &error.to_string());
+    if let Some(text) = error.hint() {
+        hint(text);
+    }
+}
+
+/// Says what an output could not hold.
+pub(crate) fn losses(losses: &[Loss], output: &Path) {
+    for loss in losses {
+        warning(&Warning::new(format!("the format cannot hold {loss}; left out")).in_file(output));
+    }
+}
+
+/// Prints a line on standard output.
+pub(crate) fn print_line(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{text}").map_err(|source| Error::io("cannot write standard output", source))
+}
+
+/// A bar on a terminal for work that takes long; silent elsewhere.
+pub(crate) struct Progress(Option<indicatif::ProgressBar>);
+
+impl Progress {
+    pub(crate) fn new(what: &'static str, quiet: bool) -> Self {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let bar = indicatif::ProgressBar::new(0).with_message(what);
+        let style = indicatif::ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {eta}");
+        Self(Some(bar.with_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()))))
+    }
+
+    pub(crate) fn update(&self, done: usize, total: usize) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// Turns a command's result into an exit code; a broken pipe is success.

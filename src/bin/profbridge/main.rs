@@ -2,6 +2,7 @@
 
 mod cli;
 mod console;
+mod merge;
 
 use clap::Parser;
 use std::process::ExitCode;

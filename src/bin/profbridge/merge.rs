@@ -1,0 +1,306 @@
+//! `merge`: many profiles into one.
+
+use crate::console;
+use clap::Args;
+use profbridge::indexed;
+use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::merge::{FunctionFilter, Remapping, SoftError};
+use profbridge::model::{Release, release};
+use profbridge::pipeline::{
+    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
+};
+use profbridge::{Error, Limits, Manner, Result, Warning};
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Merge raw, indexed and text profiles of any version into one
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge merge -o app.profdata *.profraw
+  profbridge merge -o app.profdata --for llvm-14 runs/
+  profbridge merge --text --weighted-input=3,main.profraw rare.profraw
+  find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata")]
+pub(crate) struct MergeArgs {
+    /// Profiles, folders of profiles, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    inputs: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// A list of inputs, one `[WEIGHT,]FILE` a line; `-` reads it from standard input
+    #[arg(short = 'f', long, value_name = "FILE")]
+    input_files: Option<PathBuf>,
+    /// An input whose counts are multiplied by WEIGHT
+    #[arg(long, value_name = "WEIGHT,FILE")]
+    weighted_input: Vec<OsString>,
+    /// Write the text form
+    #[arg(long)]
+    text: bool,
+    /// Leave out functions that never ran
+    #[arg(long)]
+    sparse: bool,
+    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9
+    #[arg(long = "for", value_name = "TOOLCHAIN", conflicts_with = "format_version")]
+    consumer: Option<String>,
+    /// Write this version of the indexed format, 1 to 13
+    #[arg(long, value_name = "N")]
+    format_version: Option<u32>,
+    /// Write indexed version 11, which LLVM 18 and later read
+    #[arg(long, conflicts_with_all = ["consumer", "format_version"])]
+    write_prev_version: bool,
+    /// Fail instead of leaving out what the written version cannot hold
+    #[arg(long)]
+    strict: bool,
+    /// When bad inputs make the merge fail
+    #[arg(long, value_enum, default_value_t = FailureModeArg::Any)]
+    failure_mode: FailureModeArg,
+    /// Keep the good records of bad inputs, if the merge goes on
+    #[arg(long)]
+    salvage: bool,
+    /// Refuse a result from fewer inputs than this
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_inputs: u64,
+    /// Refuse a result with fewer functions than this
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_functions: u64,
+    /// Refuse a result whose counts add up to less than this
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_total_count: u64,
+    /// Keep only functions whose name matches
+    #[arg(long, value_name = "REGEX")]
+    function: Option<String>,
+    /// Leave out functions whose name matches
+    #[arg(long, value_name = "REGEX")]
+    no_function: Option<String>,
+    /// Rename functions while reading, one `OLD NEW` a line
+    #[arg(short = 'r', long, value_name = "FILE")]
+    remapping_file: Option<PathBuf>,
+    /// Keep the names of vtables
+    #[arg(long)]
+    keep_vtable_symbols: bool,
+    /// Traces of first execution to keep
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    temporal_profile_trace_reservoir_size: u64,
+    /// Functions to keep of each trace
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    temporal_profile_max_trace_length: u64,
+    /// Worker threads; 0 asks the machine. The result is the same for any number
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 0)]
+    num_threads: usize,
+    /// Print the report as JSON on standard output (needs an output file)
+    #[arg(long)]
+    json: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// The inputs are instrumentation profiles (accepted for compatibility)
+    #[arg(long, hide = true)]
+    instr: bool,
+}
+
+/// The values of `--failure-mode`.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum FailureModeArg {
+    /// One bad input is enough
+    Any,
+    /// Only when every input is bad
+    All,
+    /// Never
+    Warn,
+}
+
+impl From<FailureModeArg> for FailureMode {
+    fn from(argument: FailureModeArg) -> Self {
+        match argument {
+            FailureModeArg::Any => Self::Any,
+            FailureModeArg::All => Self::All,
+            FailureModeArg::Warn => Self::Warn,
+        }
+    }
+}
+
+impl MergeArgs {
+    /// Merges and writes.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let inputs = self.inputs()?;
+        if inputs.is_empty() {
+            return Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"));
+        }
+        let options = self.merge_options()?;
+        let mut console = MergeConsole::new(self.quiet);
+        let report = pipeline::merge_files(&inputs, &options, &mut console)?;
+        console.finish();
+        print_warnings(&report, self.quiet);
+        report.verdict(&options)?;
+        let encoded = pipeline::encode(&report.profile, &self.write_options(&options)?)?;
+        console::losses(&encoded.losses, &self.output);
+        input::output::replace(&self.output, &encoded.bytes)?;
+        if self.json {
+            print_json(&report, &self.output)?;
+        } else if !self.quiet {
+            eprintln!("{}", summary(&report, &self.output));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn inputs(&self) -> Result<Vec<WeightedInput>> {
+        let mut list = InputList::new(Manner::Profbridge);
+        self.inputs.iter().try_for_each(|path| list.push(path))?;
+        self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
+        if let Some(path) = &self.input_files {
+            list.push_list(&read_small(path)?)?;
+        }
+        Ok(list.into_inputs())
+    }
+
+    fn merge_options(&self) -> Result<MergeOptions> {
+        let mut options = MergeOptions::default();
+        options.release = self.target()?.0;
+        options.failure_mode = self.failure_mode.into();
+        options.threads = NonZeroUsize::new(self.num_threads);
+        options.trace_reservoir_size = Some(self.temporal_profile_trace_reservoir_size);
+        options.max_trace_length = Some(self.temporal_profile_max_trace_length);
+        options.keep_vtable_names = self.keep_vtable_symbols || self.text;
+        options.salvage = self.salvage;
+        options.floors.inputs = self.min_inputs;
+        options.floors.functions = self.min_functions;
+        options.floors.total_count = self.min_total_count;
+        options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
+        if let Some(path) = &self.remapping_file {
+            options.remapping = Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path))?;
+        }
+        Ok(options)
+    }
+
+    /// The release whose rules apply, and the version to write.
+    fn target(&self) -> Result<(Release, u32)> {
+        if let Some(name) = &self.consumer {
+            let row = release::parse(name)?;
+            return Ok((row.release(), row.indexed_version));
+        }
+        if self.write_prev_version {
+            return Ok((Release::DEFAULT, PREVIOUS_VERSION));
+        }
+        let options = self.format_version.map_or_else(Default::default, indexed::WriteOptions::for_version);
+        Ok((options.release, options.version))
+    }
+
+    fn write_options(&self, options: &MergeOptions) -> Result<WriteOptions> {
+        let mut write = WriteOptions::default();
+        let (release, version) = self.target()?;
+        write.format = if self.text { OutputFormat::Text } else { OutputFormat::Indexed { release, version } };
+        write.sparse = self.sparse;
+        write.strict = self.strict;
+        write.filter = options.filter.clone();
+        Ok(write)
+    }
+}
+
+/// What `--write-prev-version` writes, in LLVM 19 and 22 alike.
+const PREVIOUS_VERSION: u32 = 11;
+
+/// A list or remapping file; `-` is standard input.
+fn read_small(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input::read_into(path, &mut bytes, &Limits::default())?;
+    Ok(bytes)
+}
+
+fn print_warnings(report: &MergeReport, quiet: bool) {
+    for input in &report.inputs {
+        if let InputOutcome::Failed(error) = &input.outcome {
+            console::error_as_warning(error);
+        }
+        if !quiet {
+            input.warnings.iter().for_each(console::warning);
+            if matches!(input.outcome, InputOutcome::Empty) {
+                console::warning(&Warning::new("the file is empty; skipped").in_file(&input.input.path));
+            }
+        }
+    }
+    if report.repeats_memory_size {
+        console::warning(&Warning::new("a site of the result lists a memory size twice; an input is damaged"));
+    }
+}
+
+/// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
+fn print_json(report: &MergeReport, output: &Path) -> Result<()> {
+    let inputs: Vec<serde_json::Value> = report.inputs.iter().map(input_json).collect();
+    let text = serde_json::json!({
+        "schema": "profbridge.merge/1",
+        "output": output.to_string_lossy(),
+        "functions": report.profile.functions.len(),
+        "records": report.profile.functions.records_len(),
+        "used": report.used(),
+        "inputs": inputs,
+    });
+    console::print_line(&text.to_string())
+}
+
+fn input_json(input: &InputReport) -> serde_json::Value {
+    let (outcome, error) = match &input.outcome {
+        InputOutcome::Used => ("used", None),
+        InputOutcome::Empty => ("empty", None),
+        InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
+        _ => ("other", None),
+    };
+    serde_json::json!({
+        "path": input.input.path.to_string_lossy(),
+        "weight": input.input.weight.get(),
+        "outcome": outcome,
+        "error": error,
+        "records": input.records,
+        "warnings": input.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+/// One line that says what became of the inputs.
+fn summary(report: &MergeReport, output: &Path) -> String {
+    let empty = report.inputs.iter().filter(|input| matches!(input.outcome, InputOutcome::Empty)).count();
+    let failed = report.failures().count();
+    let mut skipped = Vec::new();
+    if empty != 0 {
+        skipped.push(format!("{empty} empty"));
+    }
+    if failed != 0 {
+        skipped.push(format!("{failed} unreadable"));
+    }
+    let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
+    let functions = report.profile.functions.len();
+    let target = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
+    format!("{target}: {functions} functions from {} of {} inputs{skipped}", report.used(), report.inputs.len())
+}
+
+/// Prints complaints about records, and progress on a terminal.
+struct MergeConsole {
+    quiet: bool,
+    progress: console::Progress,
+}
+
+impl MergeConsole {
+    fn new(quiet: bool) -> Self {
+        Self { quiet, progress: console::Progress::new("merging", quiet) }
+    }
+
+    fn finish(&self) {
+        self.progress.finish();
+    }
+}
+
+impl MergeObserver for MergeConsole {
+    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
+        if self.quiet {
+            return;
+        }
+        console::warning(&Warning::new(error.to_string()).in_file(&input.path).in_function(function));
+        if first && error.is_mismatch() {
+            console::hint("make sure that all profiles come from the same binary");
+        }
+    }
+
+    fn progress(&mut self, done: usize, total: usize) {
+        self.progress.update(done, total);
+    }
+}

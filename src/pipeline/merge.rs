@@ -1,0 +1,215 @@
+//! Many files into one profile.
+//!
+//! Inputs are merged in order. With several threads each takes a contiguous
+//! run of the list and the partial results are joined in order; when anything
+//! happened whose outcome or message depends on the order inside a run
+//! (mismatches, saturation, a cut value site), the partial results are thrown
+//! away and one thread does it again, so the bytes and the messages are those
+//! of one thread always.
+
+use super::open::ReadOptions;
+use super::worker::{self, Prepared};
+use crate::error::{Error, Result, Warning};
+use crate::input::WeightedInput;
+use crate::merge::{FunctionFilter, MergeRules, Remapping, SoftError, repeated_sizes};
+use crate::model::{Profile, Release};
+use std::num::NonZeroUsize;
+
+/// When bad inputs make the whole merge fail (`--failure-mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FailureMode {
+    /// One bad input is enough.
+    #[default]
+    Any,
+    /// Only when every input is bad.
+    All,
+    /// Never; bad inputs are warned about.
+    Warn,
+}
+
+/// The least that a result must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Floors {
+    /// Inputs that were used.
+    pub inputs: u64,
+    /// Functions in the result.
+    pub functions: u64,
+    /// Sum of all counters in the result.
+    pub total_count: u64,
+}
+
+/// How profiles are merged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MergeOptions {
+    /// How inputs are read.
+    pub read: ReadOptions,
+    /// Whose merge rules apply: the release that the result is written for.
+    pub release: Release,
+    /// When bad inputs end the merge.
+    pub failure_mode: FailureMode,
+    /// Worker threads; `None` asks the machine. The result does not depend on it.
+    pub threads: Option<NonZeroUsize>,
+    /// Most temporal traces kept. Default: LLVM's 100.
+    pub trace_reservoir_size: Option<u64>,
+    /// Functions kept of each trace. Default: LLVM's 10000.
+    pub max_trace_length: Option<u64>,
+    /// Keep the names of vtables.
+    pub keep_vtable_names: bool,
+    /// Functions whose names are changed while reading.
+    pub remapping: Remapping,
+    /// Functions that will be written. The merged profile holds all of them,
+    /// since those left out still decide the order of the rest in files of
+    /// older releases; give the same filter to the writer.
+    pub filter: FunctionFilter,
+    /// Keep the good records of bad inputs when the merge goes on.
+    pub salvage: bool,
+    /// The least that the result must hold.
+    pub floors: Floors,
+}
+
+/// What became of one input.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InputOutcome {
+    /// Merged.
+    Used,
+    /// No bytes; skipped, as LLVM does.
+    Empty,
+    /// Could not be read to its end; records before the fault may be in the result.
+    Failed(Error),
+}
+
+/// One input and what became of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct InputReport {
+    /// The input.
+    pub input: WeightedInput,
+    /// What became of it.
+    pub outcome: InputOutcome,
+    /// Records read from it.
+    pub records: u64,
+    /// What is worth saying about it.
+    pub warnings: Vec<Warning>,
+}
+
+/// The merged profile and how it came about.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MergeReport {
+    /// The result.
+    pub profile: Profile,
+    /// One entry an input, in order.
+    pub inputs: Vec<InputReport>,
+    /// A site of the result lists a memory size twice (LLVM: `invalid profile created`).
+    pub repeats_memory_size: bool,
+}
+
+impl MergeReport {
+    /// Inputs that could not be read, in order.
+    pub fn failures(&self) -> impl Iterator<Item = (&InputReport, &Error)> {
+        self.inputs.iter().filter_map(|report| match &report.outcome {
+            InputOutcome::Failed(error) => Some((report, error)),
+            _ => None,
+        })
+    }
+
+    /// Whether the result may be written.
+    ///
+    /// # Errors
+    ///
+    /// Usage when too many inputs failed for `options.failure_mode`, or when
+    /// the result is below one of `options.floors`.
+    pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
+        let failures = self.failures().count();
+        let failed = match options.failure_mode {
+            FailureMode::Any => failures > 0,
+            FailureMode::All => failures > 0 && failures == self.inputs.len(),
+            FailureMode::Warn => false,
+        };
+        if failed {
+            return Err(Error::usage("no profile can be merged"));
+        }
+        let held = Floors {
+            inputs: self.used() as u64,
+            functions: self.functions_kept(&options.filter),
+            total_count: self.total_count(&options.filter),
+        };
+        let floors = [
+            ("inputs were used", held.inputs, options.floors.inputs, "--min-inputs"),
+            ("functions are in the result", held.functions, options.floors.functions, "--min-functions"),
+            ("is the total count of the result", held.total_count, options.floors.total_count, "--min-total-count"),
+        ];
+        for (what, found, least, option) in floors {
+            if found < least {
+                let detail = format!("the result is too thin: {found} {what}, {option} asks for {least}");
+                return Err(Error::usage(detail).with_hint("nothing was written; look at the inputs that were skipped"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Functions that a filter keeps.
+    pub fn functions_kept(&self, filter: &FunctionFilter) -> u64 {
+        self.profile.functions.iter().filter(|function| filter.keeps(function.name())).count() as u64
+    }
+
+    /// Sum of all counters of functions that a filter keeps, pseudo counts left
+    /// out; stops at the largest number.
+    pub fn total_count(&self, filter: &FunctionFilter) -> u64 {
+        let functions = self.profile.functions.iter().filter(|function| filter.keeps(function.name()));
+        functions
+            .flat_map(|function| function.records())
+            .filter(|record| record.pseudo_count().is_none())
+            .flat_map(|record| &record.counters)
+            .fold(0u64, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// Inputs that were used.
+    pub fn used(&self) -> usize {
+        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()
+    }
+}
+
+/// Hears of what happens while it happens.
+pub trait MergeObserver: Send {
+    /// A record was not, or not wholly, merged; `first` says whether this kind
+    /// of complaint is new in the run.
+    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool);
+
+    /// So many inputs are done.
+    fn progress(&mut self, done: usize, total: usize);
+}
+
+/// An observer that says nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Silent;
+
+impl MergeObserver for Silent {
+    fn complaint(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
+    fn progress(&mut self, _: usize, _: usize) {}
+}
+
+/// Merges inputs in order.
+///
+/// What is wrong with single inputs is in the report; whether the result may
+/// be used despite it is for [`MergeReport::verdict`] to say.
+///
+/// # Errors
+///
+/// Only what makes every further step pointless; damaged inputs are no such thing.
+pub fn merge_files(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    observer: &mut dyn MergeObserver,
+) -> Result<MergeReport> {
+    let prepared: Vec<Prepared> =
+        inputs.iter().map(|input| Prepared::new(input.clone(), &options.read.limits)).collect();
+    let run = worker::run(&prepared, options, observer);
+    let profile = run.merger.finish();
+    let rules = MergeRules::of(options.release);
+    let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
+    Ok(MergeReport { profile, inputs: run.reports, repeats_memory_size })
+}

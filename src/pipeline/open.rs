@@ -1,0 +1,74 @@
+//! From bytes to the reader that understands them.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::{Format, detect};
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::model::ProfileReader;
+use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
+use std::sync::Arc;
+
+/// How inputs are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Whose rules decide what is accepted.
+    pub manner: Manner,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// Finds the records of raw profiles that have none of their own.
+    pub correlator: Option<Arc<dyn Correlator + Send + Sync>>,
+    /// What a raw counter above 2^56 means.
+    pub large_counters: LargeCounters,
+}
+
+impl ReadOptions {
+    /// The defaults of a manner.
+    pub fn new(manner: Manner) -> Self {
+        Self { manner, ..Self::default() }
+    }
+
+    /// What of these options the raw reader takes.
+    pub(super) fn raw(&self) -> RawOptions<'_> {
+        let mut options = RawOptions::new(self.manner);
+        options.limits = self.limits;
+        options.correlator = self.correlator.as_deref().map(|correlator| correlator as &dyn Correlator);
+        options.large_counters = self.large_counters;
+        options
+    }
+}
+
+/// The reader for an LLVM profile, by its content.
+///
+/// # Errors
+///
+/// Empty profile, unrecognized format, unsupported for what is recognised but
+/// is no instrumentation profile, and whatever the header's checks find.
+pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Result<Box<dyn ProfileReader + 'data>> {
+    match detect(data) {
+        Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
+            .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
+        Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
+        other => Err(unreadable(other, options.manner)),
+    }
+}
+
+/// Why a format that was recognised cannot be read as an LLVM profile.
+fn unreadable(format: Format, manner: Manner) -> Error {
+    if manner.is_llvm() {
+        return Error::new(ErrorKind::UnrecognizedFormat);
+    }
+    let error = Error::new(match format {
+        Format::Unknown => ErrorKind::UnrecognizedFormat,
+        known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
+    });
+    match format {
+        Format::SampleBinary | Format::SampleExtBinary => error.with_hint("use `llvm-profdata merge --sample`"),
+        Format::RawMemProf | Format::YamlMemProf => error.with_hint("use `llvm-profdata` with --profiled-binary"),
+        Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
+        Format::Iprof => error.with_hint("`profbridge convert` turns it into an LLVM profile"),
+        Format::Jfr => error.with_hint("`profbridge convert` turns it into an iprof"),
+        Format::Unknown => error.with_hint("a profile begins with a magic number; is this the right file?"),
+        _ => error,
+    }
+}

@@ -1,0 +1,322 @@
+//! The engine behind [`merge_files`](super::merge_files): who merges which
+//! inputs, and when it has to be done again.
+
+use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
+use super::open::open_reader;
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::input::{self, WeightedInput};
+use crate::limits::Limits;
+use crate::merge::{self, Merger, SoftError};
+use crate::model::{ProfileKind, ProfileReader, RecordRef};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// An input and what is known of it before it is merged.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    input: WeightedInput,
+    /// Size when the run began; 0 when unknown.
+    size: u64,
+    /// Bytes of what can be read once only: standard input, pipes, devices.
+    preloaded: Option<Result<Vec<u8>>>,
+}
+
+impl Prepared {
+    pub(super) fn new(input: WeightedInput, limits: &Limits) -> Self {
+        let metadata = std::fs::metadata(&input.path);
+        let is_stdin = input.path.as_os_str() == "-";
+        let once = is_stdin || metadata.as_ref().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+        let preloaded = once.then(|| {
+            let mut bytes = Vec::new();
+            input::read_into(&input.path, &mut bytes, limits).map(|()| bytes)
+        });
+        let size = if once { 0 } else { metadata.map_or(0, |metadata| metadata.len()) };
+        Self { input, size, preloaded }
+    }
+}
+
+/// What a run over all inputs gave.
+pub(super) struct Run {
+    pub(super) merger: Merger,
+    pub(super) reports: Vec<InputReport>,
+}
+
+/// Merges all inputs, with as many threads as allowed and useful.
+pub(super) fn run(inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
+    let threads = threads(inputs.len(), options);
+    let nothing = BTreeSet::new();
+    if threads > 1 {
+        if let Some(run) = run_parallel(inputs, options, threads, observer) {
+            return without_failed(run, inputs, options, observer);
+        }
+    }
+    let run = run_sequential(inputs, options, &nothing, observer);
+    without_failed(run, inputs, options, observer)
+}
+
+/// Under our own rules a bad input gives nothing at all, unless its good
+/// records are asked for: merges once more without the inputs that failed
+/// after some of their records were merged.
+fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
+    let keeps_parts = options.read.manner.is_llvm() || options.salvage;
+    // The result is not used when a bad input ends the merge.
+    if keeps_parts || options.failure_mode == FailureMode::Any {
+        return run;
+    }
+    let failed: BTreeSet<usize> = (0..inputs.len())
+        .filter(|at| matches!(run.reports[*at].outcome, InputOutcome::Failed(_)) && run.reports[*at].records > 0)
+        .collect();
+    if failed.is_empty() {
+        return run;
+    }
+    let mut again = run_sequential(inputs, options, &failed, observer);
+    for (at, report) in run.reports.into_iter().enumerate() {
+        if failed.contains(&at) {
+            again.reports[at] = report;
+        }
+    }
+    again
+}
+
+fn threads(inputs: usize, options: &MergeOptions) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let wanted = options.threads.map_or_else(available, NonZeroUsize::get);
+    // A thread with a single input costs more to join than it saves.
+    wanted.min(inputs / 2).max(1)
+}
+
+fn run_sequential(
+    inputs: &[Prepared],
+    options: &MergeOptions,
+    skip: &BTreeSet<usize>,
+    observer: &mut dyn MergeObserver,
+) -> Run {
+    let mut worker = Worker::new(options);
+    let mut complained = BTreeSet::new();
+    for (at, prepared) in inputs.iter().enumerate() {
+        if skip.contains(&at) {
+            worker.reports.push(InputReport::new(&prepared.input, InputOutcome::Empty));
+            continue;
+        }
+        worker.merge_input(prepared, &mut |function, error| {
+            let first = complained.insert(error);
+            observer.complaint(&prepared.input, function, error, first);
+        });
+        observer.progress(at + 1, inputs.len());
+    }
+    Run { merger: worker.merger, reports: worker.reports }
+}
+
+/// Contiguous runs of the inputs, one a thread, joined in order. `None` when
+/// something happened that only a sequential run gets right.
+fn run_parallel(
+    inputs: &[Prepared],
+    options: &MergeOptions,
+    threads: usize,
+    observer: &mut dyn MergeObserver,
+) -> Option<Run> {
+    let runs = split(inputs, threads);
+    let done = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let total = inputs.len();
+    let observer = Mutex::new(observer);
+    let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
+        let handles: Vec<_> = runs
+            .into_iter()
+            .map(|run| {
+                let (stop, done, observer) = (&stop, &done, &observer);
+                scope.spawn(move || {
+                    let mut worker = Worker::new(options);
+                    for prepared in run {
+                        worker.merge_input(prepared, &mut |_, _| {});
+                        // Others need not go on once the work must be done again.
+                        if worker.merger.order_events().any() {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                        if stop.load(Ordering::Relaxed) {
+                            return None;
+                        }
+                        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+                        if let Ok(mut observer) = observer.try_lock() {
+                            observer.progress(count, total);
+                        }
+                    }
+                    Some(worker)
+                })
+            })
+            .collect();
+        handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect()
+    });
+    let mut workers = workers.into_iter().collect::<Option<Vec<_>>>()?.into_iter();
+    let mut first = workers.next()?;
+    for worker in workers {
+        if first.merger.join(worker.merger).any() {
+            return None;
+        }
+        first.reports.extend(worker.reports);
+    }
+    Some(Run { merger: first.merger, reports: first.reports })
+}
+
+/// Splits inputs into `parts` contiguous runs of about the same size in bytes.
+fn split(inputs: &[Prepared], parts: usize) -> Vec<&[Prepared]> {
+    let weight = |prepared: &Prepared| prepared.size.saturating_add(4096);
+    let total: u64 = inputs.iter().map(weight).fold(0, u64::saturating_add);
+    let mut runs = Vec::with_capacity(parts);
+    let (mut start, mut sum) = (0, 0u64);
+    for (at, prepared) in inputs.iter().enumerate() {
+        sum = sum.saturating_add(weight(prepared));
+        let share = u128::from(total) * (runs.len() as u128 + 1) / parts as u128;
+        if u128::from(sum) >= share && runs.len() + 1 < parts {
+            runs.push(&inputs[start..=at]);
+            start = at + 1;
+        }
+    }
+    runs.push(&inputs[start..]);
+    runs
+}
+
+/// Merges inputs one after another.
+struct Worker<'a> {
+    options: &'a MergeOptions,
+    merger: Merger,
+    reports: Vec<InputReport>,
+    /// The bytes of the current input; one buffer serves all.
+    buffer: Vec<u8>,
+}
+
+type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
+
+impl<'a> Worker<'a> {
+    fn new(options: &'a MergeOptions) -> Self {
+        let mut merge = merge::MergeOptions::default();
+        merge.release = options.release;
+        merge.keep_vtable_names = options.keep_vtable_names;
+        merge.trace_reservoir_size = options.trace_reservoir_size.unwrap_or(merge.trace_reservoir_size);
+        merge.max_trace_length = options.max_trace_length.unwrap_or(merge.max_trace_length);
+        Self { options, merger: Merger::new(merge), reports: Vec::new(), buffer: Vec::new() }
+    }
+
+    /// Merges one input and notes what became of it.
+    fn merge_input(&mut self, prepared: &Prepared, complain: &mut Complain<'_>) {
+        let mut report = InputReport::new(&prepared.input, InputOutcome::Used);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = load(prepared, &mut buffer, &self.options.read.limits, &mut report);
+        let merged = read.and_then(|data| self.merge_bytes(data, prepared, &mut report, complain));
+        if let Err(error) = merged {
+            let error = error.in_file(&prepared.input.path);
+            report.outcome = match error.kind() {
+                ErrorKind::EmptyProfile => InputOutcome::Empty,
+                _ => InputOutcome::Failed(error),
+            };
+        }
+        self.buffer = buffer;
+        self.reports.push(report);
+    }
+
+    fn merge_bytes(
+        &mut self,
+        data: &[u8],
+        prepared: &Prepared,
+        report: &mut InputReport,
+        complain: &mut Complain<'_>,
+    ) -> Result<()> {
+        let inflated;
+        let gzip = !self.options.read.manner.is_llvm() && input::detect(data) == input::Format::Gzip;
+        let data = if gzip {
+            inflated = input::inflate(data, &self.options.read.limits)?;
+            &inflated
+        } else {
+            data
+        };
+        let mut reader = open_reader(data, &self.options.read)?;
+        self.merger.begin_input(reader.kind())?;
+        let records = self.merge_records(reader.as_mut(), prepared.input.weight.get(), report, complain);
+        let warnings = reader.take_warnings();
+        report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&prepared.input.path)));
+        self.merge_rest(reader.as_mut(), prepared.input.weight.get(), records)
+    }
+
+    fn merge_records(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        weight: u64,
+        report: &mut InputReport,
+        complain: &mut Complain<'_>,
+    ) -> Result<()> {
+        while let Some(incoming) = reader.next_record()? {
+            report.records += 1;
+            let renamed = self.options.remapping.apply(incoming.name);
+            let incoming = if renamed == incoming.name {
+                incoming
+            } else {
+                RecordRef { name: renamed, name_ref: None, record: incoming.record }
+            };
+            let outcome = self.merger.add_record(incoming, weight);
+            if let Some(error) = outcome.error {
+                complain(incoming.name, error);
+            }
+            if outcome.is_new {
+                reader.record_taken_over();
+            }
+        }
+        Ok(())
+    }
+
+    /// What a profile has beside records. After a fault LLVM still takes the
+    /// traces and vtable names, and the binary ids only where the fault is a
+    /// suspicious counter.
+    fn merge_rest(&mut self, reader: &mut dyn ProfileReader, weight: u64, records: Result<()>) -> Result<()> {
+        let suspicious = |error: &Error| matches!(error.kind(), ErrorKind::CounterValueTooLarge { .. });
+        if records.as_ref().map_or_else(suspicious, |()| true) {
+            self.merger.add_binary_ids(reader.binary_ids()?);
+        }
+        if reader.kind().contains(ProfileKind::TEMPORAL) {
+            let mut temporal = reader.temporal();
+            if reader.traces_take_input_weight() {
+                temporal.traces.iter_mut().for_each(|trace| trace.weight = weight);
+            }
+            self.merger.add_traces(temporal);
+        }
+        self.merger.add_vtable_names(reader.vtable_names()?);
+        if !self.options.read.manner.is_llvm() {
+            if let Some(section) = reader.memprof() {
+                self.merger.add_memprof(section);
+            }
+        }
+        records
+    }
+}
+
+/// The bytes of an input, in `buffer` unless they are in memory already.
+fn load<'b>(
+    prepared: &'b Prepared,
+    buffer: &'b mut Vec<u8>,
+    limits: &Limits,
+    report: &mut InputReport,
+) -> Result<&'b [u8]> {
+    match &prepared.preloaded {
+        Some(Ok(bytes)) => Ok(bytes),
+        Some(Err(error)) => Err(Error::usage(error.to_string())),
+        None => {
+            input::read_into(&prepared.input.path, buffer, limits)?;
+            if buffer.len() as u64 != prepared.size {
+                let message = format!(
+                    "the file had {} bytes when the run began and {} when it was read; is it still being written?",
+                    prepared.size,
+                    buffer.len()
+                );
+                report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
+            }
+            Ok(buffer)
+        }
+    }
+}
+
+impl InputReport {
+    fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
+        Self { input: input.clone(), outcome, records: 0, warnings: Vec::new() }
+    }
+}
