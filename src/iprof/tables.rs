@@ -50,8 +50,8 @@ struct Method {
 
 /// Types and methods of a document.
 ///
-/// Ids are unique within each table and at most 2^31-1. Names need not be
-/// unique: a file may declare one type or method under several ids.
+/// Ids are at most 2^31-1, and one id has one meaning. Neither ids nor names
+/// need be unique: a file may declare one type twice, or under several ids.
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     names: Names,
@@ -213,6 +213,16 @@ impl Tables {
             self.type_name_handle(*part).hash(&mut hasher);
         }
         hasher.finish()
+    }
+
+    /// The id that the next type will get.
+    pub(crate) fn next_type_id(&self) -> u32 {
+        self.next_type_id
+    }
+
+    /// The id that the next method will get.
+    pub(crate) fn next_method_id(&self) -> u32 {
+        self.next_method_id
     }
 
     /// Gives every type and method the id that is its position in the table.

@@ -235,7 +235,7 @@ fn write_entry<E: Clone>(
     entry: E,
     known: &impl Fn(&mut Vec<u8>, usize, E),
 ) {
-    let mut known_member = |out: &mut Vec<u8>, at: usize, name: &str, entry: E| {
+    let known_member = |out: &mut Vec<u8>, at: usize, name: &str, entry: E| {
         out.push(b'"');
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\":");

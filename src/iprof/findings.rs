@@ -1,0 +1,331 @@
+//! What is wrong with a file, or odd about it: codes, levels, places.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// Readable, but odd, or read differently by different readers.
+    Warning,
+    /// A strict reader rejects the file, or meaning is lost.
+    Error,
+}
+
+impl Level {
+    /// `info`, `warning` or `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Declares [`Code`] with the name and level of each, in one table.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident $name:literal $level:ident;)*) => {
+        /// What kind of finding it is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[$doc])* $code,)* }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &'static [Self] = &[$(Self::$code),*];
+
+            /// The code as it is printed, for example `bad-context`.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$code => $name),* }
+            }
+
+            /// How bad findings of this code are; an unknown section whose
+            /// purpose is known is less, see [`Finding::level`].
+            pub fn level(self) -> Level {
+                match self { $(Self::$code => Level::$level),* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The input ends before the object does.
+    Truncated "truncated" Error;
+    /// No JSON.
+    BadJson "bad-json" Error;
+    /// The system or the decompressor gave up.
+    Unreadable "unreadable" Error;
+    /// No bytes at all.
+    EmptyFile "empty-file" Error;
+    /// Not UTF-8.
+    BadEncoding "bad-encoding" Error;
+    /// The text begins with a byte order mark.
+    ByteOrderMark "byte-order-mark" Warning;
+    /// The file is JSON but no object.
+    RootNotObject "root-not-object" Error;
+    /// Another JSON type was expected.
+    WrongJsonType "wrong-json-type" Error;
+    /// A required member is absent.
+    MissingField "missing-field" Error;
+    /// A member is there twice.
+    DuplicateKey "duplicate-key" Error;
+    /// The version is no version.
+    BadVersion "bad-version" Error;
+    /// A version whose encoding nobody knows yet.
+    UnsupportedMajor "unsupported-major" Error;
+    /// A version before 1.0.
+    PreReleaseVersion "pre-release-version" Warning;
+    /// A version after 1.1.
+    NewerMinor "newer-minor" Warning;
+    /// The field names of 2022.
+    LegacyLayout "legacy-layout" Warning;
+    /// A name with a line terminator.
+    BadName "bad-name" Error;
+    /// A name without characters.
+    EmptyName "empty-name" Error;
+    /// No class is called so.
+    OddTypeName "odd-type-name" Warning;
+    /// An id below 0 or above 2^31-1.
+    IdRange "id-range" Error;
+    /// A type declared twice with one id.
+    RepeatedType "repeated-type" Warning;
+    /// A method declared twice with one id.
+    RepeatedMethod "repeated-method" Warning;
+    /// One id for two types.
+    DuplicateTypeId "duplicate-type-id" Error;
+    /// One id for two methods.
+    DuplicateMethodId "duplicate-method-id" Error;
+    /// Two ids for one type.
+    DuplicateTypeName "duplicate-type-name" Warning;
+    /// Two ids for one method.
+    DuplicateMethod "duplicate-method" Warning;
+    /// A signature of fewer than two types.
+    ShortSignature "short-signature" Error;
+    /// A method of a primitive type.
+    PrimitiveDeclarer "primitive-declarer" Warning;
+    /// A parameter of type `void`.
+    VoidParameter "void-parameter" Warning;
+    /// A type id that no type has.
+    DanglingType "dangling-type" Error;
+    /// A method id that no method has.
+    DanglingMethod "dangling-method" Error;
+    /// A context that breaks the grammar.
+    BadContext "bad-context" Error;
+    /// A call count that is not for position 0.
+    CallCountLeafBci "callcount-leaf-bci" Error;
+    /// A monitor entry whose context is not `0:0`.
+    MonitorContext "monitor-context" Error;
+    /// More than one monitor entry.
+    MonitorCount "monitor-count" Warning;
+    /// A number of values that makes no whole rows.
+    BadArity "bad-arity" Error;
+    /// An entry without rows.
+    EmptyRecords "empty-records" Warning;
+    /// A number with a fraction or exponent.
+    NotAnInteger "not-an-integer" Error;
+    /// A count above 2^63-1.
+    CountRange "count-range" Error;
+    /// A count below 0.
+    NegativeCount "negative-count" Error;
+    /// A branch index below 0.
+    NegativeBranchIndex "negative-branch-index" Error;
+    /// One branch index for two targets.
+    BranchIndexClash "branch-index-clash" Warning;
+    /// A branch none of whose ways was ever taken.
+    NeverExecuted "never-executed" Warning;
+    /// A position that is neither a bytecode index nor a placeholder.
+    OddBci "odd-bci" Warning;
+    /// One context twice in a section.
+    DuplicateContext "duplicate-context" Warning;
+    /// One type twice at a site.
+    RepeatedTypeInRecords "repeated-type-in-records" Warning;
+    /// More types at a site than producers record.
+    ManyReceivers "many-receivers" Warning;
+    /// A receiver that is no object.
+    PrimitiveReceiver "primitive-receiver" Warning;
+    /// Counts that look like two 32-bit counters read as one.
+    PackedCounts "packed-counts" Warning;
+    /// Both spellings of the instance-of section.
+    BothInstanceofSpellings "both-instanceof-spellings" Warning;
+    /// A section that the file's version does not have.
+    SectionNewerThanVersion "section-newer-than-version" Warning;
+    /// A section that is not part of the format.
+    UnknownSection "unknown-section" Warning;
+    /// No entry in any section.
+    NoProfiles "no-profiles" Warning;
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The first case of a code in one part of the file, and how many more there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// How bad.
+    pub level: Level,
+    /// What kind.
+    pub code: Code,
+    /// Where, for example `types[3].name`; `$` is the whole document.
+    pub path: String,
+    /// Bytes from the start of the (decompressed) text.
+    pub offset: Option<u64>,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Further cases in the same table or section.
+    pub more: u64,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.level.name(), self.code, self.path)?;
+        if let Some(offset) = self.offset {
+            write!(f, ", byte {offset}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, " (and {more} more)"),
+        }
+    }
+}
+
+/// What was done about findings, by code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Repair {
+    /// Because of this.
+    pub code: Code,
+    /// This was done: `dropped`, `clamped`, `added` …
+    pub action: &'static str,
+    /// To entries of this table or section, or to parts of entries.
+    pub what: &'static str,
+}
+
+/// All findings of a file, and what reading it left out because of them.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+    first: BTreeMap<(Code, &'static str), usize>,
+    repairs: BTreeMap<Repair, u64>,
+}
+
+impl Findings {
+    /// Reports a case. `detail` makes path and message and is asked for the first one only.
+    pub(crate) fn report(
+        &mut self,
+        code: Code,
+        group: &'static str,
+        offset: Option<u64>,
+        detail: impl FnOnce() -> (String, String),
+    ) {
+        match self.first.get(&(code, group)) {
+            Some(at) => self.list[*at].more += 1,
+            None => {
+                let (path, message) = detail();
+                self.first.insert((code, group), self.list.len());
+                self.list.push(Finding { level: code.level(), code, path, offset, message, more: 0 });
+            }
+        }
+    }
+
+    /// Lowers the level of what was reported last.
+    pub(crate) fn last_is_info(&mut self) {
+        if let Some(last) = self.list.last_mut() {
+            last.level = Level::Info;
+        }
+    }
+
+    /// Records what was done to `count` parts because of a code.
+    pub(crate) fn repaired(&mut self, code: Code, action: &'static str, what: &'static str, count: u64) {
+        if count > 0 {
+            *self.repairs.entry(Repair { code, action, what }).or_default() += count;
+        }
+    }
+
+    /// The findings, in the order in which reading came across them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Finding> {
+        self.list.iter()
+    }
+
+    /// What was done, and to how many parts.
+    pub fn repairs(&self) -> impl Iterator<Item = (Repair, u64)> + '_ {
+        self.repairs.iter().map(|(repair, count)| (*repair, *count))
+    }
+
+    /// Whether there is a finding of this code.
+    pub fn has(&self, code: Code) -> bool {
+        self.list.iter().any(|finding| finding.code == code)
+    }
+
+    /// The first finding of the worst level there is.
+    pub fn worst(&self) -> Option<&Finding> {
+        // The last of equal maxima would be the last reported.
+        self.list.iter().rev().max_by_key(|finding| finding.level)
+    }
+
+    /// How many cases there are of a level.
+    pub fn count(&self, level: Level) -> u64 {
+        self.list.iter().filter(|finding| finding.level == level).map(|finding| finding.more + 1).sum()
+    }
+
+    /// Whether any finding is an error.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|finding| finding.level == Level::Error)
+    }
+}
+
+/// What a file is still good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// No errors, and profiles.
+    Usable,
+    /// Errors, but entries are left without what is damaged.
+    PartlyUsable,
+    /// Types and methods, but no profile.
+    TablesOnly,
+    /// Nothing can be had from it.
+    Unusable,
+}
+
+impl Verdict {
+    /// The verdict in plain words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usable => "usable",
+            Self::PartlyUsable => "partly usable",
+            Self::TablesOnly => "tables only: record again",
+            Self::Unusable => "not usable: record again",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_cases_are_counted_by_section() {
+        let mut findings = Findings::default();
+        for (group, offset) in [("a", 1), ("b", 2), ("a", 3)] {
+            let detail = || (format!("{group}[0]"), "odd".to_string());
+            findings.report(Code::OddBci, group, Some(offset), detail);
+        }
+        let shown: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["warning: odd-bci: a[0], byte 1: odd (and 1 more)", "warning: odd-bci: b[0], byte 2: odd"]);
+        assert_eq!((findings.count(Level::Warning), findings.has_errors()), (3, false));
+        findings.report(Code::BadContext, "a", None, || ("a[9].ctx".into(), "empty".into()));
+        assert_eq!(findings.worst().map(|finding| finding.code), Some(Code::BadContext));
+    }
+
+    #[test]
+    fn every_code_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+}

@@ -1,0 +1,150 @@
+//! Reading a whole file into a [`Document`].
+
+use super::document::{Document, Table, TopMember};
+use super::findings::{Finding, Findings, Level, Verdict};
+use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
+use super::sections::{CountEntry, SectionKind};
+use super::tables::Tables;
+use super::window::Window;
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// What a file turned out to be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Examination {
+    /// Everything sound in it; `None` when nothing can be had.
+    pub document: Option<Document>,
+    /// The version as the file spells it.
+    pub version: Option<String>,
+    /// What is wrong or odd.
+    pub findings: Findings,
+    /// What it is good for.
+    pub verdict: Verdict,
+    /// Tables, sections and other members by name, with their sizes.
+    pub parts: BTreeMap<String, PartSize>,
+    /// Bytes of (decompressed) text that were read.
+    pub text_bytes: u64,
+}
+
+/// Reads a file in memory, compressed or not.
+///
+/// # Errors
+///
+/// The first finding that is an error, unless
+/// [`accept_errors`](ReadOptions::accept_errors) is set; then only files of
+/// which nothing can be had are errors.
+pub fn read(data: &[u8], options: &ReadOptions) -> Result<(Document, Findings)> {
+    strict(examine(data, options), options)
+}
+
+/// As [`read`], from a stream that is never in memory as a whole.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<(Document, Findings)> {
+    strict(examine_from(stream, options), options)
+}
+
+/// Reads what can be read of a file in memory, and says what is wrong with it.
+pub fn examine(data: &[u8], options: &ReadOptions) -> Examination {
+    examine_window(Window::from_slice(data, &options.limits), options)
+}
+
+/// As [`examine`], from a stream that is never in memory as a whole.
+pub fn examine_from(stream: impl Read, options: &ReadOptions) -> Examination {
+    examine_window(Window::from_reader(stream, &options.limits), options)
+}
+
+fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {
+    let mut builder = DocumentBuilder::default();
+    let reading = read_with(window, options, &mut builder);
+    let verdict = reading.verdict();
+    let (version, text_bytes) = (reading.version_text.clone(), reading.text_bytes);
+    let (document, findings, parts) = builder.finish(reading);
+    Examination { document, version, findings, verdict, parts, text_bytes }
+}
+
+fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, Findings)> {
+    let refused = examination.findings.iter().find(|finding| finding.level == Level::Error);
+    match (examination.document, refused) {
+        (Some(document), None) => Ok((document, examination.findings)),
+        (Some(document), Some(_)) if options.accept_errors => Ok((document, examination.findings)),
+        (_, finding) => Err(refusal(finding, examination.version.as_deref())),
+    }
+}
+
+/// The error for a file that is not accepted because of a finding.
+pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
+    let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
+    let Some(finding) = finding else { return Error::malformed("nothing can be read").in_format(format) };
+    let error = Error::malformed(format!("{}: {}: {}", finding.code, finding.path, finding.message)).in_format(format);
+    let error = match finding.offset {
+        Some(offset) => error.at(section_of(&finding.path), offset),
+        None => error,
+    };
+    error.with_hint("`profbridge check` lists all findings, `profbridge repair` keeps what is sound")
+}
+
+fn section_of(path: &str) -> &str {
+    match path.split(['[', '.']).next() {
+        Some("$") | None => "document",
+        Some(section) => section,
+    }
+}
+
+/// Builds the document entry by entry.
+#[derive(Debug, Default)]
+struct DocumentBuilder {
+    document: Document,
+}
+
+impl DocumentBuilder {
+    fn finish(self, reading: Reading) -> (Option<Document>, Findings, BTreeMap<String, PartSize>) {
+        let Self { mut document } = self;
+        let (findings, parts) = (reading.findings, reading.parts);
+        let Some(version) = reading.version.filter(|_| !reading.hopeless) else { return (None, findings, parts) };
+        document.version = if reading.legacy { version.released() } else { version };
+        document.tables = reading.tables;
+        document.extras.extend(reading.extras);
+        document.instanceof_spelling = reading.spelling;
+        document.layout = reading.layout;
+        for required in [TopMember::Version, TopMember::Types, TopMember::Methods] {
+            if !document.layout.contains(&required) {
+                document.layout.push(required);
+            }
+        }
+        (Some(document), findings, parts)
+    }
+}
+
+impl Sink for DocumentBuilder {
+    fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
+        let document = &mut self.document;
+        let context = document.contexts.add(entry.frames);
+        if let Some(members) = entry.members {
+            let at = document.sections.entries_count(entry.kind);
+            document.extras.insert((Table::Section(entry.kind), at), members);
+        }
+        match (entry.records, entry.kind) {
+            (Records::Count(count), SectionKind::Sampling) => {
+                document.sections.samples.push(CountEntry { context, count })
+            }
+            (Records::Count(count), _) => document.sections.call_counts.push(CountEntry { context, count }),
+            (Records::Branches(rows), _) => document.sections.conditionals.push(context, rows),
+            (Records::Types(pairs), kind) => {
+                let section = match kind {
+                    SectionKind::Monitor => &mut document.sections.monitors,
+                    SectionKind::Instanceof => &mut document.sections.instanceofs,
+                    _ => &mut document.sections.virtual_invokes,
+                };
+                section.push(context, pairs);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

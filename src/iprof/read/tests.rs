@@ -1,0 +1,211 @@
+use super::*;
+use crate::iprof::findings::Code;
+use crate::iprof::writer::{WriteOptions, write};
+
+const TABLES: &str = r#""types":[{"id":3,"name":"app.Main"},{"id":8,"name":"void"},{"id":4,"name":"int"}],"methods":[{"id":1,"name":"main","signature":[3,8]},{"id":2,"name":"loop","signature":[3,8,4]}]"#;
+
+fn whole(sections: &str) -> String {
+    format!("{{\"version\":\"1.1.0\",{TABLES}{sections}}}")
+}
+
+fn codes(text: &str) -> Vec<&'static str> {
+    let options = ReadOptions { find_duplicates: true, ..ReadOptions::default() };
+    examine(text.as_bytes(), &options).findings.iter().map(|finding| finding.code.name()).collect()
+}
+
+#[test]
+fn compact_files_come_back_byte_for_byte() {
+    let text = whole(concat!(
+        r#","monitorProfiles":[{"ctx":"0:0","records":[3,7]}],"other":{"n":184467440737095516160,"m":[1.50,true]},"#,
+        r#""callCountProfiles":[{"ctx":"2:0<1:3","records":[9007199254740993]},{"records":[0],"x":null,"ctx":"1:0"}],"#,
+        r#""conditionalProfiles":[{"ctx":"2:5","records":[-5,1,3,9,1,0]},{"ctx":"2:-4<1:-6","records":[]}],"#,
+        r#""samplingProfiles":[],"instanceOfProfiles":[{"ctx":"1:7","records":[3,1]}]"#
+    ));
+    let (document, findings) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert!(!findings.has_errors());
+    assert_eq!(String::from_utf8(write(&document, &WriteOptions::default())).unwrap(), text);
+}
+
+#[test]
+fn sections_may_come_before_their_tables() {
+    let text = r#"{"callCountProfiles":[{"ctx":"1:0","records":[5]}],"methods":[{"id":1,"name":"m","signature":[2,2]}],"types":[{"id":2,"name":"A"}],"version":"1.0.0"}"#;
+    let (document, findings) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(findings.iter().count(), 0);
+    assert_eq!(document.sections.call_counts.len(), 1);
+    assert_eq!(String::from_utf8(write(&document, &WriteOptions::default())).unwrap(), text);
+}
+
+#[test]
+fn gzip_is_seen_by_content() {
+    let text = whole(r#","samplingProfiles":[{"ctx":"2:4<1:3","records":[5]}]"#);
+    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let mut packing = WriteOptions::default();
+    packing.gzip = true;
+    let packed = write(&document, &packing);
+    let (again, _) = read(&packed, &ReadOptions::default()).unwrap();
+    assert_eq!(write(&again, &WriteOptions::default()), text.as_bytes());
+    let cut = examine(&packed[..packed.len() - 12], &ReadOptions::default());
+    assert!(cut.findings.has(Code::Unreadable), "{:?}", cut.findings);
+    assert!(cut.document.is_some());
+}
+
+#[test]
+fn leading_zeros_are_no_difference() {
+    let text = whole(r#","callCountProfiles":[{"ctx":"01:00","records":[5]},{"ctx":"1:0","records":[6]}]"#);
+    assert_eq!(codes(&text), ["duplicate-context"]);
+    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert!(String::from_utf8(write(&document, &WriteOptions::default())).unwrap().contains(r#""ctx":"1:0""#));
+}
+
+#[test]
+fn the_layout_of_2022_is_read_as_todays() {
+    let text = r#"{
+  "version" : "0.2.0",
+  "types" : [ { "id" : 0, "typeName" : "A" } ],
+  "methods" : [ { "id" : 5, "methodName" : "m", "signature" : [ 0, 0 ] } ],
+  "monitorsProfile" : { "records" : [ 0, 3 ] },
+  "hotnessPoints" : [ { "methodBciList" : "5:0,5:3", "records" : [ 12 ] } ],
+  "invokePoints" : [ { "methodBciList" : "5:-6", "records" : [ 0, 12 ] } ],
+  "conditionalPoints" : [ ]
+}
+"#;
+    assert_eq!(codes(text), ["pre-release-version", "legacy-layout"]);
+    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(
+        String::from_utf8(write(&document, &WriteOptions::default())).unwrap(),
+        concat!(
+            r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":5,"name":"m","signature":[0,0]}],"#,
+            r#""monitorProfiles":[{"ctx":"0:0","records":[0,3]}],"callCountProfiles":[{"ctx":"5:0<5:3","records":[12]}],"#,
+            r#""virtualInvokeProfiles":[{"ctx":"5:-6","records":[0,12]}],"conditionalProfiles":[]}"#
+        )
+    );
+}
+
+#[test]
+fn a_cut_file_keeps_its_complete_entries_wherever_it_is_cut() {
+    let text = whole(r#","callCountProfiles":[{"ctx":"2:0<1:3","records":[12]},{"ctx":"1:0","records":[345]}]"#);
+    for end in 1..text.len() {
+        let cut = examine(&text.as_bytes()[..end], &ReadOptions::default());
+        assert!(cut.findings.has(Code::Truncated), "{end}: {:?}", cut.findings);
+        let document = cut.document.expect("what is complete can be had");
+        let again = write(&document, &WriteOptions::default());
+        let (_, findings) = read(&again, &ReadOptions::default()).unwrap();
+        assert!(!findings.has_errors());
+        // The last entry counts once something follows it.
+        let kept =
+            if end > text.find("},{\"ctx\":\"1:0").unwrap() + 1 { 1 } else { 0 } + usize::from(end == text.len() - 1);
+        assert_eq!(document.sections.call_counts.len(), kept, "cut at {end}");
+    }
+}
+
+#[test]
+fn references_to_nothing_drop_what_makes_them() {
+    let text = whole(concat!(
+        r#","callCountProfiles":[{"ctx":"9:0","records":[1]},{"ctx":"1:0","records":[1]}],"#,
+        r#""virtualInvokeProfiles":[{"ctx":"1:4","records":[77,1,3,2]},{"ctx":"1:5","records":[77,1]}]"#
+    ));
+    assert_eq!(codes(&text), ["dangling-method", "dangling-type"]);
+    let error = read(text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(
+        error.contains("iprof 1.1.0, section callCountProfiles, byte 0x") && error.contains("no method has the id 9"),
+        "{error}"
+    );
+    let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
+    let (document, _) = read(text.as_bytes(), &options).unwrap();
+    assert_eq!((document.sections.call_counts.len(), document.sections.virtual_invokes.len()), (1, 1));
+    assert_eq!(document.sections.virtual_invokes.entry(0).1.len(), 1);
+}
+
+#[test]
+fn one_id_of_two_meanings_takes_its_users_along() {
+    let text = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"},{"id":1,"name":"B"},{"id":1,"name":"C"}],"methods":[{"id":0,"name":"m","signature":[0,1]},{"id":1,"name":"m","signature":[0,0]},{"id":2,"name":"n","signature":[0,0]},{"id":2,"name":"o","signature":[0,0]}],"callCountProfiles":[{"ctx":"0:0","records":[1]},{"ctx":"1:0","records":[2]},{"ctx":"2:0","records":[3]}]}"#;
+    assert_eq!(codes(text), ["duplicate-type-id", "duplicate-method-id"]);
+    let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
+    let (document, _) = read(text.as_bytes(), &options).unwrap();
+    assert_eq!(
+        String::from_utf8(write(&document, &WriteOptions::default())).unwrap(),
+        r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":1,"name":"m","signature":[0,0]}],"callCountProfiles":[{"ctx":"1:0","records":[2]}]}"#
+    );
+}
+
+#[test]
+fn ids_beyond_java_ints_get_others() {
+    let text = r#"{"version":"1.0.0","types":[{"id":-7,"name":"A"},{"id":4,"name":"B"}],"methods":[{"id":3000000000,"name":"m","signature":[-7,4]}],"callCountProfiles":[{"ctx":"3000000000:0","records":[1]}]}"#;
+    assert_eq!(codes(text), ["id-range", "id-range"]);
+    let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
+    let (document, _) = read(text.as_bytes(), &options).unwrap();
+    assert_eq!(
+        String::from_utf8(write(&document, &WriteOptions::default())).unwrap(),
+        r#"{"version":"1.0.0","types":[{"id":4,"name":"B"},{"id":5,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[5,4]}],"callCountProfiles":[{"ctx":"0:0","records":[1]}]}"#
+    );
+}
+
+#[test]
+fn counts_are_exact_and_what_is_none_is_said() {
+    let entry = |records: &str| whole(&format!(r#","callCountProfiles":[{{"ctx":"1:0","records":{records}}}]"#));
+    assert_eq!(codes(&entry("[9223372036854775807]")), Vec::<&str>::new());
+    for (records, code) in [
+        ("[9223372036854775808]", "count-range"),
+        ("[-1]", "negative-count"),
+        ("[3.0]", "not-an-integer"),
+        ("[3.5]", "not-an-integer"),
+        ("[]", "bad-arity"),
+        ("[1,2]", "bad-arity"),
+        ("[\"1\"]", "wrong-json-type"),
+        ("{}", "wrong-json-type"),
+        ("[1,]", "bad-json"),
+        ("[NaN]", "bad-json"),
+    ] {
+        let found = codes(&entry(records));
+        assert_eq!(found.first(), Some(&code), "{records}: {found:?}");
+    }
+    let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
+    let (clamped, _) = read(entry("[99999999999999999999]").as_bytes(), &options).unwrap();
+    assert_eq!(clamped.sections.call_counts[0].count, i64::MAX as u64);
+    let (integral, _) = read(entry("[1e3]").as_bytes(), &options).unwrap();
+    assert_eq!(integral.sections.call_counts[0].count, 1000);
+}
+
+#[test]
+fn the_findings_say_where() {
+    let text = whole(
+        r#","callCountProfiles":[{"ctx":"1:0","records":[1]},{"ctx":"1:0<","records":[1]},{"ctx":"","records":[1]}]"#,
+    );
+    let examination = examine(text.as_bytes(), &ReadOptions::default());
+    let finding = examination.findings.iter().next().unwrap();
+    let offset = text.find("\"1:0<\"").unwrap() as u64;
+    assert_eq!((finding.path.as_str(), finding.offset, finding.more), ("callCountProfiles[1].ctx", Some(offset), 1));
+    assert_eq!(examination.verdict, Verdict::PartlyUsable);
+}
+
+#[test]
+fn a_stream_gives_the_same_as_a_slice() {
+    let text = whole(r#","callCountProfiles":[{"ctx":"2:0<1:3","records":[12]}],"llvm":{"a":[1,2]}"#);
+    let (from_slice, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let (from_stream, _) = read_from(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let bytes = write(&from_slice, &WriteOptions::default());
+    assert_eq!(write(&from_stream, &WriteOptions::default()), bytes);
+    assert_eq!(bytes, text.as_bytes());
+}
+
+#[test]
+fn hopeless_files_are_told_apart() {
+    for (text, code) in [
+        (&b""[..], "empty-file"),
+        (b" \n", "empty-file"),
+        (b"[]", "root-not-object"),
+        (b"hello", "bad-json"),
+        (b"{\"version\":\"2.0.0\",\"stuff\":[]}", "unsupported-major"),
+        (b"{\"version\":\"1x0y0\",\"types\":[],\"methods\":[]}", "bad-version"),
+        (b"{\"types\":[],\"methods\":[]}", "missing-field"),
+        (b"{\"version\":\"1.0.0\",\"types\":[],\"methods\":[]} x", "bad-json"),
+        (b"{\"version\":\"1.0.0\",\"types\":[\"\xff\"]}", "bad-encoding"),
+        (b"{\"version\":\"1.0.0\",\"version\":\"1.0.0\",\"types\":[],\"methods\":[]}", "duplicate-key"),
+    ] {
+        let examination = examine(text, &ReadOptions::default());
+        let found: Vec<_> = examination.findings.iter().map(|finding| finding.code.name()).collect();
+        assert_eq!(found.first(), Some(&code), "{found:?}");
+        assert_eq!(examination.verdict, Verdict::Unusable);
+        assert!(examination.document.is_none());
+    }
+}

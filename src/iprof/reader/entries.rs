@@ -1,0 +1,599 @@
+//! Reading the entries of profile sections.
+//!
+//! Entries as GraalVM writes them take a short way: their text is compared
+//! with what it always is, and numbers are parsed in place. Anything else goes
+//! through the members one by one.
+
+use super::context_text::{self, RawFrame};
+use super::ids::{IdMap, Meaning};
+use super::members::{Defect, KnownMembers, Walk, walk};
+use super::{Entry, ReadOptions, Records, Sink};
+use crate::iprof::context::{Frame, bci};
+use crate::iprof::findings::{Code, Findings};
+use crate::iprof::json::{Number, Scan, Shape, Stop};
+use crate::iprof::names;
+use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
+use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
+use crate::iprof::window::Elements;
+use hashbrown::HashTable;
+
+const MEMBERS: &KnownMembers = &[("ctx", "methodBciList"), ("records", "records")];
+/// The monitor section of 2022 is one object without a context.
+const BARE_MEMBERS: &KnownMembers = &[("records", "records")];
+/// Producers record no more types at a site.
+const MOST_RECEIVERS: usize = 8;
+
+/// A number that needs a decision: its position among the records, where it stands, and why.
+#[derive(Debug, Clone, Copy)]
+struct Trouble {
+    position: usize,
+    at: usize,
+    kind: TroubleKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TroubleKind {
+    /// Larger than a `long`.
+    Huge { negative: bool },
+    /// Integral, but written with point or exponent.
+    Spelling,
+    /// No integer.
+    NotIntegral,
+}
+
+/// One entry as it was parsed.
+#[derive(Default)]
+struct Parsed {
+    base: u64,
+    at: usize,
+    context_at: usize,
+    records_at: usize,
+    frames: Vec<RawFrame>,
+    sound_context: bool,
+    identity: u128,
+    numbers: Vec<i64>,
+    troubles: Vec<Trouble>,
+    walk: Walk,
+}
+
+impl Parsed {
+    fn parse(&mut self, scan: &mut Scan<'_>, base: u64, options: &ParseOptions) -> Result<(), Stop> {
+        scan.space();
+        self.base = base;
+        self.at = scan.pos;
+        self.troubles.clear();
+        self.walk = Walk::default();
+        if !options.bare && self.usual(scan, options.identities) {
+            return Ok(());
+        }
+        scan.pos = self.at;
+        self.troubles.clear();
+        self.members(scan, options)
+    }
+
+    /// The short way; false when the entry is not what it always is.
+    #[inline]
+    fn usual(&mut self, scan: &mut Scan<'_>, identities: bool) -> bool {
+        if !scan.literal(b"{\"ctx\":\"") {
+            return false;
+        }
+        self.context_at = scan.pos - 1;
+        let parsed = context_text::parse(scan.data, scan.pos, b'<', &mut self.frames);
+        if !parsed.sound {
+            return false;
+        }
+        self.sound_context = true;
+        if identities {
+            self.identity = context_text::identity(&scan.data[scan.pos..parsed.end], parsed, &self.frames);
+        }
+        scan.pos = parsed.end;
+        if !scan.literal(b"\",\"records\":") {
+            return false;
+        }
+        self.records_at = scan.pos;
+        matches!(self.records(scan), Ok(None)) && scan.literal(b"}")
+    }
+
+    fn members(&mut self, scan: &mut Scan<'_>, options: &ParseOptions) -> Result<(), Stop> {
+        self.sound_context = options.bare;
+        self.frames.clear();
+        if options.bare {
+            // The one entry of a 2022 monitor section has no context; today it is 0:0.
+            self.frames.push(RawFrame { method: 0, bci: 0 });
+        }
+        let known = if options.bare { BARE_MEMBERS } else { MEMBERS };
+        let first = usize::from(options.bare);
+        let walked = walk(scan, known, options.keep_others && !options.bare, |scan, member, old| {
+            if member + first == 1 {
+                self.records_at = scan.pos;
+                return self.records(scan);
+            }
+            self.context_at = scan.pos;
+            if scan.shape()? != Shape::String {
+                return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".ctx", "a string was expected")));
+            }
+            let text = scan.string()?;
+            let separator = if old { b',' } else { b'<' };
+            let parsed = context_text::parse(&text, 0, separator, &mut self.frames);
+            self.sound_context = parsed.sound && parsed.end == text.len();
+            self.identity = context_text::identity(&text, parsed, &self.frames);
+            Ok(None)
+        })?;
+        self.walk = walked;
+        Ok(())
+    }
+
+    #[inline]
+    fn records(&mut self, scan: &mut Scan<'_>) -> Result<Option<Defect>, Stop> {
+        self.numbers.clear();
+        if scan.peek()? != b'[' {
+            return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".records", "an array was expected")));
+        }
+        scan.pos += 1;
+        let mut more = !scan.take(b']')?;
+        while more {
+            let next = scan.peek()?;
+            let (position, at) = (self.numbers.len(), scan.pos);
+            if !next.is_ascii_digit() && next != b'-' {
+                let below = format!(".records[{position}]");
+                return Ok(Some(Defect::new(Code::WrongJsonType, at, below, "an integer was expected")));
+            }
+            let (value, kind) = match scan.number()? {
+                Number::Int(value) => (value, None),
+                Number::Huge { negative } => {
+                    (if negative { i64::MIN } else { i64::MAX }, Some(TroubleKind::Huge { negative }))
+                }
+                Number::Fraction(Some(value)) => (value, Some(TroubleKind::Spelling)),
+                Number::Fraction(None) => (0, Some(TroubleKind::NotIntegral)),
+            };
+            self.numbers.push(value);
+            if let Some(kind) = kind {
+                self.troubles.push(Trouble { position, at, kind });
+            }
+            more = scan.take(b',')?;
+            if !more {
+                scan.expect(b']', "a comma or the end of the array")?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct ParseOptions {
+    keep_others: bool,
+    identities: bool,
+    /// A 2022 monitor section: records without a context.
+    bare: bool,
+}
+
+/// Counts ≥ 2^32 whose halves are alike betray 32-bit counters read in pairs.
+#[derive(Debug, Default, Clone, Copy)]
+struct Packing {
+    positive: u64,
+    large: u64,
+    alike: u64,
+}
+
+impl Packing {
+    fn add(&mut self, count: u64) {
+        let (upper, lower) = (count >> 32, count & 0xffff_ffff);
+        self.positive += u64::from(count > 0);
+        self.large += u64::from(upper > 0);
+        // Of honest counts not one in a million has halves within a factor of 16.
+        self.alike += u64::from(upper > 0 && upper.max(lower) <= 16 * upper.min(lower));
+    }
+
+    fn is_packed(self) -> bool {
+        self.alike >= 2 && 2 * self.alike >= self.large && 10 * self.alike >= self.positive
+    }
+}
+
+/// What reading entries needs from the reader.
+pub(super) struct EntryContext<'r, S> {
+    pub(super) tables: &'r Tables,
+    pub(super) types: &'r IdMap,
+    pub(super) methods: &'r IdMap,
+    pub(super) findings: &'r mut Findings,
+    pub(super) sink: &'r mut S,
+    pub(super) options: &'r ReadOptions,
+    pub(super) legacy: &'r mut bool,
+    /// Entries of this kind delivered before, when a section comes in two parts.
+    pub(super) delivered: u64,
+}
+
+/// Reads the entries of one section.
+pub(super) struct EntryReader<'r, S> {
+    context: EntryContext<'r, S>,
+    kind: SectionKind,
+    group: &'static str,
+    parse: ParseOptions,
+    parsed: Parsed,
+    seen: HashTable<u128>,
+    frames: Vec<Frame>,
+    rows: Vec<BranchRow>,
+    pairs: Vec<TypeCount>,
+    packing: Packing,
+    /// A monitor entry with a wrong context, which is right if it stays the only one.
+    stray_monitor: Option<Vec<TypeCount>>,
+    count: u64,
+    delivered: u64,
+}
+
+impl<'r, S: Sink> EntryReader<'r, S> {
+    pub(super) fn new(kind: SectionKind, bare: bool, context: EntryContext<'r, S>) -> Self {
+        let identities = context.options.find_duplicates && kind != SectionKind::Monitor;
+        let keep_others = context.options.keep_unknown;
+        Self {
+            context,
+            kind,
+            group: kind.name(),
+            parse: ParseOptions { keep_others, identities, bare },
+            parsed: Parsed::default(),
+            seen: HashTable::new(),
+            frames: Vec::new(),
+            rows: Vec::new(),
+            pairs: Vec::new(),
+            packing: Packing::default(),
+            stray_monitor: None,
+            count: 0,
+            delivered: 0,
+        }
+    }
+
+    fn report(&mut self, index: usize, defect: &Defect) {
+        let group = self.group;
+        self.context.findings.report(defect.code, group, Some(self.parsed.base + defect.at as u64), || {
+            (format!("{group}[{index}]{}", defect.below), defect.message.clone())
+        });
+    }
+
+    fn warn(&mut self, index: usize, code: Code, at: usize, detail: impl FnOnce() -> (String, String)) {
+        let group = self.group;
+        self.context.findings.report(code, group, Some(self.parsed.base + at as u64), || {
+            let (below, message) = detail();
+            (format!("{group}[{index}]{below}"), message)
+        });
+    }
+
+    fn drop_entry(&mut self, index: usize, defect: &Defect) {
+        self.report(index, defect);
+        self.context.findings.repaired(defect.code, "dropped", self.group, 1);
+    }
+
+    /// Checks the entry and hands it on; `Err` drops it.
+    fn take(&mut self, index: usize) -> Result<(), Option<Defect>> {
+        if let Some(defect) = self.parsed.walk.defect.take() {
+            return Err(Some(defect));
+        }
+        if !self.parsed.sound_context {
+            let message = "no context of the form method:bci<method:bci…";
+            return Err(Some(Defect::new(Code::BadContext, self.parsed.context_at, ".ctx", message)));
+        }
+        let stray = self.kind == SectionKind::Monitor && self.parsed.frames != [RawFrame { method: 0, bci: 0 }];
+        if stray {
+            let message = "the monitor entry's context is 0:0";
+            self.report(index, &Defect::new(Code::MonitorContext, self.parsed.context_at, ".ctx", message));
+        } else if self.kind != SectionKind::Monitor {
+            self.resolve_frames(index)?;
+        }
+        if self.parse.identities {
+            self.find_twin(index);
+        }
+        let records = self.records(index)?;
+        if stray {
+            self.stray_monitor = Some(self.pairs.clone());
+            return Ok(());
+        }
+        let members = self.parsed.walk.members.take();
+        let records = match records {
+            RecordsKind::Count(count) => Records::Count(count),
+            RecordsKind::Rows => Records::Branches(&self.rows),
+            RecordsKind::Pairs => Records::Types(&self.pairs),
+        };
+        let frames: &[Frame] = if self.kind == SectionKind::Monitor { &[] } else { &self.frames };
+        self.context.sink.entry(self.context.tables, Entry { kind: self.kind, frames, records, members });
+        self.delivered += 1;
+        Ok(())
+    }
+
+    fn resolve_frames(&mut self, index: usize) -> Result<(), Option<Defect>> {
+        self.frames.clear();
+        let mut odd = None;
+        for frame in &self.parsed.frames {
+            match self.context.methods.find(frame.method) {
+                Meaning::Entry(handle) => {
+                    if bci::is_odd(frame.bci) {
+                        odd = Some(frame.bci);
+                    }
+                    self.frames.push(Frame { method: MethodHandle::from_index(handle as usize), bci: frame.bci });
+                }
+                Meaning::Unknown => {
+                    let message = format!("no method has the id {}", frame.method);
+                    return Err(Some(Defect::new(Code::DanglingMethod, self.parsed.context_at, ".ctx", message)));
+                }
+                Meaning::Dropped(code) => {
+                    // Reported where the method was dropped; this entry goes with it.
+                    self.context.findings.repaired(code, "dropped", self.group, 1);
+                    return Err(None);
+                }
+            }
+        }
+        let at = self.parsed.context_at;
+        if self.parsed.frames.len() as u64 > u64::from(self.context.options.limits.context_depth) {
+            let message = format!("{} frames are more than the limit", self.parsed.frames.len());
+            return Err(Some(Defect::new(Code::BadContext, at, ".ctx", message)));
+        }
+        if let Some(odd) = odd {
+            self.warn_odd(index, at, ".ctx", odd);
+        }
+        if self.kind == SectionKind::CallCount
+            && let Some(leaf) = self.frames.first_mut()
+            && leaf.bci != 0
+        {
+            let message = format!("a call count is for position 0, not {}", leaf.bci);
+            let defect = Defect::new(Code::CallCountLeafBci, at, ".ctx", message);
+            if !self.context.options.reset_call_count_leaf {
+                return Err(Some(defect));
+            }
+            leaf.bci = 0;
+            self.report(index, &defect);
+            self.context.findings.repaired(Code::CallCountLeafBci, "set to 0", self.group, 1);
+        }
+        Ok(())
+    }
+
+    fn warn_odd(&mut self, index: usize, at: usize, below: &str, odd: i32) {
+        self.warn(index, Code::OddBci, at, || {
+            (below.to_string(), format!("{odd} is neither a bytecode index nor a known placeholder"))
+        });
+    }
+
+    fn find_twin(&mut self, index: usize) {
+        let key = self.parsed.identity;
+        let hash = key as u64;
+        if self.seen.find(hash, |known| *known == key).is_some() {
+            let at = self.parsed.context_at;
+            self.warn(index, Code::DuplicateContext, at, || {
+                (".ctx".to_string(), "the section has an entry of this context already".to_string())
+            });
+            return;
+        }
+        self.seen.insert_unique(hash, key, |known| *known as u64);
+    }
+
+    fn records(&mut self, index: usize) -> Result<RecordsKind, Option<Defect>> {
+        self.settle_numbers(index)?;
+        match self.kind {
+            SectionKind::CallCount | SectionKind::Sampling => self.count_record(),
+            SectionKind::Conditional => self.branch_records(index),
+            SectionKind::VirtualInvoke | SectionKind::Monitor | SectionKind::Instanceof => self.type_records(index),
+        }
+    }
+
+    /// Decides about numbers that are no plain `long`.
+    fn settle_numbers(&mut self, index: usize) -> Result<(), Option<Defect>> {
+        if self.parsed.troubles.is_empty() {
+            return Ok(());
+        }
+        for trouble in std::mem::take(&mut self.parsed.troubles) {
+            let below = format!(".records[{}]", trouble.position);
+            let defect = |code, message: &str| Defect::new(code, trouble.at, below.clone(), message);
+            match trouble.kind {
+                TroubleKind::Huge { negative: true } => {
+                    return Err(Some(defect(Code::NegativeCount, "no count is below 0")));
+                }
+                TroubleKind::Huge { negative: false } => {
+                    self.report(index, &defect(Code::CountRange, "no count is above 2^63-1"));
+                    self.context.findings.repaired(Code::CountRange, "clamped", self.group, 1);
+                }
+                TroubleKind::Spelling => {
+                    self.report(index, &defect(Code::NotAnInteger, "the number has a point or exponent"));
+                    self.context.findings.repaired(Code::NotAnInteger, "rewritten", self.group, 1);
+                }
+                TroubleKind::NotIntegral => return Err(Some(defect(Code::NotAnInteger, "the number is no integer"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn arity_defect(&self, expected: &str) -> Option<Defect> {
+        let message = format!("{} values, {expected} expected", self.parsed.numbers.len());
+        Some(Defect::new(Code::BadArity, self.parsed.records_at, ".records", message))
+    }
+
+    /// A count, which is never negative.
+    fn count_at(&self, position: usize) -> Result<u64, Option<Defect>> {
+        let value = self.parsed.numbers.get(position).copied().unwrap_or_default();
+        u64::try_from(value).map_err(|_| {
+            let below = format!(".records[{position}]");
+            Some(Defect::new(Code::NegativeCount, self.parsed.records_at, below, format!("{value} is below 0")))
+        })
+    }
+
+    fn count_record(&mut self) -> Result<RecordsKind, Option<Defect>> {
+        if self.parsed.numbers.len() != 1 {
+            return Err(self.arity_defect("exactly 1"));
+        }
+        let count = self.count_at(0)?;
+        self.packing.add(count);
+        Ok(RecordsKind::Count(count))
+    }
+
+    fn branch_records(&mut self, index: usize) -> Result<RecordsKind, Option<Defect>> {
+        let at = self.parsed.records_at;
+        self.check_tuples(index, 3, "a multiple of 3")?;
+        self.rows.clear();
+        let mut odd = None;
+        for row in 0..self.parsed.numbers.len() / 3 {
+            let start = 3 * row;
+            let (target, number) = (self.parsed.numbers[start], self.parsed.numbers[start + 1]);
+            let Ok(bci) = i32::try_from(target) else {
+                let message = format!("{target} is no Java int");
+                return Err(Some(Defect::new(Code::IdRange, at, format!(".records[{start}]"), message)));
+            };
+            let Some(branch) = i32::try_from(number).ok().and_then(|n| u32::try_from(n).ok()) else {
+                let code = if number < 0 { Code::NegativeBranchIndex } else { Code::IdRange };
+                let message = format!("{number} is no branch index");
+                return Err(Some(Defect::new(code, at, format!(".records[{}]", start + 1), message)));
+            };
+            let count = self.count_at(start + 2)?;
+            if bci::is_odd(bci) {
+                odd = Some((start, bci));
+            }
+            self.packing.add(count);
+            self.rows.push(BranchRow { index: branch, bci, count });
+        }
+        if let Some((position, bci)) = odd {
+            self.warn_odd(index, at, &format!(".records[{position}]"), bci);
+        }
+        if !self.rows.is_empty() && self.rows.iter().all(|row| row.count == 0) {
+            self.warn(index, Code::NeverExecuted, at, || (".records".into(), "all counts are 0".into()));
+        }
+        if let Some(clash) = index_clash(&self.rows) {
+            self.warn(index, Code::BranchIndexClash, at, || {
+                (".records".into(), format!("the index {clash} has two targets"))
+            });
+        }
+        Ok(RecordsKind::Rows)
+    }
+
+    /// Whether the numbers make whole rows; a cut tail goes if that is wanted.
+    fn check_tuples(&mut self, index: usize, size: usize, expected: &str) -> Result<(), Option<Defect>> {
+        let tail = self.parsed.numbers.len() % size;
+        if tail > 0 {
+            let whole = self.parsed.numbers.len() - tail;
+            let defect = self.arity_defect(expected);
+            if !self.context.options.keep_whole_rows || whole == 0 {
+                return Err(defect);
+            }
+            if let Some(defect) = &defect {
+                self.report(index, defect);
+            }
+            self.parsed.numbers.truncate(whole);
+            self.context.findings.repaired(Code::BadArity, "cut to whole rows", self.group, 1);
+        }
+        if self.parsed.numbers.is_empty() {
+            let at = self.parsed.records_at;
+            self.warn(index, Code::EmptyRecords, at, || (".records".into(), "the entry has no rows".into()));
+        }
+        Ok(())
+    }
+
+    fn type_records(&mut self, index: usize) -> Result<RecordsKind, Option<Defect>> {
+        let at = self.parsed.records_at;
+        self.check_tuples(index, 2, "an even number")?;
+        self.pairs.clear();
+        let mut primitive = None;
+        for pair in 0..self.parsed.numbers.len() / 2 {
+            let start = 2 * pair;
+            let id = self.parsed.numbers[start];
+            let count = self.count_at(start + 1)?;
+            self.packing.add(count);
+            let below = || format!(".records[{start}]");
+            match self.context.types.find(id) {
+                Meaning::Entry(handle) => {
+                    let class = TypeHandle::from_index(handle as usize);
+                    if names::is_primitive(self.context.tables.type_name(class)) {
+                        primitive.get_or_insert(start);
+                    }
+                    self.pairs.push(TypeCount { class, count });
+                }
+                Meaning::Unknown => {
+                    let message = format!("no type has the id {id}");
+                    self.report(index, &Defect::new(Code::DanglingType, at, below(), message));
+                    self.context.findings.repaired(Code::DanglingType, "dropped pairs", self.group, 1);
+                }
+                Meaning::Dropped(code) => self.context.findings.repaired(code, "dropped pairs", self.group, 1),
+            }
+        }
+        if self.pairs.is_empty() && !self.parsed.numbers.is_empty() {
+            self.context.findings.repaired(Code::DanglingType, "dropped", self.group, 1);
+            return Err(None);
+        }
+        if let Some(start) = primitive {
+            self.warn(index, Code::PrimitiveReceiver, at, || {
+                (format!(".records[{start}]"), "a receiver is an object, not of a primitive type".into())
+            });
+        }
+        if has_repeated_type(&self.pairs) {
+            self.warn(index, Code::RepeatedTypeInRecords, at, || (".records".into(), "a type is listed twice".into()));
+        }
+        if self.kind != SectionKind::Monitor && self.pairs.len() > MOST_RECEIVERS {
+            let found = self.pairs.len();
+            self.warn(index, Code::ManyReceivers, at, || {
+                (".records".into(), format!("{found} types; producers record at most {MOST_RECEIVERS}"))
+            });
+        }
+        Ok(RecordsKind::Pairs)
+    }
+
+    /// After the last entry: what concerns the section as a whole. Returns how
+    /// many entries there were, and how many of them were handed on.
+    pub(super) fn finish(mut self) -> (u64, u64) {
+        if let Some(pairs) = self.stray_monitor.take() {
+            if self.count == 1 && self.context.delivered == 0 {
+                let entry = Entry { kind: self.kind, frames: &[], records: Records::Types(&pairs), members: None };
+                self.context.sink.entry(self.context.tables, entry);
+                self.context.findings.repaired(Code::MonitorContext, "set to 0:0", self.group, 1);
+                self.delivered += 1;
+            } else {
+                self.context.findings.repaired(Code::MonitorContext, "dropped", self.group, 1);
+            }
+        }
+        if self.kind == SectionKind::Monitor && self.count > 1 {
+            let count = self.count;
+            self.context.findings.report(Code::MonitorCount, self.group, None, || {
+                ("monitorProfiles".to_string(), format!("{count} entries, one was expected"))
+            });
+        }
+        if self.packing.is_packed() {
+            let (group, alike) = (self.group, self.packing.alike);
+            self.context.findings.report(Code::PackedCounts, group, None, || {
+                (group.to_string(), format!("{alike} counts look like two 32-bit counters read as one"))
+            });
+        }
+        (self.count, self.delivered)
+    }
+}
+
+enum RecordsKind {
+    Count(u64),
+    Rows,
+    Pairs,
+}
+
+/// An index with two real targets.
+fn index_clash(rows: &[BranchRow]) -> Option<u32> {
+    if let [a, b] = rows {
+        return (a.index == b.index && a.bci != b.bci && a.bci >= 0 && b.bci >= 0).then_some(a.index);
+    }
+    let mut real: Vec<(u32, i32)> = rows.iter().filter(|row| row.bci >= 0).map(|row| (row.index, row.bci)).collect();
+    real.sort_unstable();
+    real.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).map(|pair| pair[0].0)
+}
+
+fn has_repeated_type(pairs: &[TypeCount]) -> bool {
+    if pairs.len() <= MOST_RECEIVERS {
+        return pairs.iter().enumerate().any(|(at, pair)| pairs[..at].iter().any(|other| other.class == pair.class));
+    }
+    let mut classes: Vec<TypeHandle> = pairs.iter().map(|pair| pair.class).collect();
+    classes.sort_unstable();
+    classes.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+impl<S: Sink> Elements for EntryReader<'_, S> {
+    #[inline]
+    fn parse(&mut self, scan: &mut Scan<'_>, base: u64, _: usize) -> Result<(), Stop> {
+        self.parsed.parse(scan, base, &self.parse)
+    }
+
+    fn commit(&mut self, index: usize) {
+        self.count += 1;
+        *self.context.legacy |= self.parsed.walk.legacy;
+        match self.take(index) {
+            Ok(()) | Err(None) => {}
+            Err(Some(defect)) => self.drop_entry(index, &defect),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What a number of the file stands for.
+
+use crate::iprof::findings::Code;
+use std::collections::HashMap;
+
+/// Where an id leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Nothing has this id.
+    Unknown,
+    /// The entry at this position of the table.
+    Entry(u32),
+    /// What had this id was left out for this reason.
+    Dropped(Code),
+}
+
+/// Ids above this are kept in a map, so that one large id costs no memory.
+const DENSE_LIMIT: i64 = 1 << 22;
+const NONE: u32 = u32::MAX;
+
+/// From ids to positions in a table.
+#[derive(Debug, Default)]
+pub(crate) struct IdMap {
+    dense: Vec<u32>,
+    sparse: HashMap<i64, u32>,
+    dropped: HashMap<i64, Code>,
+}
+
+impl IdMap {
+    /// Where `id` leads.
+    #[inline]
+    pub(crate) fn find(&self, id: i64) -> Meaning {
+        let slot = match usize::try_from(id) {
+            Ok(at) if id < DENSE_LIMIT => self.dense.get(at).copied(),
+            _ => self.sparse.get(&id).copied(),
+        };
+        match slot {
+            Some(at) if at != NONE => Meaning::Entry(at),
+            _ if self.dropped.is_empty() => Meaning::Unknown,
+            _ => self.dropped.get(&id).map_or(Meaning::Unknown, |code| Meaning::Dropped(*code)),
+        }
+    }
+
+    /// Lets `id` lead to `entry` from now on.
+    pub(crate) fn set(&mut self, id: i64, entry: u32) {
+        match usize::try_from(id) {
+            Ok(at) if id < DENSE_LIMIT => {
+                if self.dense.len() <= at {
+                    self.dense.resize(at + 1, NONE);
+                }
+                self.dense[at] = entry;
+            }
+            _ => drop(self.sparse.insert(id, entry)),
+        }
+    }
+
+    /// Forgets `id` and remembers why.
+    pub(crate) fn drop_id(&mut self, id: i64, code: Code) {
+        match usize::try_from(id) {
+            Ok(at) if id < DENSE_LIMIT => {
+                if let Some(slot) = self.dense.get_mut(at) {
+                    *slot = NONE;
+                }
+            }
+            _ => drop(self.sparse.remove(&id)),
+        }
+        self.dropped.entry(id).or_insert(code);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_any_size_lead_somewhere_or_nowhere() {
+        let mut ids = IdMap::default();
+        for (entry, id) in [(0, 0), (1, 121_323), (2, i64::from(i32::MAX)), (3, -4)] {
+            ids.set(id, entry);
+            assert_eq!(ids.find(id), Meaning::Entry(entry));
+        }
+        assert_eq!(
+            (ids.find(7), ids.find(i64::MAX), ids.find(-1)),
+            (Meaning::Unknown, Meaning::Unknown, Meaning::Unknown)
+        );
+        ids.drop_id(121_323, Code::BadName);
+        ids.drop_id(-4, Code::IdRange);
+        assert_eq!(
+            (ids.find(121_323), ids.find(-4)),
+            (Meaning::Dropped(Code::BadName), Meaning::Dropped(Code::IdRange))
+        );
+    }
+}

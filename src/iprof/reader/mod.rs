@@ -1,0 +1,704 @@
+//! Reading iprof files: element by element, from memory or from a stream.
+//!
+//! The tables are kept, entries are handed to a [`Sink`] one at a time, and
+//! what is wrong becomes a [finding](super::findings). A sink sees sound
+//! entries only: an entry with an error is left out or, where the meaning is
+//! beyond doubt, mended, and the findings say so. So the same reader serves
+//! strict readers (who refuse a file with errors), the check and the repair.
+//!
+//! Sections may stand before the tables that explain them; their text is then
+//! kept until the tables were read.
+
+mod context_text;
+mod entries;
+mod ids;
+mod members;
+mod tables;
+
+use super::context::Frame;
+use super::document::{EntryMember, InstanceofSpelling, Table, TopMember};
+use super::findings::{Code, Findings, Verdict};
+use super::json::{self, Scan, Shape, Stop};
+use super::sections::{BranchRow, SectionKind, TypeCount};
+use super::tables::Tables;
+use super::version::Version;
+use super::window::{Elements, Halt, Window};
+use crate::limits::Limits;
+use entries::{EntryContext, EntryReader};
+use ids::IdMap;
+use std::collections::BTreeMap;
+pub(crate) use tables::Extras;
+use tables::TableReader;
+
+/// How a file is read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// The version of a file that has none, or a malformed one. Default: none; such files are rejected.
+    pub assume_version: Option<Version>,
+    /// Keep members that are not part of the format. Default: `true`.
+    pub keep_unknown: bool,
+    /// Look for equal contexts within a section, which costs some memory. Default: `false`.
+    pub find_duplicates: bool,
+    /// Accept files with errors, without what is wrong in them. Default: `false`.
+    pub accept_errors: bool,
+    /// Accept what stands before a syntax error. Default: `false`.
+    pub salvage: bool,
+    /// Read a call count at another position as one at position 0. Default: `false`, it is dropped.
+    pub reset_call_count_leaf: bool,
+    /// Keep the whole rows of an entry that ends within one. Default: `false`, it is dropped.
+    pub keep_whole_rows: bool,
+    /// Join two sections of one name. Default: `false`, which rejects the file.
+    pub join_sections: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            assume_version: None,
+            keep_unknown: true,
+            find_duplicates: false,
+            accept_errors: false,
+            salvage: false,
+            reset_call_count_leaf: false,
+            keep_whole_rows: false,
+            join_sections: false,
+        }
+    }
+}
+
+/// The records of one sound entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Records<'a> {
+    Count(u64),
+    Branches(&'a [BranchRow]),
+    Types(&'a [TypeCount]),
+}
+
+/// One sound entry.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) kind: SectionKind,
+    /// Innermost first; empty for monitors.
+    pub(crate) frames: &'a [Frame],
+    pub(crate) records: Records<'a>,
+    pub(crate) members: Option<Box<[EntryMember]>>,
+}
+
+/// Takes the entries of a file, in order.
+pub(crate) trait Sink {
+    /// Takes one; handles refer to `tables`, which are complete.
+    fn entry(&mut self, tables: &Tables, entry: Entry<'_>);
+}
+
+/// Size of a part of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PartSize {
+    /// Entries that were complete, sound or not.
+    pub entries: u64,
+    /// Entries without errors, or mended.
+    pub sound: u64,
+    /// Bytes of text from the member's name to the end of its value.
+    pub bytes: u64,
+}
+
+/// Everything about a file but its entries.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// The version in the file, or the one assumed.
+    pub(crate) version: Option<Version>,
+    pub(crate) version_text: Option<String>,
+    pub(crate) tables: Tables,
+    pub(crate) extras: Extras,
+    pub(crate) layout: Vec<TopMember>,
+    pub(crate) spelling: InstanceofSpelling,
+    pub(crate) findings: Findings,
+    /// Tables, sections and other members, by name.
+    pub(crate) parts: BTreeMap<String, PartSize>,
+    pub(crate) text_bytes: u64,
+    /// No sound document can be made of this, with the options given.
+    pub(crate) hopeless: bool,
+    /// The names of 2022 were used.
+    pub(crate) legacy: bool,
+}
+
+impl Reading {
+    fn sound_entries(&self) -> u64 {
+        let sections = SectionKind::ALL.iter().filter_map(|kind| self.parts.get(kind.name()));
+        sections.map(|part| part.sound).sum()
+    }
+
+    /// What the file is good for.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.hopeless {
+            Verdict::Unusable
+        } else if self.sound_entries() == 0 {
+            Verdict::TablesOnly
+        } else if self.findings.has_errors() {
+            Verdict::PartlyUsable
+        } else {
+            Verdict::Usable
+        }
+    }
+}
+
+/// A top-level member that says how a value is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Version,
+    Types,
+    Methods,
+    Section(SectionKind),
+    /// The monitor section of 2022: an object.
+    BareMonitor,
+    Other(Vec<u8>),
+}
+
+/// Sections that GraalVM or its forks are known to write, beyond the format.
+const KNOWN_EXTENSIONS: [&[u8]; 3] = [b"ceConditionalProfilesV2", b"virtualInvokeMethodProfiles", b"llvm"];
+
+impl Part {
+    fn of(name: &[u8]) -> (Self, bool) {
+        let legacy = match name {
+            b"hotnessPoints" => Self::Section(SectionKind::CallCount),
+            b"conditionalPoints" => Self::Section(SectionKind::Conditional),
+            b"invokePoints" => Self::Section(SectionKind::VirtualInvoke),
+            b"monitorsProfile" => Self::BareMonitor,
+            _ => {
+                let section = SectionKind::ALL.iter().find(|kind| kind.name().as_bytes() == name);
+                let part = match (name, section) {
+                    (b"version", _) => Self::Version,
+                    (b"types", _) => Self::Types,
+                    (b"methods", _) => Self::Methods,
+                    (b"instanceOfProfiles", _) => Self::Section(SectionKind::Instanceof),
+                    (_, Some(kind)) => Self::Section(*kind),
+                    _ => Self::Other(name.to_vec()),
+                };
+                return (part, false);
+            }
+        };
+        (legacy, true)
+    }
+
+    fn group(&self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Types => "types",
+            Self::Methods => "methods",
+            Self::Section(kind) => kind.name(),
+            Self::BareMonitor => SectionKind::Monitor.name(),
+            Self::Other(_) => "other members",
+        }
+    }
+}
+
+/// Reads a whole file. Entries go to `sink`.
+pub(crate) fn read_with<S: Sink>(mut window: Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
+    let mut reader = Reader::new(options, sink);
+    let end = reader.run(&mut window);
+    reader.conclude(&window, end)
+}
+
+struct Reader<'r, S> {
+    options: &'r ReadOptions,
+    sink: &'r mut S,
+    reading: Reading,
+    types: IdMap,
+    methods: IdMap,
+    types_read: bool,
+    methods_read: bool,
+    /// Parts that came before the tables they need: their text and where it stood.
+    early: Vec<(Part, Vec<u8>, u64)>,
+    names_seen: Vec<Vec<u8>>,
+    sections_seen: Vec<SectionKind>,
+}
+
+impl<'r, S: Sink> Reader<'r, S> {
+    fn new(options: &'r ReadOptions, sink: &'r mut S) -> Self {
+        let reading = Reading {
+            version: None,
+            version_text: None,
+            tables: Tables::default(),
+            extras: Extras::new(),
+            layout: Vec::new(),
+            spelling: InstanceofSpelling::default(),
+            findings: Findings::default(),
+            parts: BTreeMap::new(),
+            text_bytes: 0,
+            hopeless: false,
+            legacy: false,
+        };
+        Self {
+            options,
+            sink,
+            reading,
+            types: IdMap::default(),
+            methods: IdMap::default(),
+            types_read: false,
+            methods_read: false,
+            early: Vec::new(),
+            names_seen: Vec::new(),
+            sections_seen: Vec::new(),
+        }
+    }
+
+    fn report(&mut self, code: Code, group: &'static str, offset: u64, path: &str, message: impl Into<String>) {
+        self.reading.findings.report(code, group, Some(offset), || (path.to_string(), message.into()));
+    }
+
+    /// The document, member by member.
+    fn run(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+        if window.byte_order_mark {
+            self.report(Code::ByteOrderMark, "$", 0, "$", "the text begins with a byte order mark");
+            self.reading.findings.repaired(Code::ByteOrderMark, "dropped", "text", 1);
+        }
+        let (first, at) = window.step(|scan, base| Ok((scan.peek()?, base + scan.pos as u64)))?;
+        if first != b'{' {
+            if matches!(first, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
+                self.report(Code::RootNotObject, "$", at, "$", "the document is no object");
+                self.reading.hopeless = true;
+                return Err(Halt::Refused);
+            }
+            return Err(Halt::Syntax(at, "an object"));
+        }
+        window.step(|scan, _| scan.expect(b'{', "an object"))?;
+        let mut more = !window.step(|scan, _| scan.take(b'}'))?;
+        while more {
+            self.member(window)?;
+            more = window.step(|scan, _| {
+                let comma = scan.take(b',')?;
+                if !comma {
+                    scan.expect(b'}', "a comma or the end of the object")?;
+                }
+                Ok(comma)
+            })?;
+        }
+        window.finish()
+    }
+
+    fn member(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+        let (name, start, shape, value_at) = window.step(|scan, base| {
+            scan.space();
+            let start = base + scan.pos as u64;
+            let name = scan.string()?.into_owned();
+            scan.expect(b':', "a colon")?;
+            let shape = scan.shape()?;
+            Ok((name, start, shape, base + scan.pos as u64))
+        })?;
+        let (part, legacy) = Part::of(&name);
+        self.reading.legacy |= legacy;
+        if self.is_repeated(&name, &part, start) {
+            window.step(|scan, _| scan.skip().map(drop))?;
+            return Ok(());
+        }
+        let wanted = match part {
+            Part::Version => Shape::String,
+            Part::BareMonitor => Shape::Object,
+            Part::Other(_) => shape,
+            _ => Shape::Array,
+        };
+        // A 0.2 file may write its monitors as later ones do.
+        let part =
+            if part == Part::BareMonitor && shape == Shape::Array { Part::Section(SectionKind::Monitor) } else { part };
+        if shape != wanted && part != Part::Section(SectionKind::Monitor) {
+            self.wrong_shape(&part, &name, value_at, wanted);
+            window.step(|scan, _| scan.skip().map(drop))?;
+            return Ok(());
+        }
+        self.remember(&part, &name);
+        let result = self.value(&part, &name, window);
+        let size = self.reading.parts.entry(part_name(&part, &name)).or_default();
+        size.bytes += window.offset() - start;
+        result
+    }
+
+    /// Whether a member was there before; reports it then.
+    fn is_repeated(&mut self, name: &[u8], part: &Part, offset: u64) -> bool {
+        let path = names_path(name);
+        if self.names_seen.iter().any(|seen| seen == name) {
+            let joined = self.options.join_sections && matches!(part, Part::Section(_));
+            self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
+            if joined {
+                self.reading.findings.repaired(Code::DuplicateKey, "joined", part.group(), 1);
+            } else {
+                self.reading.hopeless = true;
+            }
+            return !joined;
+        }
+        self.names_seen.push(name.to_vec());
+        if let Part::Section(kind) = part {
+            if self.sections_seen.contains(kind) {
+                if *kind == SectionKind::Instanceof {
+                    let message = "the section is there under both its names";
+                    self.report(Code::BothInstanceofSpellings, "$", offset, &path, message);
+                    self.reading.findings.repaired(Code::BothInstanceofSpellings, "joined", kind.name(), 1);
+                } else {
+                    self.report(Code::DuplicateKey, "$", offset, &path, "the section is there under two names");
+                    self.reading.hopeless |= !self.options.join_sections;
+                    return !self.options.join_sections;
+                }
+            }
+            self.sections_seen.push(*kind);
+        }
+        false
+    }
+
+    fn wrong_shape(&mut self, part: &Part, name: &[u8], offset: u64, wanted: Shape) {
+        let expected = match wanted {
+            Shape::Object => "an object",
+            Shape::String => "a string",
+            _ => "an array",
+        };
+        self.report(Code::WrongJsonType, part.group(), offset, &names_path(name), format!("{expected} was expected"));
+        match part {
+            Part::Version | Part::Types | Part::Methods => self.reading.hopeless = true,
+            _ => self.reading.findings.repaired(Code::WrongJsonType, "dropped section", part.group(), 1),
+        }
+        // It is there, only not as it should be; that it is missing would be a second finding.
+        match part {
+            Part::Types => self.types_read = true,
+            Part::Methods => self.methods_read = true,
+            _ => {}
+        }
+    }
+
+    /// Keeps the member's place in the document.
+    fn remember(&mut self, part: &Part, name: &[u8]) {
+        let member = match part {
+            Part::Version => TopMember::Version,
+            Part::Types => TopMember::Types,
+            Part::Methods => TopMember::Methods,
+            Part::Section(kind) => TopMember::Section(*kind),
+            Part::BareMonitor => TopMember::Section(SectionKind::Monitor),
+            Part::Other(_) => return,
+        };
+        if member == TopMember::Section(SectionKind::Instanceof)
+            && name == InstanceofSpelling::Graal.name().as_bytes()
+            && !self.reading.layout.contains(&member)
+        {
+            self.reading.spelling = InstanceofSpelling::Graal;
+        }
+        if !self.reading.layout.contains(&member) {
+            self.reading.layout.push(member);
+        }
+    }
+
+    fn value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+        let ready = match part {
+            Part::Methods => self.types_read,
+            Part::Section(_) | Part::BareMonitor => self.types_read && self.methods_read,
+            _ => true,
+        };
+        if ready {
+            return self.parse_value(part, name, window);
+        }
+        let (text, base) = window.step(|scan, base| {
+            scan.space();
+            let at = base + scan.pos as u64;
+            Ok((scan.skip()?.to_vec(), at))
+        })?;
+        self.early.push((part.clone(), text, base));
+        Ok(())
+    }
+
+    fn parse_value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+        match part {
+            Part::Version => self.version(window),
+            Part::Types => {
+                self.types_read = true;
+                self.table(Table::Types, window)
+            }
+            Part::Methods => {
+                self.methods_read = true;
+                self.table(Table::Methods, window)
+            }
+            Part::Section(kind) => self.section(*kind, window),
+            Part::BareMonitor => self.bare_monitor(window),
+            Part::Other(_) => self.other(name, window),
+        }
+    }
+
+    fn version(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+        let (text, at) = window.step(|scan, base| {
+            scan.space();
+            let at = base + scan.pos as u64;
+            Ok((String::from_utf8_lossy(&scan.string()?).into_owned(), at))
+        })?;
+        let version = Version::parse(&text);
+        self.reading.version = version;
+        match version {
+            None => {
+                let message = format!("\"{}\" is no version of the form 1.0.0", text.escape_debug());
+                self.report(Code::BadVersion, "version", at, "version", message);
+                if let Some(assumed) = self.options.assume_version {
+                    self.reading.version = Some(assumed);
+                    self.reading.findings.repaired(Code::BadVersion, "replaced", "version", 1);
+                } else {
+                    self.reading.hopeless = true;
+                }
+            }
+            Some(Version { major: 0, .. }) => {
+                let message = format!("version {text} is older than the published 1.0.0 and read like it");
+                self.report(Code::PreReleaseVersion, "version", at, "version", message);
+            }
+            Some(Version { major: 1, minor, .. }) if minor > 1 => {
+                let message = format!("version {text} is newer than 1.1; what it added is not interpreted");
+                self.report(Code::NewerMinor, "version", at, "version", message);
+            }
+            Some(Version { major: 1, .. }) => {}
+            Some(_) => {
+                let message = format!("version {text} has another encoding; versions 0.2 to 1.x are known");
+                self.report(Code::UnsupportedMajor, "version", at, "version", message);
+                self.reading.version_text = Some(text);
+                self.reading.hopeless = true;
+                return Err(Halt::Refused);
+            }
+        }
+        self.reading.version_text = Some(text);
+        Ok(())
+    }
+
+    fn table(&mut self, table: Table, window: &mut Window<'_>) -> Result<(), Halt> {
+        let reading = &mut self.reading;
+        let mut reader = TableReader::new(
+            table,
+            tables::Context {
+                tables: &mut reading.tables,
+                types: &mut self.types,
+                methods: &mut self.methods,
+                findings: &mut reading.findings,
+                extras: &mut reading.extras,
+                legacy: &mut reading.legacy,
+                keep_others: self.options.keep_unknown,
+                name_limit: self.options.limits.name_bytes,
+            },
+        );
+        let result = window.elements(&mut reader);
+        let entries = reader.finish();
+        let of_types = table == Table::Types;
+        let sound = if of_types { reading.tables.types_count() } else { reading.tables.methods_count() };
+        let size = reading.parts.entry(if of_types { "types" } else { "methods" }.to_string()).or_default();
+        size.entries += entries;
+        size.sound = sound as u64;
+        result
+    }
+
+    fn entry_reader(&mut self, kind: SectionKind, bare: bool) -> EntryReader<'_, S> {
+        let delivered = self.reading.parts.get(kind.name()).map_or(0, |part| part.sound);
+        EntryReader::new(
+            kind,
+            bare,
+            EntryContext {
+                tables: &self.reading.tables,
+                types: &self.types,
+                methods: &self.methods,
+                findings: &mut self.reading.findings,
+                sink: self.sink,
+                options: self.options,
+                legacy: &mut self.reading.legacy,
+                delivered,
+            },
+        )
+    }
+
+    fn section(&mut self, kind: SectionKind, window: &mut Window<'_>) -> Result<(), Halt> {
+        let mut reader = self.entry_reader(kind, false);
+        let result = window.elements(&mut reader);
+        let counts = reader.finish();
+        self.count_entries(kind, counts);
+        result
+    }
+
+    fn bare_monitor(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+        let mut reader = self.entry_reader(SectionKind::Monitor, true);
+        let result = window.step(|scan, base| reader.parse(scan, base, 0));
+        if result.is_ok() {
+            reader.commit(0);
+        }
+        let counts = reader.finish();
+        self.count_entries(SectionKind::Monitor, counts);
+        result
+    }
+
+    fn count_entries(&mut self, kind: SectionKind, (entries, sound): (u64, u64)) {
+        let size = self.reading.parts.entry(kind.name().to_string()).or_default();
+        size.entries += entries;
+        size.sound += sound;
+    }
+
+    /// A member that is not part of the format.
+    fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+        let offset = window.offset();
+        let mut keep = Keep { value: Vec::new(), element: Vec::new(), keep: self.options.keep_unknown };
+        if window.step(|scan, _| scan.shape())? == Shape::Array {
+            // Element by element, so that only what is kept needs memory.
+            keep.value.push(b'[');
+            window.elements(&mut keep)?;
+            keep.value.push(b']');
+        } else {
+            window.step(|scan, base| keep.parse(scan, base, 0))?;
+            keep.commit(0);
+        }
+        let path = names_path(name);
+        let message = "the member is not part of the format; it is kept as it is";
+        self.reading.findings.report(Code::UnknownSection, "$", Some(offset), || (path, message.to_string()));
+        if KNOWN_EXTENSIONS.contains(&name) {
+            self.reading.findings.last_is_info();
+        }
+        if self.options.keep_unknown {
+            self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
+        }
+        Ok(())
+    }
+
+    /// Reads the parts that came before their tables.
+    fn read_early(&mut self) -> Result<(), Halt> {
+        let mut early = std::mem::take(&mut self.early);
+        // Methods explain contexts, so they come first.
+        early.sort_by_key(|(part, ..)| *part != Part::Methods);
+        for (part, text, base) in early {
+            let needs_methods = part != Part::Methods;
+            if !self.types_read || (needs_methods && !self.methods_read) {
+                continue;
+            }
+            let mut window = Window::from_part(&text, base, self.options.limits.json_depth);
+            self.parse_value(&part, &[], &mut window)?;
+        }
+        Ok(())
+    }
+
+    fn conclude(mut self, window: &Window<'_>, mut end: Result<(), Halt>) -> Reading {
+        if !matches!(end, Err(Halt::Refused)) {
+            let early = self.read_early();
+            end = end.and(early);
+        }
+        self.reading.text_bytes = window.text_len();
+        if let Some(failure) = &window.failure {
+            let message = format!("reading stopped: {failure}");
+            self.report(Code::Unreadable, "$", window.text_len(), "$", message);
+        }
+        let complete = end.is_ok();
+        match end {
+            Ok(()) | Err(Halt::Refused) => {}
+            Err(Halt::Truncated(_)) if window.is_blank() => {
+                if window.failure.is_none() {
+                    self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
+                }
+                self.reading.hopeless = true;
+            }
+            Err(Halt::Truncated(offset)) => {
+                if window.failure.is_none() {
+                    let message = format!("the text ends inside the document; {}", self.recovered());
+                    self.report(Code::Truncated, "$", offset, "$", message);
+                }
+                self.reading.findings.repaired(Code::Truncated, "closed", "document", 1);
+            }
+            Err(Halt::Syntax(offset, expected)) => {
+                let message = format!("{expected} was expected; {}", self.recovered());
+                self.report(Code::BadJson, "$", offset, "$", message);
+                self.reading.hopeless |= !self.options.salvage;
+            }
+            Err(Halt::Encoding(offset)) => {
+                self.report(Code::BadEncoding, "$", offset, "$", "the text is not UTF-8");
+                self.reading.hopeless = true;
+            }
+        }
+        if complete {
+            self.check_whole();
+        } else if self.reading.version.is_none() && !self.reading.hopeless {
+            // Cut before its version: what is there is read as what every producer writes.
+            self.reading.version = Some(self.options.assume_version.unwrap_or_default());
+        }
+        self.reading
+    }
+
+    /// How much was read before the text ended, by table and section.
+    fn recovered(&self) -> String {
+        let parts: Vec<String> =
+            self.reading.parts.iter().map(|(name, part)| format!("{} of {name}", part.entries)).collect();
+        if parts.is_empty() { "no entry is complete".to_string() } else { format!("complete: {}", parts.join(", ")) }
+    }
+
+    /// What can be said only once the document has ended.
+    fn check_whole(&mut self) {
+        let reading = &mut self.reading;
+        let present = [
+            ("version", reading.version_text.is_some() || self.names_seen.iter().any(|name| name == b"version")),
+            ("types", self.types_read),
+            ("methods", self.methods_read || self.names_seen.iter().any(|name| name == b"methods")),
+        ];
+        for (name, present) in present {
+            if present {
+                continue;
+            }
+            let message = format!("the member \"{name}\" is missing");
+            reading.findings.report(Code::MissingField, name, None, || (name.to_string(), message));
+            match self.options.assume_version {
+                Some(assumed) if name == "version" => {
+                    reading.version = Some(assumed);
+                    reading.findings.repaired(Code::MissingField, "assumed", "version", 1);
+                }
+                _ => reading.hopeless = true,
+            }
+        }
+        if reading.legacy {
+            let message = "the field names are those of 2022; they are read as today's";
+            reading.findings.report(Code::LegacyLayout, "$", None, || ("$".into(), message.into()));
+        }
+        let instanceof = self.sections_seen.contains(&SectionKind::Instanceof);
+        if instanceof && reading.version.is_some_and(|version| version < Version::V1_1) {
+            let message = "instance-of profiles came with version 1.1.0";
+            let path = reading.spelling.name().to_string();
+            reading.findings.report(Code::SectionNewerThanVersion, "$", None, || (path, message.into()));
+        }
+        let entries: u64 =
+            SectionKind::ALL.iter().filter_map(|kind| reading.parts.get(kind.name())).map(|part| part.entries).sum();
+        if entries == 0 && !reading.hopeless {
+            let message = "no section has an entry";
+            reading.findings.report(Code::NoProfiles, "$", None, || ("$".into(), message.into()));
+        }
+    }
+}
+
+/// Keeps the text of a value that nobody interprets.
+struct Keep {
+    value: Vec<u8>,
+    element: Vec<u8>,
+    keep: bool,
+}
+
+impl Elements for Keep {
+    fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
+        let text = scan.skip()?;
+        self.element.clear();
+        if self.keep {
+            json::write_compact(&mut self.element, text);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, index: usize) {
+        if self.keep {
+            if index > 0 {
+                self.value.push(b',');
+            }
+            self.value.append(&mut self.element);
+        }
+    }
+}
+
+/// A member's name as a path.
+fn names_path(name: &[u8]) -> String {
+    super::names::display(name)
+}
+
+/// Under which name a part's size is kept.
+fn part_name(part: &Part, name: &[u8]) -> String {
+    match part {
+        Part::Other(_) => names_path(name),
+        known => known.group().to_string(),
+    }
+}

@@ -1,0 +1,435 @@
+//! Reading the tables: types and methods.
+
+use super::ids::{IdMap, Meaning};
+use super::members::{Defect, KnownMembers, Walk, walk};
+use crate::iprof::document::{EntryMember, Table};
+use crate::iprof::findings::{Code, Findings};
+use crate::iprof::json::{Number, Scan, Shape, Stop};
+use crate::iprof::names;
+use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
+use crate::iprof::window::Elements;
+use std::collections::BTreeMap;
+
+const TYPE_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "typeName")];
+const METHOD_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "methodName"), ("signature", "signature")];
+const TYPES: &str = "types";
+const METHODS: &str = "methods";
+/// Ids are Java ints in every known reader.
+const MAX_ID: i64 = i32::MAX as i64;
+
+/// Additional members of entries.
+pub(crate) type Extras = BTreeMap<(Table, usize), Box<[EntryMember]>>;
+
+/// One table entry as it was parsed.
+#[derive(Debug, Default)]
+struct Parsed {
+    id: i64,
+    has_id: bool,
+    name: Vec<u8>,
+    name_at: usize,
+    signature: Vec<i64>,
+    offset: u64,
+    base: u64,
+    walk: Walk,
+    /// Integral numbers with a point or exponent, which strict readers reject.
+    fraction: bool,
+}
+
+impl Parsed {
+    fn parse(
+        &mut self,
+        scan: &mut Scan<'_>,
+        base: u64,
+        known: &KnownMembers,
+        keep_others: bool,
+        name_limit: u64,
+    ) -> Result<(), Stop> {
+        scan.space();
+        self.offset = base + scan.pos as u64;
+        self.base = base;
+        self.signature.clear();
+        self.name.clear();
+        self.fraction = false;
+        self.has_id = false;
+        let Self { id, has_id, name, name_at, signature, fraction, .. } = self;
+        self.walk = walk(scan, known, keep_others, |scan, member, _| {
+            let at = scan.pos;
+            match (member, scan.shape()?) {
+                (0, Shape::Number) => match scan.number()? {
+                    Number::Int(value) => (*id, *has_id) = (value, true),
+                    Number::Fraction(Some(value)) => (*id, *has_id, *fraction) = (value, true, true),
+                    Number::Fraction(None) => {
+                        return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id is an integer")));
+                    }
+                    Number::Huge { .. } => {
+                        return Ok(Some(Defect::new(Code::IdRange, at, ".id", "no number of 64 bits holds this id")));
+                    }
+                },
+                (1, Shape::String) => {
+                    let text = scan.string()?;
+                    *name_at = at;
+                    if text.len() as u64 > name_limit {
+                        return Ok(Some(Defect::new(Code::BadName, at, ".name", "the name is longer than the limit")));
+                    }
+                    name.extend_from_slice(&text);
+                }
+                (2, Shape::Array) => return parse_signature(scan, signature, fraction),
+                (0, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".id", "an integer was expected"))),
+                (1, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".name", "a string was expected"))),
+                _ => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".signature", "an array was expected"))),
+            }
+            Ok(None)
+        })?;
+        Ok(())
+    }
+
+    /// What is wrong with the name.
+    fn name_defect(&self) -> Option<Defect> {
+        let at = self.name_at;
+        if self.name.is_empty() {
+            return Some(Defect::new(Code::EmptyName, at, ".name", "a name has at least one character"));
+        }
+        let terminated = self.name.iter().any(|b| matches!(b, b'\n' | b'\r'))
+            || self.name.windows(3).any(|w| w == b"\xe2\x80\xa8" || w == b"\xe2\x80\xa9");
+        terminated.then(|| Defect::new(Code::BadName, at, ".name", "a name has no line terminator"))
+    }
+}
+
+fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut bool) -> Result<Option<Defect>, Stop> {
+    scan.expect(b'[', "an array")?;
+    let mut more = !scan.take(b']')?;
+    while more {
+        let (shape, at) = (scan.shape()?, scan.pos);
+        let below = || format!(".signature[{}]", signature.len());
+        if shape != Shape::Number {
+            return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "a type id was expected")));
+        }
+        match scan.number()? {
+            Number::Int(id) => signature.push(id),
+            Number::Fraction(Some(id)) => {
+                signature.push(id);
+                *fraction = true;
+            }
+            Number::Fraction(None) => {
+                return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id is an integer")));
+            }
+            Number::Huge { .. } => {
+                return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large")));
+            }
+        }
+        more = scan.take(b',')?;
+        if !more {
+            scan.expect(b']', "a comma or the end of the array")?;
+        }
+    }
+    Ok(None)
+}
+
+/// What reading a table needs from the reader.
+pub(crate) struct Context<'r> {
+    pub(crate) tables: &'r mut Tables,
+    pub(crate) types: &'r mut IdMap,
+    pub(crate) methods: &'r mut IdMap,
+    pub(crate) findings: &'r mut Findings,
+    pub(crate) extras: &'r mut Extras,
+    pub(crate) legacy: &'r mut bool,
+    pub(crate) keep_others: bool,
+    pub(crate) name_limit: u64,
+}
+
+/// Reads the entries of one of the two tables.
+pub(crate) struct TableReader<'r> {
+    context: Context<'r>,
+    table: Table,
+    parsed: Parsed,
+    /// Entries that turned out ambiguous after they were taken.
+    ambiguous: Vec<usize>,
+    /// Entries whose id no Java int holds, to get another at the end.
+    out_of_range: Vec<(i64, Vec<u8>, Vec<TypeHandle>)>,
+    signature: Vec<TypeHandle>,
+    /// Entries read, sound or not.
+    pub(crate) count: u64,
+}
+
+impl<'r> TableReader<'r> {
+    pub(crate) fn new(table: Table, context: Context<'r>) -> Self {
+        Self {
+            context,
+            table,
+            parsed: Parsed::default(),
+            ambiguous: Vec::new(),
+            out_of_range: Vec::new(),
+            signature: Vec::new(),
+            count: 0,
+        }
+    }
+
+    fn group(&self) -> &'static str {
+        if self.table == Table::Types { TYPES } else { METHODS }
+    }
+
+    fn report(&mut self, index: usize, defect: &Defect) {
+        let group = self.group();
+        let offset = self.parsed.base + defect.at as u64;
+        self.context.findings.report(defect.code, group, Some(offset), || {
+            (format!("{group}[{index}]{}", defect.below), defect.message.clone())
+        });
+    }
+
+    /// Reports, leaves the entry out, and remembers why for those who use it.
+    fn reject(&mut self, index: usize, defect: &Defect) {
+        self.report(index, defect);
+        let group = self.group();
+        self.context.findings.repaired(defect.code, "dropped", group, 1);
+        if self.parsed.has_id {
+            let ids = if self.table == Table::Types { &mut *self.context.types } else { &mut *self.context.methods };
+            if ids.find(self.parsed.id) == Meaning::Unknown {
+                ids.drop_id(self.parsed.id, defect.code);
+            }
+        }
+    }
+
+    fn commit_checked(&mut self, index: usize) -> Result<(), Defect> {
+        if let Some(defect) = self.parsed.name_defect() {
+            return Err(defect);
+        }
+        if self.parsed.fraction {
+            let at = usize::try_from(self.parsed.offset - self.parsed.base).unwrap_or_default();
+            self.report(
+                index,
+                &Defect::new(Code::NotAnInteger, at, "", "a number is written with a point or exponent"),
+            );
+            self.context.findings.repaired(Code::NotAnInteger, "rewritten", self.group(), 1);
+        }
+        match self.table {
+            Table::Types => self.commit_type(index),
+            _ => self.commit_method(index)?,
+        }
+        Ok(())
+    }
+
+    fn commit_type(&mut self, index: usize) {
+        let at = self.parsed.name_at;
+        if !names::is_java_type_name(&self.parsed.name) {
+            let message = format!("no class is called \"{}\"", names::display(&self.parsed.name));
+            self.report(index, &Defect::new(Code::OddTypeName, at, ".name", message));
+        }
+        let id = self.parsed.id;
+        if !(0..=MAX_ID).contains(&id) {
+            self.report_range(index);
+            self.out_of_range.push((id, self.parsed.name.clone(), Vec::new()));
+            return;
+        }
+        if let Meaning::Entry(first) = self.context.types.find(id) {
+            let first = TypeHandle::from_index(first as usize);
+            if self.context.tables.type_name(first) != self.parsed.name {
+                return self.reject_ambiguous(Code::DuplicateTypeId, index, first.index());
+            }
+            self.report(index, &Defect::new(Code::RepeatedType, at, "", format!("type {id} was declared before")));
+        }
+        if self.stays_dropped(index, Code::DuplicateTypeId) {
+            return;
+        }
+        let (handle, twin) = self.context.tables.push_type(u32::try_from(id).unwrap_or_default(), &self.parsed.name);
+        if let Some(twin) = twin
+            && let other = self.context.tables.type_id(twin)
+            && i64::from(other) != id
+        {
+            let message = format!("type {other} has this name already");
+            self.report(index, &Defect::new(Code::DuplicateTypeName, at, ".name", message));
+        }
+        if self.context.types.find(id) == Meaning::Unknown {
+            self.context.types.set(id, handle.index() as u32);
+        }
+        self.keep_members(handle.index());
+    }
+
+    fn commit_method(&mut self, index: usize) -> Result<(), Defect> {
+        let at = usize::try_from(self.parsed.offset - self.parsed.base).unwrap_or_default();
+        if self.parsed.signature.len() < 2 {
+            let message = format!("{} types, at least 2 expected", self.parsed.signature.len());
+            return Err(Defect::new(Code::ShortSignature, at, ".signature", message));
+        }
+        self.signature.clear();
+        for (position, id) in self.parsed.signature.iter().enumerate() {
+            match self.context.types.find(*id) {
+                Meaning::Entry(handle) => self.signature.push(TypeHandle::from_index(handle as usize)),
+                Meaning::Unknown => {
+                    let below = format!(".signature[{position}]");
+                    return Err(Defect::new(Code::DanglingType, at, below, format!("no type has the id {id}")));
+                }
+                Meaning::Dropped(code) => {
+                    // Reported where the type was dropped; this method goes with it.
+                    self.context.findings.repaired(code, "dropped", METHODS, 1);
+                    self.context.methods.drop_id(self.parsed.id, code);
+                    return Ok(());
+                }
+            }
+        }
+        self.warn_of_signature(index, at);
+        let id = self.parsed.id;
+        if !(0..=MAX_ID).contains(&id) {
+            self.report_range(index);
+            self.out_of_range.push((id, self.parsed.name.clone(), self.signature.clone()));
+            return Ok(());
+        }
+        if let Meaning::Entry(first) = self.context.methods.find(id) {
+            let first = MethodHandle::from_index(first as usize);
+            let tables = &*self.context.tables;
+            let same = tables.method_name(first) == self.parsed.name
+                && tables
+                    .signature(first)
+                    .iter()
+                    .map(|t| tables.type_name(*t))
+                    .eq(self.signature.iter().map(|t| tables.type_name(*t)));
+            if !same {
+                self.reject_ambiguous(Code::DuplicateMethodId, index, first.index());
+                return Ok(());
+            }
+            self.report(index, &Defect::new(Code::RepeatedMethod, at, "", format!("method {id} was declared before")));
+        }
+        if self.stays_dropped(index, Code::DuplicateMethodId) {
+            return Ok(());
+        }
+        let number = u32::try_from(id).unwrap_or_default();
+        let (handle, twin) = self.context.tables.push_method(number, &self.parsed.name, &self.signature);
+        if let Some(twin) = twin
+            && let other = self.context.tables.method_id(twin)
+            && i64::from(other) != id
+        {
+            let message = format!("method {other} is the same");
+            self.report(index, &Defect::new(Code::DuplicateMethod, at, "", message));
+        }
+        if self.context.methods.find(id) == Meaning::Unknown {
+            self.context.methods.set(id, handle.index() as u32);
+        }
+        self.keep_members(handle.index());
+        Ok(())
+    }
+
+    fn warn_of_signature(&mut self, index: usize, at: usize) {
+        let tables = &*self.context.tables;
+        let primitive =
+            self.signature.first().is_some_and(|declaring| names::is_primitive(tables.type_name(*declaring)));
+        let void = self.signature.iter().skip(2).position(|handle| tables.type_name(*handle) == b"void");
+        if primitive {
+            let message = "a primitive type declares no methods";
+            self.report(index, &Defect::new(Code::PrimitiveDeclarer, at, ".signature[0]", message));
+        }
+        if let Some(void) = void {
+            let below = format!(".signature[{}]", void + 2);
+            self.report(index, &Defect::new(Code::VoidParameter, at, below, "no parameter is of type void"));
+        }
+    }
+
+    /// A further declaration of an id that was dropped goes the same way.
+    fn stays_dropped(&mut self, index: usize, ambiguous: Code) -> bool {
+        let ids = if self.table == Table::Types { &*self.context.types } else { &*self.context.methods };
+        let Meaning::Dropped(_) = ids.find(self.parsed.id) else { return false };
+        let message = format!("the id {} has several meanings", self.parsed.id);
+        let at = usize::try_from(self.parsed.offset - self.parsed.base).unwrap_or_default();
+        self.report(index, &Defect::new(ambiguous, at, ".id", message));
+        self.context.findings.repaired(ambiguous, "dropped", self.group(), 1);
+        true
+    }
+
+    fn reject_ambiguous(&mut self, code: Code, index: usize, first: usize) {
+        let at = usize::try_from(self.parsed.offset - self.parsed.base).unwrap_or_default();
+        let id = self.parsed.id;
+        let group = self.group();
+        self.report(index, &Defect::new(code, at, ".id", format!("the id {id} has two meanings")));
+        self.context.findings.repaired(code, "dropped", group, 2);
+        self.ambiguous.push(first);
+        let ids = if self.table == Table::Types { &mut *self.context.types } else { &mut *self.context.methods };
+        ids.drop_id(id, code);
+    }
+
+    fn report_range(&mut self, index: usize) {
+        let at = usize::try_from(self.parsed.offset - self.parsed.base).unwrap_or_default();
+        let message = format!("{} is not between 0 and {MAX_ID}", self.parsed.id);
+        self.report(index, &Defect::new(Code::IdRange, at, ".id", message));
+        self.context.findings.repaired(Code::IdRange, "renumbered", self.group(), 1);
+    }
+
+    fn keep_members(&mut self, at: usize) {
+        if let Some(members) = self.parsed.walk.members.take() {
+            self.context.extras.insert((self.table, at), members);
+        }
+    }
+
+    /// Gives out-of-range entries their new ids and takes ambiguous ones away.
+    pub(crate) fn finish(mut self) -> u64 {
+        if !self.ambiguous.is_empty() {
+            self.ambiguous.sort_unstable();
+            self.ambiguous.dedup();
+            self.remove_ambiguous();
+        }
+        for (id, name, signature) in std::mem::take(&mut self.out_of_range) {
+            let tables = &mut *self.context.tables;
+            if self.table == Table::Types {
+                let handle = tables.push_type(tables.next_type_id(), &name).0;
+                self.context.types.set(id, handle.index() as u32);
+            } else {
+                let handle = tables.push_method(tables.next_method_id(), &name, &signature).0;
+                self.context.methods.set(id, handle.index() as u32);
+            }
+        }
+        self.count
+    }
+
+    fn remove_ambiguous(&mut self) {
+        let old = std::mem::take(self.context.tables);
+        let tables = &mut *self.context.tables;
+        let extras = std::mem::take(self.context.extras);
+        let of_types = self.table == Table::Types;
+        for handle in old.types() {
+            if of_types && self.ambiguous.binary_search(&handle.index()).is_ok() {
+                continue;
+            }
+            let (id, name) = (old.type_id(handle), old.type_name(handle));
+            let new = tables.push_type(id, name).0.index();
+            if let Meaning::Entry(at) = self.context.types.find(i64::from(id))
+                && at as usize == handle.index()
+            {
+                self.context.types.set(i64::from(id), new as u32);
+            }
+            if let Some(members) = extras.get(&(Table::Types, handle.index())) {
+                self.context.extras.insert((Table::Types, new), members.clone());
+            }
+        }
+        // Types come first, so methods exist only when methods are ambiguous, and types stay as they are.
+        for handle in old.methods() {
+            if self.ambiguous.binary_search(&handle.index()).is_ok() {
+                continue;
+            }
+            let id = old.method_id(handle);
+            let new = tables.push_method(id, old.method_name(handle), old.signature(handle)).0.index();
+            if let Meaning::Entry(at) = self.context.methods.find(i64::from(id))
+                && at as usize == handle.index()
+            {
+                self.context.methods.set(i64::from(id), new as u32);
+            }
+            if let Some(members) = extras.get(&(Table::Methods, handle.index())) {
+                self.context.extras.insert((Table::Methods, new), members.clone());
+            }
+        }
+    }
+}
+
+impl Elements for TableReader<'_> {
+    fn parse(&mut self, scan: &mut Scan<'_>, base: u64, _: usize) -> Result<(), Stop> {
+        let known = if self.table == Table::Types { TYPE_MEMBERS } else { METHOD_MEMBERS };
+        self.parsed.parse(scan, base, known, self.context.keep_others, self.context.name_limit)
+    }
+
+    fn commit(&mut self, index: usize) {
+        self.count += 1;
+        *self.context.legacy |= self.parsed.walk.legacy;
+        if let Some(defect) = self.parsed.walk.defect.take() {
+            return self.reject(index, &defect);
+        }
+        if let Err(defect) = self.commit_checked(index) {
+            self.reject(index, &defect);
+        }
+    }
+}

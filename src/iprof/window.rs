@@ -1,0 +1,312 @@
+//! The part of the input that is in memory, and how it moves.
+
+use super::json::{Scan, Stop};
+use crate::limits::Limits;
+use flate2::read::MultiGzDecoder;
+use std::io::{self, Read};
+
+/// Bytes read at a time; an element that does not fit makes the buffer grow.
+const CHUNK_BYTES: usize = 1 << 18;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// Why reading had to stop before the end of the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// The input ends inside a value, at this offset.
+    Truncated(u64),
+    /// No JSON: offset, and what was expected.
+    Syntax(u64, &'static str),
+    /// Not UTF-8 from this offset on.
+    Encoding(u64),
+    /// There is no sense in going on; the reason is among the findings.
+    Refused,
+}
+
+enum Source<'a> {
+    /// Everything is there.
+    Slice(&'a [u8]),
+    Stream {
+        reader: Box<dyn Read + 'a>,
+        buffer: Vec<u8>,
+        end: bool,
+    },
+}
+
+/// A sliding view of the text. Elements are parsed inside it, and parsed once
+/// more when it ended too early.
+pub(crate) struct Window<'a> {
+    source: Source<'a>,
+    /// Offset in the text of the view's first byte.
+    base: u64,
+    /// Position in the view of what is parsed next.
+    pos: usize,
+    /// The view's bytes up to here are known to be UTF-8.
+    checked: usize,
+    bad_encoding: bool,
+    max_depth: u32,
+    bytes_left: u64,
+    /// What the system or the decompressor said when it gave up.
+    pub(crate) failure: Option<String>,
+    /// Whether a byte order mark was skipped.
+    pub(crate) byte_order_mark: bool,
+}
+
+/// Parses elements of an array: first what may have to be done again, then what may not.
+pub(crate) trait Elements {
+    /// Parses the element at the scan's position, which is byte `base` of the text further on.
+    fn parse(&mut self, scan: &mut Scan<'_>, base: u64, index: usize) -> Result<(), Stop>;
+    /// The element is complete and another or the end follows.
+    fn commit(&mut self, index: usize);
+}
+
+impl<'a> Window<'a> {
+    /// Over text in memory, which a gzip stream is not yet.
+    pub(crate) fn from_slice(data: &'a [u8], limits: &Limits) -> Self {
+        if data.starts_with(&GZIP_MAGIC) {
+            return Self::new(stream(MultiGzDecoder::new(data)), limits);
+        }
+        Self::new(Source::Slice(data), limits)
+    }
+
+    /// Over text that stands at byte `base` and was checked before.
+    pub(crate) fn from_part(data: &'a [u8], base: u64, max_depth: u32) -> Self {
+        Self {
+            source: Source::Slice(data),
+            base,
+            pos: 0,
+            checked: data.len(),
+            bad_encoding: false,
+            max_depth,
+            bytes_left: 0,
+            failure: None,
+            byte_order_mark: false,
+        }
+    }
+
+    /// Over a stream, compressed or not.
+    pub(crate) fn from_reader(mut reader: impl Read + 'a, limits: &Limits) -> Self {
+        let mut start = Vec::new();
+        let failure = reader.by_ref().take(2).read_to_end(&mut start).err();
+        let gzip = start == GZIP_MAGIC;
+        let whole = io::Cursor::new(start).chain(reader);
+        let mut window = Self::new(if gzip { stream(MultiGzDecoder::new(whole)) } else { stream(whole) }, limits);
+        window.failure = failure.map(|error| crate::error::io_message(&error));
+        window
+    }
+
+    fn new(source: Source<'a>, limits: &Limits) -> Self {
+        let mut window = Self {
+            source,
+            base: 0,
+            pos: 0,
+            checked: 0,
+            bad_encoding: false,
+            max_depth: limits.json_depth,
+            bytes_left: limits.stream_bytes,
+            failure: None,
+            byte_order_mark: false,
+        };
+        match window.source {
+            Source::Slice(_) => window.check_encoding(),
+            Source::Stream { .. } => drop(window.more()),
+        }
+        if window.data().starts_with(&BYTE_ORDER_MARK) {
+            window.byte_order_mark = true;
+            window.pos = BYTE_ORDER_MARK.len();
+        }
+        window
+    }
+
+    /// The view, as far as it is known to be UTF-8.
+    pub(crate) fn data(&self) -> &[u8] {
+        match &self.source {
+            Source::Slice(data) => &data[..self.checked],
+            Source::Stream { buffer, .. } => &buffer[..self.checked],
+        }
+    }
+
+    /// Offset in the text of what is parsed next.
+    pub(crate) fn offset(&self) -> u64 {
+        self.base + self.pos as u64
+    }
+
+    /// Whether nothing but white space and the byte order mark was read.
+    pub(crate) fn is_blank(&self) -> bool {
+        let text = self.data().strip_prefix(&BYTE_ORDER_MARK).unwrap_or(self.data());
+        self.base == 0 && !self.bad_encoding && text.iter().all(u8::is_ascii_whitespace)
+    }
+
+    fn check_encoding(&mut self) {
+        let data = match &self.source {
+            Source::Slice(data) => data,
+            Source::Stream { buffer, .. } => &buffer[..],
+        };
+        match std::str::from_utf8(&data[self.checked..]) {
+            Ok(_) => self.checked = data.len(),
+            Err(error) => {
+                self.checked += error.valid_up_to();
+                // A character cut by the end of what is there may go on in what follows.
+                self.bad_encoding = error.error_len().is_some();
+            }
+        }
+    }
+
+    /// Drops what was parsed and reads on; false when there is nothing more.
+    fn more(&mut self) -> bool {
+        let Source::Stream { reader, buffer, end } = &mut self.source else { return false };
+        if *end || self.bad_encoding {
+            return false;
+        }
+        buffer.drain(..self.pos);
+        self.base += self.pos as u64;
+        self.checked -= self.pos;
+        self.pos = 0;
+        // Doubling keeps the work of parsing a long element again in proportion to its length.
+        let want = CHUNK_BYTES.max(buffer.len());
+        let before = buffer.len();
+        let bound = (want as u64).min(self.bytes_left);
+        let outcome = reader.by_ref().take(bound).read_to_end(buffer);
+        let read = buffer.len() - before;
+        self.bytes_left -= read as u64;
+        match outcome {
+            Err(error) => {
+                self.failure = Some(crate::error::io_message(&error));
+                *end = true;
+            }
+            Ok(_) if self.bytes_left == 0 => {
+                self.failure = Some("the text is longer than the limit".to_string());
+                *end = true;
+            }
+            Ok(_) => *end = read == 0,
+        }
+        self.check_encoding();
+        read > 0
+    }
+
+    /// Parses something; once more from the start when the view ended too early.
+    #[inline]
+    pub(crate) fn step<T>(&mut self, mut parse: impl FnMut(&mut Scan<'_>, u64) -> Result<T, Stop>) -> Result<T, Halt> {
+        loop {
+            let mut scan = Scan::new(self.data(), self.pos, self.max_depth);
+            match parse(&mut scan, self.base) {
+                Ok(value) => {
+                    self.pos = scan.pos;
+                    return Ok(value);
+                }
+                Err(Stop::Syntax(at, expected)) => return Err(Halt::Syntax(self.base + at as u64, expected)),
+                Err(Stop::End) if self.more() => {}
+                Err(Stop::End) => return Err(self.end()),
+            }
+        }
+    }
+
+    fn end(&self) -> Halt {
+        let offset = self.base + self.data().len() as u64;
+        if self.bad_encoding { Halt::Encoding(offset) } else { Halt::Truncated(offset) }
+    }
+
+    /// Parses an array element by element.
+    pub(crate) fn elements(&mut self, elements: &mut impl Elements) -> Result<(), Halt> {
+        self.step(|scan, _| scan.expect(b'[', "an array"))?;
+        if self.step(|scan, _| scan.take(b']'))? {
+            return Ok(());
+        }
+        let mut index = 0;
+        loop {
+            let last = self.step(|scan, base| {
+                elements.parse(scan, base, index)?;
+                if scan.take(b',')? {
+                    return Ok(false);
+                }
+                scan.expect(b']', "a comma or the end of the array")?;
+                Ok(true)
+            })?;
+            elements.commit(index);
+            if last {
+                return Ok(());
+            }
+            index += 1;
+        }
+    }
+
+    /// What follows the document: nothing, or an error.
+    pub(crate) fn finish(&mut self) -> Result<(), Halt> {
+        match self.step(|scan, _| scan.peek()) {
+            Err(Halt::Truncated(_)) => Ok(()),
+            Err(other) => Err(other),
+            Ok(_) => Err(Halt::Syntax(self.offset(), "nothing after the document")),
+        }
+    }
+
+    /// How much text was seen so far.
+    pub(crate) fn text_len(&self) -> u64 {
+        self.base + self.data().len() as u64
+    }
+}
+
+fn stream<'a>(reader: impl Read + 'a) -> Source<'a> {
+    Source::Stream { reader: Box::new(reader), buffer: Vec::new(), end: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time.
+    struct Drip<'a>(&'a [u8]);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let (Some(slot), Some((first, rest))) = (out.first_mut(), self.0.split_first()) else { return Ok(0) };
+            *slot = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    #[derive(Default)]
+    struct Collect {
+        current: Vec<u8>,
+        all: Vec<Vec<u8>>,
+    }
+
+    impl Elements for Collect {
+        fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
+            self.current = scan.skip()?.to_vec();
+            Ok(())
+        }
+        fn commit(&mut self, _: usize) {
+            self.all.push(std::mem::take(&mut self.current));
+        }
+    }
+
+    #[test]
+    fn elements_are_whole_however_the_stream_is_cut() {
+        let long = "x".repeat(CHUNK_BYTES * 3);
+        let text = format!("[ 1, \"{long}\" ,[2 ] ] tail");
+        let mut window = Window::from_reader(Drip(text.as_bytes()), &Limits::default());
+        let mut collect = Collect::default();
+        window.elements(&mut collect).unwrap();
+        assert_eq!(collect.all, [b"1".to_vec(), format!("\"{long}\"").into_bytes(), b"[2 ]".to_vec()]);
+        assert_eq!(window.finish(), Err(Halt::Syntax(text.len() as u64 - 4, "nothing after the document")));
+    }
+
+    #[test]
+    fn an_element_counts_only_if_something_follows() {
+        let mut collect = Collect::default();
+        let mut window = Window::from_slice(b"[1,2,33", &Limits::default());
+        assert_eq!(window.elements(&mut collect), Err(Halt::Truncated(7)));
+        assert_eq!(collect.all, [b"1", b"2"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_told_from_a_cut_character() {
+        for (text, halt) in [(&b"[\"\xc3\xa9\xff\"]"[..], Halt::Encoding(4)), (b"[\"\xc3", Halt::Truncated(2))] {
+            let mut window = Window::from_slice(text, &Limits::default());
+            assert_eq!(window.elements(&mut Collect::default()), Err(halt.clone()));
+            let mut window = Window::from_reader(Drip(text), &Limits::default());
+            assert_eq!(window.elements(&mut Collect::default()), Err(halt));
+        }
+    }
+}
