@@ -19,4 +19,5 @@
 
 pub mod java;
 pub mod jfr;
+pub mod reference;
 pub mod text;

@@ -1,0 +1,180 @@
+//! The methods of a class file (JVM specification, chapter 4).
+
+use crate::bytes::{Cursor, Endian};
+use crate::error::{Error, ErrorKind, Result};
+
+const MAGIC: u32 = 0xcafe_babe;
+
+/// What a class file declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClassFile {
+    /// Internal name.
+    pub(super) name: String,
+    /// Name and descriptor of each method, in file order.
+    pub(super) methods: Vec<(String, String)>,
+}
+
+/// What is kept of the constant pool.
+#[derive(Debug, Clone, Copy)]
+enum Constant<'data> {
+    Utf8(&'data [u8]),
+    Class(u16),
+    Other,
+}
+
+/// Whether these bytes begin a class file.
+pub(super) fn is_class_file(data: &[u8]) -> bool {
+    data.starts_with(&MAGIC.to_be_bytes())
+}
+
+/// Reads name and methods; code and attributes are passed over.
+///
+/// # Errors
+///
+/// Bad magic, truncated or malformed, with the place.
+pub(super) fn read_class_file(data: &[u8]) -> Result<ClassFile> {
+    let mut cursor = Cursor::new(data, 0, Endian::Big, "class file");
+    let magic = cursor.u32("magic")?;
+    if magic != MAGIC {
+        let detail = format!("found {magic:#x}, expected {MAGIC:#x}");
+        return Err(Error::new(ErrorKind::BadMagic { detail }).at("class file", 0));
+    }
+    cursor.u32("version")?;
+    let constants = read_constants(&mut cursor)?;
+    cursor.u16("access flags")?;
+    let this = cursor.u16("this_class")?;
+    cursor.u16("super_class")?;
+    let interfaces = cursor.u16("interfaces_count")?;
+    cursor.take("interfaces", u64::from(interfaces) * 2)?;
+    read_members(&mut cursor, &constants)?;
+    let methods = read_members(&mut cursor, &constants)?;
+    let name = match constants.get(usize::from(this)) {
+        Some(Constant::Class(name)) => text(&constants, *name, &cursor)?,
+        _ => return Err(cursor.place(Error::malformed(format!("this_class is constant {this}, which is no class")))),
+    };
+    Ok(ClassFile { name, methods })
+}
+
+fn read_constants<'data>(cursor: &mut Cursor<'data>) -> Result<Vec<Constant<'data>>> {
+    let count = cursor.u16("constant_pool_count")?;
+    let mut constants = vec![Constant::Other];
+    while constants.len() < usize::from(count) {
+        let tag = cursor.u8("constant tag")?;
+        let (constant, skip) = match tag {
+            1 => {
+                let len = cursor.u16("text length")?;
+                (Constant::Utf8(cursor.take("text", len.into())?), 0)
+            }
+            7 => (Constant::Class(cursor.u16("name_index")?), 0),
+            8 | 16 | 19 | 20 => (Constant::Other, 2),
+            15 => (Constant::Other, 3),
+            3 | 4 | 9 | 10 | 11 | 12 | 17 | 18 => (Constant::Other, 4),
+            5 | 6 => (Constant::Other, 8),
+            _ => {
+                return Err(
+                    cursor.place(Error::malformed(format!("constant {} has the unknown tag {tag}", constants.len())))
+                );
+            }
+        };
+        cursor.take("constant", skip)?;
+        constants.push(constant);
+        if matches!(tag, 5 | 6) {
+            // Longs and doubles take two places.
+            constants.push(Constant::Other);
+        }
+    }
+    Ok(constants)
+}
+
+/// Fields or methods: name and descriptor of each.
+fn read_members(cursor: &mut Cursor<'_>, constants: &[Constant<'_>]) -> Result<Vec<(String, String)>> {
+    let count = cursor.u16("number of members")?;
+    let mut members = Vec::new();
+    for _ in 0..count {
+        cursor.u16("access flags")?;
+        let (name, descriptor) = (cursor.u16("name_index")?, cursor.u16("descriptor_index")?);
+        for _ in 0..cursor.u16("attributes_count")? {
+            cursor.u16("attribute_name_index")?;
+            let len = cursor.u32("attribute_length")?;
+            cursor.take("attribute", len.into())?;
+        }
+        members.push((text(constants, name, cursor)?, text(constants, descriptor, cursor)?));
+    }
+    Ok(members)
+}
+
+fn text(constants: &[Constant<'_>], index: u16, cursor: &Cursor<'_>) -> Result<String> {
+    match constants.get(usize::from(index)) {
+        Some(Constant::Utf8(bytes)) => Ok(decode_modified_utf8(bytes)),
+        _ => Err(cursor.place(Error::malformed(format!("constant {index} is no text")))),
+    }
+}
+
+/// Class files write a zero as two bytes and characters beyond the basic plane
+/// as two surrogates of three bytes each.
+fn decode_modified_utf8(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_string();
+    }
+    let mut units = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    loop {
+        let low = |byte: u8| u16::from(byte & 0x3f);
+        (rest, _) = match rest {
+            [] => break,
+            [a, after @ ..] if *a < 0x80 => (after, units.push((*a).into())),
+            [a, b, after @ ..] if a & 0xe0 == 0xc0 => (after, units.push(u16::from(a & 0x1f) << 6 | low(*b))),
+            [a, b, c, after @ ..] if a & 0xf0 == 0xe0 => {
+                (after, units.push(u16::from(a & 0x0f) << 12 | low(*b) << 6 | low(*c)))
+            }
+            [_, after @ ..] => (after, units.push(0xfffd)),
+        };
+    }
+    String::from_utf16_lossy(&units)
+}
+
+/// `class app/Main` with one field and two methods.
+#[cfg(test)]
+pub(super) fn class_bytes() -> Vec<u8> {
+    let mut bytes = MAGIC.to_be_bytes().to_vec();
+    bytes.extend([0, 0, 0, 61]);
+    let texts: [&[u8]; 6] = [b"app/Main", b"loop", b"(I)V", b"x", b"I", b"\xc0\x80\xed\xa0\xbd\xed\xb8\x80"];
+    bytes.extend([0, 11]);
+    for text in texts {
+        bytes.push(1);
+        bytes.extend((text.len() as u16).to_be_bytes());
+        bytes.extend(text);
+    }
+    bytes.extend([7, 0, 1]);
+    bytes.extend([5, 0, 0, 0, 0, 0, 0, 0, 9]);
+    bytes.extend([15, 1, 0, 1]);
+    for word in [0x21u16, 7, 0, 0, 1, 0, 4, 5, 0, 2, 1, 2, 3, 1, 4] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes.extend([0, 0, 0, 2, 0xaa, 0xbb]);
+    for word in [1u16, 6, 3, 0] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_listed_in_file_order() {
+        let class = read_class_file(&class_bytes()).unwrap();
+        assert_eq!(class.name, "app/Main");
+        let names: Vec<(&str, &str)> = class.methods.iter().map(|(n, d)| (n.as_str(), d.as_str())).collect();
+        assert_eq!(names, [("loop", "(I)V"), ("\0\u{1f600}", "(I)V")]);
+    }
+
+    #[test]
+    fn cut_class_files_are_errors() {
+        let bytes = class_bytes();
+        for len in 0..bytes.len() {
+            assert!(read_class_file(&bytes[..len]).is_err(), "{len}");
+        }
+    }
+}
