@@ -281,13 +281,15 @@ impl<'data> RawReader<'data> {
         let rest = self.file.get(self.values_position..).unwrap_or_default();
         let Some(zeros) = rest.iter().position(|byte| *byte != 0) else { return Ok(false) };
         let start = self.values_position + zeros;
-        self.check_next_start(start).map_err(|error| error.at("header of the next profile", start as u64))?;
+        let format = self.profile.header().format_name();
+        let place = |error: Error| error.at("header of the next profile", start as u64).in_format(format.clone());
+        self.check_next_start(start).map_err(place)?;
         self.profile = RawProfile::read(self.file, start, self.options.manner).map_err(|error| match error.kind() {
             // A later header that is cut is rubbish at the end rather than a bad file header.
             ErrorKind::BadHeader { detail }
                 if self.file.len() - start < layout::header_size(layout::NEWEST_VERSION) =>
             {
-                Error::malformed(detail.clone()).at("header of the next profile", start as u64)
+                place(Error::malformed(detail.clone()))
             }
             _ => error,
         })?;
