@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Whole runs of profbridge and llvm-profdata on the same inputs, alternating,
+# with the same number of threads; checks that the outputs are the same and
+# prints a table of times, ratios and peak memory.
+#
+#   benches/compare.sh                       every workload
+#   benches/compare.sh W1a W3                some
+#   benches/compare.sh --scale 0.1 --runs 3  smaller inputs, fewer runs
+#   benches/compare.sh --growth              growth with files, functions, threads
+#
+# Needs llvm-profdata-22, clang-22, python3 and GNU time (Debian: llvm-22,
+# clang-22, libclang-rt-22-dev, python3, time). Inputs are made once and kept in
+# target/compare; remove that folder to make them anew.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cargo build --release --quiet
+exec python3 benches/compare/compare.py "$@"

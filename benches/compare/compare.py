@@ -1,0 +1,201 @@
+"""Runs profbridge and llvm-profdata alternately; called by benches/compare.sh."""
+
+import argparse
+import filecmp
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import workloads as make
+
+ROOT = make.PACKAGE / "target" / "compare"
+PEER = [make.PROFDATA]
+# Called by its other name the program takes exactly the same arguments.
+OURS = [str(ROOT / "bin" / "llvm-profdata")]
+
+
+class Workload:
+    """Inputs, arguments for both tools, and how many bytes go in."""
+
+    def __init__(self, name, what, inputs, arguments, command="merge"):
+        self.name, self.what, self.inputs = name, what, inputs
+        self.command, self.arguments = command, arguments
+
+    def command_line(self, tool, output, threads):
+        line = list(tool) + [self.command] + self.arguments
+        if self.command == "merge":
+            line += [f"--num-threads={threads}"]
+        if len(self.inputs) > 50:
+            listing = ROOT / f"{self.name}.list"
+            listing.write_text("".join(f"{path}\n" for path in self.inputs))
+            line += ["-f", str(listing)]
+        else:
+            line += [str(path) for path in self.inputs]
+        return line + ["-o", str(output)]
+
+    def size(self):
+        return sum(path.stat().st_size for path in self.inputs)
+
+
+def workloads(scale):
+    """All of them by name; each is made when it is asked for."""
+
+    def some(count, least=2):
+        return max(least, round(count * scale))
+
+    def raws():
+        return make.coverage_runs(ROOT / f"coverage-{some(1000)}", ROOT, some(1000))
+
+    def functions(count):
+        return some(count, 1000)
+
+    def huge(distinct):
+        return make.one_huge_raw(ROOT / f"huge-{functions(500000)}-{distinct}", functions(500000), distinct)
+
+    def indexed(distinct):
+        return make.one_indexed_profile(ROOT / f"indexed-{functions(150000)}-{distinct}", functions(150000), distinct)
+
+    def text(distinct):
+        folder = ROOT / f"text-{functions(150000)}-{distinct}"
+        return make.one_text_profile(folder, indexed(distinct)[0])
+
+    def first_weighted():
+        files = raws()
+        return Workload("W7w", "W1a, weighted", files[1:], [f"--weighted-input=3,{files[0]}"])
+
+    many, few = 129_000, 1_400
+    listing = ["--all-functions", "--counts"]
+    return {
+        "W1a": lambda: Workload("W1a", "coverage raws of one program", raws(), []),
+        "W1p": lambda: Workload("W1p", "IR raws with values of one program",
+                                make.pgo_runs(ROOT / f"pgo-{some(300)}", ROOT, some(300)), []),
+        "W2": lambda: Workload("W2", "programs that share functions",
+                               make.binaries_that_share_functions(ROOT / f"shared-{some(50)}", ROOT, some(50), 4), []),
+        "W3": lambda: Workload("W3", "one huge raw, many distinct counts", huge(many), []),
+        "W3r": lambda: Workload("W3r", "one huge raw, few distinct counts", huge(few), []),
+        "W4": lambda: Workload("W4", "C++ raws heavy with values",
+                               make.value_heavy_runs(ROOT / f"values-{some(100)}", ROOT, some(100)), []),
+        "W5": lambda: Workload("W5", "indexed profiles",
+                               make.indexed_profiles(ROOT / f"many-indexed-{functions(100000)}", 20, functions(100000)), []),
+        "W6o": lambda: Workload("W6o", "text out, many distinct counts", indexed(many), ["--text"]),
+        "W6ro": lambda: Workload("W6ro", "text out, few", indexed(few), ["--text"]),
+        "W6i": lambda: Workload("W6i", "text in, many", text(many), []),
+        "W6ri": lambda: Workload("W6ri", "text in, few", text(few), []),
+        "W6s": lambda: Workload("W6s", "show counts, many", indexed(many), listing, "show"),
+        "W6rs": lambda: Workload("W6rs", "show counts, few", indexed(few), listing, "show"),
+        "W6t": lambda: Workload("W6t", "show --topn, many", indexed(many), ["--topn=10"], "show"),
+        "W6rt": lambda: Workload("W6rt", "show --topn, few", indexed(few), ["--topn=10"], "show"),
+        "W7w": first_weighted,
+        "W7s": lambda: Workload("W7s", "W1a, sparse", raws(), ["--sparse"]),
+        "W7f": lambda: Workload("W7f", "W1a, filtered", raws(), ["--function=merge"]),
+        "S": lambda: Workload("S", "one 1 MB raw: start-up", make.small_raw(ROOT / "small"), []),
+    }
+
+
+def run(command):
+    """Seconds and peak memory in MB of one run."""
+    report = ROOT / "time"
+    # GNU time is small, so the peak is the program's own and not this one's.
+    timed = ["time", "--format=%M", f"--output={report}"] + command
+    began = time.perf_counter()
+    done = subprocess.run(timed, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    seconds = time.perf_counter() - began
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[:6])} ...: {done.stderr.decode(errors='replace')[-2000:]}")
+    return seconds, int(report.read_text().split()[-1]) / 1024
+
+
+def measure(workload, threads, runs):
+    """Medians of alternating runs; both outputs compared with the peer's of one thread."""
+    reference, ours, theirs = ROOT / "out-reference", ROOT / "out-ours", ROOT / "out-theirs"
+    run(workload.command_line(PEER, reference, 1))
+    figures = {"ours": [], "theirs": []}
+    for _ in range(runs):
+        figures["theirs"].append(run(workload.command_line(PEER, theirs, threads)))
+        figures["ours"].append(run(workload.command_line(OURS, ours, threads)))
+    same = filecmp.cmp(ours, reference, shallow=False)
+    for output in (reference, ours, theirs):
+        output.unlink()
+    median = {who: [statistics.median(column) for column in zip(*rows)] for who, rows in figures.items()}
+    return median, same
+
+
+HEADINGS = ("id", "workload", "files", "MB", "threads", "peer s", "ours s", "ratio", "peer MB", "ours MB", "ratio", "same")
+
+
+def row(workload, threads, runs):
+    median, same = measure(workload, threads, runs)
+    (their_time, their_memory), (our_time, our_memory) = median["theirs"], median["ours"]
+    return (workload.name, workload.what, len(workload.inputs), f"{workload.size() / 1e6:.1f}", threads,
+            f"{their_time:.3f}", f"{our_time:.3f}", f"{our_time / their_time:.3f}",
+            f"{their_memory:.0f}", f"{our_memory:.0f}", f"{our_memory / their_memory:.2f}", "yes" if same else "NO")
+
+
+def print_row(cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def head(cells=HEADINGS):
+    print_row(cells)
+    print_row(["---"] * len(cells))
+
+
+def growth(scale, runs):
+    """Three sizes each of files, functions and threads."""
+    def some(count):
+        return max(2, round(count * scale))
+
+    files = make.coverage_runs(ROOT / f"coverage-{some(1000)}", ROOT, some(1000))
+    rows = []
+    for part in (100, 10, 1):
+        rows.append(row(Workload("files", "coverage raws", files[: max(1, len(files) // part)], []), 1, runs))
+    for functions in (10_000, 50_000, 250_000):
+        count = max(1000, round(functions * scale))
+        inputs = make.synthetic_raws(ROOT / f"synthetic-{count}", 20, count)
+        rows.append(row(Workload("functions", f"{count} functions", inputs, []), 1, runs))
+    for threads in (1, 2, 4):
+        rows.append(row(Workload("threads", "coverage raws", files, []), threads, runs))
+    return rows
+
+
+def machine():
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    version = subprocess.run(PEER + ["--version"], stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")[0].strip()
+    return f"{time.strftime('%Y-%m-%d')}, {model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}; peer: {version}"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="benches/compare.sh", description=__doc__)
+    parser.add_argument("names", nargs="*", help="workloads, all by default")
+    parser.add_argument("--scale", type=float, default=0.3, help="size of the inputs, 1 for the full one (default 0.3)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each tool (default 5)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of both tools")
+    parser.add_argument("--growth", action="store_true", help="growth with files, functions and threads instead")
+    options = parser.parse_args()
+    if not (shutil.which("time") and shutil.which(PEER[0])):
+        raise SystemExit(f"GNU time and {PEER[0]} are needed")
+    (ROOT / "bin").mkdir(parents=True, exist_ok=True)
+    # A copy: building the inputs may build the program again.
+    shutil.copy2(make.PACKAGE / "target" / "release" / "profbridge", OURS[0])
+    known = workloads(options.scale)
+    unknown = [name for name in options.names if name not in known]
+    if unknown:
+        raise SystemExit(f"unknown workload {', '.join(unknown)}; known: {', '.join(known)}")
+    print(f"{machine()}; medians of {options.runs} alternating runs, scale {options.scale}\n")
+    head()
+    different = False
+    rows = growth(options.scale, options.runs) if options.growth else (
+        row(known[name](), options.threads, options.runs) for name in options.names or known)
+    for cells in rows:
+        print_row(cells)
+        different |= cells[-1] == "NO"
+    sys.exit(1 if different else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Makes the inputs: real programs instrumented and run, and synthetic profiles
+whose counts take as many distinct values as asked for."""
+
+import hashlib
+import os
+import random
+import struct
+import subprocess
+import zlib
+from array import array
+from pathlib import Path
+
+CLANG = "clang++-22"
+PROFDATA = "llvm-profdata-22"
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def quiet(command, **options):
+    """Runs a command that has to succeed."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    if done.returncode:
+        raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
+
+
+def once(make):
+    """A folder is made once; it is complete when its mark is there."""
+
+    def wrapped(folder, *arguments):
+        mark = folder / "complete"
+        if not mark.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            make(folder, *arguments)
+            mark.touch()
+        return sorted(path for path in folder.iterdir() if path.suffix in (".profraw", ".profdata", ".proftext", ".iprof"))
+
+    return wrapped
+
+
+# Real programs: this one, instrumented.
+
+
+def instrumented(root, name, flags, release=False):
+    """This program built with `flags`; the path of the executable."""
+    target = root / f"build-{name}"
+    command = ["cargo", "build", "--quiet", "--target-dir", str(target)] + (["--release"] if release else [])
+    environment = dict(os.environ, RUSTFLAGS=flags, LLVM_PROFILE_FILE="/dev/null")
+    quiet(command, cwd=PACKAGE, env=environment)
+    return target / ("release" if release else "debug") / "profbridge"
+
+
+def exercise(program, folder, count, first=0):
+    """Runs the program `count` times over the test data, a profile each."""
+    inputs = sorted((PACKAGE / "testdata" / "raw").glob("*.profraw"))
+    for run in range(first, first + count):
+        chosen = [str(inputs[(run * step) % len(inputs)]) for step in range(1, 2 + run % 5)]
+        command = [str(program)] + (["show", "--all-functions", "--counts", chosen[0]] if run % 3 else
+                                    ["merge", "--text", "-o", "/dev/null"] + chosen)
+        environment = dict(os.environ, LLVM_PROFILE_FILE=str(folder / f"{program.parent.parent.name}-{run:05}.profraw"))
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, check=False)
+
+
+@once
+def coverage_runs(folder, root, count):
+    exercise(instrumented(root, "coverage", "-Cinstrument-coverage"), folder, count)
+
+
+@once
+def pgo_runs(folder, root, count):
+    exercise(instrumented(root, "pgo", "-Cprofile-generate", release=True), folder, count)
+
+
+@once
+def binaries_that_share_functions(folder, root, binaries, runs):
+    """Executables with build ids of their own that link the same objects but
+    for the program's own crate, which is compiled under one of four names."""
+    target = root / "build-shared"
+    environment = dict(os.environ, RUSTFLAGS="-Cinstrument-coverage", LLVM_PROFILE_FILE="/dev/null")
+    for binary in range(binaries):
+        flags = [f"-Cmetadata=compare{binary % 4}", f"-Clink-arg=-Wl,--build-id=0x{binary + 1:040x}"]
+        quiet(["cargo", "rustc", "--quiet", "--target-dir", str(target), "--bin", "profbridge", "--"] + flags,
+              cwd=PACKAGE, env=environment)
+        copy = root / f"shared-{binary:03}" / "debug" / "profbridge"
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((target / "debug" / "profbridge").read_bytes())
+        copy.chmod(0o755)
+        exercise(copy, folder, runs, binary)
+
+
+# C++ with many value sites.
+
+VALUES_SOURCE = """#include <cstdio>
+#include <cstdlib>
+typedef unsigned (*target)(unsigned);
+template <int N> __attribute__((noinline)) unsigned f(unsigned x) { return x * (N + 3) + N; }
+template <int N> struct fill { static void in(target *t) { t[N] = f<N>; fill<N - 1>::in(t); } };
+template <> struct fill<-1> { static void in(target *) {} };
+target targets[256];
+template <int N> __attribute__((noinline)) unsigned site(unsigned x) {
+  unsigned s = targets[x % 251](x);
+  s += targets[(x / 3) % 127](s);
+  return s + targets[(s ^ x) % 61](x);
+}
+template <int N> struct all { static unsigned run(unsigned x) { return site<N>(x + N) + all<N - 1>::run(x); } };
+template <> struct all<-1> { static unsigned run(unsigned) { return 0; } };
+int main(int argc, char **argv) {
+  fill<255>::in(targets);
+  unsigned seed = argc > 1 ? atoi(argv[1]) : 1, total = 0;
+  for (unsigned i = 0; i < 3000; i++) { seed = seed * 1664525u + 1013904223u; total += all<399>::run(seed >> 8); }
+  printf("%u\\n", total);
+}
+"""
+
+
+@once
+def value_heavy_runs(folder, root, count):
+    source, program = root / "values.cpp", root / "values"
+    source.write_text(VALUES_SOURCE)
+    quiet([CLANG, "-O1", "-ftemplate-depth=2000", "-fprofile-generate", "-mllvm", "-vp-static-alloc=false", str(source), "-o",
+           str(program)])
+    for run in range(count):
+        environment = dict(os.environ, LLVM_PROFILE_FILE=str(folder / f"{run:05}.profraw"), LLVM_VP_MAX_NUM_VALS_PER_SITE="255")
+        quiet([str(program), str(run)], env=environment)
+
+
+# Synthetic profiles.
+
+
+def name_of(index):
+    return b"_ZN7example6module%d8function%dEv" % (index % 997, index)
+
+
+def counts(generator, distinct, total):
+    """`total` counters out of about `distinct` values, small ones most often."""
+    values = [0, 0, 0, 1, 1, 2] + [int(generator.paretovariate(0.3)) % (1 << 40) for _ in range(distinct)]
+    return array("Q", generator.choices(values, k=total))
+
+
+def uleb128(number):
+    out = bytearray()
+    while True:
+        byte, number = number & 0x7F, number >> 7
+        out.append(byte | (0x80 if number else 0))
+        if not number:
+            return bytes(out)
+
+
+def write_raw(path, functions, per_function, distinct, seed):
+    """A raw profile of version 10, IR, without value data."""
+    counters = counts(random.Random(seed), distinct, functions * per_function)
+    # From the start of the data section to that of the counters.
+    counters_delta = 64 * functions
+    records = bytearray()
+    for index in range(functions):
+        name_ref = int.from_bytes(hashlib.md5(name_of(index)).digest()[:8], "little")
+        # From the record to its counters.
+        pointer = (counters_delta - 64 * index + 8 * per_function * index) % (1 << 64)
+        records += struct.pack("<QQQQQQIHHHxxI", name_ref, 1000 + index, pointer, 0, 0, 0, per_function, 0, 0, 0, 0)
+    chunks = bytearray()
+    for start in range(0, functions, 2000):
+        plain = b"\x01".join(name_of(index) for index in range(start, min(start + 2000, functions)))
+        packed = zlib.compress(plain, 9)
+        chunks += uleb128(len(plain)) + uleb128(len(packed)) + packed
+    header = struct.pack("<16Q", 0xFF6C70726F667281, (1 << 56) | 10, 0, functions, 0, len(counters), 0, 0, 0, len(chunks),
+                         counters_delta, 0, 0, 0, 0, 2)
+    path.write_bytes(header + records + counters.tobytes() + chunks + bytes(-len(chunks) % 8))
+    return path
+
+
+@once
+def one_huge_raw(folder, functions, distinct):
+    write_raw(folder / "huge.profraw", functions, 45, distinct, 1)
+
+
+@once
+def synthetic_raws(folder, files, functions):
+    for file in range(files):
+        write_raw(folder / f"{file:03}.profraw", functions, 3, 1400, file)
+
+
+@once
+def indexed_profiles(folder, files, functions):
+    for file in range(files):
+        raw = write_raw(folder / "one.raw", functions, 20, 20000, file)
+        quiet([PROFDATA, "merge", str(raw), "-o", str(folder / f"{file:03}.profdata")])
+        raw.unlink()
+
+
+@once
+def one_indexed_profile(folder, functions, distinct):
+    raw = write_raw(folder / "one.raw", functions, 45, distinct, 7)
+    quiet([PROFDATA, "merge", str(raw), "-o", str(folder / "one.profdata")])
+    raw.unlink()
+
+
+@once
+def one_text_profile(folder, indexed):
+    quiet([PROFDATA, "merge", "--text", str(indexed), "-o", str(folder / "one.proftext")])
+
+
+@once
+def small_raw(folder):
+    write_raw(folder / "small.profraw", 8000, 4, 500, 3)
