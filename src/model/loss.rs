@@ -29,6 +29,14 @@ pub enum LossKind {
     UnspeakableNames,
     /// Call or vtable targets whose names are not known.
     TargetNames,
+    /// Records without counters (raw files).
+    RecordsWithoutCounters,
+    /// Counts above 1 in byte coverage, which knows covered or not (raw files).
+    CounterValues,
+    /// Values of a site beyond the 255 most frequent.
+    ValuesBeyondLimit,
+    /// Entries of a trace that name no record, or one again (raw files).
+    TraceEntries,
     /// Anything else; the format's documentation says what.
     Other,
 }
@@ -50,6 +58,10 @@ impl LossKind {
                 ("function whose name cannot be written", "functions whose names cannot be written")
             }
             Self::TargetNames => ("target without a name", "targets without a name"),
+            Self::RecordsWithoutCounters => ("record without counters", "records without counters"),
+            Self::CounterValues => ("count above 1 of a byte counter", "counts above 1 of byte counters"),
+            Self::ValuesBeyondLimit => ("value beyond 255 of a site", "values beyond 255 of a site"),
+            Self::TraceEntries => ("entry of a temporal trace", "entries of a temporal trace"),
             Self::Other => ("item", "items"),
         }
     }

@@ -1,4 +1,4 @@
-//! The header: magic, version word, and the words of [`layout`](super::layout).
+//! The header: magic, version word, and the words of [`super::layout`].
 
 use super::layout::{self, Word};
 use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
@@ -158,16 +158,21 @@ impl Header {
             return Err(Error::malformed(detail));
         }
         let last = self.word(Word::ValueKindLast);
-        let most = match self.version() {
-            1..=3 => 0,
-            4..=9 => 1,
-            _ => 2,
-        };
+        let most = last_value_kind(self.version());
         if last > most {
             let detail = format!("ValueKindLast is {last}, version {} knows kinds up to {most}", self.version());
             return Err(Error::malformed(detail));
         }
         Ok(())
+    }
+}
+
+/// The highest value kind that a version knows.
+pub(super) fn last_value_kind(version: u32) -> u64 {
+    match version {
+        1..=3 => 0,
+        4..=9 => 1,
+        _ => 2,
     }
 }
 

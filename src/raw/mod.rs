@@ -32,15 +32,18 @@
 //!
 //! The versions are those of `INSTR_PROF_RAW_VERSION` in each release's
 //! `InstrProfData.inc`. [`layout`] has the tables, [`RawProfile`] is a view of
-//! one profile, [`RawReader`] reads whole files into the common model.
+//! one profile, [`RawReader`] reads whole files into the common model, [`write()`]
+//! makes a file out of it.
 
 pub mod correlate;
 pub mod header;
 pub mod layout;
 pub mod names;
+mod plan;
 pub mod profile;
 pub mod reader;
 pub mod values;
+pub mod write;
 
 #[cfg(test)]
 mod tests;
@@ -52,3 +55,4 @@ pub use names::RawNames;
 pub use profile::{Counters, RawProfile, TimedCounters};
 pub use reader::{LargeCounters, RawOptions, RawReader};
 pub use values::Targets;
+pub use write::{WriteOptions, losses, write};

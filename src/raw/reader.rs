@@ -425,6 +425,10 @@ impl ProfileReader for RawReader<'_> {
         }
     }
 
+    fn traces_take_input_weight(&self) -> bool {
+        true
+    }
+
     /// In LLVM's manner those of the profile being read, else all so far.
     fn symbols(&mut self) -> Result<&SymbolTable> {
         if self.options.manner.is_llvm() || self.earlier_names.is_empty() {

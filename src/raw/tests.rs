@@ -6,6 +6,7 @@ use crate::model::{ProfileReader, ValueKind};
 use std::path::{Path, PathBuf};
 
 mod real;
+mod round_trip;
 
 /// Everything a file holds, one line a fact, in file order.
 fn dump(file: &[u8], manner: Manner) -> crate::Result<String> {

@@ -16,7 +16,7 @@ use super::profile::RawProfile;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::symbols::NameRefMap;
-use crate::model::{FunctionRecord, NameRef, ValueCount, ValueKind};
+use crate::model::{FunctionRecord, NameRef, ValueCount, ValueKind, name_ref};
 
 /// From run-time addresses to name hashes, for one profile.
 #[derive(Debug, Clone, Default)]
@@ -33,8 +33,13 @@ impl Targets {
     /// Of several records with one address the first in file order counts.
     pub fn read(profile: &RawProfile<'_>) -> Self {
         let mut targets = Self::default();
-        for record in profile.records().filter(|record| record.function_ptr != 0) {
-            targets.functions.entry(record.function_ptr).or_insert(record.name_ref);
+        let by_pointer = profile.header().version() <= 2;
+        for (index, record) in profile.records().enumerate().filter(|(_, record)| record.function_ptr != 0) {
+            let hash = match by_pointer {
+                true => profile.plain_name(index, &record).map_or(0, name_ref),
+                false => record.name_ref,
+            };
+            targets.functions.entry(record.function_ptr).or_insert(hash);
         }
         let vtables = profile.vtables().filter(|vtable| vtable.start != 0);
         targets.vtables = vtables.map(|v| (v.start, v.start.saturating_add(v.size.into()), v.name_ref)).collect();

@@ -1,0 +1,228 @@
+//! What of a profile goes into a raw file of some version, and what does not.
+
+use super::write::{fits_chunk, known_bits};
+use crate::bytes::Encoding;
+use crate::model::symbols::NameRefMap;
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{
+    FunctionRecord, Loss, LossKind, Losses, NameRef, Profile, ProfileKind, ValueCount, ValueKind, ValueSites,
+};
+
+/// One record to be written.
+pub(super) struct Item<'p> {
+    pub(super) name: &'p [u8],
+    pub(super) name_index: usize,
+    pub(super) name_ref: NameRef,
+    pub(super) record: &'p FunctionRecord,
+    /// Place in the trace from 1, 0 for a function that was not called.
+    pub(super) timestamp: u64,
+}
+
+/// The content of the file to be written.
+pub(super) struct Plan<'p> {
+    encoding: Encoding,
+    pub(super) kind: ProfileKind,
+    pub(super) byte_counters: bool,
+    pub(super) temporal: bool,
+    pub(super) items: Vec<Item<'p>>,
+    /// Each name once, in the order of the items.
+    pub(super) names: Vec<&'p [u8]>,
+    pub(super) binary_ids: Vec<&'p [u8]>,
+    pub(super) vtable_names: Vec<&'p [u8]>,
+    /// Functions of the file that occur as call targets, in order of occurrence.
+    pub(super) called: Vec<NameRef>,
+    /// Vtables that occur as values, in order of occurrence.
+    pub(super) vtables: Vec<NameRef>,
+    losses: Losses,
+}
+
+impl<'p> Plan<'p> {
+    pub(super) fn new(profile: &'p Profile, encoding: Encoding) -> Self {
+        let mut plan = Self {
+            encoding,
+            kind: ProfileKind::NONE,
+            byte_counters: false,
+            temporal: false,
+            items: Vec::with_capacity(profile.functions.records_len()),
+            names: Vec::with_capacity(profile.functions.len()),
+            binary_ids: Vec::new(),
+            vtable_names: Vec::new(),
+            called: Vec::new(),
+            vtables: Vec::new(),
+            losses: Losses::new(),
+        };
+        plan.choose_kind(profile);
+        plan.choose_records(profile);
+        plan.choose_trace(profile);
+        plan.choose_targets();
+        plan.choose_rest(profile);
+        plan
+    }
+
+    pub(super) fn losses(self) -> Vec<Loss> {
+        self.losses.into_vec()
+    }
+
+    fn choose_kind(&mut self, profile: &Profile) {
+        // Memory profiles are counted on their own; the other two are no property of counts.
+        let aside = ProfileKind::MEMPROF | ProfileKind::FRONT_END | ProfileKind::DEBUG_INFO_CORRELATE;
+        let mut wanted = profile.kind.without(aside);
+        if !profile.temporal.traces.is_empty() {
+            wanted |= ProfileKind::TEMPORAL;
+        }
+        let known = known_bits(self.encoding.version);
+        let unknown = wanted.without(known).without(ProfileKind::TEMPORAL);
+        self.losses.add(LossKind::KindBits, u64::from(unknown.bits().count_ones()));
+        self.kind = wanted.intersection(known);
+        self.byte_counters = self.kind.contains(ProfileKind::BYTE_COVERAGE);
+        self.temporal = self.kind.contains(ProfileKind::TEMPORAL);
+    }
+
+    fn choose_records(&mut self, profile: &'p Profile) {
+        for function in profile.functions.iter() {
+            let name = function.name();
+            let speakable = !name.is_empty() && (self.encoding.version <= 2 || fits_chunk(name));
+            let mut written = false;
+            for record in function.records() {
+                if !speakable {
+                    self.losses.add(LossKind::UnspeakableNames, u64::from(!written));
+                    written = true;
+                    continue;
+                }
+                if record.counters.is_empty() && !self.temporal {
+                    self.losses.add(LossKind::RecordsWithoutCounters, 1);
+                    continue;
+                }
+                if !written {
+                    self.names.push(name);
+                    written = true;
+                }
+                let name_index = self.names.len() - 1;
+                self.items.push(Item { name, name_index, name_ref: function.name_ref(), record, timestamp: 0 });
+                self.count_record_losses(record);
+            }
+        }
+    }
+
+    fn count_record_losses(&mut self, record: &FunctionRecord) {
+        if self.byte_counters {
+            let counted = record.counters.iter().filter(|counter| **counter > 1).count();
+            self.losses.add(LossKind::CounterValues, counted as u64);
+        }
+        if self.encoding.version < 9 {
+            self.losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+        }
+        for kind in ValueKind::ALL {
+            let sites = record.sites(kind);
+            let lost = if self.holds(kind) { sites.len().saturating_sub(usize::from(u16::MAX)) } else { sites.len() };
+            let sort = if kind == ValueKind::VTableTarget { LossKind::VTableSites } else { LossKind::ValueSites };
+            self.losses.add(sort, lost as u64);
+            if self.holds(kind) {
+                let beyond = sites.iter().map(|site| site.len().saturating_sub(MAX_VALUES_PER_SITE)).sum::<usize>();
+                self.losses.add(LossKind::ValuesBeyondLimit, beyond as u64);
+            }
+        }
+    }
+
+    /// Whether the version has a place for values of that kind. Version 3 was
+    /// in development only and no reader knows its value data.
+    fn holds(&self, kind: ValueKind) -> bool {
+        match self.encoding.version {
+            2 => kind == ValueKind::IndirectCallTarget,
+            1 | 3 => false,
+            4..=9 => kind != ValueKind::VTableTarget,
+            _ => true,
+        }
+    }
+
+    /// One trace becomes timestamps.
+    fn choose_trace(&mut self, profile: &Profile) {
+        let traces = &profile.temporal.traces;
+        if !self.temporal {
+            self.losses.add(LossKind::TemporalTraces, traces.len() as u64);
+            return;
+        }
+        let Some((trace, further)) = traces.split_first() else { return };
+        self.losses.add(LossKind::TemporalTraces, further.len() as u64);
+        let mut first_items = NameRefMap::<usize>::default();
+        for (at, item) in self.items.iter().enumerate() {
+            first_items.entry(item.name_ref).or_insert(at);
+        }
+        for (place, function) in trace.functions.iter().enumerate() {
+            match first_items.get(function) {
+                Some(&at) if self.items[at].timestamp == 0 => self.items[at].timestamp = place as u64 + 1,
+                _ => self.losses.add(LossKind::TraceEntries, 1),
+            }
+        }
+    }
+
+    fn choose_targets(&mut self) {
+        let mut written = NameRefMap::<bool>::default();
+        for item in &self.items {
+            written.insert(item.name_ref, false);
+        }
+        let (mut called, mut vtables, mut lost) = (Vec::new(), Vec::new(), 0);
+        let mut seen_vtables = NameRefMap::<()>::default();
+        let sites = self.items.iter().flat_map(|item| self.value_sites(item));
+        let values = sites.flat_map(|(kind, sites)| sites.values().iter().map(move |value| (kind, value.value)));
+        for (kind, value) in values.filter(|(_, value)| *value != 0) {
+            match kind {
+                ValueKind::IndirectCallTarget => match written.insert(value, true) {
+                    Some(false) => called.push(value),
+                    Some(true) => {}
+                    None => {
+                        written.remove(&value);
+                        lost += 1;
+                    }
+                },
+                ValueKind::VTableTarget if seen_vtables.insert(value, ()).is_none() => vtables.push(value),
+                _ => {}
+            }
+        }
+        (self.called, self.vtables) = (called, vtables);
+        self.losses.add(LossKind::TargetNames, lost);
+    }
+
+    fn choose_rest(&mut self, profile: &'p Profile) {
+        let ids = profile.binary_ids.iter().filter(|id| !id.is_empty());
+        if self.encoding.version >= 7 {
+            self.binary_ids = ids.map(Vec::as_slice).collect();
+        } else {
+            self.losses.add(LossKind::BinaryIds, ids.count() as u64);
+        }
+        let names = profile.vtable_names.iter();
+        if self.encoding.version >= 10 {
+            self.vtable_names = names.map(Vec::as_slice).filter(|name| fits_chunk(name)).collect();
+        } else {
+            self.losses.add(LossKind::VTableNames, names.count() as u64);
+        }
+        self.losses.add(LossKind::MemProf, u64::from(profile.memprof.is_some()));
+    }
+
+    /// The bitmap of an item, as far as the version has one.
+    pub(super) fn bitmap<'a>(&self, item: &Item<'a>) -> &'a [u8] {
+        if self.encoding.version >= 9 { &item.record.bitmap } else { &[] }
+    }
+
+    /// The kinds of an item with sites that the version has a place for.
+    pub(super) fn value_sites<'a>(&self, item: &Item<'a>) -> impl Iterator<Item = (ValueKind, &'a ValueSites)> {
+        let record = item.record;
+        ValueKind::ALL
+            .into_iter()
+            .filter(|kind| self.holds(*kind))
+            .map(move |kind| (kind, record.sites(kind)))
+            .filter(|(_, sites)| !sites.is_empty())
+    }
+
+    /// The values of a site, the most frequent ones if there are too many.
+    pub(super) fn kept_values(site: &[ValueCount]) -> Vec<ValueCount> {
+        if site.len() <= MAX_VALUES_PER_SITE {
+            return site.to_vec();
+        }
+        let mut order: Vec<usize> = (0..site.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(site[*at].count));
+        order.truncate(MAX_VALUES_PER_SITE);
+        order.sort_unstable();
+        order.into_iter().map(|at| site[at]).collect()
+    }
+}

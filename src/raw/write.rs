@@ -1,0 +1,404 @@
+//! Writing a profile as the raw file of an image that never ran.
+//!
+//! A raw file is full of addresses. The writer invents an image that could
+//! have written it: the sections follow each other in memory as they do in the
+//! file, so that every relative pointer is positive, and functions and vtables
+//! that occur as values get addresses of their own by which readers find
+//! their names again. What the version has no place for is counted, see
+//! [`losses`].
+
+use super::header::{self, Header};
+use super::layout::{self, DataRecord, RecordLayout, Word};
+use super::plan::{Item, Plan};
+use crate::bytes::names::{Compression, SEPARATOR, write_chunk};
+use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::symbols::NameRefMap;
+use crate::model::{Loss, NameRef, Profile, ProfileKind, ValueCount, ValueKind, ValueSites};
+
+/// How a raw file is written.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Version, byte order and pointer width.
+    pub encoding: Encoding,
+    /// How names are stored (from version 3). Default: compressed.
+    pub compression: Compression,
+}
+
+impl WriteOptions {
+    /// The defaults for an encoding.
+    pub fn new(encoding: Encoding) -> Self {
+        Self { encoding, compression: Compression::default() }
+    }
+
+    /// Stores names that way.
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
+        self
+    }
+}
+
+/// Parses `64le`, `64be`, `32le` or `32be`.
+///
+/// # Errors
+///
+/// A usage error that lists the four.
+pub fn parse_architecture(text: &str) -> Result<(PointerWidth, Endian)> {
+    match text {
+        "64le" => Ok((PointerWidth::Bits64, Endian::Little)),
+        "64be" => Ok((PointerWidth::Bits64, Endian::Big)),
+        "32le" => Ok((PointerWidth::Bits32, Endian::Little)),
+        "32be" => Ok((PointerWidth::Bits32, Endian::Big)),
+        _ => Err(Error::usage(format!("unknown architecture {text:?}: write 64le, 64be, 32le or 32be"))),
+    }
+}
+
+/// What would be lost by writing `profile` in that version.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn losses(profile: &Profile, options: &WriteOptions) -> Result<Vec<Loss>> {
+    check_version(options.encoding.version)?;
+    Ok(Plan::new(profile, options.encoding).losses())
+}
+
+/// A raw file with `profile`, whose records keep their order. What the version
+/// cannot hold is left out; [`losses`] tells.
+///
+/// # Errors
+///
+/// A usage error for a version that cannot be written; limit exceeded when a
+/// section is larger than the pointer width allows.
+pub fn write(profile: &Profile, options: &WriteOptions) -> Result<Vec<u8>> {
+    check_version(options.encoding.version)?;
+    let plan = Plan::new(profile, options.encoding);
+    Writer::new(&plan, options).write()
+}
+
+fn check_version(version: u32) -> Result<()> {
+    if layout::is_known_version(version) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("raw version {version} cannot be written; versions 1 to 5 and 7 to 11 can")))
+}
+
+/// Invented run-time addresses, below 2^32 so that they fit either width.
+mod address {
+    pub(super) const FUNCTIONS: u64 = 0x1000_0000;
+    pub(super) const FUNCTION_STEP: u64 = 16;
+    pub(super) const VTABLES: u64 = 0x3000_0000;
+    pub(super) const VTABLE_STEP: u64 = 24;
+    pub(super) const VTABLE_SIZE: u32 = 24;
+    /// Where an object's pointer to its vtable points, as in C++.
+    pub(super) const ADDRESS_POINT: u64 = 16;
+    pub(super) const COUNTERS: u64 = 0x2000_0000;
+    pub(super) const NAMES: u64 = 0x0800_0000;
+    pub(super) const VALUES: u64 = 0x0400_0000;
+}
+
+struct Writer<'a> {
+    plan: &'a Plan<'a>,
+    encoding: Encoding,
+    compression: Compression,
+    layout: RecordLayout,
+    /// NameRef → invented address, for functions that occur as values.
+    functions: NameRefMap<u64>,
+    /// Hash → invented address of vtables that occur as values.
+    vtables: NameRefMap<u64>,
+}
+
+/// The sections as they will stand in the file.
+#[derive(Default)]
+struct Parts {
+    binary_ids: Vec<u8>,
+    data: Vec<u8>,
+    counters: Vec<u8>,
+    counters_count: u64,
+    bitmap: Vec<u8>,
+    names: Vec<u8>,
+    vtables: Vec<u8>,
+    vtables_count: u64,
+    vtable_names: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(plan: &'a Plan<'a>, options: &WriteOptions) -> Self {
+        let number = |at: usize, base: u64, step: u64| base + at as u64 * step;
+        let functions = plan.called.iter().enumerate();
+        let vtables = plan.vtables.iter().enumerate();
+        Self {
+            plan,
+            encoding: options.encoding,
+            compression: options.compression,
+            layout: RecordLayout::new(options.encoding),
+            functions: functions
+                .map(|(at, hash)| (*hash, number(at, address::FUNCTIONS, address::FUNCTION_STEP)))
+                .collect(),
+            vtables: vtables.map(|(at, hash)| (*hash, number(at, address::VTABLES, address::VTABLE_STEP))).collect(),
+        }
+    }
+
+    fn version(&self) -> u32 {
+        self.encoding.version
+    }
+
+    fn sink(&self) -> Sink {
+        Sink::new(self.encoding.endian)
+    }
+
+    fn write(&self) -> Result<Vec<u8>> {
+        let mut parts = Parts { binary_ids: self.binary_ids(), ..Parts::default() };
+        let names = self.names(&mut parts);
+        self.vtables(&mut parts);
+        self.records(&mut parts, &names);
+        self.check_size(&parts)?;
+        Ok(self.assemble(&parts))
+    }
+
+    /// Offsets in a 32-bit file are signed.
+    fn check_size(&self, parts: &Parts) -> Result<()> {
+        let limit = match self.encoding.pointer {
+            PointerWidth::Bits32 => 0x5fff_ffff,
+            PointerWidth::Bits64 => u64::MAX >> 1,
+        };
+        let found = [&parts.data, &parts.counters, &parts.bitmap, &parts.names, &parts.vtables, &parts.values];
+        let found = found.iter().fold(0u64, |sum, part| sum.saturating_add(part.len() as u64));
+        if found > limit {
+            let what = "size of the sections in bytes";
+            return Err(ErrorKind::LimitExceeded { what, found, limit }.into());
+        }
+        Ok(())
+    }
+
+    fn binary_ids(&self) -> Vec<u8> {
+        let mut sink = self.sink();
+        for id in &self.plan.binary_ids {
+            sink.u64(id.len() as u64);
+            sink.bytes(id);
+            if self.version() >= 8 {
+                sink.align(8);
+            }
+        }
+        sink.into_bytes()
+    }
+
+    /// Writes the names; in versions 1 and 2 returns where each begins.
+    fn names(&self, parts: &mut Parts) -> Vec<u64> {
+        let mut starts = Vec::new();
+        if self.version() <= 2 {
+            for name in &self.plan.names {
+                starts.push(parts.names.len() as u64);
+                parts.names.extend_from_slice(name);
+            }
+            return starts;
+        }
+        let mut sink = self.sink();
+        write_chunk(&mut sink, self.plan.names.iter().copied(), self.compression);
+        parts.names = sink.into_bytes();
+        starts
+    }
+
+    fn vtables(&self, parts: &mut Parts) {
+        let mut sink = self.sink();
+        for hash in &self.plan.vtables {
+            sink.u64(*hash);
+            let start = self.vtables.get(hash).copied().unwrap_or_default();
+            match self.encoding.pointer {
+                PointerWidth::Bits32 => sink.u32(start as u32),
+                PointerWidth::Bits64 => sink.u64(start),
+            }
+            sink.u32(address::VTABLE_SIZE);
+            sink.align(8);
+        }
+        parts.vtables = sink.into_bytes();
+        parts.vtables_count = self.plan.vtables.len() as u64;
+        let mut sink = self.sink();
+        write_chunk(&mut sink, self.plan.vtable_names.iter().copied(), self.compression);
+        parts.vtable_names = sink.into_bytes();
+    }
+
+    fn records(&self, parts: &mut Parts, name_starts: &[u64]) {
+        let size = self.layout.size();
+        let data_size = self.plan.items.len() as u64 * size as u64;
+        let counters_size = self.plan.items.iter().map(|item| self.counter_bytes(item)).sum::<u64>();
+        let (counters_start, bitmap_start) = (data_size, data_size + counters_size.next_multiple_of(8));
+        parts.data = vec![0; data_size as usize];
+        let mut addressed = NameRefMap::<()>::default();
+        for (index, (item, bytes)) in self.plan.items.iter().zip(parts.data.chunks_exact_mut(size)).enumerate() {
+            let before = index as u64 * size as u64;
+            let mut record = DataRecord {
+                name_ref: item.name_ref,
+                func_hash: item.record.func_hash,
+                counter_ptr: match self.version() {
+                    ..=7 => address::COUNTERS + parts.counters.len() as u64,
+                    _ => counters_start + parts.counters.len() as u64 - before,
+                },
+                num_bitmap_bytes: self.plan.bitmap(item).len() as u32,
+                ..DataRecord::default()
+            };
+            if record.num_bitmap_bytes != 0 {
+                record.bitmap_ptr = bitmap_start + parts.bitmap.len() as u64 - before;
+                parts.bitmap.extend_from_slice(self.plan.bitmap(item));
+            }
+            if let Some(start) = name_starts.get(item.name_index) {
+                record.name_ptr = address::NAMES + start;
+                record.name_size = item.name.len() as u32;
+            }
+            if addressed.insert(item.name_ref, ()).is_none() {
+                record.function_ptr = self.functions.get(&item.name_ref).copied().unwrap_or(0);
+            }
+            let count = self.counters(item, &mut parts.counters);
+            record.num_counters = count as u32;
+            parts.counters_count += count;
+            self.values(item, &mut record, &mut parts.values);
+            self.layout.write(&record, bytes);
+        }
+    }
+
+    fn counter_bytes(&self, item: &Item<'_>) -> u64 {
+        let size = if self.plan.byte_counters { 1 } else { 8 };
+        (item.record.counters.len() as u64).saturating_mul(size).saturating_add(if self.plan.temporal { 8 } else { 0 })
+    }
+
+    /// Appends the counters and says how many elements there are.
+    fn counters(&self, item: &Item<'_>, counters: &mut Vec<u8>) -> u64 {
+        let endian = self.encoding.endian;
+        let mut count = item.record.counters.len() as u64;
+        if self.plan.temporal {
+            counters.extend_from_slice(&endian.u64_bytes(item.timestamp));
+            count += if self.plan.byte_counters { 8 } else { 1 };
+        }
+        if self.plan.byte_counters {
+            counters.extend(item.record.counters.iter().map(|counter| if *counter == 0 { 0xff } else { 0 }));
+        } else {
+            item.record.counters.iter().for_each(|counter| counters.extend_from_slice(&endian.u64_bytes(*counter)));
+        }
+        count
+    }
+
+    fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) {
+        let kinds: Vec<(ValueKind, &ValueSites)> = self.plan.value_sites(item).collect();
+        if kinds.is_empty() {
+            return;
+        }
+        for (kind, sites) in &kinds {
+            record.num_value_sites[*kind as usize] = sites.len().min(usize::from(u16::MAX)) as u16;
+        }
+        let mut sink = self.sink();
+        if self.version() == 2 {
+            record.values_ptr = address::VALUES + values.len() as u64;
+            for (kind, sites) in kinds {
+                self.sites(&mut sink, kind, sites);
+            }
+        } else {
+            let total = sink.len();
+            sink.u32(0);
+            sink.u32(kinds.len() as u32);
+            for (kind, sites) in kinds {
+                sink.u32(kind.number());
+                sink.u32(u32::from(record.num_value_sites[kind as usize]));
+                self.sites(&mut sink, kind, sites);
+            }
+            let size = self.encoding.endian.u32_bytes(sink.len() as u32);
+            let mut blob = sink.into_bytes();
+            blob[total..total + 4].copy_from_slice(&size);
+            values.extend_from_slice(&blob);
+            return;
+        }
+        values.extend_from_slice(sink.as_slice());
+    }
+
+    /// The number of values of each site, and the values.
+    fn sites(&self, sink: &mut Sink, kind: ValueKind, sites: &ValueSites) {
+        let kept: Vec<Vec<ValueCount>> = sites.iter().take(usize::from(u16::MAX)).map(Plan::kept_values).collect();
+        kept.iter().for_each(|site| sink.u8(site.len() as u8));
+        sink.align(8);
+        for value in kept.iter().flatten() {
+            sink.u64(self.run_time_value(kind, value.value));
+            sink.u64(value.count);
+        }
+    }
+
+    /// What the program would have seen at run time; 0 for what has no address.
+    fn run_time_value(&self, kind: ValueKind, value: NameRef) -> u64 {
+        match kind {
+            ValueKind::IndirectCallTarget => self.functions.get(&value).copied().unwrap_or(0),
+            ValueKind::MemOpSize => value,
+            ValueKind::VTableTarget => self.vtables.get(&value).map_or(0, |start| start + address::ADDRESS_POINT),
+        }
+    }
+
+    fn assemble(&self, parts: &Parts) -> Vec<u8> {
+        let mut header = Header::new(self.encoding, self.plan.kind);
+        let version = self.version();
+        let padding = |bytes: &[u8]| bytes.len().next_multiple_of(8) as u64 - bytes.len() as u64;
+        // Version 4 and older have no padding words; their counters fill whole words.
+        let counters_end = parts.data.len() as u64 + parts.counters.len() as u64 + padding(&parts.counters);
+        header.set_word(Word::BinaryIdsSize, parts.binary_ids.len() as u64);
+        header.set_word(Word::NumData, self.plan.items.len() as u64);
+        header.set_word(Word::NumCounters, parts.counters_count);
+        header.set_word(Word::PadAfterCounters, padding(&parts.counters));
+        header.set_word(Word::NumBitmapBytes, parts.bitmap.len() as u64);
+        header.set_word(Word::PadAfterBitmap, padding(&parts.bitmap));
+        header.set_word(Word::NamesSize, parts.names.len() as u64);
+        let (counters_delta, bitmap_delta) = match version {
+            ..=7 => (address::COUNTERS, 0),
+            _ => (parts.data.len() as u64, counters_end),
+        };
+        header.set_word(Word::CountersDelta, counters_delta);
+        header.set_word(Word::BitmapDelta, bitmap_delta);
+        header.set_word(Word::NamesDelta, address::NAMES);
+        header.set_word(Word::NumVTables, parts.vtables_count);
+        header.set_word(Word::VNamesSize, parts.vtable_names.len() as u64);
+        header.set_word(Word::ValueKindLast, header::last_value_kind(version));
+        header.set_word(Word::ValueDataSize, parts.values.len() as u64);
+        header.set_word(Word::ValueDataDelta, address::VALUES);
+
+        let mut sink = self.sink();
+        sink.bytes(&header::magic(self.encoding.endian, self.encoding.pointer));
+        sink.u64(header.version_word());
+        header.words().for_each(|(_, value)| sink.u64(value));
+        sink.bytes(&parts.binary_ids);
+        sink.bytes(&parts.data);
+        for (bytes, aligned) in [
+            (&parts.counters, true),
+            (&parts.bitmap, true),
+            (&parts.names, true),
+            (&parts.vtables, true),
+            (&parts.vtable_names, true),
+            (&parts.values, false),
+        ] {
+            sink.bytes(bytes);
+            if aligned {
+                // Relative to the section: unpadded ids of version 7 shift all that follows.
+                sink.zeros(padding(bytes) as usize);
+            }
+        }
+        sink.into_bytes()
+    }
+}
+
+/// Whether a chunk of names can hold that name.
+pub(super) fn fits_chunk(name: &[u8]) -> bool {
+    !name.is_empty() && !name.contains(&SEPARATOR)
+}
+
+/// The variant bits that the last release of each version knows.
+pub(super) fn known_bits(version: u32) -> ProfileKind {
+    let mut bits = ProfileKind::NONE;
+    let since: [(u32, ProfileKind); 7] = [
+        (3, ProfileKind::IR),
+        (4, ProfileKind::CONTEXT_SENSITIVE),
+        (5, ProfileKind::ENTRY_FIRST),
+        (8, ProfileKind::BYTE_COVERAGE),
+        (8, ProfileKind::FUNCTION_ENTRY_ONLY),
+        (8, ProfileKind::TEMPORAL),
+        (10, ProfileKind::LOOP_ENTRIES),
+    ];
+    since.iter().filter(|(first, _)| version >= *first).for_each(|(_, bit)| bits |= *bit);
+    bits
+}
