@@ -30,10 +30,18 @@
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
 
 mod layout;
+mod lookup;
 mod memprof;
 mod order;
+mod profile;
+mod reader;
+mod records;
 mod table;
 mod write;
 
 pub use layout::{MAGIC, NEWEST_VERSION, writing_release};
+pub use lookup::Entry;
+pub use profile::{IndexedProfile, ReadOptions};
+pub use reader::IndexedReader;
+pub use records::Records;
 pub use write::{WriteOptions, losses, write};

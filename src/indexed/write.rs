@@ -8,6 +8,7 @@ use super::{memprof, order, table::Buckets};
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::hash_order::string_map_order;
 use crate::model::summary::{CUTOFFS, SummaryRules};
 use crate::model::value::MAX_VALUES_PER_SITE;
 use crate::model::{
@@ -185,7 +186,7 @@ impl<'a> Writer<'a> {
             table.sorted_by_name()
         } else {
             let ids: Vec<FunctionId> = table.iter().map(FunctionView::id).collect();
-            let order = order::string_map_order(options.release, table.iter().map(FunctionView::name));
+            let order = string_map_order(options.release, table.iter().map(FunctionView::name));
             order.into_iter().map(|index| ids[index as usize]).collect()
         };
         functions.retain(|id| options.selection.keeps(table.function(*id)));
@@ -306,7 +307,7 @@ impl<'a> Writer<'a> {
 
     fn write_vtable_names(&self, sink: &mut Sink) {
         let names: Vec<&[u8]> = self.profile.vtable_names.iter().map(Vec::as_slice).collect();
-        let order = order::string_map_order(self.options.release, names.iter().copied());
+        let order = string_map_order(self.options.release, names.iter().copied());
         let mut chunk = Sink::new(Endian::Little);
         write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib);
         sink.u64(chunk.len() as u64);

@@ -61,7 +61,9 @@ impl Merger {
             let traces = other.reservoir.kept().clone();
             self.reservoir.add(traces);
         }
-        self.add_vtable_names(std::mem::take(&mut other.profile.vtable_names));
+        for name in &other.profile.vtable_names {
+            self.keep_vtable_name(name);
+        }
         self.memprof_sections += other.memprof_sections;
         self.profile.memprof = match self.memprof_sections {
             1 => self.profile.memprof.take().or(other.profile.memprof),

@@ -6,9 +6,10 @@ use super::rules::{KindRule, MergeRules};
 use super::sites::{SiteMerger, SiteOrder, settle};
 use super::traces::Reservoir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::hash_order::string_map_order;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
-    Release, TemporalProfile, ValueKind, ValueSites, name_ref,
+    BinaryId, FunctionId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, PseudoCount, RecordId,
+    RecordRef, Release, TemporalProfile, ValueKind, ValueSites,
 };
 use std::collections::HashSet;
 use std::fmt;
@@ -201,13 +202,22 @@ impl Merger {
 
     /// Adds a record, every count times `weight` (1 and up).
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
-        let hash = incoming.name_ref.unwrap_or_else(|| name_ref(incoming.name));
-        let function = self.profile.functions.intern_hashed(incoming.name, hash);
+        let function = self.function(incoming.name, incoming.name_ref);
         match self.profile.functions.find_record(function, incoming.record.func_hash) {
             Some(record) => {
                 AddOutcome { record, is_new: false, error: self.merge_record(record, incoming.record, weight) }
             }
             None => self.push_record(function, compact(incoming.record), weight),
+        }
+    }
+
+    /// The function of that name. A hash that an input claims is believed only
+    /// when a name of that hash is there already.
+    fn function(&mut self, name: &[u8], claimed: Option<NameRef>) -> FunctionId {
+        let functions = &mut self.profile.functions;
+        match claimed.and_then(|hash| functions.find_hashed(name, hash)) {
+            Some(known) => known.id(),
+            None => functions.intern(name),
         }
     }
 
@@ -340,15 +350,24 @@ impl Merger {
         self.reservoir.add(traces);
     }
 
-    /// Adds names of vtables, if they are to be kept.
+    /// Adds the names of vtables of one input, if they are to be kept.
+    ///
+    /// LLVM's readers hold them in a hash map, whose order decides which name
+    /// comes first.
     pub fn add_vtable_names(&mut self, names: impl IntoIterator<Item = Vec<u8>>) {
         if !self.options.keep_vtable_names {
             return;
         }
-        for name in names {
-            if self.vtable_names.insert(name.clone()) {
-                self.profile.vtable_names.push(name);
-            }
+        let mut seen = HashSet::new();
+        let names: Vec<Vec<u8>> = names.into_iter().filter(|name| seen.insert(name.clone())).collect();
+        for index in string_map_order(self.options.release, names.iter().map(Vec::as_slice)) {
+            self.keep_vtable_name(&names[index as usize]);
+        }
+    }
+
+    pub(super) fn keep_vtable_name(&mut self, name: &[u8]) {
+        if self.vtable_names.insert(name.to_vec()) {
+            self.profile.vtable_names.push(name.to_vec());
         }
     }
 

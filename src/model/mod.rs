@@ -16,6 +16,7 @@
 //! puts them into a [`Profile`]; writers take a [`Profile`].
 
 pub mod functions;
+pub(crate) mod hash_order;
 pub mod kind;
 pub mod loss;
 pub mod reader;

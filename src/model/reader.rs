@@ -10,7 +10,8 @@ use crate::error::{Result, Warning};
 pub struct RecordRef<'a> {
     /// PGO name; empty when a raw record's hash has no name.
     pub name: &'a [u8],
-    /// The name's hash where the reader knows it *to be* the MD5 of the name.
+    /// The name's hash where the file or the reader says it. A file may lie;
+    /// the merger believes it only for names that it knows.
     pub name_ref: Option<NameRef>,
     /// The counts.
     pub record: &'a FunctionRecord,

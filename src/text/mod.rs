@@ -1,1 +1,49 @@
-//! Text profiles (`.proftext`): reader and writer.
+//! Text profiles (`.proftext`), as `llvm-profdata merge --text` writes them.
+//!
+//! ```text
+//! file    = header* record*
+//! header  = ":" keyword
+//! record  = name hash count counter{count}
+//!           [ "$" size byte{size} ]
+//!           [ kinds ( kind sites site{sites} ){kinds} ]
+//! site    = values ( value ":" count ){values}
+//! ```
+//!
+//! One item a line; empty lines and lines that begin with `#` are skipped
+//! anywhere (`TextInstrProfReader` in LLVM's `InstrProfReader.cpp`).
+//!
+//! LLVM's form cannot say everything. Names that begin with `#` read as
+//! comments, a name that begins with `$` after a record without bitmap reads
+//! as a bitmap, and a call target whose function is not in the file is called
+//! an external symbol. Under [`Manner::Profbridge`](crate::Manner) the writer
+//! mends that with lines that LLVM takes for comments:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `#!name=NAME` | a name that cannot stand on a line of its own, with `%XX` for odd bytes |
+//! | `#!\|LINE` | a line of the record with such a name: LLVM skips the record whole |
+//! | `#!target=HASH` | the name hash of the next value, which is written as an external symbol |
+//! | `#!functions=HASH,…` | the name hashes of the trace on the next line |
+//!
+//! and with an empty bitmap (`$0`) before a name that begins with `$`. The
+//! reader knows both forms; under [`Manner::Llvm22`](crate::Manner) such lines
+//! are comments, as for LLVM.
+
+mod lines;
+mod numbers;
+mod reader;
+mod write;
+
+pub use reader::TextReader;
+pub use write::{TextOptions, Written, losses, write};
+
+/// How the text calls a target without a name.
+const EXTERNAL: &[u8] = b"** External Symbol **";
+
+/// Begins a line that only this program reads.
+mod directive {
+    pub(super) const NAME: &[u8] = b"#!name=";
+    pub(super) const HIDDEN: &[u8] = b"#!|";
+    pub(super) const TARGET: &[u8] = b"#!target=";
+    pub(super) const FUNCTIONS: &[u8] = b"#!functions=";
+}

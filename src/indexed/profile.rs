@@ -1,0 +1,399 @@
+//! A view of an indexed file: what stands where, decoded when asked for.
+
+use super::layout::{HEADER_WORDS, MAGIC, NEWEST_VERSION, since};
+use super::lookup::{Entry, Table, Walk};
+use super::memprof;
+use crate::bytes::{Cursor, Endian, names};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::model::summary::SummaryRow;
+use crate::model::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace};
+
+/// How strictly and how far an indexed file is read.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Bounds on what compressed parts inflate to.
+    pub limits: Limits,
+    /// Whose rules decide what is accepted.
+    pub manner: Manner,
+}
+
+impl ReadOptions {
+    /// The given bounds and rules.
+    pub fn new(limits: Limits, manner: Manner) -> Self {
+        Self { limits, manner }
+    }
+}
+
+/// An indexed profile that borrows the file's bytes.
+///
+/// Opening it reads the header, the summary and where the sections are;
+/// [`get`](Self::get) touches one bucket, [`entries`](Self::entries) walks all.
+///
+/// ```no_run
+/// use profbridge::indexed::{IndexedProfile, ReadOptions};
+/// use profbridge::model::FunctionRecord;
+///
+/// let bytes = std::fs::read("default.profdata").unwrap();
+/// let profile = IndexedProfile::read(&bytes, ReadOptions::default())?;
+/// if let Some(mut entry) = profile.get(b"main")? {
+///     let mut record = FunctionRecord::default();
+///     while entry.records.next_into(&mut record)? {
+///         println!("{:#x}: {:?}", record.func_hash, record.counters);
+///     }
+/// }
+/// # Ok::<(), profbridge::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct IndexedProfile<'data> {
+    file: &'data [u8],
+    options: ReadOptions,
+    version: u32,
+    version_word: u64,
+    kind: ProfileKind,
+    summary: Option<ProfileSummary>,
+    context_sensitive_summary: Option<ProfileSummary>,
+    table: Table<'data>,
+    binary_ids: Option<Cursor<'data>>,
+    vtable_names: Option<Cursor<'data>>,
+    traces: Option<Cursor<'data>>,
+    memprof: Option<(u64, &'data [u8])>,
+}
+
+impl<'data> IndexedProfile<'data> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// Bad magic, unsupported version or hash type; truncated or malformed
+    /// where header, summary or an always present section is damaged. Under
+    /// [`Manner::Llvm22`] faults that llvm-profdata does not look for are
+    /// passed over.
+    pub fn read(file: &'data [u8], options: ReadOptions) -> Result<Self> {
+        let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
+        let (version, version_word) = read_version(&mut cursor).map_err(|error| error.in_format("indexed"))?;
+        Self::read_rest(file, cursor, version_word, options)
+            .map_err(|error| error.in_format(format!("indexed v{version}")))
+    }
+
+    fn read_rest(
+        file: &'data [u8],
+        mut cursor: Cursor<'data>,
+        version_word: u64,
+        options: ReadOptions,
+    ) -> Result<Self> {
+        let version = version_word as u32;
+        let kind = ProfileKind::from_version_word(version_word);
+        cursor.u64("unused word")?;
+        let words = HeaderValues::read(&mut cursor, version)?;
+        let summary = (version >= since::SUMMARY).then(|| read_summary(&mut cursor)).transpose()?;
+        let sensitive = summary.is_some() && kind.is_context_sensitive();
+        let context_sensitive_summary = sensitive.then(|| read_summary(&mut cursor)).transpose()?;
+        let table = Table::locate(file, cursor.position(), words.hash_table, version)?;
+        if !options.manner.is_llvm() {
+            table.check_index()?;
+        }
+        let section = |offset: u64, name: &'static str| section(file, offset, name);
+        let has = |since| version >= since;
+        let mut profile = Self {
+            file,
+            options,
+            version,
+            version_word,
+            kind: ProfileKind::from_version_word(kind.indexed_bits()),
+            summary,
+            context_sensitive_summary,
+            table,
+            binary_ids: has(since::BINARY_IDS).then(|| section(words.binary_ids, "binary ids")).transpose()?,
+            vtable_names: has(since::VTABLES).then(|| section(words.vtable_names, "vtable names")).transpose()?,
+            traces: None,
+            memprof: None,
+        };
+        if has(since::TRACES) && kind.contains(ProfileKind::TEMPORAL) {
+            profile.traces = Some(section(words.traces, "temporal traces")?);
+        }
+        if has(since::MEMPROF) && kind.contains(ProfileKind::MEMPROF) {
+            profile.memprof = Some(profile.locate_memprof(words.memprof, words.binary_ids)?);
+        }
+        profile.check_sections()?;
+        Ok(profile)
+    }
+
+    fn check_sections(&self) -> Result<()> {
+        self.binary_ids()?;
+        if !self.options.manner.is_llvm() {
+            self.vtable_names_bytes()?;
+        }
+        self.temporal()?;
+        Ok(())
+    }
+
+    /// The section reaches to the binary ids, or to the end in version 8.
+    fn locate_memprof(&self, offset: u64, binary_ids: u64) -> Result<(u64, &'data [u8])> {
+        let end = if self.version >= since::BINARY_IDS { binary_ids } else { self.file.len() as u64 };
+        let place = |error: Error| error.at("memprof", offset);
+        let bytes = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
+        let bytes = bytes.and_then(|(start, end)| self.file.get(start..end)).ok_or_else(|| {
+            place(Error::truncated("memory profile", end.saturating_sub(offset), self.file.len() as u64))
+        })?;
+        let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
+        let known = memprof::section_version(first);
+        let readable = if self.options.manner.is_llvm() { known.is_some_and(|v| v >= 2) } else { known.is_some() };
+        if !readable {
+            let found = known.map_or(first, |version| version as u64);
+            let detail = "memory profile versions 0 to 4 are known".to_string();
+            let llvm = format!("MemProf version {found} not supported; requires version between 2 and 4, inclusive");
+            return Err(place(ErrorKind::UnsupportedVersion { found, detail }.into()).with_llvm_detail(llvm));
+        }
+        Ok((offset, bytes))
+    }
+
+    /// Format version, 1 to 13.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The version word with all variant bits, unknown ones too.
+    pub fn version_word(&self) -> u64 {
+        self.version_word
+    }
+
+    /// Variant bits; unknown ones are left out.
+    pub fn kind(&self) -> ProfileKind {
+        self.kind
+    }
+
+    /// The stored summary, from version 4 on.
+    pub fn summary(&self) -> Option<&ProfileSummary> {
+        self.summary.as_ref()
+    }
+
+    /// The stored summary of context-sensitive records, if the profile has such.
+    pub fn context_sensitive_summary(&self) -> Option<&ProfileSummary> {
+        self.context_sensitive_summary.as_ref()
+    }
+
+    /// Number of names, as the index says.
+    pub fn len(&self) -> u64 {
+        self.table.entries()
+    }
+
+    /// Whether the index says that there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The entry of a name. Reads only the bucket where it would be.
+    ///
+    /// # Errors
+    ///
+    /// Malformed when the index, the bucket or the name's records are damaged.
+    pub fn get(&self, name: &[u8]) -> Result<Option<Entry<'data>>> {
+        self.table.find(name).map_err(|error| self.in_format(error))
+    }
+
+    /// All entries in the order of the file; ends after the first error.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'data>>> + use<'data> {
+        let version = self.version;
+        self.walk().map(move |entry| entry.map_err(|error| error.in_format(format!("indexed v{version}"))))
+    }
+
+    pub(super) fn walk(&self) -> Walk<'data> {
+        self.table.walk()
+    }
+
+    pub(super) fn in_format(&self, error: Error) -> Error {
+        error.in_format(format!("indexed v{}", self.version))
+    }
+
+    /// Whether records without a counter are refused.
+    pub(super) fn refuses_empty_records(&self) -> bool {
+        !self.options.manner.is_llvm()
+    }
+
+    /// Identities of images, from version 9 on.
+    ///
+    /// # Errors
+    ///
+    /// Bad header or malformed when the section is damaged.
+    pub fn binary_ids(&self) -> Result<Vec<BinaryId>> {
+        let Some(mut cursor) = self.binary_ids.clone() else { return Ok(Vec::new()) };
+        read_binary_ids(&mut cursor).map_err(|error| self.in_format(error))
+    }
+
+    /// Temporal traces, from version 10 on.
+    ///
+    /// # Errors
+    ///
+    /// Truncated when the section is cut off.
+    pub fn temporal(&self) -> Result<TemporalProfile> {
+        let Some(mut cursor) = self.traces.clone() else { return Ok(TemporalProfile::default()) };
+        read_traces(&mut cursor).map_err(|error| self.in_format(error))
+    }
+
+    /// Names of vtables, from version 12 on.
+    ///
+    /// # Errors
+    ///
+    /// Truncated, malformed or uncompress failed when the section is damaged.
+    pub fn vtable_names(&self) -> Result<Vec<Vec<u8>>> {
+        self.read_vtable_names().map_err(|error| self.in_format(error))
+    }
+
+    fn read_vtable_names(&self) -> Result<Vec<Vec<u8>>> {
+        let Some((bytes, offset)) = self.vtable_names_bytes()? else { return Ok(Vec::new()) };
+        let mut chunks = names::Chunks::new(bytes, offset, self.options.limits);
+        let mut all = Vec::new();
+        while let Some(chunk) = chunks.next_chunk()? {
+            for name in names::split_names(&chunk.text()?) {
+                all.push(name?.to_vec());
+            }
+        }
+        Ok(all)
+    }
+
+    fn vtable_names_bytes(&self) -> Result<Option<(&'data [u8], u64)>> {
+        let Some(mut cursor) = self.vtable_names.clone() else { return Ok(None) };
+        let len = cursor.u64("size of vtable names")?;
+        let offset = cursor.position();
+        Ok(Some((cursor.take("vtable names", len)?, offset)))
+    }
+
+    /// The memory profile, from version 8 on.
+    pub fn memprof(&self) -> Option<MemProfSection> {
+        self.memprof.map(|(offset, bytes)| MemProfSection {
+            bytes: bytes.to_vec(),
+            offset,
+            indexed_version: self.version,
+        })
+    }
+}
+
+fn read_version(cursor: &mut Cursor<'_>) -> Result<(u32, u64)> {
+    let magic = cursor.array::<8>("magic")?;
+    if magic != MAGIC {
+        let detail = format!("found {}, expected {}", magic.escape_ascii(), MAGIC.escape_ascii());
+        return Err(Error::new(ErrorKind::BadMagic { detail }).at("header", 0));
+    }
+    let offset = cursor.position();
+    let word = cursor.u64("version word")?;
+    let version = word as u32;
+    if !(1..=NEWEST_VERSION).contains(&version) {
+        let detail = format!("versions 1 to {NEWEST_VERSION} are known; LLVM 22 writes {NEWEST_VERSION}");
+        let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);
+        return Err(if version > NEWEST_VERSION {
+            error.with_hint("a newer compiler wrote this profile")
+        } else {
+            error
+        });
+    }
+    Ok((version, word))
+}
+
+/// Offsets in the header; 0 where the version has none.
+struct HeaderValues {
+    hash_table: u64,
+    memprof: u64,
+    binary_ids: u64,
+    traces: u64,
+    vtable_names: u64,
+}
+
+impl HeaderValues {
+    fn read(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
+        let mut words = [0u64; HEADER_WORDS.len()];
+        for (word, value) in HEADER_WORDS.iter().zip(&mut words) {
+            if word.since <= version {
+                *value = cursor.u64(word.name)?;
+            }
+        }
+        let [hash_type, hash_table, memprof, binary_ids, traces, vtable_names] = words;
+        if hash_type != 0 {
+            return Err(Error::new(ErrorKind::UnsupportedHashType { found: hash_type }).at("header", 24));
+        }
+        Ok(Self { hash_table, memprof, binary_ids, traces, vtable_names })
+    }
+}
+
+/// The file from `offset` on, which must lie inside it.
+fn section<'data>(file: &'data [u8], offset: u64, name: &'static str) -> Result<Cursor<'data>> {
+    let bytes = usize::try_from(offset).ok().and_then(|start| file.get(start..));
+    match bytes {
+        Some(bytes) if !bytes.is_empty() => Ok(Cursor::new(bytes, offset, Endian::Little, name)),
+        _ => Err(Error::truncated(name, 8, (file.len() as u64).saturating_sub(offset)).at(name, offset)),
+    }
+}
+
+fn read_summary(cursor: &mut Cursor<'_>) -> Result<ProfileSummary> {
+    cursor.enter("summary");
+    let start = cursor.position();
+    let fields_count = cursor.u64("number of summary fields")?;
+    let rows_count = cursor.u64("number of summary rows")?;
+    if fields_count < 6 {
+        let detail = format!("the summary has {fields_count} fields, at least 6 are needed");
+        return Err(Error::malformed(detail).at("summary", start));
+    }
+    let fields = cursor.take("summary fields", fields_count.saturating_mul(8))?;
+    let fields: Vec<u64> = fields.as_chunks::<8>().0.iter().take(6).map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    let rows = cursor.take("summary rows", rows_count.saturating_mul(24))?;
+    let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let row = |bytes: &[u8; 24]| {
+        let [cutoff, min_count, num_counts] = [0, 1, 2].map(|at| u64::from_le_bytes(bytes.as_chunks::<8>().0[at]));
+        SummaryRow { cutoff: small(cutoff), min_count, num_counts }
+    };
+    Ok(ProfileSummary {
+        num_functions: small(fields[0]),
+        num_counts: small(fields[1]),
+        max_function_count: fields[2],
+        max_count: fields[3],
+        max_internal_count: fields[4],
+        total_count: fields[5],
+        rows: rows.as_chunks::<24>().0.iter().map(row).collect(),
+    })
+}
+
+fn read_binary_ids(cursor: &mut Cursor<'_>) -> Result<Vec<BinaryId>> {
+    let size = cursor.u64("size of binary ids")?;
+    if size % 8 != 0 {
+        let detail = format!("the size of binary ids is {size}, which is not a multiple of 8");
+        return Err(cursor.place(Error::bad_header(detail)));
+    }
+    if size > cursor.left() {
+        let detail = format!("binary ids of {size} bytes, {} left", cursor.left());
+        return Err(cursor.place(Error::malformed(detail).with_llvm_detail("corrupted binary ids")));
+    }
+    let offset = cursor.position();
+    let mut ids = Cursor::new(cursor.take("binary ids", size)?, offset, Endian::Little, "binary ids");
+    let mut all = Vec::new();
+    while !ids.is_empty() {
+        let len = ids.u64("binary id length")?;
+        if len == 0 {
+            return Err(
+                ids.place(Error::malformed("a binary id has no bytes").with_llvm_detail("binary id length is 0"))
+            );
+        }
+        let padded = len.checked_next_multiple_of(8).filter(|padded| *padded <= ids.left());
+        let Some(padded) = padded else {
+            let detail = format!("a binary id of {len} bytes, {} left in the section", ids.left());
+            let llvm = "not enough data to read binary id data";
+            return Err(ids.place(Error::malformed(detail).with_llvm_detail(llvm)));
+        };
+        all.push(ids.take("binary id", padded)?[..len as usize].to_vec());
+    }
+    Ok(all)
+}
+
+fn read_traces(cursor: &mut Cursor<'_>) -> Result<TemporalProfile> {
+    let count = cursor.u64("number of temporal traces")?;
+    let mut temporal = TemporalProfile { stream_size: cursor.u64("trace stream size")?, traces: Vec::new() };
+    for _ in 0..count {
+        let weight = cursor.u64("trace weight")?;
+        let functions = cursor.u64("number of functions in a trace")?;
+        let bytes = cursor.take("functions of a trace", functions.saturating_mul(8))?;
+        let functions = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        temporal.traces.push(TemporalTrace { weight, functions });
+    }
+    Ok(temporal)
+}

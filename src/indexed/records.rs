@@ -1,0 +1,167 @@
+//! The records behind one name.
+
+use super::layout::since;
+use crate::bytes::{Cursor, Endian};
+use crate::error::{Error, Result};
+use crate::model::{FunctionRecord, ValueCount, ValueKind, ValueSites};
+
+/// What LLVM says of a name whose data it cannot decode.
+const LLVM_DETAIL: &str = "profile data is empty";
+
+/// The records of one name, still encoded, checked from end to end.
+#[derive(Debug, Clone)]
+pub struct Records<'data> {
+    rest: Cursor<'data>,
+    version: u32,
+}
+
+impl<'data> Records<'data> {
+    /// Checks `data`, which begins at byte `offset` of the file.
+    ///
+    /// # Errors
+    ///
+    /// Malformed when the data is not a whole number of records. LLVM then
+    /// takes none of the name's records either.
+    pub(super) fn read(data: &'data [u8], offset: u64, version: u32) -> Result<Self> {
+        let records = Self { rest: Cursor::new(data, offset, Endian::Little, "function records"), version };
+        if data.is_empty() || !data.len().is_multiple_of(8) {
+            let detail = format!("a name has {} bytes of records, which is not a multiple of 8 above 0", data.len());
+            return Err(records.rest.place(malformed(detail)));
+        }
+        let mut walk = records.clone();
+        while !walk.rest.is_empty() {
+            walk.skip_record()?;
+        }
+        Ok(records)
+    }
+
+    /// Decodes the next record into `record`; `false` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// None after [`read`](Self::read) has accepted the data.
+    pub fn next_into(&mut self, record: &mut FunctionRecord) -> Result<bool> {
+        if self.rest.is_empty() {
+            return Ok(false);
+        }
+        record.clear();
+        let parts = self.take_parts()?;
+        record.func_hash = parts.func_hash;
+        record.counters.extend(parts.counters.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        record.bitmap.extend(parts.bitmap.iter().map(|word| word[0]));
+        if self.version >= since::VALUE_SITES {
+            read_value_blob(&mut self.rest, |kind, sites| read_sites(sites, record.sites_mut(kind)))?;
+        }
+        Ok(true)
+    }
+
+    fn skip_record(&mut self) -> Result<()> {
+        self.take_parts()?;
+        if self.version >= since::VALUE_SITES {
+            read_value_blob(&mut self.rest, |_, _| {})?;
+        }
+        Ok(())
+    }
+
+    fn take_parts(&mut self) -> Result<Parts<'data>> {
+        let cursor = &mut self.rest;
+        let func_hash = cursor.u64("FuncHash").map_err(as_empty)?;
+        let counters_count = if self.version >= since::RECORD_COUNTS {
+            cursor.u64("number of counters").map_err(as_empty)?
+        } else {
+            cursor.left() / 8
+        };
+        let counters = take_words(cursor, "counters", counters_count)?;
+        let mut bitmap: &[[u8; 8]] = &[];
+        if self.version >= since::BITMAPS {
+            let count = cursor.u64("number of bitmap bytes").map_err(as_empty)?;
+            bitmap = take_words(cursor, "bitmap bytes", count)?;
+        }
+        Ok(Parts { func_hash, counters, bitmap })
+    }
+}
+
+/// What stands before the value sites of a record.
+struct Parts<'data> {
+    func_hash: u64,
+    counters: &'data [[u8; 8]],
+    /// One byte in each word.
+    bitmap: &'data [[u8; 8]],
+}
+
+fn take_words<'data>(cursor: &mut Cursor<'data>, field: &'static str, count: u64) -> Result<&'data [[u8; 8]]> {
+    let bytes = cursor.take(field, count.saturating_mul(8)).map_err(as_empty)?;
+    Ok(bytes.as_chunks::<8>().0)
+}
+
+/// The encoded sites of one kind: how many values each has, and all values.
+struct EncodedSites<'data> {
+    counts: &'data [u8],
+    values: &'data [[u8; 16]],
+}
+
+/// Walks a value-profile blob kind by kind.
+fn read_value_blob<'data>(
+    cursor: &mut Cursor<'data>,
+    mut each: impl FnMut(ValueKind, EncodedSites<'data>),
+) -> Result<()> {
+    let start = cursor.position();
+    let total = u64::from(cursor.clone().u32("size of value data").map_err(as_empty)?);
+    if total < 8 || total % 8 != 0 {
+        return Err(
+            cursor.place(malformed(format!("value data of {total} bytes, which is not a multiple of 8 above 0")))
+        );
+    }
+    let blob = cursor.take("value data", total).map_err(as_empty)?;
+    let mut blob = Cursor::new(blob, start, Endian::Little, "value data");
+    blob.u32("size of value data")?;
+    let kinds = blob.u32("number of value kinds").map_err(as_empty)?;
+    if kinds as usize > ValueKind::COUNT {
+        return Err(blob.place(malformed(format!("{kinds} value kinds, at most {} are known", ValueKind::COUNT))));
+    }
+    for _ in 0..kinds {
+        let number = blob.u32("value kind").map_err(as_empty)?;
+        let Some(kind) = ValueKind::from_number(number) else {
+            return Err(blob.place(malformed(format!("value kind {number}, kinds are 0 to {}", ValueKind::COUNT - 1))));
+        };
+        let sites = u64::from(blob.u32("number of value sites").map_err(as_empty)?);
+        let counts = blob.take("values per site", sites).map_err(as_empty)?;
+        blob.take("padding of value sites", sites.next_multiple_of(8) - sites).map_err(as_empty)?;
+        let values: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+        let values = blob.take("values", values.saturating_mul(16)).map_err(as_empty)?;
+        each(kind, EncodedSites { counts, values: values.as_chunks::<16>().0 });
+    }
+    Ok(())
+}
+
+/// Appends the sites; a kind given twice has all of them.
+fn read_sites(encoded: EncodedSites<'_>, sites: &mut ValueSites) {
+    let mut values = encoded.values;
+    for &count in encoded.counts {
+        let (site, rest) = values.split_at(usize::from(count));
+        values = rest;
+        for pair in site {
+            let (words, _) = pair.as_chunks::<8>();
+            sites.push_value(ValueCount { value: u64::from_le_bytes(words[0]), count: u64::from_le_bytes(words[1]) });
+        }
+        sites.end_site();
+    }
+}
+
+fn malformed(detail: String) -> Error {
+    Error::malformed(detail).with_llvm_detail(LLVM_DETAIL)
+}
+
+/// A record that is cut off counts as malformed: the name's data is bounded by
+/// the item's own length, not by the end of the file.
+fn as_empty(error: Error) -> Error {
+    let offset = error.offset().unwrap_or_default();
+    let section = error.section().unwrap_or("function records").to_string();
+    let detail = match error.kind() {
+        crate::error::ErrorKind::Truncated { field, need, have } => {
+            format!("{field} needs {need} bytes, {have} left in the data of this name")
+        }
+        other => other.to_string(),
+    };
+    malformed(detail).at(section, offset)
+}

@@ -1,0 +1,111 @@
+//! The order in which LLVM's hash maps yield what was put into them.
+//!
+//! The tools of LLVM walk such maps when they write, so files show the walk.
+//! Both maps are open-addressing tables with quadratic probing that grow by
+//! powers of two, so the order follows from the hash function, the sizes and
+//! the order of insertion (`StringMap.cpp`, `DenseMap.h`).
+
+use super::Release;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Free slot of a simulated table.
+const FREE: u32 = u32::MAX;
+
+/// Finds the slot for a key: its hash's own, or the next free one.
+fn probe(slots: &[u32], hash: u32) -> usize {
+    let mask = slots.len() - 1;
+    let mut at = hash as usize & mask;
+    let mut step = 1;
+    while slots[at] != FREE {
+        at = (at + step) & mask;
+        step += 1;
+    }
+    at
+}
+
+/// Places the entries of `old` into a table of `len` slots, in slot order.
+fn rebuild(old: &[u32], len: usize, hash_of: impl Fn(u32) -> u32) -> Vec<u32> {
+    let mut new = vec![FREE; len];
+    for &entry in old.iter().filter(|entry| **entry != FREE) {
+        let at = probe(&new, hash_of(entry));
+        new[at] = entry;
+    }
+    new
+}
+
+/// How the string map hashes names, by release.
+fn string_hash(release: Release, name: &[u8]) -> u32 {
+    if release >= Release(17) {
+        xxh3_64(name) as u32
+    } else {
+        name.iter().fold(0u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)))
+    }
+}
+
+/// The order in which a string map yields names that were inserted in the
+/// order given: indexes into `names`, all of which differ.
+pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<Item = &'a [u8]>) -> Vec<u32> {
+    let mut slots = vec![FREE; 16];
+    let mut hashes: Vec<u32> = Vec::new();
+    for (name, index) in names.into_iter().zip(0u32..) {
+        let hash = string_hash(release, name);
+        hashes.push(hash);
+        let at = probe(&slots, hash);
+        slots[at] = index;
+        let entries = hashes.len();
+        if entries * 4 > slots.len() * 3 {
+            slots = rebuild(&slots, slots.len() * 2, |entry| hashes[entry as usize]);
+        } else if slots.len() - entries <= slots.len() / 8 {
+            slots = rebuild(&slots, slots.len(), |entry| hashes[entry as usize]);
+        }
+    }
+    slots.retain(|slot| *slot != FREE);
+    slots
+}
+
+/// How a map keyed by 64-bit numbers hashes them, by release.
+fn number_hash(release: Release, number: u64) -> u32 {
+    if release >= Release(19) {
+        let mixed = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 31)) as u32
+    } else {
+        number.wrapping_mul(37) as u32
+    }
+}
+
+/// The order in which a small map keyed by numbers yields keys that were
+/// inserted in the order given, all of which differ: indexes into `keys`.
+pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
+    let hash_of = |entry: u32| number_hash(release, keys[entry as usize]);
+    let mut slots = vec![FREE; 4];
+    for (entry, number) in (0..keys.len() as u32).zip(1usize..) {
+        if number * 4 >= slots.len() * 3 {
+            let len = if slots.len() == 4 { 64 } else { slots.len() * 2 };
+            slots = rebuild(&slots, len, hash_of);
+        }
+        let at = probe(&slots, hash_of(entry));
+        slots[at] = entry;
+    }
+    slots.retain(|slot| *slot != FREE);
+    slots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_numbers_live_in_64_slots() {
+        // Slots of k * 37 mod 64: 37, 10, 47.
+        assert_eq!(number_map_order(Release(14), &[1, 2, 3]), [1, 0, 2]);
+        // Two live in 4 slots: 37 mod 4 = 1, 74 mod 4 = 2.
+        assert_eq!(number_map_order(Release(14), &[2, 1]), [1, 0]);
+    }
+
+    #[test]
+    fn strings_come_in_slot_order() {
+        // h("a") = 97 = 1 mod 16, h("b") = 2, h("p") = 112 = 0.
+        let names: [&[u8]; 3] = [b"b", b"a", b"p"];
+        assert_eq!(string_map_order(Release(16), names), [2, 1, 0]);
+    }
+}

@@ -1,0 +1,202 @@
+//! Lines of a text profile, without empty lines and comments.
+
+use super::directive;
+
+/// What a line is to the grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineKind {
+    /// As LLVM sees it, or hidden from LLVM.
+    Plain,
+    /// The text is an escaped name.
+    Name,
+    /// The text is the hash of the next value.
+    Target,
+    /// The text is the hashes of the trace on the next line.
+    Functions,
+}
+
+/// One line, without its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'data> {
+    pub(super) text: &'data [u8],
+    pub(super) kind: LineKind,
+    /// Byte offset in the file.
+    pub(super) offset: usize,
+}
+
+/// The lines that count.
+#[derive(Debug, Clone)]
+pub(super) struct Lines<'data> {
+    data: &'data [u8],
+    position: usize,
+    /// Whether lines that only this program knows are read.
+    directives: bool,
+    /// The line at `position`, once looked at, and where the one after begins.
+    peeked: Option<(Line<'data>, usize)>,
+}
+
+impl<'data> Lines<'data> {
+    /// A NUL byte ends the text, as for LLVM.
+    pub(super) fn new(file: &'data [u8], directives: bool) -> Self {
+        let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
+        Self { data: &file[..end], position: 0, directives, peeked: None }
+    }
+
+    /// The next line, which stays.
+    pub(super) fn peek(&mut self) -> Option<Line<'data>> {
+        if self.peeked.is_none() {
+            self.peeked = self.find();
+        }
+        self.peeked.map(|(line, _)| line)
+    }
+
+    /// Takes the next line.
+    pub(super) fn next_line(&mut self) -> Option<Line<'data>> {
+        let (line, end) = self.peeked.take().or_else(|| self.find())?;
+        self.position = end;
+        Some(line)
+    }
+
+    /// Takes the next line if it is a plain decimal number of at most 19
+    /// digits; the common case, without a search for the end of the line.
+    pub(super) fn next_number(&mut self) -> Option<u64> {
+        if self.peeked.is_some() {
+            return None;
+        }
+        let rest = &self.data[self.position..];
+        let mut number = 0u64;
+        for (at, byte) in rest.iter().take(20).enumerate() {
+            match byte {
+                b'0'..=b'9' if at < 19 => number = number * 10 + u64::from(byte - b'0'),
+                b'\n' if at > 0 => {
+                    self.position += at + 1;
+                    return Some(number);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Offset of what was not taken yet.
+    pub(super) fn offset(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes not taken yet.
+    pub(super) fn left(&self) -> usize {
+        self.data.len() - self.position
+    }
+
+    /// The number of the line at a byte offset, from 1.
+    pub(super) fn number_at(&self, offset: usize) -> usize {
+        1 + self.data.iter().take(offset).filter(|byte| **byte == b'\n').count()
+    }
+
+    fn find(&self) -> Option<(Line<'data>, usize)> {
+        let mut start = self.position;
+        while start < self.data.len() {
+            let rest = &self.data[start..];
+            let (len, next) = match rest.iter().position(|byte| *byte == b'\n') {
+                // A CR is removed only in front of a LF.
+                Some(len) if rest[..len].ends_with(b"\r") => (len - 1, start + len + 1),
+                Some(len) => (len, start + len + 1),
+                None => (rest.len(), self.data.len()),
+            };
+            if let Some((text, kind)) = self.classify(&rest[..len]) {
+                return Some((Line { text, kind, offset: start }, next));
+            }
+            start = next;
+        }
+        None
+    }
+
+    fn classify(&self, line: &'data [u8]) -> Option<(&'data [u8], LineKind)> {
+        match line.first() {
+            None => None,
+            Some(b'#') if !self.directives => None,
+            Some(b'#') => {
+                let kinds = [
+                    (directive::HIDDEN, LineKind::Plain),
+                    (directive::NAME, LineKind::Name),
+                    (directive::TARGET, LineKind::Target),
+                    (directive::FUNCTIONS, LineKind::Functions),
+                ];
+                kinds.iter().find_map(|(prefix, kind)| line.strip_prefix(*prefix).map(|text| (text, *kind)))
+            }
+            Some(_) => Some((line, LineKind::Plain)),
+        }
+    }
+}
+
+/// Writes a name so that it can stand in a comment: `%XX` for what cannot.
+pub(super) fn escape_name(out: &mut Vec<u8>, name: &[u8]) {
+    for &byte in name {
+        match byte {
+            b'!'..=b'~' if byte != b'%' => out.push(byte),
+            _ => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+}
+
+/// Reads such a name; `None` for a bad escape.
+pub(super) fn unescape_name(text: &[u8]) -> Option<Vec<u8>> {
+    let mut name = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            name.push(byte);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        let digit = |at: usize| char::from(digits[at]).to_digit(16);
+        name.push((digit(0)? * 16 + digit(1)?) as u8);
+        rest = after;
+    }
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts(file: &[u8], directives: bool) -> Vec<&[u8]> {
+        let mut lines = Lines::new(file, directives);
+        std::iter::from_fn(|| lines.next_line().map(|line| line.text)).collect()
+    }
+
+    #[test]
+    fn empty_lines_and_comments_are_passed_over() {
+        let file = b"a\r\n\r\n\n# c\n \nb\r\0c\n";
+        assert_eq!(texts(file, true), [b"a".as_slice(), b" ", b"b\r"]);
+    }
+
+    #[test]
+    fn hidden_lines_are_seen_only_when_asked_for() {
+        let file = b"#!name=%23x\n#!|7\n#!other\n";
+        assert_eq!(texts(file, true), [b"%23x".as_slice(), b"7"]);
+        assert!(texts(file, false).is_empty());
+    }
+
+    #[test]
+    fn the_quick_number_gives_way_to_anything_unusual() {
+        let mut lines = Lines::new(b"12\n#\n3\n4x\n", true);
+        assert_eq!(lines.next_number(), Some(12));
+        assert_eq!(lines.next_number(), None);
+        assert_eq!(lines.next_line().map(|line| line.text), Some(b"3".as_slice()));
+        assert_eq!(lines.next_number(), None);
+        assert_eq!(lines.number_at(lines.offset()), 4);
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_survives_escaping(name in prop::collection::vec(any::<u8>(), 0..40)) {
+            let mut text = Vec::new();
+            escape_name(&mut text, &name);
+            prop_assert!(text.iter().all(u8::is_ascii_graphic));
+            prop_assert_eq!(unescape_name(&text), Some(name));
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Indexed and text profiles against the genuine tools of LLVM 13 to 22, and
+//! against themselves.
+
+mod generate;
+mod merging;
+mod oracle;

@@ -1,0 +1,107 @@
+//! Merges of random profiles: the bytes are those of each release's tool.
+
+use crate::generate::{Knows, Random, profile};
+use crate::oracle::{self, Input, Job, RELEASES, Shape};
+use std::path::Path;
+
+/// Random merges for each release; `PROFBRIDGE_CASES` asks for more.
+fn cases() -> u64 {
+    std::env::var("PROFBRIDGE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(25)
+}
+
+fn write_inputs(dir: &Path, seed: u64, release: u32, count: u64, indexed_by: Option<&oracle::Tool>) -> Vec<Input> {
+    let mut random = Random::new(seed ^ 0xabcd);
+    let mut inputs = Vec::new();
+    for number in 0..count {
+        let path = dir.join(format!("in{number}.proftext"));
+        std::fs::write(&path, profile(seed * 100 + number, seed, Knows::of(release))).unwrap();
+        let weight = if random.chance(30) { [2, 7, 1 << 50][random.below(3) as usize] } else { 1 };
+        let mut input = Input { path, weight };
+        if let Some(tool) = indexed_by.filter(|_| random.chance(40)) {
+            let path = dir.join(format!("in{number}.profdata"));
+            let alone = [Input { weight: 1, ..input.clone() }];
+            if tool.merge(&alone, &Job::new(Shape::Indexed), &path).success {
+                input.path = path;
+            }
+        }
+        inputs.push(input);
+    }
+    inputs
+}
+
+/// The lines that name a record, in order.
+fn complaints(stderr: &str) -> Vec<&str> {
+    let advice = "Make sure that all profile data";
+    stderr
+        .lines()
+        .filter(|line| !line.starts_with(advice) && !line.starts_with("warning: invalid profile created"))
+        .collect()
+}
+
+fn compare(release: u32, jobs: impl Fn(&mut Random) -> Vec<Job>) {
+    let Some(tool) = oracle::tool(release) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for case in 0..cases() {
+        let mut random = Random::new(case ^ u64::from(release) << 32);
+        let seed = random.next() >> 20;
+        let count = 1 + random.below(5);
+        let inputs = write_inputs(dir.path(), seed, release, count, Some(&tool));
+        for job in jobs(&mut random) {
+            let theirs = tool.merge(&inputs, &job, &dir.path().join("out"));
+            let merged = oracle::merge(&inputs, release, &job);
+            let what = format!("release {release} case {case} {job:?} {inputs:?}");
+            assert_eq!(merged.failures == 0, theirs.success, "{what}: {}", theirs.stderr);
+            if merged.failures > 0 {
+                continue;
+            }
+            if release != 13 {
+                assert_eq!(merged.complaints, complaints(&theirs.stderr), "{what}");
+            }
+            let ours = oracle::write(&merged.profile, release, &job);
+            if ours != theirs.output {
+                let kept = dir.keep();
+                std::fs::write(kept.join("ours"), &ours).unwrap();
+                panic!("{what} in {}: {}", kept.display(), oracle::difference(&ours, &theirs.output));
+            }
+        }
+    }
+}
+
+fn all_shapes(_: &mut Random) -> Vec<Job> {
+    [Shape::Indexed, Shape::Sparse, Shape::Text].map(Job::new).to_vec()
+}
+
+#[test]
+fn every_release_gives_the_same_bytes() {
+    for release in RELEASES {
+        compare(release, all_shapes);
+    }
+}
+
+#[test]
+fn small_reservoirs_keep_the_same_traces() {
+    for release in [19, 22] {
+        compare(release, |random| {
+            let mut job = Job::new(Shape::Text);
+            job.reservoir = Some(random.below(8));
+            job.max_trace = Some(1 + random.below(9));
+            vec![job]
+        });
+    }
+}
+
+#[test]
+fn the_previous_version_gives_the_same_bytes() {
+    for release in [19, 22] {
+        compare(release, |_| vec![Job { previous_version: true, ..Job::new(Shape::Indexed) }]);
+    }
+}
+
+#[test]
+fn kept_vtable_names_give_the_same_bytes() {
+    for release in [19, 22] {
+        compare(release, |_| {
+            [Shape::Indexed, Shape::Text].map(|shape| Job { keep_vtables: true, ..Job::new(shape) }).to_vec()
+        });
+    }
+}

@@ -1,0 +1,206 @@
+//! The genuine tools, and this library doing the same.
+
+use profbridge::indexed::{IndexedReader, ReadOptions, WriteOptions};
+use profbridge::merge::{MergeOptions, Merger};
+use profbridge::model::{Profile, ProfileReader, Release, Selection};
+use profbridge::text::{TextOptions, TextReader};
+use profbridge::{Limits, Manner, indexed, text};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A genuine `llvm-profdata`.
+pub struct Tool {
+    program: PathBuf,
+}
+
+/// The releases that this machine may have.
+pub const RELEASES: [u32; 6] = [13, 14, 15, 16, 19, 22];
+
+/// The tool of a release, or `None` with a loud word.
+pub fn tool(release: u32) -> Option<Tool> {
+    let program = PathBuf::from(format!("llvm-profdata-{release}"));
+    match Command::new(&program).arg("--help").output() {
+        Ok(_) => Some(Tool { program }),
+        Err(_) => {
+            eprintln!("SKIPPED: llvm-profdata-{release} is not installed");
+            None
+        }
+    }
+}
+
+/// What a run of the genuine tool gave.
+pub struct Run {
+    pub success: bool,
+    pub stderr: String,
+    pub output: Vec<u8>,
+}
+
+/// An input file and its weight.
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub path: PathBuf,
+    pub weight: u64,
+}
+
+/// The shape of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Indexed,
+    Sparse,
+    Text,
+}
+
+/// Shape and options that the tool and the library take alike.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub shape: Shape,
+    pub reservoir: Option<u64>,
+    pub max_trace: Option<u64>,
+    pub previous_version: bool,
+    pub keep_vtables: bool,
+}
+
+impl Job {
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, reservoir: None, max_trace: None, previous_version: false, keep_vtables: false }
+    }
+}
+
+impl Tool {
+    /// Merges with one thread.
+    pub fn merge(&self, inputs: &[Input], job: &Job, out: &Path) -> Run {
+        let mut command = Command::new(&self.program);
+        command.args(["merge", "--num-threads=1", "-o"]).arg(out);
+        match job.shape {
+            Shape::Indexed => {}
+            Shape::Sparse => drop(command.arg("--sparse")),
+            Shape::Text => drop(command.arg("--text")),
+        }
+        if let Some(size) = job.reservoir {
+            command.arg(format!("--temporal-profile-trace-reservoir-size={size}"));
+        }
+        if let Some(length) = job.max_trace {
+            command.arg(format!("--temporal-profile-max-trace-length={length}"));
+        }
+        if job.previous_version {
+            command.arg("--write-prev-version");
+        }
+        if job.keep_vtables {
+            command.arg("--keep-vtable-symbols");
+        }
+        for input in inputs {
+            command.arg(format!("--weighted-input={},{}", input.weight, input.path.display()));
+        }
+        let _ = std::fs::remove_file(out);
+        let run = command.output().expect("the tool ran before");
+        Run {
+            success: run.status.success(),
+            stderr: String::from_utf8_lossy(&run.stderr).into_owned(),
+            output: std::fs::read(out).unwrap_or_default(),
+        }
+    }
+}
+
+/// A profile merged by this library, and the complaints in LLVM's words.
+pub struct Merged {
+    pub profile: Profile,
+    pub complaints: Vec<String>,
+    pub failures: usize,
+}
+
+/// Opens a text or indexed file.
+pub fn open<'data>(bytes: &'data [u8], manner: Manner) -> profbridge::Result<Box<dyn ProfileReader + 'data>> {
+    if bytes.starts_with(&indexed::MAGIC) {
+        let options = ReadOptions::new(Limits::default(), manner);
+        Ok(Box::new(IndexedReader::new(bytes, options)?))
+    } else {
+        Ok(Box::new(TextReader::new(bytes, manner)?))
+    }
+}
+
+/// Merges by the rules of a release, in LLVM's manner.
+pub fn merge(inputs: &[Input], release: u32, job: &Job) -> Merged {
+    let mut options = MergeOptions::default();
+    options.release = Release(release);
+    options.trace_reservoir_size = job.reservoir.unwrap_or(100);
+    options.max_trace_length = job.max_trace.unwrap_or(10_000);
+    options.keep_vtable_names = job.keep_vtables;
+    let mut merger = Merger::new(options);
+    let mut merged = Merged { profile: Profile::default(), complaints: Vec::new(), failures: 0 };
+    for input in inputs {
+        let bytes = std::fs::read(&input.path).unwrap();
+        if let Err(error) = merge_one(&mut merger, &bytes, input, &mut merged.complaints) {
+            merged.failures += 1;
+            merged.complaints.push(format!("warning: {}: {}", input.path.display(), error.llvm_message()));
+        }
+    }
+    merged.profile = merger.finish();
+    merged
+}
+
+fn merge_one(merger: &mut Merger, bytes: &[u8], input: &Input, complaints: &mut Vec<String>) -> profbridge::Result<()> {
+    let mut reader = open(bytes, Manner::Llvm22)?;
+    merger.begin_input(reader.kind())?;
+    let mut result = Ok(());
+    loop {
+        let outcome = match reader.next_record() {
+            Ok(Some(record)) => {
+                let outcome = merger.add_record(record, input.weight);
+                if let Some(error) = outcome.error {
+                    let name = String::from_utf8_lossy(record.name).into_owned();
+                    complaints.push(format!("{}: {}: {}", input.path.display(), name, error.llvm_message()));
+                }
+                outcome
+            }
+            Ok(None) => break,
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        };
+        if outcome.is_new {
+            reader.record_taken_over();
+        }
+    }
+    merger.add_traces(reader.temporal());
+    merger.add_vtable_names(reader.vtable_names()?);
+    if result.is_ok() {
+        merger.add_binary_ids(reader.binary_ids()?);
+    }
+    result
+}
+
+/// Writes as a release does, in LLVM's manner.
+pub fn write(profile: &Profile, release: u32, job: &Job) -> Vec<u8> {
+    let selection = Selection::all().sparse(job.shape == Shape::Sparse);
+    if job.shape == Shape::Text {
+        let options = TextOptions::new(Manner::Llvm22).release(Release(release));
+        return text::write(profile, &options).bytes;
+    }
+    let version = match release {
+        _ if job.previous_version => 11,
+        13 | 14 => 7,
+        15 => 8,
+        16 => 9,
+        19 => 12,
+        _ => 13,
+    };
+    let options = WriteOptions::for_version_by(version, Release(release)).selection(selection);
+    indexed::write(profile, &options).unwrap()
+}
+
+/// Where two byte strings part, for a failure's message.
+pub fn difference(ours: &[u8], theirs: &[u8]) -> String {
+    let at = ours.iter().zip(theirs).position(|(a, b)| a != b).unwrap_or(ours.len().min(theirs.len()));
+    let around = |bytes: &[u8]| {
+        let start = at.saturating_sub(60).min(bytes.len());
+        bytes[start..bytes.len().min(at + 60)].escape_ascii().to_string()
+    };
+    format!(
+        "lengths {} and {}, first difference at {at:#x}\n ours {}\n them {}",
+        ours.len(),
+        theirs.len(),
+        around(ours),
+        around(theirs)
+    )
+}
