@@ -1,1 +1,3 @@
 //! The bridge between the LLVM model and iprof, both ways.
+
+pub mod samples;

@@ -16,8 +16,10 @@
 
 mod intern;
 mod observed;
+mod select;
 
 pub use observed::Observed;
+pub use select::{NotSelected, Selection};
 
 use intern::Interner;
 
