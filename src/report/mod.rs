@@ -7,6 +7,7 @@
 pub mod format;
 pub mod order;
 pub mod overlap;
+pub mod samples;
 pub mod show;
 
 #[cfg(test)]

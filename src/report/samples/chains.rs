@@ -1,0 +1,129 @@
+//! Who calls a method, and what it calls, as trees of call chains.
+
+use crate::model::stacks::{FrameId, Function, FunctionId, StackTable};
+use serde::Serialize;
+
+/// Which way chains are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the innermost occurrence outwards.
+    Callers,
+    /// From the outermost occurrence inwards.
+    Callees,
+}
+
+/// How chains are shown.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ChainOptions {
+    /// Nodes are positions (method and BCI) rather than methods. Default: `false`.
+    pub by_position: bool,
+    /// Levels below the method. Default: 32.
+    pub depth: usize,
+    /// Leave out branches with less than this share of the method's hits, in
+    /// percent. Default: 0.
+    pub min_percent: f64,
+}
+
+impl Default for ChainOptions {
+    fn default() -> Self {
+        Self { by_position: false, depth: 32, min_percent: 0.0 }
+    }
+}
+
+/// One node of a call chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallChain {
+    /// The method.
+    pub method: String,
+    /// Its BCI, when nodes are positions and it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bci: Option<i32>,
+    /// Hits of stacks that run through this node.
+    pub hits: u128,
+    /// Callers or callees by falling hits, then name.
+    pub next: Vec<CallChain>,
+}
+
+/// Chains of every method called `name`: by its whole name
+/// (`app.Main.loop(int)`), without types (all overloads), or by the method's
+/// own name alone. Methods by falling hits.
+pub fn call_chains(table: &StackTable, name: &str, direction: Direction, options: &ChainOptions) -> Vec<CallChain> {
+    let mut roots: Vec<CallChain> = table
+        .functions()
+        .filter(|id| matches_name(table, *id, name))
+        .map(|id| chain_of(table, id, direction, options))
+        .filter(|chain| chain.hits > 0)
+        .collect();
+    roots.sort_by(order);
+    roots
+}
+
+fn matches_name(table: &StackTable, id: FunctionId, wanted: &str) -> bool {
+    if table.display_function(id) == wanted {
+        return true;
+    }
+    match table.function(id) {
+        Function::Symbol { .. } => false,
+        Function::Java { class, name, .. } => {
+            let (class, name) = (table.name(class), table.name(name));
+            name == wanted || wanted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(class)
+        }
+    }
+}
+
+fn order(a: &CallChain, b: &CallChain) -> std::cmp::Ordering {
+    b.hits.cmp(&a.hits).then_with(|| (&a.method, a.bci).cmp(&(&b.method, b.bci)))
+}
+
+/// A tree under construction, flat.
+struct Node {
+    function: FunctionId,
+    bci: Option<i32>,
+    hits: u128,
+    next: Vec<usize>,
+}
+
+fn chain_of(table: &StackTable, root: FunctionId, direction: Direction, options: &ChainOptions) -> CallChain {
+    let mut nodes = vec![Node { function: root, bci: None, hits: 0, next: Vec::new() }];
+    for sample in table.samples() {
+        let mut frames: Vec<FrameId> = table.frames(sample.key.stack).collect();
+        if direction == Direction::Callees {
+            frames.reverse();
+        }
+        // One path a stack, so recursion counts once.
+        let Some(start) = frames.iter().position(|frame| table.frame(*frame).function == root) else { continue };
+        let hits = u128::from(sample.hits);
+        nodes[0].hits += hits;
+        let mut at = 0;
+        for frame in frames.iter().skip(start + 1).take(options.depth) {
+            let frame = table.frame(*frame);
+            let bci = frame.bci.filter(|_| options.by_position);
+            let known = nodes[at].next.iter().copied().find(|next| (nodes[*next].function, nodes[*next].bci) == (frame.function, bci));
+            let next = known.unwrap_or_else(|| {
+                nodes.push(Node { function: frame.function, bci, hits: 0, next: Vec::new() });
+                let new = nodes.len() - 1;
+                nodes[at].next.push(new);
+                new
+            });
+            nodes[next].hits += hits;
+            at = next;
+        }
+    }
+    finish(table, &nodes, options.min_percent)
+}
+
+/// Turns the flat tree into a nested one. Later nodes are never above earlier
+/// ones, so walking backwards finishes what is below first.
+fn finish(table: &StackTable, nodes: &[Node], min_percent: f64) -> CallChain {
+    let least = nodes[0].hits as f64 * min_percent / 100.0;
+    let mut done: Vec<Option<CallChain>> = nodes.iter().map(|_| None).collect();
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let mut next: Vec<CallChain> =
+            node.next.iter().filter_map(|next| done[*next].take()).filter(|chain| chain.hits as f64 >= least).collect();
+        next.sort_by(order);
+        done[index] =
+            Some(CallChain { method: table.display_function(node.function), bci: node.bci, hits: node.hits, next });
+    }
+    done.swap_remove(0).expect("the root is finished last")
+}
