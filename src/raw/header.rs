@@ -65,7 +65,8 @@ impl Header {
         cursor.take("Magic", MAGIC_SIZE as u64)?;
         let version_word = cursor.u64("Version")?;
         let version = version_word as u32; // the low half is the number, the high half the variant
-        check_version(version, manner).map_err(|error| error.at("header", start as u64 + 8))?;
+        check_version(version, manner)
+            .map_err(|error| error.at("header", start as u64 + 8).in_format(format!("raw v{version}")))?;
         let size = layout::header_size(version);
         if bytes.len() < size {
             let detail = format!("the header of version {version} has {size} bytes, {} left", bytes.len());

@@ -2,11 +2,14 @@
 
 use super::layout::Section;
 use super::profile::RawProfile;
+use crate::bytes::leb128::read_uleb128;
 use crate::bytes::names::{Chunks, split_names};
-use crate::error::{Error, Result};
+use crate::bytes::{Cursor, Endian};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::SymbolTable;
+use flate2::{Decompress, FlushDecompress, Status};
 
 /// Name hash → name for the functions and vtables of one image.
 ///
@@ -38,12 +41,24 @@ impl RawNames {
     pub(super) fn read(profile: &RawProfile<'_>, manner: Manner, limits: &Limits) -> Result<Self> {
         let mut names = Self::default();
         let (functions, vtables) = (profile.section(Section::Names), profile.section(Section::VTableNames));
-        let base = |section| profile.section_range(section).start as u64;
         let symbols = &mut names.symbols;
-        read_chunks(functions, base(Section::Names), manner, limits, |name| {
+        let read = |section, add: &mut dyn FnMut(&[u8])| {
+            let base = profile.section_range(section).start as u64;
+            if manner.is_llvm() {
+                return read_chunks_as_llvm(
+                    profile.bytes_from(section),
+                    profile.section(section).len(),
+                    base,
+                    limits,
+                    add,
+                );
+            }
+            read_chunks(profile.section(section), base, limits, add)
+        };
+        read(Section::Names, &mut |name| {
             symbols.insert(name);
         })?;
-        read_chunks(vtables, base(Section::VTableNames), manner, limits, |name| {
+        read(Section::VTableNames, &mut |name| {
             symbols.insert(name);
             names.vtable_names.push(name.to_vec());
         })?;
@@ -79,26 +94,63 @@ impl RawNames {
     }
 }
 
-fn read_chunks(section: &[u8], base: u64, manner: Manner, limits: &Limits, mut add: impl FnMut(&[u8])) -> Result<()> {
-    if manner.is_llvm() && section.first() == Some(&0) {
-        // LLVM takes leading zeros for an empty chunk.
-        let error = Error::malformed("the names begin with a zero byte").with_llvm_detail("symbol name is empty");
-        return Err(error.at("names", base));
-    }
+fn read_chunks(section: &[u8], base: u64, limits: &Limits, add: &mut dyn FnMut(&[u8])) -> Result<()> {
     let mut chunks = Chunks::new(section, base, *limits);
     while let Some(chunk) = chunks.next_chunk()? {
-        for name in split_names(&chunk.text()?) {
-            let name = name.map_err(|error| error.at("names", chunk.offset))?;
-            if name.len() as u64 > limits.name_bytes {
-                let kind = crate::error::ErrorKind::LimitExceeded {
-                    what: "length of a name",
-                    found: name.len() as u64,
-                    limit: limits.name_bytes,
-                };
-                return Err(Error::new(kind).at("names", chunk.offset));
-            }
-            add(name);
+        add_names(&chunk.text()?, limits, add).map_err(|error| error.at("names", chunk.offset))?;
+    }
+    Ok(())
+}
+
+fn add_names(text: &[u8], limits: &Limits, add: &mut dyn FnMut(&[u8])) -> Result<()> {
+    for name in split_names(text) {
+        let name = name?;
+        let found = name.len() as u64;
+        if found > limits.name_bytes {
+            let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
+            return Err(kind.into());
+        }
+        add(name);
+    }
+    Ok(())
+}
+
+/// Reads chunks as LLVM 22 does, which believes their sizes: a chunk may leave
+/// its section of `len` bytes, a stream may inflate to less than promised or
+/// end early. What would leave the file, where LLVM crashes, is an error.
+fn read_chunks_as_llvm(file: &[u8], len: usize, base: u64, limits: &Limits, add: &mut dyn FnMut(&[u8])) -> Result<()> {
+    let mut cursor = Cursor::new(file, base, Endian::Little, "names");
+    let end = base.saturating_add(len as u64);
+    while cursor.position() < end {
+        let text_len = read_uleb128(&mut cursor, "uncompressed size of names")?;
+        let stored_len = read_uleb128(&mut cursor, "compressed size of names")?;
+        let place = cursor.clone();
+        if stored_len == 0 {
+            let text = cursor.take("names chunk", text_len)?;
+            add_names(text, limits, add).map_err(|error| place.place(error))?;
+        } else {
+            let failed = |detail: &str| place.place(ErrorKind::UncompressFailed { detail: detail.to_string() }.into());
+            // zlib stops at the end of its stream, wherever the chunk is said to end.
+            let stored =
+                cursor.rest().get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(cursor.rest());
+            let text = inflate_at_most(stored, text_len, limits).ok_or_else(|| failed("the stream is damaged"))?;
+            add_names(&text, limits, add).map_err(|error| place.place(error))?;
+            cursor.take("names chunk", stored_len)?;
+        }
+        while cursor.position() < end && cursor.rest().first() == Some(&0) {
+            cursor.u8("padding of names")?;
         }
     }
     Ok(())
+}
+
+/// Inflates a stream of at most `most` bytes.
+fn inflate_at_most(stored: &[u8], most: u64, limits: &Limits) -> Option<Vec<u8>> {
+    let possible = (stored.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
+    let mut text = Vec::with_capacity(usize::try_from(most.min(possible)).ok()?);
+    let mut inflater = Decompress::new(true);
+    match inflater.decompress_vec(stored, &mut text, FlushDecompress::Finish) {
+        Ok(Status::StreamEnd) => Some(text),
+        _ => None,
+    }
 }

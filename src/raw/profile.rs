@@ -137,7 +137,8 @@ impl<'data> RawProfile<'data> {
     /// the file.
     pub fn read(file: &'data [u8], start: usize, manner: Manner) -> Result<Self> {
         let header = Header::read(file, start, manner)?;
-        let sections = Sections::locate(file, start, &header).map_err(|error| error.in_format(header.format_name()))?;
+        let sections =
+            Sections::locate(file, start, &header, manner).map_err(|error| error.in_format(header.format_name()))?;
         let layout = RecordLayout::new(header.encoding());
         let addressing = if header.version() <= 7 { Addressing::Absolute } else { Addressing::Relative };
         let data = file.get(sections.data.clone()).unwrap_or_default();
@@ -206,6 +207,11 @@ impl<'data> RawProfile<'data> {
     /// The bytes of a section.
     pub fn section(&self, section: Section) -> &'data [u8] {
         self.file.get(self.section_range(section)).unwrap_or_default()
+    }
+
+    /// The file from the beginning of a section on.
+    pub(super) fn bytes_from(&self, section: Section) -> &'data [u8] {
+        self.file.get(self.section_range(section).start..).unwrap_or_default()
     }
 
     /// The layout of the records.
@@ -571,11 +577,15 @@ struct Part {
 }
 
 impl Sections {
-    fn locate(file: &[u8], start: usize, header: &Header) -> Result<Self> {
-        let mut walk = Walk { left: file.len() - start - header.size(), position: start + header.size() };
+    fn locate(file: &[u8], start: usize, header: &Header, manner: Manner) -> Result<Self> {
+        let mut walk =
+            Walk { position: (start + header.size()) as u64, end: file.len() as u64, wraps: manner.is_llvm() };
         let version = header.version();
         let word = |word| Some(header.word(word));
-        let times = |count: Word, size: usize| header.word(count).checked_mul(size as u64);
+        let times = |count: Word, size: usize| {
+            let count = header.word(count);
+            if manner.is_llvm() { Some(count.wrapping_mul(size as u64)) } else { count.checked_mul(size as u64) }
+        };
         let pad = |size: usize| Some(size.next_multiple_of(8).wrapping_sub(size) as u64);
 
         let ids_size = header.word(Word::BinaryIdsSize);
@@ -601,28 +611,46 @@ impl Sections {
         let vtable_names = walk.take("vtable names", word(Word::VNamesSize))?;
         walk.take("padding after vtable names", pad(vtable_names.len()))?;
         let value_data = walk.take("value data", word(Word::ValueDataSize))?;
+        walk.finish()?;
         Ok(Self { binary_ids, data, counters, bitmap, uniform_counters, names, vtables, vtable_names, value_data })
     }
 }
 
 /// Walks the file section by section; every size is compared with what is left.
 struct Walk {
-    position: usize,
-    left: usize,
+    position: u64,
+    end: u64,
+    /// LLVM adds modulo 2^64 and looks only where all sections end.
+    wraps: bool,
 }
 
 impl Walk {
     /// The next `size` bytes; `None` stands for a size above 2^64.
     fn take(&mut self, section: &'static str, size: Option<u64>) -> Result<Range<usize>> {
-        let fitting = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= self.left);
-        let Some(size) = fitting else {
+        let start = self.position;
+        if self.wraps {
+            self.position = start.wrapping_add(size.unwrap_or_default());
+            // A range that lies outside the file, or ends before it begins, is
+            // read by nobody unless the walk ends inside by accident.
+            let inside = start <= self.position && self.position <= self.end;
+            let range = if inside { start..self.position } else { start.min(self.end)..start.min(self.end) };
+            return Ok(range.start as usize..range.end as usize);
+        }
+        let left = self.end - start;
+        let Some(size) = size.filter(|size| *size <= left) else {
             let found = size.map_or("more than 2^64".to_string(), |size| size.to_string());
-            let detail = format!("{section} is {found} bytes, {} left in the file", self.left);
-            return Err(Error::bad_header(detail).at(section, self.position as u64).with_hint(CUT_SHORT));
+            let detail = format!("{section} take {found} bytes, {left} are left in the file");
+            return Err(Error::bad_header(detail).at(section, start).with_hint(CUT_SHORT));
         };
-        let range = self.position..self.position + size;
         self.position += size;
-        self.left -= size;
-        Ok(range)
+        Ok(start as usize..self.position as usize)
+    }
+
+    fn finish(&self) -> Result<()> {
+        if self.position > self.end {
+            let detail = format!("the sections end at byte {}, the file at {}", self.position, self.end);
+            return Err(Error::bad_header(detail).with_hint(CUT_SHORT));
+        }
+        Ok(())
     }
 }

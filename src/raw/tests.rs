@@ -5,6 +5,8 @@ use crate::manner::Manner;
 use crate::model::{ProfileReader, ValueKind};
 use std::path::{Path, PathBuf};
 
+mod bad;
+mod malformed;
 mod real;
 mod round_trip;
 

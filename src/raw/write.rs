@@ -59,7 +59,7 @@ pub fn parse_architecture(text: &str) -> Result<(PointerWidth, Endian)> {
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn losses(profile: &Profile, options: &WriteOptions) -> Result<Vec<Loss>> {
     check_version(options.encoding.version)?;
     Ok(Plan::new(profile, options.encoding).losses())
