@@ -326,6 +326,18 @@ impl Merger {
         error
     }
 
+    /// Adds bitmap bytes to a record that is there already; their number must
+    /// be that of the record.
+    pub fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
+        let record = self.profile.functions.record_mut(target);
+        let error = (record.bitmap.len() != bitmap.len()).then_some(SoftError::BitmapMismatch);
+        if error.is_none() {
+            record.bitmap.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
+        }
+        self.events.soft_errors |= error.is_some();
+        error
+    }
+
     /// Adds the value sites of one kind to a record that is there already.
     pub fn merge_value_sites(
         &mut self,

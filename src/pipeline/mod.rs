@@ -2,6 +2,7 @@
 //! hands files to workers, drives merging and chooses the writer.
 
 pub mod encode;
+mod images;
 pub mod merge;
 pub mod open;
 mod worker;

@@ -1,17 +1,19 @@
 //! The engine behind [`merge_files`](super::merge_files): who merges which
 //! inputs, and when it has to be done again.
 
+use super::images::Images;
 use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
 use super::open::open_reader;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, WeightedInput};
 use crate::limits::Limits;
 use crate::merge::{self, Merger, SoftError};
-use crate::model::{ProfileKind, ProfileReader, RecordRef};
+use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef};
+use crate::raw::{RawNames, RawProfile, RawReader};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// An input and what is known of it before it is merged.
 #[derive(Debug)]
@@ -44,15 +46,18 @@ pub(super) struct Run {
 }
 
 /// Merges all inputs, with as many threads as allowed and useful.
+///
+/// Three ways, from the quickest to the one that is always right: several
+/// threads, one thread with sums per image, one thread record by record. Each
+/// gives up when something happens that it would get wrong.
 pub(super) fn run(inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
-    let threads = threads(inputs.len(), options);
     let nothing = BTreeSet::new();
-    if threads > 1 {
-        if let Some(run) = run_parallel(inputs, options, threads, observer) {
-            return without_failed(run, inputs, options, observer);
-        }
-    }
-    let run = run_sequential(inputs, options, &nothing, observer);
+    let threads = threads(inputs.len(), options);
+    let quick = (threads > 1)
+        .then(|| run_quick(inputs, options, threads, observer))
+        .flatten()
+        .or_else(|| run_quick(inputs, options, 1, observer));
+    let run = quick.unwrap_or_else(|| run_exact(inputs, options, &nothing, observer));
     without_failed(run, inputs, options, observer)
 }
 
@@ -71,7 +76,7 @@ fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observe
     if failed.is_empty() {
         return run;
     }
-    let mut again = run_sequential(inputs, options, &failed, observer);
+    let mut again = run_exact(inputs, options, &failed, observer);
     for (at, report) in run.reports.into_iter().enumerate() {
         if failed.contains(&at) {
             again.reports[at] = report;
@@ -87,13 +92,14 @@ fn threads(inputs: usize, options: &MergeOptions) -> usize {
     wanted.min(inputs / 2).max(1)
 }
 
-fn run_sequential(
+/// One input after the other, record by record, with all complaints.
+fn run_exact(
     inputs: &[Prepared],
     options: &MergeOptions,
     skip: &BTreeSet<usize>,
     observer: &mut dyn MergeObserver,
 ) -> Run {
-    let mut worker = Worker::new(options);
+    let mut worker = Worker::new(options, None);
     let mut complained = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
@@ -109,55 +115,84 @@ fn run_sequential(
     Run { merger: worker.merger, reports: worker.reports }
 }
 
-/// Contiguous runs of the inputs, one a thread, joined in order. `None` when
-/// something happened that only a sequential run gets right.
-fn run_parallel(
+/// Contiguous runs of the inputs, one a thread, joined in order, with sums per
+/// image. `None` when something happened that only [`run_exact`] gets right.
+fn run_quick(
     inputs: &[Prepared],
     options: &MergeOptions,
     threads: usize,
     observer: &mut dyn MergeObserver,
 ) -> Option<Run> {
-    let runs = split(inputs, threads);
-    let done = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
-    let total = inputs.len();
-    let observer = Mutex::new(observer);
+    let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
+    let runs = split(inputs, threads);
+    let several = runs.len() > 1;
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
-        let handles: Vec<_> = runs
-            .into_iter()
-            .map(|run| {
-                let (stop, done, observer) = (&stop, &done, &observer);
-                scope.spawn(move || {
-                    let mut worker = Worker::new(options);
-                    for prepared in run {
-                        worker.merge_input(prepared, &mut |_, _| {});
-                        // Others need not go on once the work must be done again.
-                        if worker.merger.order_events().any() {
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                        if stop.load(Ordering::Relaxed) {
-                            return None;
-                        }
-                        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-                        if let Ok(mut observer) = observer.try_lock() {
-                            observer.progress(count, total);
-                        }
-                    }
-                    Some(worker)
-                })
-            })
-            .collect();
-        handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect()
+        let (stop, progress) = (&stop, &progress);
+        let work = move |run| {
+            let worker = merge_run(run, options, several, stop, progress);
+            if worker.is_none() {
+                // Others need not go on: the work must be done again.
+                stop.store(true, Ordering::Relaxed);
+            }
+            worker
+        };
+        let mut runs = runs.into_iter();
+        let first = runs.next();
+        let others: Vec<_> = runs.map(|run| scope.spawn(move || work(run))).collect();
+        let first = first.map(work);
+        first.into_iter().chain(others.into_iter().map(|handle| handle.join().unwrap_or(None))).collect()
     });
     let mut workers = workers.into_iter().collect::<Option<Vec<_>>>()?.into_iter();
-    let mut first = workers.next()?;
+    let mut all = workers.next()?;
     for worker in workers {
-        if first.merger.join(worker.merger).any() {
+        if all.merger.join(worker.merger).any() {
             return None;
         }
-        first.reports.extend(worker.reports);
+        all.reports.extend(worker.reports);
     }
-    Some(Run { merger: first.merger, reports: first.reports })
+    Some(Run { merger: all.merger, reports: all.reports })
+}
+
+/// Merges one contiguous run; `None` when the quick way fails or others did.
+fn merge_run<'a>(
+    run: &[Prepared],
+    options: &'a MergeOptions,
+    several: bool,
+    stop: &AtomicBool,
+    progress: &Progress<'_>,
+) -> Option<Worker<'a>> {
+    let mut worker = Worker::new(options, Some(Images::default()));
+    let fails = |merger: &Merger| {
+        let events = merger.order_events();
+        if several { events.any() } else { events.soft_errors }
+    };
+    for prepared in run {
+        worker.merge_input(prepared, &mut |_, _| {});
+        if fails(&worker.merger) || stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        progress.one_more();
+    }
+    worker.finish();
+    (!fails(&worker.merger)).then_some(worker)
+}
+
+/// Tells the observer, whichever thread is done with an input.
+struct Progress<'o> {
+    done: AtomicUsize,
+    total: usize,
+    observer: Mutex<&'o mut dyn MergeObserver>,
+}
+
+impl Progress<'_> {
+    fn one_more(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        // Whoever finds the observer busy has nothing newer to tell.
+        if let Ok(mut observer) = self.observer.try_lock() {
+            observer.progress(done, self.total);
+        }
+    }
 }
 
 /// Splits inputs into `parts` contiguous runs of about the same size in bytes.
@@ -185,18 +220,39 @@ struct Worker<'a> {
     reports: Vec<InputReport>,
     /// The bytes of the current input; one buffer serves all.
     buffer: Vec<u8>,
+    /// The images met so far; `None` when every file is read record by record.
+    images: Option<Images>,
+    /// Names of the last raw file read record by record, for the next one.
+    names: Option<Arc<RawNames>>,
+    /// Where the records of the current input went, while `images` wants it.
+    placed: Vec<RecordId>,
 }
 
 type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
 
 impl<'a> Worker<'a> {
-    fn new(options: &'a MergeOptions) -> Self {
+    fn new(options: &'a MergeOptions, images: Option<Images>) -> Self {
         let mut merge = merge::MergeOptions::default();
         merge.release = options.release;
         merge.keep_vtable_names = options.keep_vtable_names;
         merge.trace_reservoir_size = options.trace_reservoir_size.unwrap_or(merge.trace_reservoir_size);
         merge.max_trace_length = options.max_trace_length.unwrap_or(merge.max_trace_length);
-        Self { options, merger: Merger::new(merge), reports: Vec::new(), buffer: Vec::new() }
+        Self {
+            options,
+            merger: Merger::new(merge),
+            reports: Vec::new(),
+            buffer: Vec::new(),
+            images,
+            names: None,
+            placed: Vec::new(),
+        }
+    }
+
+    /// Hands the sums over to the merger, when all inputs are done.
+    fn finish(&mut self) {
+        if let Some(images) = &mut self.images {
+            images.finish(&mut self.merger);
+        }
     }
 
     /// Merges one input and notes what became of it.
@@ -231,12 +287,61 @@ impl<'a> Worker<'a> {
         } else {
             data
         };
+        if matches!(input::detect(data), input::Format::Raw { .. }) {
+            return self.merge_raw(data, prepared, report, complain);
+        }
         let mut reader = open_reader(data, &self.options.read)?;
+        self.merge_reader(reader.as_mut(), prepared, report, complain)
+    }
+
+    /// Merges a raw file: quickly when it is of an image met before, else
+    /// record by record.
+    fn merge_raw(
+        &mut self,
+        data: &[u8],
+        prepared: &Prepared,
+        report: &mut InputReport,
+        complain: &mut Complain<'_>,
+    ) -> Result<()> {
+        let read = &self.options.read;
+        let mut options = read.raw();
+        options.names = self.names.take();
+        if let Some(images) = self.images.as_mut().filter(|_| read.correlator.is_none()) {
+            let profile = RawProfile::read(data, 0, read.manner)?;
+            if let Some(found) = images.find(&profile) {
+                self.merger.begin_input(profile.kind())?;
+                let weight = prepared.input.weight.get();
+                if images.add(found, data, &profile, weight, read.manner, &mut self.merger) {
+                    report.records = profile.len() as u64;
+                    return Ok(());
+                }
+            }
+            options.names = images.names_of(&profile).or(options.names);
+        }
+        let mut reader = RawReader::new(data, options)?;
+        self.placed.clear();
+        let merged = self.merge_reader(&mut reader, prepared, report, complain);
+        if let Some(images) = self.images.as_mut().filter(|_| merged.is_ok() && report.warnings.is_empty()) {
+            if reader.profile().start() == 0 && read.correlator.is_none() {
+                images.remember(reader.profile(), reader.names(), std::mem::take(&mut self.placed));
+            }
+        }
+        self.names = Some(Arc::clone(reader.names()));
+        merged
+    }
+
+    fn merge_reader(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        prepared: &Prepared,
+        report: &mut InputReport,
+        complain: &mut Complain<'_>,
+    ) -> Result<()> {
         self.merger.begin_input(reader.kind())?;
-        let records = self.merge_records(reader.as_mut(), prepared.input.weight.get(), report, complain);
+        let records = self.merge_records(reader, prepared.input.weight.get(), report, complain);
         let warnings = reader.take_warnings();
         report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&prepared.input.path)));
-        self.merge_rest(reader.as_mut(), prepared.input.weight.get(), records)
+        self.merge_rest(reader, prepared.input.weight.get(), records)
     }
 
     fn merge_records(
@@ -257,6 +362,9 @@ impl<'a> Worker<'a> {
             let outcome = self.merger.add_record(incoming, weight);
             if let Some(error) = outcome.error {
                 complain(incoming.name, error);
+            }
+            if self.images.is_some() {
+                self.placed.push(outcome.record);
             }
             if outcome.is_new {
                 reader.record_taken_over();

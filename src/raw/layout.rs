@@ -7,7 +7,7 @@
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use std::fmt;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Oldest version that is known.
 pub const OLDEST_VERSION: u32 = 1;
@@ -231,6 +231,15 @@ impl RecordLayout {
             .map(|(field, shape, _)| self.offsets[*field as usize] + shape.bytes(self.encoding.pointer))
             .max()
             .unwrap_or(0)
+    }
+
+    /// Where FunctionPtr and ValuesPtr stand, which move with the load address;
+    /// empty before version 2.
+    pub(super) fn moving_addresses(&self) -> Range<usize> {
+        match (self.offset(Field::FunctionPtr), self.offset(Field::ValuesPtr)) {
+            (Some(start), Some(last)) => start..last + self.encoding.pointer.bytes(),
+            _ => 0..0,
+        }
     }
 
     /// Offset of a field that the version has.

@@ -37,6 +37,7 @@
 
 pub mod correlate;
 pub mod header;
+pub mod image;
 pub mod layout;
 pub mod names;
 mod plan;
@@ -50,6 +51,7 @@ mod tests;
 
 pub use correlate::{Correlator, ImageRecords};
 pub use header::Header;
+pub use image::{Image, ImageSum};
 pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 pub use names::RawNames;
 pub use profile::{Counters, RawProfile, TimedCounters};

@@ -335,8 +335,19 @@ impl<'data> RawProfile<'data> {
     /// Malformed when it does not lie inside the section.
     #[inline]
     pub fn bitmap(&self, index: usize, record: &DataRecord) -> Result<&'data [u8]> {
+        let range = self.bitmap_range(index, record)?;
+        Ok(self.section(Section::Bitmap).get(range).unwrap_or_default())
+    }
+
+    /// Where the bitmap of a record lies within its section.
+    ///
+    /// # Errors
+    ///
+    /// As [`bitmap`](Self::bitmap).
+    #[inline]
+    pub fn bitmap_range(&self, index: usize, record: &DataRecord) -> Result<Range<usize>> {
         if record.num_bitmap_bytes == 0 {
-            return Ok(&[]); // the pointer is arbitrary then
+            return Ok(0..0); // the pointer is arbitrary then
         }
         let part = Part {
             section: Section::Bitmap,
@@ -347,8 +358,7 @@ impl<'data> RawProfile<'data> {
             count: record.num_bitmap_bytes,
             size: 1,
         };
-        let range = self.part_range(index, record, &part)?;
-        Ok(self.section(Section::Bitmap).get(range).unwrap_or_default())
+        self.part_range(index, record, &part)
     }
 
     /// The uniform counters of a record (version 11, GPU offload); empty when

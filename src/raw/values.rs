@@ -17,14 +17,17 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::symbols::NameRefMap;
 use crate::model::{FunctionRecord, NameRef, ValueCount, ValueKind, name_ref};
+use std::sync::Arc;
 
 /// From run-time addresses to name hashes, for one profile.
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
-    functions: NameRefMap<NameRef>,
+    functions: Arc<NameRefMap<NameRef>>,
     /// `[start, end)` and the hash, by start.
-    vtables: Vec<(u64, u64, NameRef)>,
+    vtables: Arc<[(u64, u64, NameRef)]>,
     overlaps: bool,
+    /// How much higher the image is loaded than when the addresses were collected.
+    slide: u64,
 }
 
 impl Targets {
@@ -32,31 +35,40 @@ impl Targets {
     ///
     /// Of several records with one address the first in file order counts.
     pub fn read(profile: &RawProfile<'_>) -> Self {
-        let mut targets = Self::default();
+        let mut functions = NameRefMap::default();
         let by_pointer = profile.header().version() <= 2;
         for (index, record) in profile.records().enumerate().filter(|(_, record)| record.function_ptr != 0) {
             let hash = match by_pointer {
                 true => profile.plain_name(index, &record).map_or(0, name_ref),
                 false => record.name_ref,
             };
-            targets.functions.entry(record.function_ptr).or_insert(hash);
+            functions.entry(record.function_ptr).or_insert(hash);
         }
         let vtables = profile.vtables().filter(|vtable| vtable.start != 0);
-        targets.vtables = vtables.map(|v| (v.start, v.start.saturating_add(v.size.into()), v.name_ref)).collect();
-        targets.vtables.sort_by_key(|(start, _, _)| *start);
-        targets.overlaps = targets.vtables.windows(2).any(|pair| pair[0].1 > pair[1].0);
-        targets
+        let mut vtables: Vec<_> =
+            vtables.map(|v| (v.start, v.start.saturating_add(v.size.into()), v.name_ref)).collect();
+        vtables.sort_by_key(|(start, _, _)| *start);
+        let overlaps = vtables.windows(2).any(|pair| pair[0].1 > pair[1].0);
+        Self { functions: Arc::new(functions), vtables: vtables.into(), overlaps, slide: 0 }
+    }
+
+    /// The same targets for a run in which every address is higher by `slide`
+    /// (modulo 2^64).
+    #[must_use]
+    pub fn moved_by(&self, slide: u64) -> Self {
+        Self { slide, ..self.clone() }
     }
 
     /// The hash of the function that begins at exactly that address, else 0.
     #[inline]
     pub fn function(&self, address: u64) -> NameRef {
-        self.functions.get(&address).copied().unwrap_or(0)
+        self.functions.get(&address.wrapping_sub(self.slide)).copied().unwrap_or(0)
     }
 
     /// The hash of the vtable that holds that address, else 0.
     #[inline]
     pub fn vtable(&self, address: u64) -> NameRef {
+        let address = address.wrapping_sub(self.slide);
         let after = self.vtables.partition_point(|(start, _, _)| *start <= address);
         match after.checked_sub(1).and_then(|at| self.vtables.get(at)) {
             Some((_, end, name_ref)) if address < *end => *name_ref,

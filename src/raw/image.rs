@@ -1,0 +1,330 @@
+//! Many files of one image: what they have in common is read once.
+//!
+//! Two runs of one binary write files that are equal but for counters, value
+//! data and load addresses. An [`Image`] remembers a first file; a further one
+//! is compared with it section by section ([`Image::slide_of`]), never trusted
+//! by a key, and then its counters are added as one array ([`ImageSum`]).
+
+use super::layout::{Section, Word};
+use super::names::RawNames;
+use super::profile::RawProfile;
+use super::reader::LARGEST_PLAUSIBLE_COUNTER;
+use super::values::{BlobReader, Strictness, Targets};
+use crate::bytes::{Cursor, Endian, PointerWidth};
+use crate::manner::Manner;
+use crate::model::{FunctionRecord, ProfileKind};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What all files of one image have in common, kept from the first of them.
+#[derive(Debug)]
+pub struct Image {
+    header: Vec<(Word, u64)>,
+    version_word: u64,
+    endian: Endian,
+    pointer: PointerWidth,
+    binary_ids: Vec<u8>,
+    data: Vec<u8>,
+    vtables: Vec<u8>,
+    names: Arc<RawNames>,
+    record_size: usize,
+    /// Where in a record the addresses stand that move with the image.
+    addresses: Range<usize>,
+    records: Vec<ImageRecord>,
+    /// Indices of the records that have value sites.
+    with_sites: Vec<usize>,
+    targets: Targets,
+}
+
+/// Where one record's numbers stand, in elements of the section.
+#[derive(Debug, Clone)]
+pub struct ImageRecord {
+    /// Its counters within the counters section.
+    pub counters: Range<usize>,
+    /// Its bytes within the bitmap section.
+    pub bitmap: Range<usize>,
+}
+
+/// Sums over many files of one image, each a flat array as the section is.
+#[derive(Debug, Clone)]
+pub struct ImageSum {
+    /// One sum for each element of the counters section.
+    pub counters: Vec<u64>,
+    /// The bitmap section, or-ed together.
+    pub bitmap: Vec<u8>,
+    /// No sum is larger than this.
+    bound: u64,
+}
+
+impl Image {
+    /// Remembers a profile that was read without fault or warning, with its names.
+    ///
+    /// `None` for profiles whose files have to be read record by record: before
+    /// version 8 (counters are found by load addresses), with timestamps, with
+    /// counters at odd places, or with records from elsewhere.
+    pub fn new(profile: &RawProfile<'_>, names: &Arc<RawNames>) -> Option<Self> {
+        let header = profile.header();
+        let encoding = header.encoding();
+        let counter_size = header.counter_size();
+        if encoding.version < 8 || profile.kind().contains(ProfileKind::TEMPORAL) || !profile.has_own_records() {
+            return None;
+        }
+        let mut records = Vec::with_capacity(profile.len());
+        let mut with_sites = Vec::new();
+        for (index, record) in profile.records().enumerate() {
+            let offset = profile.counter_offset(index, &record).ok()?;
+            if !offset.is_multiple_of(counter_size) {
+                return None;
+            }
+            let start = offset / counter_size;
+            records.push(ImageRecord {
+                counters: start..start + record.num_counters as usize,
+                bitmap: profile.bitmap_range(index, &record).ok()?,
+            });
+            if record.has_value_sites() {
+                with_sites.push(index);
+            }
+        }
+        Some(Self {
+            header: header.words().collect(),
+            version_word: header.version_word(),
+            endian: encoding.endian,
+            pointer: encoding.pointer,
+            binary_ids: profile.section(Section::BinaryIds).to_vec(),
+            data: profile.section(Section::Data).to_vec(),
+            vtables: profile.section(Section::VTables).to_vec(),
+            names: Arc::clone(names),
+            record_size: profile.layout().size(),
+            addresses: profile.layout().moving_addresses(),
+            records,
+            with_sites,
+            targets: Targets::read(profile),
+        })
+    }
+
+    /// The names, to be handed to readers of other files with the same.
+    pub fn names(&self) -> &Arc<RawNames> {
+        &self.names
+    }
+
+    /// The records, in file order.
+    pub fn records(&self) -> &[ImageRecord] {
+        &self.records
+    }
+
+    /// Bytes that remembering the image takes, about.
+    pub fn size(&self) -> usize {
+        2 * self.data.len() + self.vtables.len() + self.records.len() * size_of::<ImageRecord>()
+    }
+
+    /// How much higher `profile`'s image is loaded than that of the first
+    /// file, or `None` when it is not the same image.
+    ///
+    /// Everything that decides how a file is read was compared then: header,
+    /// binary ids, records, names, vtables.
+    pub fn slide_of(&self, profile: &RawProfile<'_>) -> Option<u64> {
+        let header = profile.header();
+        let encoding = header.encoding();
+        let same_header = header.version_word() == self.version_word
+            && encoding.endian == self.endian
+            && encoding.pointer == self.pointer
+            && header.words().zip(&self.header).all(|(found, known)| found == *known || self.may_move(found.0));
+        if !same_header || profile.section(Section::BinaryIds) != self.binary_ids {
+            return None;
+        }
+        let slide = self.slide_of_records(profile.section(Section::Data))?;
+        let same = self.same_vtables(profile.section(Section::VTables), slide) && self.names.are_those_of(profile);
+        // Addresses of 32 bits would have to wrap in 32 bits; such images are not moved.
+        (same && (slide == 0 || self.pointer == PointerWidth::Bits64)).then_some(slide)
+    }
+
+    /// Header words that depend on the load address and decide nothing.
+    fn may_move(&self, word: Word) -> bool {
+        let empty = |size: Word| self.header.iter().any(|(word, value)| *word == size && *value == 0);
+        match word {
+            Word::NamesDelta => true,
+            Word::BitmapDelta => empty(Word::NumBitmapBytes),
+            Word::UniformCountersDelta => empty(Word::NumUniformCounters),
+            _ => false,
+        }
+    }
+
+    fn slide_of_records(&self, data: &[u8]) -> Option<u64> {
+        if data == self.data {
+            return Some(0);
+        }
+        if data.len() != self.data.len() {
+            return None;
+        }
+        let mut slide = None;
+        let width = self.pointer.bytes();
+        let Range { start, end } = self.addresses.clone();
+        for (found, known) in data.chunks_exact(self.record_size).zip(self.data.chunks_exact(self.record_size)) {
+            if found[..start] != known[..start] || found[end..] != known[end..] {
+                return None;
+            }
+            // FunctionPtr must move as all others do; ValuesPtr, behind it, means nothing.
+            let (found, known) =
+                (self.address(&found[start..start + width]), self.address(&known[start..start + width]));
+            match (found, known) {
+                (0, 0) => {}
+                (0, _) | (_, 0) => return None,
+                _ if *slide.get_or_insert(found.wrapping_sub(known)) != found.wrapping_sub(known) => return None,
+                _ => {}
+            }
+        }
+        Some(slide.unwrap_or(0))
+    }
+
+    fn same_vtables(&self, vtables: &[u8], slide: u64) -> bool {
+        if vtables == self.vtables {
+            return slide == 0 || vtables.is_empty();
+        }
+        let width = self.pointer.bytes();
+        let size = super::layout::VTableRecord::size_in_file(self.pointer);
+        vtables.len() == self.vtables.len()
+            && vtables.chunks_exact(size).zip(self.vtables.chunks_exact(size)).all(|(found, known)| {
+                let (moved, first) = (self.address(&found[8..8 + width]), self.address(&known[8..8 + width]));
+                found[..8] == known[..8]
+                    && found[8 + width..] == known[8 + width..]
+                    && (moved == 0) == (first == 0)
+                    && (first == 0 || moved == first.wrapping_add(slide))
+            })
+    }
+
+    fn address(&self, bytes: &[u8]) -> u64 {
+        match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
+            (Some(bytes), _) => self.endian.u64(*bytes),
+            (None, Some(bytes)) => self.endian.u32(*bytes).into(),
+            (None, None) => 0,
+        }
+    }
+
+    /// Reads the value data of a file of this image into `values`, whose
+    /// memory is used again: one entry for each of
+    /// [`records_with_sites`](Self::records_with_sites).
+    ///
+    /// `false` when the data is damaged or missing, or when another profile
+    /// follows in the file; such files are for the ordinary reader.
+    pub fn read_values(
+        &self,
+        file: &[u8],
+        profile: &RawProfile<'_>,
+        slide: u64,
+        manner: Manner,
+        values: &mut Vec<FunctionRecord>,
+    ) -> bool {
+        let targets = self.targets.moved_by(slide);
+        let blob = BlobReader {
+            targets: &targets,
+            endian: self.endian,
+            kinds: profile.header().value_kinds(),
+            strictness: if manner.is_llvm() { Strictness::Lax } else { Strictness::Strict },
+        };
+        let begin = profile.end_of_sections();
+        let mut cursor =
+            Cursor::new(file.get(begin..).unwrap_or_default(), begin as u64, self.endian, Section::ValueData.name());
+        values.resize_with(self.with_sites.len(), FunctionRecord::default);
+        for (&index, values) in self.with_sites.iter().zip(values) {
+            values.clear();
+            let Some(record) = profile.record(index) else { return false };
+            if blob.read(&mut cursor, &record, values).is_err() {
+                return false;
+            }
+        }
+        cursor.rest().iter().all(|byte| *byte == 0)
+    }
+
+    /// Indices of the records that have value sites, ascending.
+    pub fn records_with_sites(&self) -> &[usize] {
+        &self.with_sites
+    }
+}
+
+impl ImageSum {
+    /// Sums of no file yet.
+    pub fn new(image: &Image) -> Self {
+        let size = |word: Word| {
+            let found = image.header.iter().find(|(other, _)| *other == word);
+            // The sections were in memory once, so their sizes fit.
+            found.map_or(0, |(_, value)| *value as usize)
+        };
+        Self { counters: vec![0; size(Word::NumCounters)], bitmap: vec![0; size(Word::NumBitmapBytes)], bound: 0 }
+    }
+
+    /// Whether nothing was added since the sums were made or cleared.
+    pub fn is_empty(&self) -> bool {
+        self.bound == 0
+    }
+
+    /// Makes all sums zero.
+    pub fn clear(&mut self) {
+        self.counters.fill(0);
+        self.bitmap.fill(0);
+        self.bound = 0;
+    }
+
+    /// The counters of a file as they are to be added, unless one of them is
+    /// so large that it has probably wrapped.
+    pub fn plausible<'data>(profile: &RawProfile<'data>) -> Option<PlausibleCounters<'data>> {
+        let section = profile.section(Section::Counters);
+        if profile.header().counter_size() == 1 {
+            return Some(PlausibleCounters {
+                counters: Elements::Bytes(section),
+                bits: 1,
+                profile_bitmap: profile.section(Section::Bitmap),
+            });
+        }
+        let (words, _) = section.as_chunks::<8>();
+        let endian = profile.header().encoding().endian;
+        // The bits of all counters together are no smaller than the largest.
+        let bits = match endian {
+            Endian::Little => words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word)),
+            Endian::Big => words.iter().fold(0, |bits, word| bits | u64::from_be_bytes(*word)),
+        };
+        (bits < LARGEST_PLAUSIBLE_COUNTER).then(|| PlausibleCounters {
+            counters: Elements::Words(words, endian),
+            bits,
+            profile_bitmap: profile.section(Section::Bitmap),
+        })
+    }
+
+    /// Whether `more` can be added and the sums, times `weight`, still be far
+    /// below the largest count.
+    pub fn has_room_for(&self, more: &PlausibleCounters<'_>, weight: u64) -> bool {
+        let sum = self.bound.checked_add(more.bits.max(1));
+        sum.and_then(|sum| sum.checked_mul(weight)).is_some_and(|sum| sum < 1 << 62)
+    }
+
+    /// Adds a file's counters; see [`has_room_for`](Self::has_room_for).
+    pub fn add(&mut self, more: &PlausibleCounters<'_>) {
+        self.bound = self.bound.saturating_add(more.bits.max(1));
+        match more.counters {
+            Elements::Words(words, Endian::Little) => {
+                self.counters.iter_mut().zip(words).for_each(|(sum, word)| *sum += u64::from_le_bytes(*word));
+            }
+            Elements::Words(words, Endian::Big) => {
+                self.counters.iter_mut().zip(words).for_each(|(sum, word)| *sum += u64::from_be_bytes(*word));
+            }
+            Elements::Bytes(bytes) => {
+                self.counters.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum += u64::from(*byte == 0));
+            }
+        }
+        self.bitmap.iter_mut().zip(more.profile_bitmap).for_each(|(all, byte)| *all |= byte);
+    }
+}
+
+/// The counters of a file, none of them above [`LARGEST_PLAUSIBLE_COUNTER`].
+#[derive(Debug, Clone, Copy)]
+pub struct PlausibleCounters<'data> {
+    counters: Elements<'data>,
+    profile_bitmap: &'data [u8],
+    /// No counter is larger than this.
+    bits: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Elements<'data> {
+    Words(&'data [[u8; 8]], Endian),
+    Bytes(&'data [u8]),
+}
