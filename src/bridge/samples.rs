@@ -6,7 +6,8 @@
 
 use crate::iprof::{ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, bci};
 use crate::model::stacks::{
-    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId, StackTable,
+    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
+    StackTable,
 };
 use crate::sample::java;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,10 +77,16 @@ impl SampleReport {
             (self.truncated_kept, "samples have truncated stacks, whose outermost frames are missing"),
             (self.native_leaf, "samples in native code are charged to its Java caller"),
             (self.without_java, "samples without a Java frame are left out"),
-            (self.names_only_methods.into(), "methods have no known types and are written as void without parameters: for viewing only (see --reference)"),
+            (
+                self.names_only_methods.into(),
+                "methods have no known types and are written as void without parameters: for viewing only (see --reference)",
+            ),
             (self.hidden_methods.into(), "methods of hidden classes are left out of stacks"),
             (self.unknown_bci_frames.into(), "frames have no known BCI"),
-            (self.merged_stacks.into(), "stacks became one with another that differs only in what iprof has no place for"),
+            (
+                self.merged_stacks.into(),
+                "stacks became one with another that differs only in what iprof has no place for",
+            ),
             (self.threads.into(), "thread names are not written"),
             (self.saturated.into(), "sums stopped at 2^63-1"),
             (self.mended_names.into(), "names are not UTF-8 and were mended"),
@@ -106,8 +113,11 @@ pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Docume
 
 /// Hits of stacks whose leaf is native code with a Java frame below it.
 fn native_leaf_hits(table: &StackTable) -> u128 {
-    let is_java = |stack: StackId| matches!(table.function(table.frame(table.leaf(stack)).function), Function::Java { .. });
-    let charged = |stack: StackId| !is_java(stack) && std::iter::successors(table.parent(stack), |s| table.parent(*s)).any(is_java);
+    let is_java =
+        |stack: StackId| matches!(table.function(table.frame(table.leaf(stack)).function), Function::Java { .. });
+    let charged = |stack: StackId| {
+        !is_java(stack) && std::iter::successors(table.parent(stack), |s| table.parent(*s)).any(is_java)
+    };
     table.samples().filter(|sample| charged(sample.key.stack)).map(|sample| u128::from(sample.hits)).sum()
 }
 
@@ -363,7 +373,10 @@ mod tests {
         let options = SampleOptions { drop_hidden: true, ..SampleOptions::default() };
         let (document, report) = iprof_from_stacks(&table, &options);
         assert_eq!(report.hidden_methods, 1);
-        assert_eq!(exact(&stacks_from_iprof(&document, IprofHits::Samples).0), "a/B.main()V@1;a/B.lambda$main$0()V@3 1\n");
+        assert_eq!(
+            exact(&stacks_from_iprof(&document, IprofHits::Samples).0),
+            "a/B.main()V@1;a/B.lambda$main$0()V@3 1\n"
+        );
     }
 
     #[test]
@@ -372,7 +385,10 @@ mod tests {
         let (document, _) = iprof_from_stacks(&stacks(text), &SampleOptions::default());
         let (table, report) = stacks_from_iprof(&document, IprofHits::Samples);
         assert_eq!(report.losses(), [""; 0]);
-        assert_eq!(exact(&table), "a/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\na/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\n");
+        assert_eq!(
+            exact(&table),
+            "a/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\na/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\n"
+        );
         let (again, _) = iprof_from_stacks(&stacks(&exact(&table)), &SampleOptions::default());
         let (once_more, _) = stacks_from_iprof(&again, IprofHits::Samples);
         assert_eq!(exact(&once_more), exact(&table));

@@ -1,10 +1,12 @@
 //! The writer for what was asked.
 
+use crate::bytes::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
 use crate::manner::Manner;
 use crate::merge::FunctionFilter;
 use crate::model::{Loss, Profile, Release, Selection};
+use crate::{raw, text};
 
 /// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +20,16 @@ pub enum OutputFormat {
         /// `--write-prev-version` of LLVM 22 writes 11.
         version: u32,
     },
-    /// Text.
-    Text,
+    /// Text, as this release writes it.
+    Text {
+        /// The release; the profile was merged by its rules.
+        release: Release,
+    },
+    /// Raw, as if a program had just been run.
+    Raw {
+        /// Version, byte order and pointer width.
+        encoding: Encoding,
+    },
 }
 
 impl Default for OutputFormat {
@@ -52,6 +62,9 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// What was left out, by kind.
     pub losses: Vec<Loss>,
+    /// Why text ends after its first lines, with success: LLVM's writer stops
+    /// at an empty name. Only in LLVM's manner.
+    pub stopped: Option<Error>,
 }
 
 /// Encodes a profile.
@@ -71,11 +84,39 @@ pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
             let writing = indexed::WriteOptions::for_version_by(version, release).selection(selection);
             let losses = indexed::losses(profile, &writing);
             check_losses(&losses, options.strict)?;
-            Encoded { bytes: indexed::write(profile, &writing)?, losses }
+            Encoded { bytes: indexed::write(profile, &writing)?, losses, stopped: None }
         }
-        OutputFormat::Text => return Err(ErrorKind::Unsupported { what: "text output".into() }.into()),
+        OutputFormat::Text { release } => {
+            let writing = text::TextOptions::new(options.manner).release(release).selection(selection);
+            let losses = text::losses(profile, &writing);
+            check_losses(&losses, options.strict)?;
+            let written = text::write(profile, &writing);
+            Encoded { bytes: written.bytes, losses, stopped: written.stopped }
+        }
+        OutputFormat::Raw { encoding } => {
+            let writing = raw::WriteOptions::new(encoding);
+            let kept;
+            let profile = if options.sparse || !options.filter.is_none() {
+                kept = selected(profile, selection);
+                &kept
+            } else {
+                profile
+            };
+            let losses = raw::losses(profile, &writing)?;
+            check_losses(&losses, options.strict)?;
+            Encoded { bytes: raw::write(profile, &writing)?, losses, stopped: None }
+        }
     };
     Ok(encoded)
+}
+
+/// A copy with only the functions selected: a raw file's order is theirs.
+fn selected(profile: &Profile, selection: Selection<'_>) -> Profile {
+    let mut copy = profile.clone();
+    let kept: Vec<bool> = profile.functions.iter().map(|function| selection.keeps(function)).collect();
+    let mut kept = kept.into_iter();
+    copy.functions = copy.functions.filtered(|_| kept.next().unwrap_or(false));
+    copy
 }
 
 fn check_losses(losses: &[Loss], strict: bool) -> Result<()> {

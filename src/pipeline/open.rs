@@ -1,11 +1,13 @@
 //! From bytes to the reader that understands them.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::indexed::{self, IndexedReader};
 use crate::input::{Format, detect};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::ProfileReader;
 use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
+use crate::text::TextReader;
 use std::sync::Arc;
 
 /// How inputs are read.
@@ -49,6 +51,11 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
             .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
         Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
+        Format::Indexed => {
+            let options = indexed::ReadOptions::new(options.limits, options.manner);
+            Ok(Box::new(IndexedReader::new(data, options)?))
+        }
+        Format::Text => Ok(Box::new(TextReader::new(data, options.manner)?)),
         other => Err(unreadable(other, options.manner)),
     }
 }

@@ -18,6 +18,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Merge(Box<crate::merge::MergeArgs>),
+    Convert(Box<crate::convert::ConvertArgs>),
 }
 
 impl Command {
@@ -25,6 +26,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
             Self::Merge(arguments) => arguments.run(),
+            Self::Convert(arguments) => arguments.run(),
         }
     }
 }

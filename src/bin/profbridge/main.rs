@@ -2,6 +2,7 @@
 
 mod cli;
 mod console;
+mod convert;
 mod merge;
 
 use clap::Parser;

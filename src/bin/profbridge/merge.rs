@@ -135,7 +135,9 @@ impl MergeArgs {
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
         let encoded = pipeline::encode(&report.profile, &self.write_options(&options)?)?;
-        console::losses(&encoded.losses, &self.output);
+        if !self.quiet {
+            console::losses(&encoded.losses, &self.output);
+        }
         input::output::replace(&self.output, &encoded.bytes)?;
         if self.json {
             print_json(&report, &self.output)?;
@@ -190,7 +192,8 @@ impl MergeArgs {
     fn write_options(&self, options: &MergeOptions) -> Result<WriteOptions> {
         let mut write = WriteOptions::default();
         let (release, version) = self.target()?;
-        write.format = if self.text { OutputFormat::Text } else { OutputFormat::Indexed { release, version } };
+        write.format =
+            if self.text { OutputFormat::Text { release } } else { OutputFormat::Indexed { release, version } };
         write.sparse = self.sparse;
         write.strict = self.strict;
         write.filter = options.filter.clone();

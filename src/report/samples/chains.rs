@@ -99,7 +99,11 @@ fn chain_of(table: &StackTable, root: FunctionId, direction: Direction, options:
         for frame in frames.iter().skip(start + 1).take(options.depth) {
             let frame = table.frame(*frame);
             let bci = frame.bci.filter(|_| options.by_position);
-            let known = nodes[at].next.iter().copied().find(|next| (nodes[*next].function, nodes[*next].bci) == (frame.function, bci));
+            let known = nodes[at]
+                .next
+                .iter()
+                .copied()
+                .find(|next| (nodes[*next].function, nodes[*next].bci) == (frame.function, bci));
             let next = known.unwrap_or_else(|| {
                 nodes.push(Node { function: frame.function, bci, hits: 0, next: Vec::new() });
                 let new = nodes.len() - 1;

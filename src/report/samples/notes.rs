@@ -21,7 +21,9 @@ pub fn notes(table: &StackTable) -> Vec<String> {
         notes.push("collapsed stacks do not say which sampler took them: one that waits for safepoints is blind in loops without polls and charges the next poll; one that does not loses ticks to error frames".to_string());
     }
     if has("iprof samples") {
-        notes.push("an iprof has no sampling period, no threads and no time; hits are shares of the whole run".to_string());
+        notes.push(
+            "an iprof has no sampling period, no threads and no time; hits are shares of the whole run".to_string(),
+        );
     }
     if has("iprof call counts") {
         notes.push("these are numbers of calls, not time; chains end where compilation units do".to_string());
@@ -50,7 +52,10 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         }
     };
     add(hits(&|sample| sample.key.truncated), "have truncated stacks: the outermost frames are missing");
-    add(hits(&|sample| sample.key.certainty == Certainty::Heuristic), "were moved to the next safepoint, says the source");
+    add(
+        hits(&|sample| sample.key.certainty == Certainty::Heuristic),
+        "were moved to the next safepoint, says the source",
+    );
     add(
         hits(&|sample| symbol(sample).is_some_and(|name| name.starts_with('[') && name.ends_with(']'))),
         "end in an error frame: the sampler could not walk the stack",
@@ -58,7 +63,9 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods are not named");
     add(hits(&|sample| includes_waiting(sample.key.source)), "include waiting, not only running");
     add(
-        hits(&|sample| leaf(sample).bci.is_none() && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)),
+        hits(&|sample| {
+            leaf(sample).bci.is_none() && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)
+        }),
         "have no bytecode index at the leaf",
     );
     let single = hits(&|sample| table.depth(sample.key.stack) == 1 && leaf(sample).kind != FrameKind::Kernel);

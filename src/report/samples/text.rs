@@ -11,7 +11,10 @@ pub fn write_figures(figures: &SampleFigures, limit: usize) -> String {
         out.push('\n');
     };
     line(format!("Source: {}", figures.sources.join(", ")));
-    line(format!("Hits: {} in {} distinct stacks, {:.1} frames deep on average, {} at most", figures.hits, figures.stacks, figures.mean_depth, figures.max_depth));
+    line(format!(
+        "Hits: {} in {} distinct stacks, {:.1} frames deep on average, {} at most",
+        figures.hits, figures.stacks, figures.mean_depth, figures.max_depth
+    ));
     if figures.duration_nanos > 0 {
         line(format!("Recorded time: {:.3} s", figures.duration_nanos as f64 / 1e9));
     }
@@ -38,7 +41,8 @@ fn method_table(figures: &SampleFigures, limit: usize) -> String {
     let marks = if figures.has_certainty { format!(" {:>10} {:>10}", "Exact", "Heuristic") } else { String::new() };
     let _ = writeln!(out, "{:<width$} {:>10} {:>8} {:>10} {:>8}{marks}", "Method name", "Hits", "%", "Inclusive", "%");
     for row in shown {
-        let marks = if figures.has_certainty { format!(" {:>10} {:>10}", row.exact, row.heuristic) } else { String::new() };
+        let marks =
+            if figures.has_certainty { format!(" {:>10} {:>10}", row.exact, row.heuristic) } else { String::new() };
         let _ = writeln!(
             out,
             "{:<width$} {:>10} {:>8.3} {:>10} {:>8.3}{marks}",
@@ -62,7 +66,8 @@ fn thread_table(figures: &SampleFigures, limit: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{:<width$} {:>10} {:>8}", "Thread", "Hits", "%");
     for row in shown {
-        let _ = writeln!(out, "{:<width$} {:>10} {:>8.3}", name(&row.thread), row.hits, percent(row.hits, figures.hits));
+        let _ =
+            writeln!(out, "{:<width$} {:>10} {:>8.3}", name(&row.thread), row.hits, percent(row.hits, figures.hits));
     }
     if shown.len() < figures.threads.len() {
         let _ = writeln!(out, "… and {} more threads", figures.threads.len() - shown.len());
@@ -76,7 +81,8 @@ pub fn write_chains(chains: &[CallChain]) -> String {
     for chain in chains {
         let _ = writeln!(out, "{}   {}", chain.method, chain.hits);
         // Deep recursion must not become deep recursion here.
-        let mut open: Vec<(usize, &CallChain, u128)> = chain.next.iter().rev().map(|next| (1, next, chain.hits)).collect();
+        let mut open: Vec<(usize, &CallChain, u128)> =
+            chain.next.iter().rev().map(|next| (1, next, chain.hits)).collect();
         while let Some((level, node, above)) = open.pop() {
             let bci = node.bci.map_or(String::new(), |bci| format!(" @{bci}"));
             let share = percent(node.hits, above);

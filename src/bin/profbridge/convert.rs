@@ -1,0 +1,143 @@
+//! `convert`: one profile into another format or version.
+
+use crate::console;
+use clap::{Args, ValueEnum};
+use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::indexed;
+use profbridge::input::{self, WeightedInput};
+use profbridge::model::{Release, release};
+use profbridge::pipeline::{self, InputOutcome, MergeOptions, OutputFormat, Silent, WriteOptions};
+use profbridge::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Convert a profile to another format or version
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge convert old.profraw -o new.profraw --to raw --raw-version 10
+  profbridge convert app.profdata -o app.proftext
+  profbridge convert app.profdata -o for-14.profdata --for llvm-14
+
+A coverage map compiled into a binary has a version of its own, which a converted
+profile does not change: llvm-cov must still be new enough for the binary.")]
+pub(crate) struct ConvertArgs {
+    /// The profile; `-` is standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The format to write; by default the one that the output's name ends in
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<Format>,
+    /// Version of the raw format, 1 to 5 or 7 to 11
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    raw_version: u32,
+    /// Width and byte order of the raw format
+    #[arg(long, value_enum, value_name = "ARCH", default_value_t = RawArch::Le64)]
+    raw_arch: RawArch,
+    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9
+    #[arg(long = "for", value_name = "TOOLCHAIN")]
+    consumer: Option<String>,
+    /// Version of the indexed format, 1 to 13
+    #[arg(long, value_name = "N", conflicts_with = "consumer")]
+    format_version: Option<u32>,
+    /// Leave out functions that never ran
+    #[arg(long)]
+    sparse: bool,
+    /// Fail instead of leaving out what the format cannot hold
+    #[arg(long)]
+    strict: bool,
+}
+
+/// A format that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// What an instrumented program dumps (.profraw)
+    Raw,
+    /// What compilers read (.profdata)
+    Indexed,
+    /// What people read (.proftext)
+    Text,
+}
+
+/// Width and byte order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RawArch {
+    /// 64 bits, little-endian
+    #[value(name = "64le")]
+    Le64,
+    /// 64 bits, big-endian
+    #[value(name = "64be")]
+    Be64,
+    /// 32 bits, little-endian
+    #[value(name = "32le")]
+    Le32,
+    /// 32 bits, big-endian
+    #[value(name = "32be")]
+    Be32,
+}
+
+impl ConvertArgs {
+    /// Converts and writes.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let target = match self.to {
+            Some(format) => format,
+            None => format_of_name(&self.output)?,
+        };
+        let (release, version) = self.indexed_target()?;
+        let mut options = MergeOptions::default();
+        options.release = release;
+        options.keep_vtable_names = true;
+        let inputs = [WeightedInput::new(&self.input)];
+        let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;
+        for input in &mut report.inputs {
+            input.warnings.iter().for_each(console::warning);
+            if let InputOutcome::Failed(error) = std::mem::replace(&mut input.outcome, InputOutcome::Used) {
+                return Err(error);
+            }
+        }
+        let mut write = WriteOptions::default();
+        write.strict = self.strict;
+        write.sparse = self.sparse;
+        write.format = match target {
+            Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding() },
+            Format::Indexed => OutputFormat::Indexed { release, version },
+            Format::Text => OutputFormat::Text { release },
+        };
+        let encoded = pipeline::encode(&report.profile, &write)?;
+        console::losses(&encoded.losses, &self.output);
+        input::output::replace(&self.output, &encoded.bytes)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn indexed_target(&self) -> Result<(Release, u32)> {
+        if let Some(name) = &self.consumer {
+            let row = release::parse(name)?;
+            return Ok((row.release(), row.indexed_version));
+        }
+        let options = self.format_version.map_or_else(Default::default, indexed::WriteOptions::for_version);
+        Ok((options.release, options.version))
+    }
+
+    fn raw_encoding(&self) -> Encoding {
+        let (pointer, endian) = match self.raw_arch {
+            RawArch::Le64 => (PointerWidth::Bits64, Endian::Little),
+            RawArch::Be64 => (PointerWidth::Bits64, Endian::Big),
+            RawArch::Le32 => (PointerWidth::Bits32, Endian::Little),
+            RawArch::Be32 => (PointerWidth::Bits32, Endian::Big),
+        };
+        Encoding { endian, pointer, version: self.raw_version }
+    }
+}
+
+/// The format that a file name ends in.
+fn format_of_name(path: &Path) -> Result<Format> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("profraw") => Ok(Format::Raw),
+        Some("profdata") => Ok(Format::Indexed),
+        Some("proftext") => Ok(Format::Text),
+        _ => Err(Error::usage(format!("{}: the name does not tell which format to write", path.display()))
+            .with_hint("say it with --to raw, --to indexed or --to text")),
+    }
+}
