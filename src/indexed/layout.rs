@@ -1,6 +1,6 @@
 //! The format's numbers: magic, header words, which version has what.
 
-use crate::model::Release;
+use crate::model::{Release, release};
 
 /// First 8 bytes of every indexed profile: `\xFF lprofi \x81`.
 pub const MAGIC: [u8; 8] = *b"\xfflprofi\x81";
@@ -54,20 +54,9 @@ pub(super) mod since {
 /// Key and data sizes of an item of the hash table, in front of both.
 pub(super) const ITEM_HEADER: usize = 24;
 
-/// The newest release that writes a version, whose rules its files follow.
+/// The newest release up to [`Release::DEFAULT`] that writes a version, whose
+/// rules its files follow.
 pub fn writing_release(version: u32) -> Release {
-    Release(match version {
-        0..=2 => 3,
-        3 => 3,
-        4 => 5,
-        5 => 10,
-        6 => 11,
-        7 => 14,
-        8 => 15,
-        9 => 16,
-        10 => 17,
-        11 => 18,
-        12 => 21,
-        _ => 22,
-    })
+    let known = release::RELEASES.iter().rev().filter(|row| row.release() <= Release::DEFAULT);
+    known.into_iter().find(|row| row.indexed_version == version).map_or(Release::DEFAULT, |row| row.release())
 }

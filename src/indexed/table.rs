@@ -15,8 +15,10 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Fills the table with items of these key hashes, in this order.
-    pub(super) fn fill(hashes: &[NameRef]) -> Self {
+    /// Fills the table with items of these key hashes, in this order. A table
+    /// that `shrinks` ends with as many buckets as it needs, else with 64 at
+    /// least.
+    pub(super) fn fill(hashes: &[NameRef], shrinks: bool) -> Self {
         let mut table = Self { heads: vec![NONE; 64], next: vec![NONE; hashes.len()] };
         for at in 0..hashes.len() {
             if 4 * (at + 1) >= 3 * table.heads.len() {
@@ -28,7 +30,7 @@ impl Buckets {
             0..=2 => 1,
             entries => (entries * 4 / 3 + 1).next_power_of_two(),
         };
-        if target != table.heads.len() {
+        if shrinks && target != table.heads.len() {
             table.resize(target, hashes);
         }
         table
@@ -78,7 +80,7 @@ mod tests {
             [(0, 1), (2, 1), (3, 8), (5, 8), (6, 16), (11, 16), (12, 32), (23, 32), (24, 64), (47, 64), (48, 128)]
         {
             let hashes: Vec<u64> = (0..items).collect();
-            assert_eq!(Buckets::fill(&hashes).len(), buckets, "{items} items");
+            assert_eq!(Buckets::fill(&hashes, true).len(), buckets, "{items} items");
         }
     }
 
@@ -86,7 +88,7 @@ mod tests {
     fn every_doubling_turns_the_chains_around() {
         // All in bucket 0; 48 items make the table double once, before the last.
         let hashes = vec![0; 48];
-        let table = Buckets::fill(&hashes);
+        let table = Buckets::fill(&hashes, true);
         let first: Vec<u32> = table.iter().next().unwrap().collect();
         assert!(first.into_iter().eq(std::iter::once(47).chain(0..47)));
     }

@@ -34,6 +34,11 @@ impl<'a> WriteOptions<'a> {
         Self { version, release: writing_release(version), selection: Selection::all() }
     }
 
+    /// What a release writes; releases that are not known write as the newest.
+    pub fn for_release(release: Release) -> Self {
+        Self { version: release.indexed_version().unwrap_or(NEWEST_VERSION), release, selection: Selection::all() }
+    }
+
     /// A version, by the rules of a release that need not be its usual one:
     /// release 22 writes version 11 for `--write-prev-version`.
     pub fn for_version_by(version: u32, release: Release) -> Self {
@@ -86,6 +91,17 @@ impl<'a> WriteOptions<'a> {
             kind = kind.without(ProfileKind::CONTEXT_SENSITIVE);
         }
         kind.indexed_bits()
+    }
+
+    /// Releases up to 6 list two cutoffs twice.
+    fn cutoffs(&self) -> &'static [u32] {
+        if self.release <= Release(6) { &EARLY_CUTOFFS } else { &CUTOFFS }
+    }
+
+    /// Releases up to 3.9 never make the hash table smaller than it was at the
+    /// start.
+    fn table_shrinks(&self) -> bool {
+        self.release > Release(3)
     }
 
     fn summary_rules(&self) -> SummaryRules {
@@ -199,14 +215,15 @@ impl<'a> Writer<'a> {
     fn write(&self) -> Result<Vec<u8>> {
         let table = &self.profile.functions;
         let hashes: Vec<u64> = self.functions.iter().map(|id| table.function(*id).name_ref()).collect();
-        let buckets = Buckets::fill(&hashes);
+        let buckets = Buckets::fill(&hashes, self.options.table_shrinks());
         let mut sink = Sink::with_capacity(Endian::Little, self.size_estimate(buckets.len()));
         let header_size = header_size(self.options.version);
         let context_sensitive = self.bits & ProfileKind::CONTEXT_SENSITIVE.bits() != 0;
         let summaries = if !self.options.has(since::SUMMARY) { 0 } else { 1 + usize::from(context_sensitive) };
-        sink.zeros(header_size + summaries * SUMMARY_SIZE);
+        let summary_size = summary_size(self.options.cutoffs());
+        sink.zeros(header_size + summaries * summary_size);
 
-        let mut summary = Summaries::new(self.options.summary_rules());
+        let mut summary = Summaries::new(self.options);
         let mut offsets = vec![0u64; buckets.len()];
         for (items, offset) in buckets.iter().zip(&mut offsets) {
             let count = items.clone().count();
@@ -226,7 +243,7 @@ impl<'a> Writer<'a> {
         sink.u64s(&offsets);
         self.write_trailing_sections(&mut sink, &mut places)?;
 
-        let (plain, sensitive) = summary.finish();
+        let (plain, sensitive) = summary.finish(self.options.cutoffs());
         let header = self.header(&places, &plain);
         debug_assert_eq!(header.len(), header_size);
         sink.overwrite(0, &header);
@@ -234,7 +251,7 @@ impl<'a> Writer<'a> {
             sink.overwrite(header_size, &summary_bytes(&plain));
         }
         if summaries > 1 {
-            sink.overwrite(header_size + SUMMARY_SIZE, &summary_bytes(&sensitive));
+            sink.overwrite(header_size + summary_size, &summary_bytes(&sensitive));
         }
         Ok(sink.into_bytes())
     }
@@ -346,30 +363,42 @@ struct HeaderPlaces {
 struct Summaries {
     plain: SummaryBuilder,
     sensitive: SummaryBuilder,
+    /// Whether the release tells the two apart.
+    separates: bool,
 }
 
 impl Summaries {
-    fn new(rules: SummaryRules) -> Self {
-        Self { plain: SummaryBuilder::new(rules), sensitive: SummaryBuilder::new(rules) }
+    fn new(options: &WriteOptions<'_>) -> Self {
+        let builder = || SummaryBuilder::new(options.summary_rules());
+        Self { plain: builder(), sensitive: builder(), separates: options.release >= Release(9) }
     }
 
     /// Bit 60 of the hash decides, whatever the kind of the profile: a record
     /// that has it is missing from the summary of a plain profile, as in LLVM.
     fn add(&mut self, record: &FunctionRecord) {
-        let builder = if record.is_context_sensitive() { &mut self.sensitive } else { &mut self.plain };
+        let sensitive = self.separates && record.is_context_sensitive();
+        let builder = if sensitive { &mut self.sensitive } else { &mut self.plain };
         builder.add_record(record);
     }
 
-    fn finish(self) -> (ProfileSummary, ProfileSummary) {
-        (self.plain.finish(&CUTOFFS), self.sensitive.finish(&CUTOFFS))
+    fn finish(self, cutoffs: &[u32]) -> (ProfileSummary, ProfileSummary) {
+        (self.plain.finish(cutoffs), self.sensitive.finish(cutoffs))
     }
 }
 
+/// Cutoffs of the summary in releases 3.9 to 6.
+const EARLY_CUTOFFS: [u32; 18] = [
+    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 500_000, 600_000, 600_000, 700_000, 800_000, 900_000, 950_000,
+    990_000, 999_000, 999_900, 999_990, 999_999,
+];
+
 /// Two sizes, six totals, three words for each cutoff.
-const SUMMARY_SIZE: usize = 8 * (2 + 6 + 3 * CUTOFFS.len());
+fn summary_size(cutoffs: &[u32]) -> usize {
+    8 * (2 + 6 + 3 * cutoffs.len())
+}
 
 fn summary_bytes(summary: &ProfileSummary) -> Vec<u8> {
-    let mut sink = Sink::with_capacity(Endian::Little, SUMMARY_SIZE);
+    let mut sink = Sink::new(Endian::Little);
     sink.u64s(&[6, summary.rows.len() as u64]);
     sink.u64s(&[u64::from(summary.num_functions), u64::from(summary.num_counts)]);
     sink.u64s(&[summary.max_function_count, summary.max_count, summary.max_internal_count, summary.total_count]);

@@ -4,3 +4,4 @@
 mod generate;
 mod merging;
 mod oracle;
+mod versions;
