@@ -119,3 +119,74 @@ pub(super) fn write_empty(sink: &mut Sink, release: Release) {
 
 /// One bucket, no entries, and that bucket empty.
 const EMPTY_TABLE: [u64; 3] = [1, 0, 0];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A section of that version at `offset`: the header, then one hash table
+    /// of two buckets after which all offsets that are no table point.
+    fn section(version: usize, offset: u64) -> MemProfSection {
+        let words = HEADERS[version];
+        let table = offset + 8 * words.len() as u64;
+        let mut sink = Sink::new(Endian::Little);
+        for word in words {
+            sink.u64(match word {
+                Word::Version => version as u64,
+                Word::TableIndex => table,
+                Word::Offset => table + 32,
+                Word::OptionalOffset => 0,
+            });
+        }
+        sink.u64s(&[2, 1, 0, table + 40, 77]);
+        MemProfSection { bytes: sink.into_bytes(), offset, indexed_version: 13 }
+    }
+
+    fn moved(section: &MemProfSection, to: usize) -> Result<MemProfSection> {
+        let mut sink = Sink::new(Endian::Little);
+        sink.zeros(to);
+        write_moved(&mut sink, section)?;
+        Ok(MemProfSection { bytes: sink.as_slice()[to..].to_vec(), offset: to as u64, indexed_version: 13 })
+    }
+
+    #[test]
+    fn every_offset_moves_and_nothing_else() {
+        for version in 0..5 {
+            assert_eq!(moved(&section(version, 600), 96).unwrap().bytes, section(version, 96).bytes, "version {version}");
+        }
+    }
+
+    #[test]
+    fn two_tables_in_one_place_move_once_each() {
+        // Versions 0 to 2 have several tables; an index that two words name
+        // moves the same way for both.
+        let there = moved(&section(2, 600), 5000).unwrap();
+        assert_eq!(moved(&there, 600).unwrap(), section(2, 600));
+    }
+
+    #[test]
+    fn an_index_outside_the_section_is_malformed() {
+        let mut damaged = section(3, 600);
+        damaged.offset = 100_000;
+        let error = moved(&damaged, 0).unwrap_err();
+        assert!(error.to_string().contains("a table index at 0x278 lies outside the section"), "{error}");
+    }
+
+    #[test]
+    fn more_buckets_than_bytes_are_truncated() {
+        let mut damaged = section(3, 600);
+        put(&mut damaged.bytes, 32, u64::MAX / 4);
+        assert!(moved(&damaged, 0).unwrap_err().to_string().contains("truncated: bucket offsets needs"));
+    }
+
+    #[test]
+    fn an_unknown_version_is_named() {
+        let mut unknown = section(4, 600);
+        put(&mut unknown.bytes, 0, 5);
+        let error = moved(&unknown, 0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "section memprof, byte 0x258: version 5 is not supported: memory profile versions 0 to 4 are known"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 //! against themselves.
 
 mod generate;
+mod memprof;
 mod merging;
 mod oracle;
 mod versions;
