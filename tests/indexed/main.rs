@@ -1,6 +1,7 @@
 //! Indexed and text profiles against the genuine tools of LLVM 13 to 22, and
 //! against themselves.
 
+mod damaged;
 mod generate;
 mod memprof;
 mod merging;
