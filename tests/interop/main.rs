@@ -1,0 +1,9 @@
+//! Real compilers and tools take what this program writes and do the same with
+//! it as with the genuine tool's file. Tests skip, loudly, what is not installed.
+
+mod clang;
+mod coverage;
+mod mixed;
+mod random;
+mod rust;
+mod tools;

@@ -1,0 +1,85 @@
+//! Random selections of the test data with random weights and options, merged
+//! by both tools.
+
+use crate::tools::{Workspace, available};
+use std::path::{Path, PathBuf};
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % limit as u64).expect("it is below a usize")
+    }
+}
+
+/// Raw profiles of compilers whose releases are `compilers`, sorted.
+fn raw_profiles(compilers: &[&str]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/raw");
+    let entries = std::fs::read_dir(folder).expect("testdata/raw is there");
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("folder is readable").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "profraw"))
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("names are text");
+            compilers.iter().any(|compiler| name.starts_with(compiler))
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() > 5, "too few profiles of {compilers:?}");
+    found
+}
+
+/// Merges random selections with both tools; outputs and exit codes are equal.
+fn merge_alike(release: u32, compilers: &[&str], rounds: u64) {
+    let tool = format!("llvm-profdata-{release}");
+    if !available(&format!("random merges by {tool}"), &[&tool]) {
+        return;
+    }
+    let ws = Workspace::with(&[]);
+    let mut profiles = raw_profiles(compilers);
+    if release == 16 {
+        // It forgets the ids of all images of a file but the last; we keep them.
+        profiles.retain(|path| !path.to_string_lossy().contains("shared-library"));
+    }
+    let mut merged = 0;
+    for round in 0..rounds {
+        let mut numbers = Numbers(round * 7919 + u64::from(release));
+        let inputs: Vec<String> = (0..1 + numbers.below(6))
+            .map(|_| {
+                let profile = profiles[numbers.below(profiles.len())].display().to_string();
+                let weight = [1, 1, 2, 1000, u64::MAX / 3][numbers.below(5)];
+                format!("--weighted-input={weight},{profile}")
+            })
+            .collect();
+        let options = ["", "--sparse"][numbers.below(2)];
+        let line = format!("{options} {}", inputs.join(" "));
+        let theirs = ws.attempt(&format!("{tool} merge --num-threads=1 {line} -o theirs.profdata"));
+        let ours = ws.attempt(&format!("profbridge merge --for llvm-{release} {line} -o ours.profdata"));
+        assert_eq!(ours.status.code(), theirs.status.code(), "{line}\n{}", String::from_utf8_lossy(&ours.stderr));
+        if theirs.status.success() {
+            merged += 1;
+            let same = ws.bytes("ours.profdata") == ws.bytes("theirs.profdata");
+            assert!(same, "llvm-{release} writes something else for\n{line}");
+        }
+    }
+    assert!(merged > rounds / 4, "only {merged} of {rounds} selections can be merged");
+}
+
+#[test]
+fn random_selections_merge_as_by_llvm_22() {
+    merge_alike(22, &["clang-19", "clang-22", "rustc"], 150);
+}
+
+#[test]
+fn random_selections_merge_as_by_llvm_19() {
+    merge_alike(19, &["clang-19", "clang-22", "rustc"], 60);
+}
+
+#[test]
+fn random_selections_merge_as_by_releases_that_read_version_8() {
+    for release in [14, 15, 16] {
+        merge_alike(release, &["clang-14", "clang-15", "clang-16"], 60);
+    }
+}
