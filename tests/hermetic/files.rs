@@ -1,0 +1,104 @@
+//! Finds the files of `testdata/` and runs the library over them.
+
+use profbridge::Manner;
+use profbridge::input::WeightedInput;
+use profbridge::model::Release;
+use profbridge::pipeline::{self, MergeOptions, OutputFormat, WriteOptions};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+/// A folder of `testdata/`.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+}
+
+/// The files of a folder that end in `.extension`, sorted; never none.
+pub fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("folder is readable").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    found.sort();
+    assert!(!found.is_empty(), "no .{extension} in {}", folder.display());
+    found
+}
+
+/// The release whose llvm-profdata made the files beside `path`:
+/// `clang-14-ir` 14, `rustc-1.95-ir` 22, `llvm-16-sparse` 16.
+pub fn release_of(path: &Path) -> Release {
+    let name = path.file_name().and_then(|name| name.to_str()).expect("names are text");
+    let mut words = name.split(['-', '.']);
+    let (tool, major) = (words.next(), words.next());
+    match (tool, major.and_then(|word| word.parse().ok())) {
+        (Some("rustc"), Some(1)) => Release(22),
+        (Some("clang" | "llvm"), Some(major)) => Release(major),
+        _ => panic!("{name} names no release"),
+    }
+}
+
+/// What to do with some inputs; the options of `merge`.
+#[derive(Default)]
+pub struct Job {
+    pub inputs: Vec<WeightedInput>,
+    pub merge: MergeOptions,
+    pub write: WriteOptions,
+}
+
+impl Job {
+    /// Merges by the rules of `release` and writes its indexed version.
+    pub fn of(release: Release) -> Self {
+        let mut job = Self::default();
+        let version = release.indexed_version().expect("the release is in the table");
+        job.merge.release = release;
+        job.write.format = OutputFormat::Indexed { release, version };
+        // What LLVM cannot read back is written all the same, as LLVM does.
+        job.write.manner = Manner::Llvm22;
+        job
+    }
+
+    /// Adds an input.
+    pub fn input(mut self, path: impl Into<PathBuf>, weight: u64) -> Self {
+        let weight = NonZeroU64::new(weight).expect("weights are not zero");
+        self.inputs.push(WeightedInput { path: path.into(), weight });
+        self
+    }
+
+    /// Writes text.
+    pub fn text(mut self) -> Self {
+        self.write.format = OutputFormat::Text { release: self.merge.release };
+        self
+    }
+
+    /// Does it.
+    pub fn run(self) -> Result<Vec<u8>, String> {
+        let words = |error: profbridge::Error| error.to_string();
+        let report = pipeline::merge_files(&self.inputs, &self.merge, &mut pipeline::Silent).map_err(words)?;
+        if let Some((_, error)) = report.failures().next() {
+            return Err(error.to_string());
+        }
+        Ok(pipeline::encode(&report.profile, &self.write).map_err(words)?.bytes)
+    }
+}
+
+/// Compares what a job gives with a file of `testdata/`; `None` when equal.
+pub fn difference(job: Job, golden: &Path) -> Option<String> {
+    let expected = std::fs::read(golden).unwrap_or_else(|error| panic!("{}: {error}", golden.display()));
+    let name = golden.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(golden).display();
+    match job.run() {
+        Err(message) => Some(format!("{name}: {message}")),
+        Ok(found) => {
+            let at = expected.iter().zip(&found).position(|(a, b)| a != b).unwrap_or(expected.len().min(found.len()));
+            (found != expected).then(|| {
+                format!("{name}: {} bytes, expected {}, first difference at {at:#x}", found.len(), expected.len())
+            })
+        }
+    }
+}
+
+/// Fails with all differences at once; `compared` keeps an empty run from passing.
+#[track_caller]
+pub fn assert_none(differences: Vec<String>, compared: usize) {
+    assert!(compared > 0, "nothing was compared");
+    assert!(differences.is_empty(), "{} of {compared} differ:\n{}", differences.len(), differences.join("\n"));
+}

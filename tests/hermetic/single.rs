@@ -1,0 +1,98 @@
+//! One raw profile, as each compiler and kind of instrumentation writes it.
+
+use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
+
+fn raw_files() -> Vec<std::path::PathBuf> {
+    with_extension(&folder("raw"), "profraw")
+}
+
+/// LLVM 16 forgets the ids of all images of a file but the last; we keep them.
+const MORE_BINARY_IDS: &str = "clang-16-shared-library";
+
+#[test]
+fn raw_profiles_become_the_indexed_files_of_their_release() {
+    let mut files = raw_files();
+    files.retain(|raw| raw.file_stem().is_none_or(|stem| stem != MORE_BINARY_IDS));
+    let differences = files
+        .iter()
+        .filter_map(|raw| {
+            let job = Job::of(release_of(raw)).input(raw, 1);
+            difference(job, &raw.with_extension("profdata"))
+        })
+        .collect();
+    assert_none(differences, files.len());
+}
+
+#[test]
+fn ids_of_all_images_of_a_file_are_kept() {
+    let raw = folder("raw").join(MORE_BINARY_IDS).with_extension("profraw");
+    let found = Job::of(release_of(&raw)).input(&raw, 1).run().expect("the file is good");
+    let theirs = std::fs::read(raw.with_extension("profdata")).expect("the file is there");
+    // The ids stand at the end: each 8 bytes of length, 20 and 4 of padding; before
+    // them the size of the section, which differs.
+    let section = theirs.len() - (8 + 32);
+    assert_eq!(found.len(), theirs.len() + 32);
+    assert_eq!(found[..section], theirs[..section]);
+    assert_eq!(found[section..section + 8], 64u64.to_le_bytes());
+    let ids = &found[section + 8..];
+    assert!(ids.chunks(32).any(|id| *id == theirs[section + 8..]), "the id that LLVM kept is there");
+    assert!(ids[..32] < ids[32..], "the ids are sorted");
+}
+
+#[test]
+fn raw_profiles_become_the_text_of_their_release() {
+    let files = raw_files();
+    let differences = files
+        .iter()
+        .filter_map(|raw| {
+            let release = release_of(raw);
+            let job = Job::of(release).input(raw, 1).text();
+            difference(job, &raw.with_extension("proftext"))
+        })
+        .collect();
+    assert_none(differences, files.len());
+}
+
+#[test]
+fn indexed_files_say_the_same_as_the_raw_ones() {
+    let files = raw_files();
+    let differences = files
+        .iter()
+        .filter_map(|raw| {
+            let release = release_of(raw);
+            let job = Job::of(release).input(raw.with_extension("profdata"), 1).text();
+            difference(job, &raw.with_extension("proftext"))
+        })
+        .collect();
+    assert_none(differences, files.len());
+}
+
+#[test]
+fn text_files_come_back_unchanged() {
+    let files = raw_files();
+    let differences = files
+        .iter()
+        .filter_map(|raw| {
+            let text = raw.with_extension("proftext");
+            difference(Job::of(release_of(raw)).input(&text, 1).text(), &text)
+        })
+        .collect();
+    assert_none(differences, files.len());
+}
+
+#[test]
+fn kept_vtable_names_are_those_the_genuine_tool_keeps() {
+    let files: Vec<_> = raw_files().into_iter().filter(|raw| raw.with_extension("kept.profdata").exists()).collect();
+    let mut differences = Vec::new();
+    for raw in &files {
+        let keep = |job: Job| {
+            let mut job = job.input(raw, 1);
+            job.merge.keep_vtable_names = true;
+            job
+        };
+        let release = release_of(raw);
+        differences.extend(difference(keep(Job::of(release)), &raw.with_extension("kept.profdata")));
+        differences.extend(difference(keep(Job::of(release)).text(), &raw.with_extension("kept.proftext")));
+    }
+    assert_none(differences, 2 * files.len());
+}
