@@ -1,0 +1,132 @@
+//! Bad input and bad output: a clear message, exit code 1, old results untouched.
+
+use crate::program::{Finished, Folder, testdata};
+use std::ffi::OsString;
+
+/// Merges files of `testdata/bad` over an existing `out.profdata`.
+fn merge_over_an_old_result(names: &[&str]) -> (Folder, Finished) {
+    let folder = Folder::new();
+    std::fs::write(folder.path("out.profdata"), "the old result").expect("file can be written");
+    let mut arguments: Vec<OsString> = ["merge", "-o", "out.profdata"].map(OsString::from).to_vec();
+    arguments.extend(names.iter().map(|name| testdata(name).into_os_string()));
+    let finished = folder.run(&arguments);
+    (folder, finished)
+}
+
+#[track_caller]
+fn assert_refused_and_old_result_untouched(name: &str, words: &[&str]) {
+    let (folder, finished) = merge_over_an_old_result(&[name]);
+    finished.assert_refused(words);
+    finished.assert_refused(&[testdata(name).to_str().expect("the path is text")]);
+    assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), b"the old result");
+    assert_eq!(folder.names(), ["out.profdata"], "no temporary file stays behind");
+}
+
+#[test]
+fn a_file_that_is_no_profile_is_refused() {
+    assert_refused_and_old_result_untouched("bad/not-a-profile.profraw", &["not a profile", "hint: "]);
+    assert_refused_and_old_result_untouched("bad/four-bytes.profraw", &["not a profile"]);
+}
+
+#[test]
+fn a_truncated_profile_is_refused_with_place_and_advice() {
+    assert_refused_and_old_result_untouched("bad/truncated.profraw", &["raw v10", "byte 0x", "hint: "]);
+    assert_refused_and_old_result_untouched("bad/truncated-in-header.profraw", &["raw v10", "header"]);
+    assert_refused_and_old_result_untouched("bad/truncated-in-value-data.profraw", &["raw v10", "value data"]);
+    assert_refused_and_old_result_untouched("bad/truncated.profdata", &["indexed v13"]);
+}
+
+#[test]
+fn a_huge_length_is_refused_and_named() {
+    assert_refused_and_old_result_untouched(
+        "bad/huge-length.profraw",
+        &["raw v10", "section names", "4611686018427387904", "hint: "],
+    );
+    assert_refused_and_old_result_untouched("bad/huge-num-data.profraw", &["raw v10", "section data", "hint: "]);
+    assert_refused_and_old_result_untouched("bad/huge-value-data.profraw", &["raw v10", "value data"]);
+}
+
+#[test]
+fn an_unsupported_version_is_refused_with_the_known_ones() {
+    assert_refused_and_old_result_untouched("bad/unsupported-version.profraw", &["version 99", "hint: "]);
+    assert_refused_and_old_result_untouched("bad/version-6.profraw", &["version 6"]);
+    assert_refused_and_old_result_untouched("bad/unsupported-version.profdata", &["version 99"]);
+}
+
+#[test]
+fn one_bad_file_among_good_ones_stops_the_merge() {
+    let (folder, finished) = merge_over_an_old_result(&[
+        "merge/clang-22/run-1.profraw",
+        "bad/truncated.profraw",
+        "merge/clang-22/run-2.profraw",
+    ]);
+    finished.assert_refused(&["truncated.profraw"]);
+    assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), b"the old result");
+}
+
+#[test]
+fn no_file_of_bad_makes_the_program_panic_or_hang() {
+    let folder = Folder::new();
+    for entry in std::fs::read_dir(testdata("bad")).expect("folder is readable") {
+        let path = entry.expect("folder is readable").path();
+        if path.is_file() {
+            for command in ["merge", "show"] {
+                let finished = folder.run(&[OsString::from(command), path.clone().into_os_string()]);
+                assert!(matches!(finished.code, Some(0 | 1)), "{command} {}: {}", path.display(), finished.stderr);
+                assert!(!finished.stderr.contains("panicked"), "{}", finished.stderr);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_loss_among_others_but_alone_is_said() {
+    let good = testdata("merge/clang-22/run-1.profraw");
+    let folder = Folder::new();
+    let alone = folder.run(&[OsString::from("merge"), "-o".into(), "alone.profdata".into(), good.clone().into()]);
+    assert_eq!(alone.code, Some(0), "{}", alone.stderr);
+    let both = folder.run(&[
+        OsString::from("merge"),
+        "-o".into(),
+        "both.profdata".into(),
+        testdata("bad/empty.profraw").into(),
+        good.into(),
+    ]);
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("file is there");
+    assert_eq!(read("alone.profdata"), read("both.profdata"));
+    assert!(both.stderr.contains("empty.profraw"), "the skipped file is named: {}", both.stderr);
+}
+
+#[test]
+fn a_missing_input_is_named() {
+    let folder = Folder::new();
+    let finished = folder.run(&["merge", "-o", "out.profdata", "nowhere.profraw"]);
+    finished.assert_refused(&["nowhere.profraw", "No such file"]);
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let folder = Folder::new();
+    let good = testdata("merge/clang-22/run-1.profraw");
+    let finished =
+        folder.run(&[OsString::from("merge"), "-o".into(), "no/such/folder/out.profdata".into(), good.into()]);
+    finished.assert_refused(&["no/such/folder/out.profdata", "No such file"]);
+}
+
+#[test]
+fn an_output_that_is_a_folder_is_named() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("out")).expect("folder can be made");
+    let good = testdata("merge/clang-22/run-1.profraw");
+    let finished = folder.run(&[OsString::from("merge"), "-o".into(), "out".into(), good.into()]);
+    finished.assert_refused(&["out"]);
+    assert_eq!(folder.names(), ["out"]);
+}
+
+#[test]
+fn no_input_at_all_is_a_usage_error() {
+    let finished = Folder::new().run(&["merge", "-o", "out.profdata"]);
+    finished.assert_refused(&["no input"]);
+}

@@ -1,0 +1,4 @@
+//! The program as a user meets it: exit codes, messages, files left alone.
+
+mod bad_input;
+mod program;
