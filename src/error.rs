@@ -115,6 +115,12 @@ pub enum ErrorKind {
     /// The raw profile is complete, yet a binary was given.
     #[error("the profile is complete; correlation with a binary is not necessary")]
     UnexpectedCorrelation,
+    /// A file that should be a program or library is none.
+    #[error("not an object file: {detail}")]
+    NotAnObject {
+        /// Why.
+        detail: String,
+    },
     /// The binary does not tell what the raw profile lacks.
     #[error("unable to correlate profile: {detail}")]
     UnableToCorrelate {
@@ -323,6 +329,7 @@ impl Error {
             ErrorKind::MissingCorrelation => "debug info/binary for correlation is required",
             ErrorKind::UnexpectedCorrelation => "debug info/binary for correlation is not necessary",
             ErrorKind::KindConflict { .. } => "Merge IR generated profile with Clang generated profile.",
+            ErrorKind::NotAnObject { .. } => "The file was not recognized as a valid object file",
             ErrorKind::UnableToCorrelate { detail } => return format!("unable to correlate profile: {detail}"),
             other => return other.to_string(),
         };

@@ -37,6 +37,19 @@ impl RawNames {
         Self { symbols, vtable_names: Vec::new(), source: None }
     }
 
+    /// Reads the chunks of a names section that stands alone, as images have it.
+    ///
+    /// # Errors
+    ///
+    /// Truncated, malformed or uncompress failed when a chunk is damaged.
+    pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
+        let mut symbols = SymbolTable::new();
+        read_chunks(section, 0, limits, &mut |name| {
+            symbols.insert(name);
+        })?;
+        Ok(Self::from_symbols(symbols))
+    }
+
     /// Reads the chunks of both names sections.
     pub(super) fn read(profile: &RawProfile<'_>, manner: Manner, limits: &Limits) -> Result<Self> {
         let mut names = Self::default();

@@ -1,4 +1,9 @@
 //! Profiles without records of their own: the image that ran has them.
+//!
+//! To save memory a program may be built so that names and records are not
+//! loaded. Its profile then holds counters only, and the rest comes from the
+//! image: from sections that are not loaded (binary correlation, LLVM 18 on)
+//! or from DWARF (debug-info correlation, LLVM 14 on). [`Images`] reads both.
 
 use super::header::Header;
 use super::layout::DataRecord;
@@ -7,6 +12,29 @@ use crate::error::Result;
 use crate::model::BinaryId;
 use std::fmt;
 use std::sync::Arc;
+
+#[cfg(feature = "correlate")]
+mod dwarf;
+#[cfg(feature = "correlate")]
+mod image;
+#[cfg(feature = "correlate")]
+mod images;
+
+#[cfg(feature = "correlate")]
+pub use dwarf::Probe;
+#[cfg(feature = "correlate")]
+pub use image::Image;
+#[cfg(feature = "correlate")]
+pub use images::Images;
+
+/// Where an image keeps what its profiles lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CorrelationKind {
+    /// In DWARF (`--debug-info`).
+    DebugInfo,
+    /// In sections that are not loaded (`--binary-file`).
+    Binary,
+}
 
 /// Records and names that an image holds for its profiles.
 ///

@@ -50,7 +50,12 @@ fn the_flat_table_is_sorted_by_hits_and_has_three_decimals() {
          app.Poly.area(long)         42   22.703        180   97.297\n\
          … and 2 more methods"
     );
-    assert!(text.contains("Thread       Hits        %\na             153   82.703\nb              27   14.595\n… and 1 more threads\n"), "{text}");
+    assert!(
+        text.contains(
+            "Thread       Hits        %\na             153   82.703\nb              27   14.595\n… and 1 more threads\n"
+        ),
+        "{text}"
+    );
     assert!(text.contains("Hits: 185 in 4 distinct stacks, 2.9 frames deep on average, 4 at most"), "{text}");
 }
 

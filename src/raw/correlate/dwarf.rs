@@ -1,0 +1,314 @@
+//! Functions and their counters as DWARF 4 and 5 describe them.
+//!
+//! Each instrumented function's `DW_TAG_subprogram` has a child
+//! `DW_TAG_variable` named `__profc_…` at the address of its counters, whose
+//! own children are annotations with the profile name, the hash and the
+//! number of counters (LLVM 14 on, `InstrProfCorrelator.cpp`).
+
+use super::image::{contents, unable};
+use crate::bytes::Endian;
+use crate::error::{Error, Result, Warning};
+use crate::limits::Limits;
+use gimli::{
+    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, Operation, RunTimeEndian, SectionId,
+    Unit, constants,
+};
+use object::Object;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What debug info says of one instrumented function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Probe {
+    /// Profile name.
+    pub function_name: Vec<u8>,
+    /// Linkage name, if it has one of its own.
+    pub linkage_name: Option<Vec<u8>>,
+    /// Structural hash.
+    pub func_hash: u64,
+    /// Bytes from the start of the counters section.
+    pub counter_offset: u64,
+    /// Number of counters.
+    pub num_counters: u32,
+    /// Link-time address of the function, unless it was dropped.
+    pub function_address: Option<u64>,
+    /// Source file as debug info spells it.
+    pub file: Option<Vec<u8>>,
+    /// Line of the declaration, from 1.
+    pub line: Option<u64>,
+}
+
+/// All probes of an image, and what was odd.
+pub(super) struct Found {
+    pub(super) probes: Vec<Probe>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// `DW_TAG_LLVM_annotation`, an extension of LLVM.
+const ANNOTATION: gimli::DwTag = gimli::DwTag(0x6000);
+
+/// Reads the probes of an image and of the split files that it names.
+pub(super) fn read_probes(
+    file: &object::File<'_>,
+    path: &Path,
+    endian: Endian,
+    counters: Range<u64>,
+    limits: &Limits,
+) -> Result<Found> {
+    let endian = match endian {
+        Endian::Little => RunTimeEndian::Little,
+        Endian::Big => RunTimeEndian::Big,
+    };
+    let sections = DwarfSections::load(|id| section_bytes(file, id.name(), limits))?;
+    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let mut walk = Walk { counters, found: Found { probes: Vec::new(), warnings: Vec::new() } };
+    let mut units = dwarf.units();
+    while let Some(header) = units.next().map_err(damaged)? {
+        let unit = dwarf.unit(header).map_err(damaged)?;
+        match split_file(&dwarf, &unit, path)? {
+            Some(split) => walk.split_unit(&dwarf, &unit, &split, limits)?,
+            None => walk.unit(&dwarf, &unit)?,
+        }
+    }
+    Ok(walk.found)
+}
+
+fn damaged(error: gimli::Error) -> Error {
+    unable(format!("debug info: {error}"))
+}
+
+/// The bytes of a DWARF section, none if the file lacks it.
+fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result<Vec<u8>> {
+    file.section_by_name(name).map_or(Ok(Vec::new()), |section| contents(&section, limits))
+}
+
+/// Where the rest of a skeleton unit is.
+fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
+    if unit.dwo_id.is_none() {
+        return Ok(None);
+    }
+    let Some(name) = unit.dwo_name().map_err(damaged)? else { return Ok(None) };
+    let name = dwarf.attr_string(unit, name).map_err(damaged)?;
+    let name = PathBuf::from(String::from_utf8_lossy(name.slice()).into_owned());
+    let folder = unit.comp_dir.map(|folder| PathBuf::from(String::from_utf8_lossy(folder.slice()).into_owned()));
+    let beside_image = image.parent().unwrap_or(Path::new("")).join(&name);
+    let as_compiled = folder.unwrap_or_default().join(&name);
+    Ok(Some(if as_compiled.is_file() { as_compiled } else { beside_image }))
+}
+
+struct Walk {
+    counters: Range<u64>,
+    found: Found,
+}
+
+/// A function whose children are being read.
+#[derive(Default)]
+struct Function {
+    depth: isize,
+    address: Option<u64>,
+    linkage_name: Option<Vec<u8>>,
+    file: Option<Vec<u8>>,
+    line: Option<u64>,
+}
+
+/// A counters variable whose annotations are being read.
+#[derive(Default)]
+struct Variable {
+    depth: isize,
+    address: Option<u64>,
+    function_name: Option<Vec<u8>>,
+    func_hash: Option<u64>,
+    num_counters: Option<u64>,
+    annotated: bool,
+}
+
+impl Walk {
+    fn split_unit(
+        &mut self,
+        parent: &Dwarf<Slice<'_>>,
+        skeleton: &Unit<Slice<'_>>,
+        path: &Path,
+        limits: &Limits,
+    ) -> Result<()> {
+        let read = |error: std::io::Error| {
+            let source = crate::error::io_message(&error);
+            unable(format!("debug info is split, and {} cannot be opened: {source}", path.display()))
+        };
+        let bytes = std::fs::read(path).map_err(read)?;
+        let file = object::File::parse(&*bytes).map_err(|error| unable(format!("{}: {error}", path.display())))?;
+        let load = |id: SectionId| id.dwo_name().map_or(Ok(Vec::new()), |name| section_bytes(&file, name, limits));
+        let sections = DwarfSections::load(load)?;
+        let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+        let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+        // The address table and line tables of the image serve the split file.
+        dwarf.make_dwo(parent);
+        let mut units = dwarf.units();
+        while let Some(header) = units.next().map_err(damaged)? {
+            let mut unit = dwarf.unit(header).map_err(damaged)?;
+            if unit.dwo_id == skeleton.dwo_id {
+                unit.addr_base = skeleton.addr_base;
+                unit.low_pc = skeleton.low_pc;
+                self.unit(&dwarf, &unit)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unit(&mut self, dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>) -> Result<()> {
+        let mut entries = unit.entries();
+        let mut function: Option<Function> = None;
+        let mut variable: Option<Variable> = None;
+        while let Some(entry) = entries.next_dfs().map_err(damaged)? {
+            let depth = entry.depth();
+            if variable.as_ref().is_some_and(|variable| depth <= variable.depth) {
+                self.finish(variable.take(), function.as_ref());
+            }
+            if function.as_ref().is_some_and(|function| depth <= function.depth) {
+                function = None;
+            }
+            match entry.tag() {
+                constants::DW_TAG_subprogram => function = Some(read_function(dwarf, unit, entry)?),
+                constants::DW_TAG_variable => {
+                    if function.as_ref().is_some_and(|function| depth == function.depth + 1) {
+                        variable = read_variable(dwarf, unit, entry)?;
+                    }
+                }
+                ANNOTATION => {
+                    if let Some(variable) = variable.as_mut().filter(|variable| depth == variable.depth + 1) {
+                        read_annotation(dwarf, unit, entry, variable)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.finish(variable.take(), function.as_ref());
+        Ok(())
+    }
+
+    /// Makes a probe of a variable and its function, if all is there.
+    fn finish(&mut self, variable: Option<Variable>, function: Option<&Function>) {
+        let Some(variable) = variable.filter(|variable| variable.annotated) else { return };
+        let Some(function) = function else { return };
+        if function.address.is_none() && variable.address.is_none() {
+            return; // dropped by the linker
+        }
+        let name = variable.function_name.clone().unwrap_or_default();
+        let Variable { address: Some(address), func_hash: Some(func_hash), num_counters: Some(num_counters), .. } =
+            variable
+        else {
+            let number = |value: Option<u64>| value.map_or("None".to_string(), |value| value.to_string());
+            let message = format!(
+                "Incomplete DIE for function {}: CFGHash={} CounterPtr={} NumCounters={}",
+                if name.is_empty() { "None".to_string() } else { name.escape_ascii().to_string() },
+                number(variable.func_hash),
+                number(variable.address),
+                number(variable.num_counters)
+            );
+            self.found.warnings.push(Warning::new(message));
+            return;
+        };
+        if !self.counters.contains(&address) {
+            let message = format!(
+                "CounterPtr out of range for function {}: Actual={address:#x} Expected=[{:#x}, {:#x}]",
+                name.escape_ascii(),
+                self.counters.start,
+                self.counters.end
+            );
+            self.found.warnings.push(Warning::new(message));
+            return;
+        }
+        self.found.probes.push(Probe {
+            function_name: name,
+            linkage_name: function.linkage_name.clone(),
+            func_hash,
+            counter_offset: address - self.counters.start,
+            num_counters: u32::try_from(num_counters).unwrap_or(u32::MAX),
+            function_address: function.address,
+            file: function.file.clone(),
+            line: function.line,
+        });
+    }
+}
+
+type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
+
+fn text(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>, name: gimli::DwAt) -> Option<Vec<u8>> {
+    let value = entry.attr_value(name)?;
+    dwarf.attr_string(unit, value).ok().map(|text| text.slice().to_vec())
+}
+
+fn read_function(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>) -> Result<Function> {
+    let address = match entry.attr_value(constants::DW_AT_low_pc) {
+        Some(value) => dwarf.attr_address(unit, value).map_err(damaged)?,
+        None => None,
+    };
+    Ok(Function {
+        depth: entry.depth(),
+        address,
+        linkage_name: text(dwarf, unit, entry, constants::DW_AT_linkage_name)
+            .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name)),
+        file: source_file(dwarf, unit, entry),
+        line: entry.attr_value(constants::DW_AT_decl_line).and_then(|value| value.udata_value()),
+    })
+}
+
+/// The file of a declaration, with its folder unless that is the compilation's.
+fn source_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>) -> Option<Vec<u8>> {
+    let index = match entry.attr_value(constants::DW_AT_decl_file)? {
+        AttributeValue::FileIndex(index) => index,
+        value => value.udata_value()?,
+    };
+    let header = unit.line_program.as_ref()?.header();
+    let file = header.file(index)?;
+    let name = dwarf.attr_string(unit, file.path_name()).ok()?.slice().to_vec();
+    if name.starts_with(b"/") || file.directory_index() == 0 {
+        return Some(name);
+    }
+    let folder = dwarf.attr_string(unit, file.directory(header)?).ok()?;
+    Some([folder.slice(), b"/", &name].concat())
+}
+
+fn read_variable(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>) -> Result<Option<Variable>> {
+    let name = text(dwarf, unit, entry, constants::DW_AT_name);
+    if !name.is_some_and(|name| name.starts_with(b"__profc_")) {
+        return Ok(None);
+    }
+    let address = match entry.attr_value(constants::DW_AT_location) {
+        Some(AttributeValue::Exprloc(expression)) => {
+            match expression.operations(unit.encoding()).next().map_err(damaged)? {
+                Some(Operation::Address { address }) => Some(address),
+                Some(Operation::AddressIndex { index }) => Some(dwarf.address(unit, index).map_err(damaged)?),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    Ok(Some(Variable { depth: entry.depth(), address, ..Variable::default() }))
+}
+
+fn read_annotation(
+    dwarf: &Dwarf<Slice<'_>>,
+    unit: &Unit<Slice<'_>>,
+    entry: &Entry<'_>,
+    variable: &mut Variable,
+) -> Result<()> {
+    variable.annotated = true;
+    let name = text(dwarf, unit, entry, constants::DW_AT_name);
+    let (Some(name), Some(value)) = (name, entry.attr_value(constants::DW_AT_const_value)) else { return Ok(()) };
+    let number = || match value {
+        AttributeValue::Sdata(value) => Some(value as u64), // the bits of a hash, whatever its sign
+        value => value.udata_value(),
+    };
+    match name.as_slice() {
+        b"Function Name" => {
+            variable.function_name = Some(dwarf.attr_string(unit, value).map_err(damaged)?.slice().to_vec());
+        }
+        b"CFG Hash" => variable.func_hash = number(),
+        b"Num Counters" => variable.num_counters = number(),
+        _ => {}
+    }
+    Ok(())
+}
