@@ -85,12 +85,18 @@ impl Default for ContextTree {
 impl ContextTree {
     /// The context of `frames`, innermost (leaf) first; added if it is new.
     pub fn add(&mut self, frames: &[Frame]) -> ContextHandle {
-        let same = self.last.iter().zip(frames.iter().rev()).take_while(|((last, _), frame)| last == *frame).count();
+        self.add_mapped(frames, |frame| *frame)
+    }
+
+    /// As [`add`](Self::add), with every frame changed by `map` first.
+    pub(crate) fn add_mapped(&mut self, frames: &[Frame], map: impl Fn(&Frame) -> Frame + Clone) -> ContextHandle {
+        let frames = frames.iter().rev().map(map);
+        let same = self.last.iter().zip(frames.clone()).take_while(|((last, _), frame)| last == frame).count();
         self.last.truncate(same);
         let mut context = self.last.last().map_or(ContextHandle::ROOT, |(_, context)| *context);
-        for frame in frames.iter().rev().skip(same) {
-            context = self.child(context, *frame);
-            self.last.push((*frame, context));
+        for frame in frames.skip(same) {
+            context = self.child(context, frame);
+            self.last.push((frame, context));
         }
         context
     }

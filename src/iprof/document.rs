@@ -135,6 +135,11 @@ impl Document {
         if self.sections.instanceofs.is_empty() { Version::V1_0 } else { Version::V1_1 }
     }
 
+    /// Whether there is an instance-of section, if only an empty one.
+    pub(crate) fn has_instanceof(&self) -> bool {
+        self.layout.contains(&TopMember::Section(SectionKind::Instanceof)) || !self.sections.instanceofs.is_empty()
+    }
+
     /// The members that belong to no known section: name, and value as compact JSON.
     pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.layout.iter().filter_map(|member| match member {

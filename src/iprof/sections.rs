@@ -122,6 +122,24 @@ impl<R: Copy> RowSection<R> {
         (self.contexts[at], &self.rows[start..self.ends[at]])
     }
 
+    /// Keeps the entries and rows that are wanted.
+    pub(crate) fn filter(&self, mut entry: impl FnMut(ContextHandle) -> bool, mut row: impl FnMut(&R) -> bool) -> Self {
+        let mut kept = Self::default();
+        let mut rows = Vec::new();
+        for (context, all) in self.iter() {
+            if entry(context) {
+                rows.clear();
+                rows.extend(all.iter().filter(|r| row(r)));
+                kept.push(context, &rows);
+            }
+        }
+        kept
+    }
+
+    fn rename_contexts(&mut self, context: impl Fn(ContextHandle) -> ContextHandle) {
+        self.contexts.iter_mut().for_each(|at| *at = context(*at));
+    }
+
     /// All rows of all entries.
     pub fn rows(&self) -> &[R] {
         &self.rows
@@ -161,6 +179,22 @@ impl Sections {
     /// Whether no section has an entry.
     pub fn is_empty(&self) -> bool {
         SectionKind::ALL.iter().all(|kind| self.entries_count(*kind) == 0)
+    }
+
+    /// Gives contexts and classes the handles they have in rebuilt tables.
+    pub(crate) fn rename(
+        &mut self,
+        context: impl Fn(ContextHandle) -> ContextHandle,
+        class: impl Fn(TypeHandle) -> TypeHandle,
+    ) {
+        for entry in self.call_counts.iter_mut().chain(&mut self.samples) {
+            entry.context = context(entry.context);
+        }
+        self.conditionals.rename_contexts(&context);
+        for section in [&mut self.virtual_invokes, &mut self.monitors, &mut self.instanceofs] {
+            section.rename_contexts(&context);
+            section.rows.iter_mut().for_each(|pair| pair.class = class(pair.class));
+        }
     }
 
     /// The sections that count types, which have one shape.

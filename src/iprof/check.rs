@@ -1,0 +1,38 @@
+//! Checking a file without keeping its entries.
+
+use super::findings::{Findings, Verdict};
+use super::reader::{Entry, PartSize, ReadOptions, Sink, read_with};
+use super::tables::Tables;
+use super::window::Window;
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// What a check found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// The version as the file spells it.
+    pub version: Option<String>,
+    /// What is wrong or odd.
+    pub findings: Findings,
+    /// What the file is good for.
+    pub verdict: Verdict,
+    /// Tables, sections and other members by name, with their sizes.
+    pub parts: BTreeMap<String, PartSize>,
+}
+
+/// Entries that nobody wants.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn entry(&mut self, _: &Tables, _: Entry<'_>) {}
+}
+
+/// Checks a file, compressed or not. Memory grows with the tables and the
+/// number of contexts, not with their length.
+pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
+    let options = ReadOptions { find_duplicates: true, keep_unknown: false, ..options.clone() };
+    let reading = read_with(Window::from_reader(stream, &options.limits), &options, &mut Nobody);
+    let verdict = reading.verdict();
+    CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
+}

@@ -1,0 +1,232 @@
+//! Branch lists of one site: what makes two the same, and how different ones
+//! are joined.
+//!
+//! A list's *shape* is its (index, BCI) pairs in canonical order. Lists of one
+//! shape are added row by row. Different shapes are *settled* at the end, the
+//! heaviest first: rows are matched by what they point at, because indices are
+//! the producer's numbering.
+
+use crate::iprof::context::bci;
+use crate::iprof::sections::{BranchRow, MAX_COUNT};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What happens to branch lists of one site of which neither has all targets of
+/// the other: the code differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BranchClash {
+    /// The list with more events stays; of equal ones, the one whose rows come last.
+    #[default]
+    Heavier,
+    /// The list that came first stays. The result depends on the order of inputs.
+    First,
+    /// The lists are joined all the same.
+    Union,
+    /// Every shape stays an entry of its own, clash or not, the heaviest first:
+    /// such files merge in any stages.
+    Keep,
+    /// None stays.
+    Drop,
+    /// The merge fails.
+    Error,
+}
+
+/// The rows in canonical order: by index, then BCI. Rows of one pair are cases
+/// of one switch and keep their order.
+pub fn sort_canonically(rows: &mut [BranchRow]) {
+    rows.sort_by_key(|row| (row.index, row.bci));
+}
+
+/// Positions of rows in canonical order.
+pub(super) fn canonical_order(rows: &[BranchRow]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|at| (rows[*at].index, rows[*at].bci));
+    order
+}
+
+/// The events of a list.
+pub fn events(rows: &[BranchRow]) -> u128 {
+    rows.iter().map(|row| u128::from(row.count)).sum()
+}
+
+/// What a row points at, whatever its producer's numbering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// A bytecode index, and which of the rows there.
+    Real(i32, usize),
+    /// A case without a position of its own that shares its target with a real row.
+    Shared(i32, usize),
+    /// A placeholder: BCI, index, and which of such rows.
+    Placeholder(i32, u32, usize),
+}
+
+/// The target of each row.
+fn targets(rows: &[BranchRow]) -> Vec<Target> {
+    let mut real_of_index: BTreeMap<u32, i32> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.bci >= 0) {
+        let real = real_of_index.entry(row.index).or_insert(row.bci);
+        *real = (*real).min(row.bci);
+    }
+    let mut counts: BTreeMap<(u8, i32, u32), usize> = BTreeMap::new();
+    let mut named = vec![Target::Real(0, 0); rows.len()];
+    for at in canonical_order(rows) {
+        let row = rows[at];
+        let mut ordinal = |key| {
+            let next: &mut usize = counts.entry(key).or_default();
+            *next += 1;
+            *next - 1
+        };
+        named[at] = match real_of_index.get(&row.index) {
+            _ if row.bci >= 0 => Target::Real(row.bci, ordinal((0, row.bci, 0))),
+            Some(real) if row.bci == bci::UNKNOWN => Target::Shared(*real, ordinal((1, *real, 0))),
+            _ => Target::Placeholder(row.bci, row.index, ordinal((2, row.bci, row.index))),
+        };
+    }
+    named
+}
+
+/// What settling the shapes of a site came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// The lists that are left: one, or with [`BranchClash::Keep`] all, or none.
+    pub lists: Vec<Vec<BranchRow>>,
+    /// How many lists clashed with a heavier (or earlier) one.
+    pub clashes: usize,
+    /// How many counts came to more than [`MAX_COUNT`].
+    pub saturated: u64,
+}
+
+/// Joins the shapes of one site. They come in order of first appearance.
+pub fn settle(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Settled {
+    let mut settled = Settled { lists: Vec::new(), clashes: 0, saturated: 0 };
+    if policy != BranchClash::First {
+        shapes.sort_by_cached_key(|rows| {
+            let mut canonical = rows.clone();
+            sort_canonically(&mut canonical);
+            Reverse((events(rows), canonical))
+        });
+    }
+    if policy == BranchClash::Keep || shapes.len() < 2 {
+        settled.lists = shapes;
+        return settled;
+    }
+    let mut shapes = shapes.into_iter();
+    let Some(mut current) = shapes.next() else { return settled };
+    for rows in shapes {
+        if !is_comparable(&current, &rows) {
+            settled.clashes += 1;
+            if policy != BranchClash::Union {
+                continue;
+            }
+        }
+        settled.saturated += join(&mut current, &rows);
+    }
+    if settled.clashes == 0 || policy != BranchClash::Drop {
+        settled.lists.push(current);
+    }
+    settled
+}
+
+/// Whether one list has all targets of the other.
+fn is_comparable(a: &[BranchRow], b: &[BranchRow]) -> bool {
+    let (a, b): (BTreeSet<_>, BTreeSet<_>) = (targets(a).into_iter().collect(), targets(b).into_iter().collect());
+    a.is_subset(&b) || b.is_subset(&a)
+}
+
+/// Adds `rows` to `current`, which keeps its order and indices. Returns how
+/// many counts saturated.
+fn join(current: &mut Vec<BranchRow>, rows: &[BranchRow]) -> u64 {
+    let known: BTreeMap<Target, usize> = targets(current).into_iter().zip(0..).collect();
+    let mut saturated = 0;
+    let mut unmatched = Vec::new();
+    let named = targets(rows);
+    for at in canonical_order(rows) {
+        match known.get(&named[at]) {
+            Some(position) => saturated += u64::from(add_saturating(&mut current[*position].count, rows[at].count)),
+            None => unmatched.push((named[at], rows[at])),
+        }
+    }
+    // Real targets first: what shares a target takes its index.
+    unmatched.sort_by_key(|(target, row)| (!matches!(target, Target::Real(..)), row.index));
+    for (target, row) in unmatched {
+        let shared = match target {
+            Target::Shared(real, _) => current.iter().find(|known| known.bci == real).map(|known| known.index),
+            _ => None,
+        };
+        let index = shared.unwrap_or_else(|| free_index(current, row.index));
+        current.push(BranchRow { index, ..row });
+    }
+    saturated
+}
+
+/// `wanted` if no row has it, or else the lowest above that none has.
+fn free_index(rows: &[BranchRow], wanted: u32) -> u32 {
+    let taken: BTreeSet<u32> = rows.iter().map(|row| row.index).collect();
+    (wanted..=i32::MAX as u32).chain(0..wanted).find(|index| !taken.contains(index)).unwrap_or(wanted)
+}
+
+/// Adds to a count; true when the sum was cut at [`MAX_COUNT`].
+pub(super) fn add_saturating(count: &mut u64, more: u64) -> bool {
+    let sum = count.saturating_add(more);
+    let saturated = sum > MAX_COUNT && *count < MAX_COUNT;
+    *count = sum.min(MAX_COUNT);
+    saturated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(list: &[(i32, u32, u64)]) -> Vec<BranchRow> {
+        list.iter().map(|(bci, index, count)| BranchRow { bci: *bci, index: *index, count: *count }).collect()
+    }
+
+    #[test]
+    fn swapped_successors_are_the_same_branch() {
+        let settled =
+            settle(vec![rows(&[(7, 0, 1), (20, 1, 2)]), rows(&[(20, 0, 10), (7, 1, 20)])], BranchClash::Heavier);
+        assert_eq!(settled.lists, [rows(&[(20, 0, 12), (7, 1, 21)])]);
+        assert_eq!(settled.clashes, 0);
+    }
+
+    #[test]
+    fn cases_without_position_follow_the_case_they_share_a_target_with() {
+        let heavy = rows(&[(208, 0, 0), (142, 1, 100), (-5, 1, 7)]);
+        let light = rows(&[(142, 0, 1), (-5, 0, 2), (-5, 0, 3), (208, 1, 4)]);
+        let settled = settle(vec![light, heavy], BranchClash::Error);
+        assert_eq!(settled.lists, [rows(&[(208, 0, 4), (142, 1, 101), (-5, 1, 9), (-5, 1, 3)])]);
+        assert_eq!(settled.clashes, 0);
+    }
+
+    #[test]
+    fn a_subset_is_joined_and_new_rows_take_free_indices() {
+        let heavy = rows(&[(7, 0, 50), (20, 2, 5)]);
+        let light = rows(&[(30, 0, 1), (7, 1, 1), (20, 2, 1)]);
+        let settled = settle(vec![heavy, light], BranchClash::Heavier);
+        assert_eq!(settled.lists, [rows(&[(7, 0, 51), (20, 2, 6), (30, 1, 1)])]);
+    }
+
+    #[test]
+    fn each_policy_decides_a_clash_its_way() {
+        let (light, heavy) = (rows(&[(7, 0, 1), (9, 1, 1)]), rows(&[(7, 0, 5), (20, 1, 5)]));
+        let by = |policy| settle(vec![light.clone(), heavy.clone()], policy);
+        assert_eq!(by(BranchClash::Heavier).lists, [heavy.clone()]);
+        assert_eq!(by(BranchClash::First).lists, [light.clone()]);
+        assert_eq!(by(BranchClash::Keep).lists, [heavy.clone(), light.clone()]);
+        assert!(by(BranchClash::Drop).lists.is_empty());
+        assert_eq!(by(BranchClash::Union).lists, [rows(&[(7, 0, 6), (20, 1, 5), (9, 2, 1)])]);
+        assert_eq!(by(BranchClash::Error).clashes, 1);
+    }
+
+    #[test]
+    fn settling_does_not_depend_on_the_order_of_shapes() {
+        let shapes =
+            [rows(&[(7, 0, 5), (9, 1, 5)]), rows(&[(9, 0, 5), (7, 1, 5)]), rows(&[(7, 3, 10)]), rows(&[(8, 0, 1)])];
+        let expected = settle(shapes.to_vec(), BranchClash::Heavier);
+        for turn in 1..shapes.len() {
+            let mut turned = shapes.to_vec();
+            turned.rotate_left(turn);
+            assert_eq!(settle(turned, BranchClash::Heavier), expected);
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! Adding up profiles.
+//!
+//! Ids mean nothing across files: types are known by name, methods by
+//! declaring type, name, return type and parameters, contexts by their frames.
+//! *Adding* is commutative and associative: counts add, saturating, and branch
+//! lists of different shape stay side by side. *Settling*, once at the end,
+//! joins the shapes of each site (see [`branches`]). So the result does not
+//! depend on the order of inputs, up to order and ids, with every clash policy
+//! but [`First`](BranchClash::First); merging in stages gives the same as
+//! merging at once as long as nothing was settled
+//! ([`Keep`](BranchClash::Keep)).
+
+pub mod branches;
+mod sites;
+mod weight;
+
+pub use branches::{BranchClash, Settled};
+pub use weight::Weight;
+
+use super::context::{ContextHandle, ContextTree, Frame};
+use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
+use super::findings::{Findings, Level};
+use super::read::refusal;
+use super::reader::{Entry, ReadOptions, Records, Sink, read_with};
+use super::sections::{SectionKind, TypeCount};
+use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::version::Version;
+use super::window::Window;
+use crate::error::{Error, Result, Warning};
+use sites::{BranchSites, CountSites, TypeSites};
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// How profiles are combined.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct MergeOptions {
+    /// What happens when two inputs disagree about a branch. Default: [`BranchClash::Heavier`].
+    pub branch_clash: BranchClash,
+}
+
+/// The weights of an input: one factor a section.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SectionWeights([Weight; SectionKind::ALL.len()]);
+
+impl SectionWeights {
+    /// The same weight for all sections.
+    pub fn uniform(weight: Weight) -> Self {
+        Self([weight; SectionKind::ALL.len()])
+    }
+
+    /// For each input: its weight, times what brings the total of each section
+    /// to that of the input with the largest.
+    pub fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
+        let most = |kind: SectionKind| inputs.iter().map(|(_, totals)| totals.of(kind)).max().unwrap_or(0);
+        let weights = |(weight, totals): &(Weight, SectionTotals)| {
+            Self(SectionKind::ALL.map(|kind| weight.scaled_to(totals.of(kind), most(kind))))
+        };
+        inputs.iter().map(weights).collect()
+    }
+
+    fn of(&self, kind: SectionKind) -> Weight {
+        self.0[kind.index()]
+    }
+}
+
+/// The sum of all counts, by section.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SectionTotals([u128; SectionKind::ALL.len()]);
+
+impl SectionTotals {
+    /// The sum of a section's counts.
+    pub fn of(&self, kind: SectionKind) -> u128 {
+        self.0[kind.index()]
+    }
+
+    /// The totals of a file that is read but not kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from`](super::read_from).
+    pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
+        let mut totals = Self::default();
+        let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut totals);
+        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
+        Ok(totals)
+    }
+}
+
+impl Sink for SectionTotals {
+    fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
+        self.0[entry.kind.index()] += match entry.records {
+            Records::Count(count) => u128::from(count),
+            Records::Branches(rows) => branches::events(rows),
+            Records::Types(pairs) => pairs.iter().map(|pair| u128::from(pair.count)).sum(),
+        };
+    }
+}
+
+/// Refuses a file for its findings as [`super::read`] does.
+fn accept(hopeless: bool, findings: &Findings, version: Option<&str>, options: &ReadOptions) -> Result<()> {
+    let refused = findings.iter().find(|finding| finding.level == Level::Error);
+    if hopeless || (refused.is_some() && !options.accept_errors) {
+        return Err(refusal(refused, version));
+    }
+    Ok(())
+}
+
+/// What merging could not add up.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MergeReport {
+    /// Sites whose branch lists clashed.
+    pub clashed_sites: u64,
+    /// Lists that clashed with a heavier (or earlier) one of their site.
+    pub clashed_lists: u64,
+    /// A site that clashed, for people.
+    pub clash_example: Option<String>,
+    /// How many counts were cut at [`MAX_COUNT`](super::MAX_COUNT), by section.
+    pub saturated: Vec<(SectionKind, u64)>,
+    /// Members that are not part of the format and could not be kept.
+    pub dropped_members: Vec<String>,
+    /// Additional members of entries that could not be kept.
+    pub dropped_entry_members: u64,
+}
+
+impl MergeReport {
+    /// All of it as warnings.
+    pub fn warnings(&self, policy: BranchClash) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if self.clashed_sites > 0 {
+            let done = match policy {
+                BranchClash::Heavier => "the list with more events was kept",
+                BranchClash::First => "the first list was kept",
+                BranchClash::Union | BranchClash::Keep => "all rows were kept",
+                BranchClash::Drop => "the site was dropped",
+                BranchClash::Error => "the merge fails",
+            };
+            let example = self.clash_example.as_deref().map(|site| format!(", first {site}")).unwrap_or_default();
+            warnings.push(Warning::new(format!(
+                "{} branch lists at {} sites clash with another input's: {done}{example}",
+                self.clashed_lists, self.clashed_sites
+            )));
+        }
+        for (kind, count) in &self.saturated {
+            warnings.push(Warning::new(format!("{count} counts of {} were cut at 2^63-1", kind.name())));
+        }
+        for name in &self.dropped_members {
+            warnings.push(Warning::new(format!("the member \"{name}\" is not part of the format and was dropped")));
+        }
+        if self.dropped_entry_members > 0 {
+            let count = self.dropped_entry_members;
+            warnings.push(Warning::new(format!("additional members of {count} entries were dropped")));
+        }
+        warnings
+    }
+}
+
+/// A member that is not part of the format, by the inputs that have it.
+#[derive(Debug)]
+struct ForeignMember {
+    inputs: usize,
+    value: Option<Box<[u8]>>,
+}
+
+/// Adds up inputs one after another; memory grows with distinct contexts, not with inputs.
+#[derive(Debug, Default)]
+pub struct Merger {
+    options: MergeOptions,
+    tables: Tables,
+    contexts: ContextTree,
+    counts: [CountSites; 2],
+    branches: BranchSites,
+    types: [TypeSites; 3],
+    layout: Vec<TopMember>,
+    foreign: BTreeMap<Box<[u8]>, ForeignMember>,
+    extras: BTreeMap<(Table, usize), Box<[EntryMember]>>,
+    version: Option<Version>,
+    spelling: InstanceofSpelling,
+    inputs: usize,
+    dropped_entry_members: u64,
+}
+
+/// Where the handles of one input lead.
+#[derive(Debug, Default)]
+struct Mapping {
+    types: Vec<TypeHandle>,
+    methods: Vec<MethodHandle>,
+    /// Some id of the input means something else in the result.
+    renumbered: bool,
+}
+
+fn count_slot(kind: SectionKind) -> usize {
+    usize::from(kind == SectionKind::Sampling)
+}
+
+fn type_slot(kind: SectionKind) -> usize {
+    match kind {
+        SectionKind::Monitor => 1,
+        SectionKind::Instanceof => 2,
+        _ => 0,
+    }
+}
+
+impl Merger {
+    /// Nothing yet.
+    pub fn new(options: MergeOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Adds a document.
+    pub fn add(&mut self, document: &Document, weights: &SectionWeights) {
+        let mapping = self.map_tables(&document.tables);
+        let mut contexts = vec![ContextHandle::ROOT; document.contexts.len()];
+        for (context, caller, frame) in document.contexts.iter() {
+            let frame = Frame { method: mapping.methods[frame.method.index()], ..frame };
+            contexts[context.index()] = self.contexts.child(contexts[caller.index()], frame);
+        }
+        for kind in SectionKind::ALL {
+            for at in 0..document.sections.entries_count(kind) {
+                let (context, records) = entry_of(document, kind, at);
+                let members = document.extras.get(&(Table::Section(kind), at)).cloned();
+                self.add_records(kind, contexts[context.index()], records, weights, &mapping, members);
+            }
+        }
+        let table_extras = document.extras.iter().filter(|((table, _), _)| !matches!(table, Table::Section(_)));
+        let table_extras: Vec<_> = table_extras.map(|(place, members)| (*place, members.clone())).collect();
+        self.add_frame(document.version, document.instanceof_spelling, &document.layout, table_extras, &mapping);
+    }
+
+    /// Adds a file from a stream, which is never in memory as a whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from`](super::read_from). Part of the file may have been added
+    /// then: the merge cannot go on.
+    pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Findings> {
+        let mut adding = Adding { merger: self, weights: *weights, mapping: None };
+        let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut adding);
+        let mapping = adding.mapping.take();
+        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
+        let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables));
+        let version = reading.version.unwrap_or_default();
+        self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
+        Ok(reading.findings)
+    }
+
+    /// Types and methods of an input, by identity.
+    fn map_tables(&mut self, tables: &Tables) -> Mapping {
+        let mut mapping = Mapping::default();
+        // The first input keeps its ids; later ones get new ones for what they add.
+        let first = self.inputs == 0;
+        for handle in tables.types() {
+            let name = tables.type_name(handle);
+            let known = self.tables.find_type(name);
+            let id = if first { tables.type_id(handle) } else { self.tables.next_type_id() };
+            let new = known.unwrap_or_else(|| self.tables.push_type(id, name).0);
+            mapping.renumbered |= self.tables.type_id(new) != tables.type_id(handle);
+            mapping.types.push(new);
+        }
+        let mut signature = Vec::new();
+        for handle in tables.methods() {
+            signature.clear();
+            signature.extend(tables.signature(handle).iter().map(|t| mapping.types[t.index()]));
+            let name = tables.method_name(handle);
+            let known = self.tables.find_method(name, &signature);
+            let id = if first { tables.method_id(handle) } else { self.tables.next_method_id() };
+            let new = known.unwrap_or_else(|| self.tables.push_method(id, name, &signature).0);
+            mapping.renumbered |= self.tables.method_id(new) != tables.method_id(handle);
+            mapping.methods.push(new);
+        }
+        mapping
+    }
+
+    fn add_records(
+        &mut self,
+        kind: SectionKind,
+        context: ContextHandle,
+        records: Records<'_>,
+        weights: &SectionWeights,
+        mapping: &Mapping,
+        members: Option<Box<[EntryMember]>>,
+    ) {
+        let weight = weights.of(kind);
+        let new = match records {
+            Records::Count(count) => self.counts[count_slot(kind)].add(context, count, weight),
+            Records::Branches(rows) => self.branches.add(context, rows, weight),
+            Records::Types(pairs) => {
+                let pairs = pairs.iter().map(|pair| TypeCount { class: mapping.types[pair.class.index()], ..*pair });
+                self.types[type_slot(kind)].add(context, pairs, weight)
+            }
+        };
+        if let Some(members) = members {
+            match new {
+                Some(at) if !mapping.renumbered => drop(self.extras.insert((Table::Section(kind), at), members)),
+                _ => self.dropped_entry_members += 1,
+            }
+        }
+    }
+
+    /// Everything about an input but its tables and entries.
+    fn add_frame(
+        &mut self,
+        version: Version,
+        spelling: InstanceofSpelling,
+        layout: &[TopMember],
+        extras: impl IntoIterator<Item = ((Table, usize), Box<[EntryMember]>)>,
+        mapping: &Mapping,
+    ) {
+        self.inputs += 1;
+        self.version = self.version.max(Some(version.released()));
+        self.spelling = if self.inputs == 1 { spelling } else { InstanceofSpelling::Documented };
+        for member in layout {
+            if let TopMember::Other(name, value) = member {
+                let member = self.foreign.entry(name.clone()).or_insert(ForeignMember { inputs: 0, value: None });
+                member.inputs += 1;
+                member.value = (member.inputs == 1 && !mapping.renumbered).then(|| value.clone());
+                // The place is kept; the value comes back if it may stay.
+                let place = TopMember::Other(name.clone(), Box::default());
+                if !self.layout.contains(&place) {
+                    self.layout.push(place);
+                }
+            } else if !self.layout.contains(member) {
+                self.layout.push(member.clone());
+            }
+        }
+        for ((table, at), members) in extras {
+            let place = match table {
+                Table::Types => (table, mapping.types.get(at).map_or(at, |t| t.index())),
+                Table::Methods => (table, mapping.methods.get(at).map_or(at, |m| m.index())),
+                Table::Section(_) => continue,
+            };
+            match self.extras.get(&place) {
+                Some(known) if *known == members => {}
+                None if !mapping.renumbered => drop(self.extras.insert(place, members)),
+                _ => self.dropped_entry_members += 1,
+            }
+        }
+    }
+
+    /// The sum as a document.
+    ///
+    /// # Errors
+    ///
+    /// When branch lists clash and the policy is [`BranchClash::Error`]; when
+    /// nothing was added.
+    pub fn finish(self) -> Result<(Document, MergeReport)> {
+        let Some(version) = self.version else { return Err(Error::usage("no profile to merge")) };
+        let policy = self.options.branch_clash;
+        let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
+        let (contexts, tables) = (self.contexts, self.tables);
+        let branch_sites = self.branches.len();
+        let (conditionals, saturated_branches) = self.branches.settle(policy, |context, lists| {
+            report.clashed_sites += 1;
+            report.clashed_lists += lists as u64;
+            report.clash_example.get_or_insert_with(|| describe(&contexts, &tables, context));
+        });
+        if policy == BranchClash::Error && report.clashed_sites > 0 {
+            let example = report.clash_example.unwrap_or_default();
+            let detail = format!("branch lists of {} sites clash, first {example}", report.clashed_sites);
+            let hint = "--on-branch-clash chooses what to do: heavier, first, union, keep or drop";
+            return Err(Error::new(crate::error::ErrorKind::KindConflict { detail }).with_hint(hint));
+        }
+        let [calls, samples] = self.counts;
+        let [virtual_invokes, monitors, instanceofs] = self.types;
+        let saturated = [
+            (SectionKind::CallCount, calls.saturated),
+            (SectionKind::Conditional, saturated_branches),
+            (SectionKind::VirtualInvoke, virtual_invokes.saturated),
+            (SectionKind::Monitor, monitors.saturated),
+            (SectionKind::Sampling, samples.saturated),
+            (SectionKind::Instanceof, instanceofs.saturated),
+        ];
+        report.saturated = saturated.into_iter().filter(|(_, count)| *count > 0).collect();
+        let mut document = Document { version, tables, contexts, ..Document::default() };
+        document.sections.call_counts = calls.entries;
+        document.sections.samples = samples.entries;
+        document.sections.conditionals = conditionals;
+        document.sections.virtual_invokes = virtual_invokes.into_section();
+        document.sections.monitors = monitors.into_section();
+        document.sections.instanceofs = instanceofs.into_section();
+        document.instanceof_spelling = self.spelling;
+        document.extras = self.extras;
+        if document.sections.conditionals.len() != branch_sites {
+            // Sites were dropped or doubled: members would end up at other entries.
+            let branches = Table::Section(SectionKind::Conditional);
+            let before = document.extras.len();
+            document.extras.retain(|(table, _), _| *table != branches);
+            report.dropped_entry_members += (before - document.extras.len()) as u64;
+        }
+        let mut foreign = self.foreign;
+        for member in self.layout {
+            match member {
+                TopMember::Other(name, _) => match foreign.remove(&name).and_then(|member| member.value) {
+                    Some(value) => document.layout.push(TopMember::Other(name, value)),
+                    None => report.dropped_members.push(super::names::display(&name)),
+                },
+                known => document.layout.push(known),
+            }
+        }
+        document.layout.drain(..3);
+        if document.has_instanceof() {
+            document.version = document.version.max(Version::V1_1);
+        }
+        Ok((document, report))
+    }
+}
+
+/// One entry of a document.
+pub(super) fn entry_of(document: &Document, kind: SectionKind, at: usize) -> (ContextHandle, Records<'_>) {
+    let sections = &document.sections;
+    let (context, pairs) = match kind {
+        SectionKind::CallCount => {
+            return (sections.call_counts[at].context, Records::Count(sections.call_counts[at].count));
+        }
+        SectionKind::Sampling => return (sections.samples[at].context, Records::Count(sections.samples[at].count)),
+        SectionKind::Conditional => {
+            let (context, rows) = sections.conditionals.entry(at);
+            return (context, Records::Branches(rows));
+        }
+        SectionKind::VirtualInvoke => sections.virtual_invokes.entry(at),
+        SectionKind::Monitor => sections.monitors.entry(at),
+        SectionKind::Instanceof => sections.instanceofs.entry(at),
+    };
+    (context, Records::Types(pairs))
+}
+
+/// A context for people: `app.Main.loop(int):4 < app.Main.main():2`.
+pub(super) fn describe(contexts: &ContextTree, tables: &Tables, context: ContextHandle) -> String {
+    let frames = contexts.frames(context).map(|frame| format!("{}:{}", tables.human_name(frame.method), frame.bci));
+    frames.collect::<Vec<_>>().join(" < ")
+}
+
+/// Passes entries on as they are read.
+struct Adding<'m> {
+    merger: &'m mut Merger,
+    weights: SectionWeights,
+    mapping: Option<Mapping>,
+}
+
+impl Sink for Adding<'_> {
+    fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
+        let mapping = self.mapping.get_or_insert_with(|| self.merger.map_tables(tables));
+        let mapped = |frame: &Frame| Frame { method: mapping.methods[frame.method.index()], ..*frame };
+        let context = self.merger.contexts.add_mapped(entry.frames, mapped);
+        self.merger.add_records(entry.kind, context, entry.records, &self.weights, mapping, entry.members);
+    }
+}
+
+/// Merges documents in memory, each with its weight.
+///
+/// # Errors
+///
+/// As [`Merger::finish`].
+pub fn merge<'d>(
+    documents: impl IntoIterator<Item = (&'d Document, Weight)>,
+    options: MergeOptions,
+) -> Result<(Document, MergeReport)> {
+    let mut merger = Merger::new(options);
+    for (document, weight) in documents {
+        merger.add(document, &SectionWeights::uniform(weight));
+    }
+    merger.finish()
+}
+
+#[cfg(test)]
+mod tests;

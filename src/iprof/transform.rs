@@ -1,0 +1,341 @@
+//! Leaving parts of a document out: entries, sections, and what nothing refers to.
+
+use super::context::{ContextHandle, ContextTree, Frame};
+use super::document::{Document, Table, TopMember};
+use super::names;
+use super::sections::{RowSection, SectionKind, TypeCount};
+use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::version::Version;
+use crate::error::{Error, ErrorKind, Result};
+use regex::Regex;
+use std::collections::BTreeSet;
+
+impl Document {
+    /// Keeps the entries of a section that `keep` wants. Ids stay as they are.
+    pub fn retain_entries(
+        &mut self,
+        kind: SectionKind,
+        mut keep: impl FnMut(&Tables, &ContextTree, ContextHandle) -> bool,
+    ) {
+        let (tables, contexts) = (&self.tables, &self.contexts);
+        let mut kept = Vec::new();
+        let mut note = |context: ContextHandle| {
+            let wanted = keep(tables, contexts, context);
+            kept.push(wanted);
+            wanted
+        };
+        if let Some(entries) = self.sections.counts_mut(kind) {
+            entries.retain(|entry| note(entry.context));
+        } else if let Some(section) = self.sections.types_mut(kind) {
+            *section = section.filter(&mut note, |_| true);
+        } else {
+            self.sections.conditionals = self.sections.conditionals.filter(&mut note, |_| true);
+        }
+        self.move_extras(Table::Section(kind), &kept);
+    }
+
+    /// Keeps the type counts of a section that `keep` wants, and entries even without any.
+    pub fn retain_types(&mut self, kind: SectionKind, keep: impl Fn(&Tables, TypeCount) -> bool) {
+        let tables = &self.tables;
+        if let Some(section) = self.sections.types_mut(kind) {
+            *section = section.filter(|_| true, |pair| keep(tables, *pair));
+        }
+    }
+
+    /// Drops entries without rows from the sections that have rows.
+    pub fn drop_empty_entries(&mut self, kind: SectionKind) {
+        let mut kept = Vec::new();
+        fn occupied<R: Copy>(section: &RowSection<R>, kept: &mut Vec<bool>) -> RowSection<R> {
+            kept.extend(section.iter().map(|(_, rows)| !rows.is_empty()));
+            let mut wanted = kept.iter().copied();
+            section.filter(|_| wanted.next().unwrap_or(true), |_| true)
+        }
+        if let Some(section) = self.sections.types_mut(kind) {
+            *section = occupied(section, &mut kept);
+        } else if kind == SectionKind::Conditional {
+            self.sections.conditionals = occupied(&self.sections.conditionals, &mut kept);
+        } else {
+            return;
+        }
+        self.move_extras(Table::Section(kind), &kept);
+    }
+
+    /// Moves additional members to where their entries have gone.
+    fn move_extras(&mut self, table: Table, kept: &[bool]) {
+        let moved = self.extras.range((table, 0)..=(table, usize::MAX)).map(|(place, _)| *place).collect::<Vec<_>>();
+        if moved.is_empty() {
+            return;
+        }
+        let mut next = 0;
+        let positions: Vec<Option<usize>> = kept
+            .iter()
+            .map(|wanted| {
+                next += usize::from(*wanted);
+                wanted.then(|| next - 1)
+            })
+            .collect();
+        for place in moved {
+            let Some(members) = self.extras.remove(&place) else { continue };
+            // Positions only go down, and in order: nothing is overwritten that is still to come.
+            if let Some(Some(new)) = positions.get(place.1) {
+                self.extras.insert((table, *new), members);
+            }
+        }
+    }
+
+    /// Drops a section altogether, its mention included.
+    pub fn remove_section(&mut self, kind: SectionKind) {
+        self.retain_entries(kind, |_, _, _| false);
+        self.layout.retain(|member| *member != TopMember::Section(kind));
+    }
+
+    /// Drops members that are not part of the format, and says which.
+    pub fn remove_members(&mut self) -> Vec<String> {
+        let names = self.members().map(|(name, _)| names::display(name)).collect();
+        self.layout.retain(|member| !matches!(member, TopMember::Other(..)));
+        names
+    }
+
+    /// Drops methods that no context has and types that no method and no record
+    /// needs. Ids stay as they are. Members that are not part of the format may
+    /// refer to what goes; they are dropped, and their names returned.
+    pub fn prune(&mut self) -> Vec<String> {
+        let dropped = self.remove_members();
+        let contexts = self.used_contexts();
+        let mut methods = vec![false; self.tables.methods_count()];
+        let mut types = vec![false; self.tables.types_count()];
+        for (context, _, frame) in self.contexts.iter() {
+            if contexts[context.index()] {
+                methods[frame.method.index()] = true;
+            }
+        }
+        for method in self.tables.methods().filter(|method| methods[method.index()]) {
+            self.tables.signature(method).iter().for_each(|part| types[part.index()] = true);
+        }
+        for kind in SectionKind::ALL {
+            if let Some(section) = self.sections.types(kind) {
+                section.rows().iter().for_each(|pair| types[pair.class.index()] = true);
+            }
+        }
+        self.keep_tables(&types, &methods, &contexts);
+        dropped
+    }
+
+    /// Which contexts entries refer to, callers included.
+    fn used_contexts(&self) -> Vec<bool> {
+        let mut used = vec![false; self.contexts.len()];
+        for kind in SectionKind::ALL {
+            for at in 0..self.sections.entries_count(kind) {
+                let mut context = super::merge::entry_of(self, kind, at).0;
+                while !std::mem::replace(&mut used[context.index()], true) {
+                    context = self.contexts.caller(context);
+                }
+            }
+        }
+        used
+    }
+
+    /// Rebuilds tables and contexts from what is kept; everything referred to must be.
+    fn keep_tables(&mut self, types: &[bool], methods: &[bool], contexts: &[bool]) {
+        let mut tables = Tables::default();
+        let mut extras = std::mem::take(&mut self.extras);
+        let mut new_types = vec![TypeHandle::from_index(0); types.len()];
+        for handle in self.tables.types().filter(|handle| types[handle.index()]) {
+            let new = tables.push_type(self.tables.type_id(handle), self.tables.type_name(handle)).0;
+            new_types[handle.index()] = new;
+            if let Some(members) = extras.remove(&(Table::Types, handle.index())) {
+                self.extras.insert((Table::Types, new.index()), members);
+            }
+        }
+        let mut new_methods = vec![MethodHandle::from_index(0); methods.len()];
+        for handle in self.tables.methods().filter(|handle| methods[handle.index()]) {
+            let signature: Vec<_> = self.tables.signature(handle).iter().map(|part| new_types[part.index()]).collect();
+            let (id, name) = (self.tables.method_id(handle), self.tables.method_name(handle));
+            let new = tables.push_method(id, name, &signature).0;
+            new_methods[handle.index()] = new;
+            if let Some(members) = extras.remove(&(Table::Methods, handle.index())) {
+                self.extras.insert((Table::Methods, new.index()), members);
+            }
+        }
+        self.extras.extend(extras.into_iter().filter(|((table, _), _)| matches!(table, Table::Section(_))));
+        let mut tree = ContextTree::default();
+        let mut new_contexts = vec![ContextHandle::ROOT; self.contexts.len()];
+        for (context, caller, frame) in self.contexts.iter().filter(|(context, ..)| contexts[context.index()]) {
+            let frame = Frame { method: new_methods[frame.method.index()], ..frame };
+            new_contexts[context.index()] = tree.child(new_contexts[caller.index()], frame);
+        }
+        self.tables = tables;
+        self.contexts = tree;
+        self.sections.rename(|context| new_contexts[context.index()], |class| new_types[class.index()]);
+    }
+
+    /// Changes the version to write.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a version that is not 1.0.x or 1.1.x; would lose for 1.0.x
+    /// when there are instance-of profiles.
+    pub fn convert_to(&mut self, version: Version) -> Result<()> {
+        if version < Version::V1_0 || version.major > 1 || version.minor > 1 {
+            return Err(Error::usage(format!("version {version} cannot be written; 1.0.0 and 1.1.0 can")));
+        }
+        if version < Version::V1_1 && self.has_instanceof() {
+            if !self.sections.instanceofs.is_empty() {
+                let detail = format!("version {version} has no instance-of profiles, and there are some");
+                let hint = "--sections chooses the sections to write";
+                return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(hint));
+            }
+            self.remove_section(SectionKind::Instanceof);
+        }
+        self.version = version;
+        Ok(())
+    }
+}
+
+/// Which methods are wanted, by package or by pattern.
+#[derive(Debug, Clone, Default)]
+pub struct MethodFilter {
+    only: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// A package with its subpackages, a type with its nested types, or a method.
+    Prefix(String),
+    Regex(Regex),
+}
+
+impl Pattern {
+    /// `java.util` or `java.util.*` is a package, `app.Main.run` a method,
+    /// `/…/` a regular expression over `app.Main.run(int)`.
+    fn parse(text: &str) -> Result<Self> {
+        if let Some(expression) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
+            let compiled = Regex::new(expression).map_err(|error| Error::usage(format!("\"{text}\": {error}")))?;
+            return Ok(Self::Regex(compiled));
+        }
+        let prefix = text.strip_suffix(".**").or_else(|| text.strip_suffix(".*")).unwrap_or(text);
+        if prefix.is_empty() || prefix.contains('*') {
+            let hint = "give a package, a class, a method, or /a regular expression/";
+            return Err(Error::usage(format!("\"{text}\" is no package or pattern")).with_hint(hint));
+        }
+        Ok(Self::Prefix(prefix.to_string()))
+    }
+
+    fn matches(&self, method: &str) -> bool {
+        match self {
+            Self::Prefix(prefix) => method
+                .strip_prefix(prefix.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$', '('])),
+            Self::Regex(expression) => expression.is_match(method),
+        }
+    }
+}
+
+impl MethodFilter {
+    /// Methods that match one of `only` (all, if there are none) and none of `exclude`.
+    ///
+    /// # Errors
+    ///
+    /// Usage for what is no pattern.
+    pub fn new(only: &[String], exclude: &[String]) -> Result<Self> {
+        let parse = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect::<Result<_>>();
+        Ok(Self { only: parse(only)?, exclude: parse(exclude)? })
+    }
+
+    /// Whether nothing is filtered.
+    pub fn is_empty(&self) -> bool {
+        self.only.is_empty() && self.exclude.is_empty()
+    }
+
+    /// Whether a method is wanted, by its name as people write it.
+    pub fn matches(&self, method: &str) -> bool {
+        (self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(method)))
+            && !self.exclude.iter().any(|pattern| pattern.matches(method))
+    }
+
+    /// Keeps entries whose innermost method is wanted. Monitors belong to no
+    /// method and stay only if nothing is restricted to some methods.
+    pub fn apply(&self, document: &mut Document) {
+        let wanted: BTreeSet<MethodHandle> =
+            document.tables.methods().filter(|method| self.matches(&document.tables.human_name(*method))).collect();
+        let monitors_stay = self.only.is_empty();
+        for kind in SectionKind::ALL {
+            document.retain_entries(kind, |_, contexts, context| match contexts.leaf(context) {
+                Some(leaf) => wanted.contains(&leaf.method),
+                None => monitors_stay,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iprof::{ReadOptions, WriteOptions, read, write};
+
+    const FILE: &str = concat!(
+        r#"{"version":"1.1.0","types":[{"id":1,"name":"app.Main"},{"id":2,"name":"void"},{"id":3,"name":"java.util.Map$Entry"},{"id":4,"name":"unused.T"}],"#,
+        r#""methods":[{"id":5,"name":"run","signature":[1,2]},{"id":6,"name":"idle","signature":[4,2]},{"id":7,"name":"get","signature":[3,1],"k":1}],"#,
+        r#""callCountProfiles":[{"ctx":"5:0","records":[1]},{"ctx":"7:0<5:2","records":[2],"x":9}],"#,
+        r#""virtualInvokeProfiles":[{"ctx":"5:3","records":[]},{"ctx":"5:4","records":[3,1],"y":8}],"mine":[5],"instanceofProfiles":[]}"#
+    );
+
+    fn document() -> Document {
+        read(FILE.as_bytes(), &ReadOptions::default()).unwrap().0
+    }
+
+    fn text(document: &Document) -> String {
+        String::from_utf8(write(document, &WriteOptions::default())).unwrap()
+    }
+
+    #[test]
+    fn pruning_keeps_what_contexts_and_records_need_with_their_ids() {
+        let mut pruned = document();
+        assert_eq!(pruned.prune(), ["mine"]);
+        let expected = FILE
+            .replace(r#",{"id":4,"name":"unused.T"}"#, "")
+            .replace(r#"{"id":6,"name":"idle","signature":[4,2]},"#, "")
+            .replace(r#""mine":[5],"#, "");
+        assert_eq!(text(&pruned), expected);
+    }
+
+    #[test]
+    fn filters_look_at_the_innermost_method() {
+        let filtered = |only: &[&str], exclude: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let mut document = document();
+            MethodFilter::new(&owned(only), &owned(exclude)).unwrap().apply(&mut document);
+            (document.sections.call_counts.len(), document.sections.virtual_invokes.len())
+        };
+        assert_eq!(filtered(&["app"], &[]), (1, 2));
+        assert_eq!(filtered(&["java.util.*"], &[]), (1, 0));
+        assert_eq!(filtered(&["java.util.Map"], &[]), (1, 0));
+        assert_eq!(filtered(&["jav"], &[]), (0, 0));
+        assert_eq!(filtered(&[], &["app.Main.run"]), (1, 0));
+        assert_eq!(filtered(&["/get\\(\\)$/"], &[]), (1, 0));
+        assert!(MethodFilter::new(&["*".to_string()], &[]).is_err());
+    }
+
+    #[test]
+    fn members_follow_their_entries() {
+        let mut changed = document();
+        changed.drop_empty_entries(SectionKind::VirtualInvoke);
+        MethodFilter::new(&[], &["app.Main.run".to_string()]).unwrap().apply(&mut changed);
+        assert!(text(&changed).contains(r#""callCountProfiles":[{"ctx":"7:0<5:2","records":[2],"x":9}]"#));
+        let mut emptied = document();
+        emptied.drop_empty_entries(SectionKind::VirtualInvoke);
+        assert!(text(&emptied).contains(r#""virtualInvokeProfiles":[{"ctx":"5:4","records":[3,1],"y":8}]"#));
+    }
+
+    #[test]
+    fn versions_go_down_only_where_nothing_is_lost() {
+        let mut plain = document();
+        plain.convert_to(Version::V1_0).unwrap();
+        assert!(text(&plain).starts_with(r#"{"version":"1.0.0""#) && !text(&plain).contains("instanceof"));
+        let mut with = document();
+        with.sections.instanceofs.push(ContextHandle::from_index(1), &[]);
+        assert!(with.convert_to(Version::V1_0).unwrap_err().to_string().contains("instance-of"));
+        assert!(with.convert_to(Version { major: 2, minor: 0, patch: 0 }).is_err());
+    }
+}
