@@ -4,6 +4,7 @@ mod canonical;
 mod check;
 pub mod context;
 pub mod document;
+pub mod figures;
 pub mod findings;
 mod json;
 pub mod merge;

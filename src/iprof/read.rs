@@ -76,6 +76,15 @@ fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, 
     }
 }
 
+/// Refuses a file for its findings as [`read`] does.
+pub(crate) fn accept(hopeless: bool, findings: &Findings, version: Option<&str>, options: &ReadOptions) -> Result<()> {
+    let refused = findings.iter().find(|finding| finding.level == Level::Error);
+    if hopeless || (refused.is_some() && !options.accept_errors) {
+        return Err(refusal(refused, version));
+    }
+    Ok(())
+}
+
 /// The error for a file that is not accepted because of a finding.
 pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
     let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));

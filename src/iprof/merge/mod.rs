@@ -19,8 +19,8 @@ pub use weight::Weight;
 
 use super::context::{ContextHandle, ContextTree, Frame};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
-use super::findings::{Findings, Level};
-use super::read::refusal;
+use super::findings::Findings;
+use super::read::accept;
 use super::reader::{Entry, ReadOptions, Records, Sink, read_with};
 use super::sections::{SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables, TypeHandle};
@@ -95,15 +95,6 @@ impl Sink for SectionTotals {
             Records::Types(pairs) => pairs.iter().map(|pair| u128::from(pair.count)).sum(),
         };
     }
-}
-
-/// Refuses a file for its findings as [`super::read`] does.
-fn accept(hopeless: bool, findings: &Findings, version: Option<&str>, options: &ReadOptions) -> Result<()> {
-    let refused = findings.iter().find(|finding| finding.level == Level::Error);
-    if hopeless || (refused.is_some() && !options.accept_errors) {
-        return Err(refusal(refused, version));
-    }
-    Ok(())
 }
 
 /// What merging could not add up.

@@ -1,0 +1,212 @@
+//! Call trees: who calls a method, and what it calls.
+
+use super::{ChainsBy, share};
+use crate::error::{Error, Result};
+use crate::iprof::context::Frame;
+use crate::iprof::sections::SectionKind;
+use crate::iprof::tables::{MethodHandle, Tables};
+use crate::iprof::transform::MethodFilter;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+/// Which way a call tree goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the method, innermost, to its callers.
+    Callers,
+    /// From the method to what it calls.
+    Callees,
+}
+
+/// A call tree.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CallTree {
+    /// What is counted.
+    pub by: ChainsBy,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// The methods asked for.
+    pub roots: Vec<CallNode>,
+}
+
+/// A method on a path.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CallNode {
+    /// The method as people write it.
+    pub method: String,
+    /// Where it called the next, if positions are told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bci: Option<i32>,
+    /// Calls or samples on this path.
+    pub count: u128,
+    /// Share of the node above; of all there are for roots.
+    pub share: f64,
+    /// The next on the path, largest first.
+    pub nodes: Vec<CallNode>,
+}
+
+type Key = (MethodHandle, Option<i32>);
+
+#[derive(Debug, Default)]
+struct Node {
+    key: Option<Key>,
+    count: u128,
+    children: HashMap<Key, usize>,
+    /// The entry that was counted last: a stack counts once on each path.
+    last: u64,
+}
+
+/// The trees of one kind of count.
+#[derive(Debug)]
+struct Tree {
+    nodes: Vec<Node>,
+    entries: u64,
+    total: u128,
+}
+
+impl Tree {
+    fn new() -> Self {
+        Self { nodes: vec![Node::default()], entries: 0, total: 0 }
+    }
+
+    fn add_path(&mut self, path: impl Iterator<Item = Key>, count: u64) {
+        let mut at = 0;
+        for key in path {
+            let next = self.nodes.len();
+            let child = *self.nodes[at].children.entry(key).or_insert(next);
+            if child == next {
+                self.nodes.push(Node { key: Some(key), ..Node::default() });
+            }
+            let node = &mut self.nodes[child];
+            if std::mem::replace(&mut node.last, self.entries) != self.entries {
+                node.count += u128::from(count);
+            }
+            at = child;
+        }
+    }
+
+    fn list(&self, at: usize, above: u128, tables: &Tables, topn: usize, depth: usize) -> Vec<CallNode> {
+        let mut nodes: Vec<CallNode> = Vec::new();
+        if depth == 0 {
+            return nodes;
+        }
+        let mut children: Vec<(usize, MethodHandle, Option<i32>)> =
+            self.nodes[at].children.iter().map(|((method, bci), child)| (*child, *method, *bci)).collect();
+        children.sort_by_cached_key(|(child, method, bci)| {
+            (Reverse(self.nodes[*child].count), tables.human_name(*method), *bci)
+        });
+        for (child, method, bci) in children.into_iter().take(topn) {
+            let count = self.nodes[child].count;
+            nodes.push(CallNode {
+                method: tables.human_name(method),
+                bci,
+                count,
+                share: share(count, above),
+                nodes: self.list(child, count, tables, topn, depth - 1),
+            });
+        }
+        nodes
+    }
+}
+
+/// Deepest path that is listed.
+const MAX_DEPTH: usize = 64;
+
+/// Gathers call trees entry by entry.
+#[derive(Debug)]
+pub(super) struct ChainBuilder {
+    filter: MethodFilter,
+    direction: Direction,
+    positions: bool,
+    by: Option<ChainsBy>,
+    chosen: Option<BTreeSet<MethodHandle>>,
+    calls: Tree,
+    samples: Tree,
+}
+
+impl ChainBuilder {
+    pub(super) fn new(filter: MethodFilter, direction: Direction, positions: bool, by: Option<ChainsBy>) -> Self {
+        Self { filter, direction, positions, by, chosen: None, calls: Tree::new(), samples: Tree::new() }
+    }
+
+    fn chosen(&mut self, tables: &Tables) -> &BTreeSet<MethodHandle> {
+        let filter = &self.filter;
+        self.chosen.get_or_insert_with(|| {
+            tables.methods().filter(|method| filter.matches(&tables.human_name(*method))).collect()
+        })
+    }
+
+    /// Adds an entry of call counts or samples; its frames are innermost first.
+    pub(super) fn add(&mut self, tables: &Tables, kind: SectionKind, frames: &[Frame], count: u64) {
+        self.chosen(tables);
+        let Some(chosen) = &self.chosen else { return };
+        let tree = match kind {
+            SectionKind::CallCount if self.by != Some(ChainsBy::Samples) => &mut self.calls,
+            SectionKind::Sampling if self.by != Some(ChainsBy::Calls) => &mut self.samples,
+            _ => return,
+        };
+        tree.entries += 1;
+        tree.total += u128::from(count);
+        let positions = self.positions;
+        match self.direction {
+            Direction::Callers => {
+                if frames.first().is_some_and(|leaf| chosen.contains(&leaf.method)) {
+                    // Where the innermost method stood is no call.
+                    let key = |(at, frame): (usize, &Frame)| (frame.method, (positions && at > 0).then_some(frame.bci));
+                    tree.add_path(frames.iter().enumerate().map(key), count);
+                }
+            }
+            Direction::Callees => {
+                for (at, _) in frames.iter().enumerate().filter(|(_, frame)| chosen.contains(&frame.method)) {
+                    let key = |(at, frame): (usize, &Frame)| (frame.method, (positions && at > 0).then_some(frame.bci));
+                    tree.add_path(frames[..=at].iter().enumerate().rev().map(key), count);
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, tables: &Tables, topn: usize) -> Result<CallTree> {
+        if self.chosen(tables).is_empty() {
+            return Err(Error::usage("no method of the profile matches what callers or callees are asked of")
+                .with_hint("give a package, a class, a method such as app.Main.run, or /a regular expression/"));
+        }
+        let by = self.by.unwrap_or(if self.samples.entries > 0 { ChainsBy::Samples } else { ChainsBy::Calls });
+        let tree = if by == ChainsBy::Samples { &self.samples } else { &self.calls };
+        let roots = tree.list(0, tree.total, tables, topn, MAX_DEPTH);
+        Ok(CallTree { by, direction: self.direction, roots })
+    }
+}
+
+#[cfg(test)]
+impl Tree {
+    /// The keys below the root, for tests.
+    fn keys(&self) -> usize {
+        self.nodes.iter().filter(|node| node.key.is_some()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recursive_stack_counts_once_on_each_path() {
+        let mut tables = Tables::default();
+        let class = tables.add_type(b"A");
+        let [f, g] = [&b"f"[..], b"g"].map(|name| tables.add_method(name, &[class, class]));
+        let filter = MethodFilter::new(&["A.f".to_string()], &[]).unwrap();
+        let mut builder = ChainBuilder::new(filter, Direction::Callees, false, None);
+        // f called f, which called g.
+        let frames = [(g, 0), (f, 1), (f, 2)].map(|(method, bci)| Frame { method, bci });
+        builder.add(&tables, SectionKind::Sampling, &frames, 5);
+        assert_eq!(builder.samples.keys(), 4);
+        let tree = builder.finish(&tables, 10).unwrap();
+        assert_eq!((tree.roots.len(), tree.roots[0].count), (1, 5));
+        let below: Vec<_> = tree.roots[0].nodes.iter().map(|node| (node.method.as_str(), node.count)).collect();
+        assert_eq!(below, [("A.f()", 5), ("A.g()", 5)]);
+    }
+}

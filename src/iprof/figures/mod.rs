@@ -1,0 +1,748 @@
+//! Figures of a profile, gathered while it is read.
+//!
+//! Definitions, so that others can arrive at the same numbers: the *events* of
+//! an entry are the sum of its counts. A *target* of a branch is all rows of
+//! one index (rows without a position of their own count for the case whose
+//! index they share); an index with several real positions is several targets.
+//! The *bias* of a branch is the share of its largest target. A receiver type
+//! counts only if it was seen. Coverage comes from counters, never from
+//! samples: not to have been sampled is not to have run.
+
+mod chains;
+mod text;
+
+pub use chains::{CallTree, Direction};
+pub use text::write_text;
+
+use super::context::Frame;
+use super::document::Document;
+use super::findings::{Findings, Verdict};
+use super::names;
+use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
+use super::sections::{BranchRow, SectionKind, TypeCount};
+use super::tables::{MethodHandle, Tables};
+use super::transform::MethodFilter;
+use super::window::Window;
+use crate::error::{Error, Result};
+use chains::ChainBuilder;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io::Read;
+
+/// Which figures are wanted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FigureOptions {
+    /// How the file is read.
+    pub read: ReadOptions,
+    /// Length of each list. Default: 10.
+    pub topn: usize,
+    /// Branches and calls with fewer events are not listed. Default: 1.
+    pub min_events: u64,
+    /// Show who calls methods that match this.
+    pub callers: Option<String>,
+    /// Show what methods that match this call.
+    pub callees: Option<String>,
+    /// What call trees count. Default: samples if there are any, or else calls.
+    pub chains_by: Option<ChainsBy>,
+    /// Tell positions within a method apart in call trees. Default: `false`.
+    pub positions: bool,
+}
+
+impl Default for FigureOptions {
+    fn default() -> Self {
+        Self {
+            read: ReadOptions::default(),
+            topn: 10,
+            min_events: 1,
+            callers: None,
+            callees: None,
+            chains_by: None,
+            positions: false,
+        }
+    }
+}
+
+/// What call trees count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChainsBy {
+    /// Entries of the innermost method.
+    Calls,
+    /// Samples.
+    Samples,
+}
+
+/// All figures of a file.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Figures {
+    /// The version as the file spells it.
+    pub version: Option<String>,
+    /// What the file is good for.
+    pub verdict: &'static str,
+    /// Declared types.
+    pub types: usize,
+    /// Declared methods.
+    pub methods: usize,
+    /// Sections with entries, in the order of [`SectionKind::ALL`].
+    pub sections: Vec<SectionFigures>,
+    /// Size of every top-level member, largest first.
+    pub sizes: Vec<SizeFigures>,
+    /// Methods by calls.
+    pub hot_methods: Vec<HotMethod>,
+    /// Methods by samples with the method innermost.
+    pub exclusive_samples: Vec<SampledMethod>,
+    /// Methods by samples with the method anywhere.
+    pub inclusive_samples: Vec<SampledMethod>,
+    /// Branches.
+    pub branches: BranchFigures,
+    /// Receivers of virtual calls.
+    pub receivers: ReceiverFigures,
+    /// Types tested by `instanceof`.
+    pub instanceofs: ReceiverFigures,
+    /// Types by how often they were synchronized on.
+    pub monitors: Vec<TypeFigures>,
+    /// Methods declared and executed.
+    pub coverage: Coverage,
+    /// Coverage by package, in order of name.
+    pub packages: Vec<Coverage>,
+    /// Who calls the methods asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callers: Option<CallTree>,
+    /// What the methods asked for call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callees: Option<CallTree>,
+}
+
+/// Totals of a section.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct SectionFigures {
+    /// The section's name.
+    pub section: &'static str,
+    /// Entries.
+    pub sites: u64,
+    /// The sum of all counts.
+    pub events: u128,
+    /// Distinct innermost methods.
+    pub leaf_methods: usize,
+    /// Mean number of frames; 0 for monitors.
+    pub mean_depth: f64,
+    /// Largest number of frames.
+    pub max_depth: usize,
+    /// Bytes of text.
+    pub bytes: u64,
+}
+
+/// Size of a top-level member.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct SizeFigures {
+    /// The member's name.
+    pub name: String,
+    /// Bytes of text.
+    pub bytes: u64,
+    /// Share of the whole text.
+    pub share: f64,
+    /// Elements, where they are known.
+    pub entries: u64,
+}
+
+/// A method by calls.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct HotMethod {
+    /// The method as people write it.
+    pub method: String,
+    /// Times it was entered.
+    pub calls: u128,
+    /// Share of all calls.
+    pub share: f64,
+    /// Chains it was entered by.
+    pub chains: u64,
+    /// Share of its calls in chains of more than one frame.
+    pub inlined_share: f64,
+}
+
+/// A method by samples.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct SampledMethod {
+    /// The method as people write it.
+    pub method: String,
+    /// Samples.
+    pub hits: u128,
+    /// Percent of all samples.
+    pub percent: f64,
+}
+
+/// Branches by bias. Those that never ran are not counted.
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
+pub struct BranchFigures {
+    /// Sites with events.
+    pub executed: u64,
+    /// Sites without.
+    pub never_executed: u64,
+    /// All events went one way.
+    pub one_sided: u64,
+    /// At least nine of ten events went one way.
+    pub biased: u64,
+    /// The rest.
+    pub mixed: u64,
+    /// Sites with most events.
+    pub sites: Vec<BranchSite>,
+}
+
+/// A branch.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct BranchSite {
+    /// The context as people write it, innermost first.
+    pub site: String,
+    /// The sum of all counts.
+    pub events: u128,
+    /// Share of the largest target.
+    pub bias: f64,
+    /// The targets, largest first.
+    pub targets: Vec<BranchTarget>,
+}
+
+/// A target of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct BranchTarget {
+    /// Its bytecode index, or a placeholder.
+    pub bci: i32,
+    /// The producer's number.
+    pub index: u32,
+    /// How often.
+    pub events: u128,
+}
+
+/// Sites by the number of types seen at them.
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
+pub struct ReceiverFigures {
+    /// One type.
+    pub monomorphic: u64,
+    /// Two types.
+    pub bimorphic: u64,
+    /// Three to seven types.
+    pub polymorphic: u64,
+    /// Eight or more: the recorder's limit, so the true number is not known.
+    pub saturated: u64,
+    /// No type was seen.
+    pub never_executed: u64,
+    /// Sites with most events.
+    pub sites: Vec<ReceiverSite>,
+}
+
+/// A site with types.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ReceiverSite {
+    /// The context as people write it, innermost first.
+    pub site: String,
+    /// The sum of all counts.
+    pub events: u128,
+    /// `monomorphic`, `bimorphic`, `polymorphic` or `saturated`.
+    pub class: &'static str,
+    /// Share of the type seen most.
+    pub dominant_share: f64,
+    /// Types, most frequent first.
+    pub types: Vec<TypeFigures>,
+}
+
+/// A type and how often it was seen.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct TypeFigures {
+    /// The type's name.
+    #[serde(rename = "type")]
+    pub name: String,
+    /// How often.
+    pub events: u128,
+}
+
+/// Methods declared, and those that occur in an entry with counters.
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// The package, empty for the unnamed one; `None` for all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// Methods in the table.
+    pub declared: u64,
+    /// Methods that counters show to have run.
+    pub executed: u64,
+}
+
+/// Gathers figures from a file that is read but not kept.
+///
+/// # Errors
+///
+/// As [`read_from`](super::read_from); usage when no method matches what
+/// callers or callees are asked of.
+pub fn figures_from(stream: impl Read, options: &FigureOptions) -> Result<(Figures, Findings)> {
+    let mut gathering = Gathering::new(options)?;
+    let read = ReadOptions { keep_unknown: false, ..options.read.clone() };
+    let mut reading = read_with(Window::from_reader(stream, &read.limits), &read, &mut gathering);
+    super::read::accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), &read)?;
+    let findings = std::mem::take(&mut reading.findings);
+    let verdict = reading.verdict();
+    let mut figures = gathering.finish(&reading.tables)?;
+    figures.add_sizes(&reading);
+    figures.verdict = if findings.has_errors() { Verdict::PartlyUsable.name() } else { verdict.name() };
+    Ok((figures, findings))
+}
+
+/// The figures of a document, without sizes of text.
+///
+/// # Errors
+///
+/// Usage when no method matches what callers or callees are asked of.
+pub fn figures(document: &Document, options: &FigureOptions) -> Result<Figures> {
+    let mut gathering = Gathering::new(options)?;
+    let mut frames = Vec::new();
+    for kind in SectionKind::ALL {
+        for at in 0..document.sections.entries_count(kind) {
+            let (context, records) = super::merge::entry_of(document, kind, at);
+            frames.clear();
+            frames.extend(document.contexts.frames(context));
+            gathering.entry(&document.tables, Entry { kind, frames: &frames, records, members: None });
+        }
+    }
+    let mut figures = gathering.finish(&document.tables)?;
+    figures.version = Some(document.version.to_string());
+    Ok(figures)
+}
+
+impl Figures {
+    fn add_sizes(&mut self, reading: &Reading) {
+        self.version = reading.version_text.clone();
+        let whole = reading.text_bytes.max(1) as f64;
+        let size = |(name, part): (&String, &PartSize)| SizeFigures {
+            name: name.clone(),
+            bytes: part.bytes,
+            share: part.bytes as f64 / whole,
+            entries: part.entries,
+        };
+        self.sizes = reading.parts.iter().map(size).collect();
+        self.sizes.sort_by(|a, b| (Reverse(a.bytes), &a.name).cmp(&(Reverse(b.bytes), &b.name)));
+        for section in &mut self.sections {
+            section.bytes = reading.parts.get(section.section).map_or(0, |part| part.bytes);
+        }
+    }
+}
+
+/// Sums over the entries of one section.
+#[derive(Debug, Default)]
+struct SectionSums {
+    sites: u64,
+    events: u128,
+    depth: u64,
+    max_depth: usize,
+    leaves: Vec<bool>,
+}
+
+/// Sums over the entries that concern one method.
+#[derive(Debug, Default, Clone, Copy)]
+struct MethodSums {
+    calls: u128,
+    inlined_calls: u128,
+    chains: u64,
+    exclusive: u128,
+    inclusive: u128,
+    /// Number of the stack that was counted last, so that recursion counts once.
+    last_stack: u64,
+    executed: bool,
+}
+
+/// A site kept for a list: events first, then the order of the file.
+type Kept<T> = BinaryHeap<Reverse<(u128, Reverse<u64>, ByOrder<T>)>>;
+
+/// Content of a list element, which never decides about its order: what stands before it is unique.
+#[derive(Debug)]
+struct ByOrder<T>(T);
+
+impl<T> PartialEq for ByOrder<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl<T> Eq for ByOrder<T> {}
+impl<T> PartialOrd for ByOrder<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for ByOrder<T> {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+/// Offers a site to a list of bounded length; `content` is made only if it is taken.
+fn offer<T>(kept: &mut Kept<T>, topn: usize, events: u128, order: u64, content: impl FnOnce() -> T) {
+    if topn == 0 {
+        return;
+    }
+    if kept.len() >= topn {
+        if kept.peek().is_some_and(|Reverse((least, ..))| *least >= events) {
+            return;
+        }
+        kept.pop();
+    }
+    kept.push(Reverse((events, Reverse(order), ByOrder(content()))));
+}
+
+/// The list, largest first.
+fn listed<T>(kept: Kept<T>) -> Vec<(u128, T)> {
+    kept.into_sorted_vec().into_iter().map(|Reverse((events, _, ByOrder(content)))| (events, content)).collect()
+}
+
+#[derive(Debug, Default)]
+struct TypeSiteSums {
+    figures: ReceiverFigures,
+    kept: Kept<(Vec<Frame>, Vec<TypeCount>)>,
+}
+
+/// Gathers figures entry by entry.
+struct Gathering<'o> {
+    options: &'o FigureOptions,
+    sections: [SectionSums; SectionKind::ALL.len()],
+    methods: Vec<MethodSums>,
+    stacks: u64,
+    entries: u64,
+    branches: BranchFigures,
+    branches_kept: Kept<(Vec<Frame>, Vec<BranchTarget>)>,
+    receivers: TypeSiteSums,
+    instanceofs: TypeSiteSums,
+    monitors: BTreeMap<usize, u128>,
+    callers: Option<ChainBuilder>,
+    callees: Option<ChainBuilder>,
+}
+
+impl<'o> Gathering<'o> {
+    fn new(options: &'o FigureOptions) -> Result<Self> {
+        let chains = |pattern: &Option<String>, direction| {
+            let filter = |text: &String| MethodFilter::new(std::slice::from_ref(text), &[]);
+            let builder = |filter| ChainBuilder::new(filter, direction, options.positions, options.chains_by);
+            Ok::<_, Error>(pattern.as_ref().map(filter).transpose()?.map(builder))
+        };
+        Ok(Self {
+            options,
+            sections: Default::default(),
+            methods: Vec::new(),
+            stacks: 0,
+            entries: 0,
+            branches: BranchFigures::default(),
+            branches_kept: Kept::default(),
+            receivers: TypeSiteSums::default(),
+            instanceofs: TypeSiteSums::default(),
+            monitors: BTreeMap::new(),
+            callers: chains(&options.callers, Direction::Callers)?,
+            callees: chains(&options.callees, Direction::Callees)?,
+        })
+    }
+
+    fn count(&mut self, kind: SectionKind, frames: &[Frame], count: u64) {
+        let Some(leaf) = frames.first() else { return };
+        let count = u128::from(count);
+        if kind == SectionKind::CallCount {
+            let method = &mut self.methods[leaf.method.index()];
+            method.calls += count;
+            method.chains += 1;
+            method.inlined_calls += if frames.len() > 1 { count } else { 0 };
+            return;
+        }
+        self.stacks += 1;
+        self.methods[leaf.method.index()].exclusive += count;
+        for frame in frames {
+            let method = &mut self.methods[frame.method.index()];
+            if std::mem::replace(&mut method.last_stack, self.stacks) != self.stacks {
+                method.inclusive += count;
+            }
+        }
+    }
+
+    fn branch(&mut self, frames: &[Frame], rows: &[BranchRow]) -> u128 {
+        let targets = targets(rows);
+        let events: u128 = targets.iter().map(|target| target.events).sum();
+        if events == 0 {
+            self.branches.never_executed += 1;
+            return 0;
+        }
+        let largest = targets.iter().map(|target| target.events).max().unwrap_or(0);
+        self.branches.executed += 1;
+        match largest {
+            all if all == events => self.branches.one_sided += 1,
+            most if most * 10 >= events * 9 => self.branches.biased += 1,
+            _ => self.branches.mixed += 1,
+        }
+        if events >= u128::from(self.options.min_events) {
+            let content = || (frames.to_vec(), targets);
+            offer(&mut self.branches_kept, self.options.topn, events, self.entries, content);
+        }
+        events
+    }
+
+    fn type_site(&mut self, kind: SectionKind, frames: &[Frame], pairs: &[TypeCount]) -> u128 {
+        let events: u128 = pairs.iter().map(|pair| u128::from(pair.count)).sum();
+        if kind == SectionKind::Monitor {
+            for pair in pairs {
+                *self.monitors.entry(pair.class.index()).or_default() += u128::from(pair.count);
+            }
+            return events;
+        }
+        let sums = if kind == SectionKind::Instanceof { &mut self.instanceofs } else { &mut self.receivers };
+        let seen = distinct_types(pairs);
+        match class(seen) {
+            Some("monomorphic") => sums.figures.monomorphic += 1,
+            Some("bimorphic") => sums.figures.bimorphic += 1,
+            Some("polymorphic") => sums.figures.polymorphic += 1,
+            Some(_) => sums.figures.saturated += 1,
+            None => sums.figures.never_executed += 1,
+        }
+        if seen > 0 && events >= u128::from(self.options.min_events) {
+            let content = || (frames.to_vec(), pairs.to_vec());
+            offer(&mut sums.kept, self.options.topn, events, self.entries, content);
+        }
+        events
+    }
+
+    fn finish(self, tables: &Tables) -> Result<Figures> {
+        let mut methods = self.methods;
+        methods.resize(tables.methods_count(), MethodSums::default());
+        let (coverage, packages) = coverage(tables, &methods);
+        let site = |frames: &[Frame]| describe(tables, frames);
+        let mut branches = self.branches;
+        branches.sites = listed(self.branches_kept)
+            .into_iter()
+            .map(|(events, (frames, mut targets))| {
+                targets.sort_by_key(|target| (Reverse(target.events), target.index, target.bci));
+                let bias = targets.first().map_or(0.0, |target| share(target.events, events));
+                BranchSite { site: site(&frames), events, bias, targets }
+            })
+            .collect();
+        let topn = self.options.topn;
+        let chains = |builder: Option<ChainBuilder>| builder.map(|builder| builder.finish(tables, topn)).transpose();
+        let monitors =
+            self.monitors.into_iter().map(|(class, events)| (super::tables::TypeHandle::from_index(class), events));
+        Ok(Figures {
+            version: None,
+            verdict: Verdict::Usable.name(),
+            types: tables.types_count(),
+            methods: tables.methods_count(),
+            sections: section_figures(&self.sections),
+            sizes: Vec::new(),
+            hot_methods: hot_methods(tables, &methods, topn),
+            exclusive_samples: sampled_methods(tables, &methods, topn, |method| method.exclusive),
+            inclusive_samples: sampled_methods(tables, &methods, topn, |method| method.inclusive),
+            branches,
+            receivers: self.receivers.finish(tables),
+            instanceofs: self.instanceofs.finish(tables),
+            monitors: type_figures(tables, monitors).into_iter().take(topn).collect(),
+            coverage,
+            packages,
+            callers: chains(self.callers)?,
+            callees: chains(self.callees)?,
+        })
+    }
+}
+
+impl Sink for Gathering<'_> {
+    fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
+        if self.methods.is_empty() {
+            self.methods = vec![MethodSums::default(); tables.methods_count()];
+        }
+        self.entries += 1;
+        let Entry { kind, frames, records, .. } = entry;
+        let events = match records {
+            Records::Count(count) => {
+                self.count(kind, frames, count);
+                for chains in [&mut self.callers, &mut self.callees].into_iter().flatten() {
+                    chains.add(tables, kind, frames, count);
+                }
+                u128::from(count)
+            }
+            Records::Branches(rows) => self.branch(frames, rows),
+            Records::Types(pairs) => self.type_site(kind, frames, pairs),
+        };
+        if kind != SectionKind::Sampling {
+            frames.iter().for_each(|frame| self.methods[frame.method.index()].executed = true);
+        }
+        let sums = &mut self.sections[kind.index()];
+        sums.sites += 1;
+        sums.events += events;
+        sums.depth += frames.len() as u64;
+        sums.max_depth = sums.max_depth.max(frames.len());
+        if let Some(leaf) = frames.first() {
+            if sums.leaves.is_empty() {
+                sums.leaves = vec![false; tables.methods_count()];
+            }
+            sums.leaves[leaf.method.index()] = true;
+        }
+    }
+}
+
+impl TypeSiteSums {
+    fn finish(self, tables: &Tables) -> ReceiverFigures {
+        let mut figures = self.figures;
+        figures.sites = listed(self.kept)
+            .into_iter()
+            .map(|(events, (frames, pairs))| {
+                let types = type_figures(tables, pairs.iter().map(|pair| (pair.class, u128::from(pair.count))));
+                let dominant_share = types.first().map_or(0.0, |most| share(most.events, events));
+                let class = class(distinct_types(&pairs)).unwrap_or("never executed");
+                ReceiverSite { site: describe(tables, &frames), events, class, dominant_share, types }
+            })
+            .collect();
+        figures
+    }
+}
+
+/// The targets of a branch, in order of index, then BCI.
+pub(crate) fn targets(rows: &[BranchRow]) -> Vec<BranchTarget> {
+    let mut rows = rows.to_vec();
+    // Rows without a position of their own come after the real ones of their index.
+    rows.sort_by_key(|row| (row.index, row.bci < 0, row.bci));
+    let mut targets: Vec<BranchTarget> = Vec::new();
+    let mut first_of_index = 0;
+    for row in rows {
+        let events = u128::from(row.count);
+        let last = targets.len().saturating_sub(1);
+        if targets.last().is_none_or(|target| target.index != row.index) {
+            first_of_index = targets.len();
+        } else if row.bci < 0 || targets[last].bci == row.bci {
+            // What has no position of its own counts for the first target of its index.
+            targets[if row.bci < 0 { first_of_index } else { last }].events += events;
+            continue;
+        }
+        targets.push(BranchTarget { bci: row.bci, index: row.index, events });
+    }
+    targets
+}
+
+fn distinct_types(pairs: &[TypeCount]) -> usize {
+    let mut seen: Vec<_> = pairs.iter().filter(|pair| pair.count > 0).map(|pair| pair.class).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len()
+}
+
+fn class(types: usize) -> Option<&'static str> {
+    match types {
+        0 => None,
+        1 => Some("monomorphic"),
+        2 => Some("bimorphic"),
+        3..=7 => Some("polymorphic"),
+        _ => Some("saturated"),
+    }
+}
+
+/// A share of exact totals; 0 of nothing.
+pub(crate) fn share(part: u128, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Frames as people write them: `app.Main.loop(int):4 < app.Main.main():2`.
+fn describe(tables: &Tables, frames: &[Frame]) -> String {
+    let frames: Vec<_> =
+        frames.iter().map(|frame| format!("{}:{}", tables.human_name(frame.method), frame.bci)).collect();
+    frames.join(" < ")
+}
+
+fn section_figures(sums: &[SectionSums]) -> Vec<SectionFigures> {
+    let figures = |(kind, sums): (SectionKind, &SectionSums)| SectionFigures {
+        section: kind.name(),
+        sites: sums.sites,
+        events: sums.events,
+        leaf_methods: sums.leaves.iter().filter(|leaf| **leaf).count(),
+        mean_depth: if sums.sites == 0 { 0.0 } else { sums.depth as f64 / sums.sites as f64 },
+        max_depth: sums.max_depth,
+        bytes: 0,
+    };
+    SectionKind::ALL.into_iter().zip(sums).filter(|(_, sums)| sums.sites > 0).map(figures).collect()
+}
+
+fn type_figures(tables: &Tables, counts: impl Iterator<Item = (super::tables::TypeHandle, u128)>) -> Vec<TypeFigures> {
+    let mut by_name: BTreeMap<&[u8], u128> = BTreeMap::new();
+    for (class, events) in counts {
+        *by_name.entry(tables.type_name(class)).or_default() += events;
+    }
+    let mut figures: Vec<_> =
+        by_name.into_iter().map(|(name, events)| TypeFigures { name: names::display(name), events }).collect();
+    figures.sort_by_key(|figure| Reverse(figure.events));
+    figures
+}
+
+/// The methods with most of something, ties in order of name.
+fn top_methods<'m>(
+    tables: &Tables,
+    methods: &'m [MethodSums],
+    topn: usize,
+    events: impl Fn(&MethodSums) -> u128,
+) -> Vec<(String, u128, &'m MethodSums)> {
+    let mut found: Vec<(u128, usize)> =
+        methods.iter().enumerate().map(|(at, method)| (events(method), at)).filter(|(events, _)| *events > 0).collect();
+    // Names are made for those that can get on the list: all with as much as its last.
+    found.sort_unstable_by_key(|(events, _)| Reverse(*events));
+    let least = found.get(topn.wrapping_sub(1)).map_or(0, |(events, _)| *events);
+    let candidates = found.into_iter().take_while(|(events, _)| *events >= least);
+    let mut named: Vec<_> = candidates
+        .map(|(events, at)| (tables.human_name(MethodHandle::from_index(at)), events, &methods[at]))
+        .collect();
+    named.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+    named.truncate(topn);
+    named
+}
+
+fn hot_methods(tables: &Tables, methods: &[MethodSums], topn: usize) -> Vec<HotMethod> {
+    let total: u128 = methods.iter().map(|method| method.calls).sum();
+    let hot = |(method, calls, sums): (String, u128, &MethodSums)| HotMethod {
+        method,
+        calls,
+        share: share(calls, total),
+        chains: sums.chains,
+        inlined_share: share(sums.inlined_calls, calls),
+    };
+    top_methods(tables, methods, topn, |method| method.calls).into_iter().map(hot).collect()
+}
+
+fn sampled_methods(
+    tables: &Tables,
+    methods: &[MethodSums],
+    topn: usize,
+    hits: impl Fn(&MethodSums) -> u128,
+) -> Vec<SampledMethod> {
+    let total: u128 = methods.iter().map(|method| method.exclusive).sum();
+    let sampled = |(method, hits, _): (String, u128, &MethodSums)| SampledMethod {
+        method,
+        hits,
+        percent: 100.0 * share(hits, total),
+    };
+    top_methods(tables, methods, topn, hits).into_iter().map(sampled).collect()
+}
+
+fn coverage(tables: &Tables, methods: &[MethodSums]) -> (Coverage, Vec<Coverage>) {
+    let mut all = Coverage::default();
+    let mut packages: BTreeMap<&[u8], Coverage> = BTreeMap::new();
+    for (handle, sums) in tables.methods().zip(methods) {
+        let package =
+            tables.signature(handle).first().map_or(&b""[..], |class| names::package(tables.type_name(*class)));
+        let of_package = packages.entry(package).or_default();
+        for coverage in [&mut all, of_package] {
+            coverage.declared += 1;
+            coverage.executed += u64::from(sums.executed);
+        }
+    }
+    let named = |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(names::display(name)), ..coverage };
+    (all, packages.into_iter().map(named).collect())
+}
+
+#[cfg(test)]
+mod tests;
