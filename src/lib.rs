@@ -19,6 +19,7 @@ pub mod limits;
 pub mod manner;
 pub mod merge;
 pub mod model;
+pub mod picture;
 pub mod pipeline;
 pub mod raw;
 pub mod report;

@@ -22,10 +22,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("sample", &["bytes", "model"]),
     ("merge", &["model"]),
     ("report", &["model"]),
+    ("picture", &["model", "iprof", "report"]),
     ("bridge", &["model", "iprof", "sample"]),
     (
         "pipeline",
-        &["bytes", "input", "model", "raw", "indexed", "text", "iprof", "sample", "merge", "report", "bridge"],
+        &["bytes", "input", "model", "raw", "indexed", "text", "iprof", "sample", "merge", "report", "picture", "bridge"],
     ),
 ];
 
