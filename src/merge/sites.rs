@@ -79,9 +79,12 @@ impl SiteMerger {
             let incoming = if is_ascending(incoming) {
                 incoming
             } else {
-                self.scratch.clear();
-                self.scratch.extend_from_slice(incoming);
-                sort_by_value(&mut self.scratch, self.stable_sort);
+                if self.has_repeats(incoming) {
+                    // Only equal values show in which order LLVM's sort leaves them.
+                    self.scratch.clear();
+                    self.scratch.extend_from_slice(incoming);
+                    sort_by_value(&mut self.scratch, self.stable_sort);
+                }
                 &self.scratch
             };
             outcome.saturated |= merge_site(site, incoming, weight, &mut self.merged);
@@ -111,6 +114,7 @@ impl SiteMerger {
         }
     }
 
+    /// Whether a value stands twice at a site, which is sorted into `scratch`.
     fn has_repeats(&mut self, site: &[ValueCount]) -> bool {
         self.scratch.clear();
         self.scratch.extend_from_slice(site);
