@@ -152,7 +152,11 @@ mod tests {
     #[test]
     fn every_offset_moves_and_nothing_else() {
         for version in 0..5 {
-            assert_eq!(moved(&section(version, 600), 96).unwrap().bytes, section(version, 96).bytes, "version {version}");
+            assert_eq!(
+                moved(&section(version, 600), 96).unwrap().bytes,
+                section(version, 96).bytes,
+                "version {version}"
+            );
         }
     }
 

@@ -1,0 +1,166 @@
+//! Profiles without records: counts, names and hashes come from the image.
+
+use crate::tools::{Workspace, available};
+use crate::{merged, testdata, text};
+use profbridge::input::WeightedInput;
+use profbridge::model::Release;
+use profbridge::pipeline::{MergeOptions, Silent, merge_files};
+use profbridge::raw::correlate::{CorrelationKind, Images};
+use profbridge::{ErrorKind, Limits, Manner};
+use std::path::Path;
+use std::sync::Arc;
+
+fn images(kind: CorrelationKind, paths: &[&Path]) -> Arc<Images> {
+    let mut images = Images::new(kind, Manner::Profbridge, Limits::default());
+    for path in paths {
+        images.add(path).unwrap();
+    }
+    Arc::new(images)
+}
+
+/// The text of a profile correlated with images.
+#[track_caller]
+fn correlated(profile: &Path, images: &Arc<Images>, release: u32) -> String {
+    let images = Arc::clone(images);
+    text(&merged(profile, Release(release), |options| options.read.correlator = Some(images)), Release(release))
+}
+
+/// Why a profile cannot be correlated.
+#[track_caller]
+fn refused(profile: &Path, images: Option<Arc<Images>>) -> profbridge::Error {
+    let mut options = MergeOptions::default();
+    options.read.correlator = images.map(|images| images as _);
+    let report = merge_files(&[WeightedInput::new(profile)], &options, &mut Silent).unwrap();
+    let failure = report.inputs.into_iter().find_map(|input| match input.outcome {
+        profbridge::pipeline::InputOutcome::Failed(error) => Some(error),
+        _ => None,
+    });
+    failure.expect("the profile is refused")
+}
+
+#[test]
+fn golden_profiles_correlate_to_the_genuine_text() {
+    for (release, name, kind) in [
+        (14, "debug-info", CorrelationKind::DebugInfo),
+        (16, "debug-info", CorrelationKind::DebugInfo),
+        (19, "debug-info", CorrelationKind::DebugInfo),
+        (22, "debug-info", CorrelationKind::DebugInfo),
+        (19, "binary", CorrelationKind::Binary),
+        (22, "binary", CorrelationKind::Binary),
+    ] {
+        let stem = testdata(&format!("correlate/clang-{release}-{name}"));
+        let images = images(kind, &[&stem.with_extension("binary")]);
+        let expected = std::fs::read_to_string(stem.with_extension("proftext")).unwrap();
+        assert_eq!(correlated(&stem.with_extension("profraw"), &images, release), expected, "{release} {name}");
+    }
+}
+
+#[test]
+fn the_binary_id_chooses_among_several_images() {
+    let stem = |release, kind: &str| testdata(&format!("correlate/clang-{release}-{kind}"));
+    let (one, other) = (stem(19, "binary"), stem(22, "binary"));
+    let images = images(CorrelationKind::Binary, &[&other.with_extension("binary"), &one.with_extension("binary")]);
+    for (stem, release) in [(&one, 19), (&other, 22)] {
+        let expected = std::fs::read_to_string(stem.with_extension("proftext")).unwrap();
+        assert_eq!(correlated(&stem.with_extension("profraw"), &images, release), expected);
+    }
+}
+
+#[test]
+fn errors_name_the_image_that_is_missing() {
+    let stem = |release, kind: &str| testdata(&format!("correlate/clang-{release}-{kind}"));
+    let profile = stem(22, "binary").with_extension("profraw");
+    let error = refused(&profile, None);
+    assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
+    let hint = error.hint().unwrap();
+    assert!(
+        hint.starts_with("give the unstripped image with build id ") && hint.ends_with("--binary-file=FILE"),
+        "{hint}"
+    );
+
+    let wrong = stem(19, "binary").with_extension("binary");
+    let error = refused(&profile, Some(images(CorrelationKind::Binary, &[&wrong]))).to_string();
+    assert!(
+        error.contains("an image with build id ") && error.contains("clang-19-binary.binary has build id"),
+        "{error}"
+    );
+
+    let complete = testdata("raw/clang-22-ir.profraw");
+    let right = stem(22, "binary").with_extension("binary");
+    let error = refused(&complete, Some(images(CorrelationKind::Binary, &[&right])));
+    assert!(matches!(error.kind(), ErrorKind::UnexpectedCorrelation), "{error}");
+}
+
+#[test]
+fn images_that_tell_nothing_are_refused_in_llvms_words() {
+    let add = |kind, path: &Path| Images::new(kind, Manner::Llvm22, Limits::default()).add(path).unwrap_err();
+    let debug = testdata("correlate/clang-22-debug-info.binary");
+    let binary = testdata("correlate/clang-22-binary.binary");
+    let error = add(CorrelationKind::Binary, &debug);
+    assert_eq!(error.llvm_message(), "unable to correlate profile: could not find section (__llvm_covdata)");
+    assert_eq!(error.path(), Some(debug.as_path()));
+    let error = add(CorrelationKind::DebugInfo, &binary);
+    assert_eq!(
+        error.llvm_message(),
+        "unable to correlate profile: could not find any profile data metadata in correlated file"
+    );
+    let error = add(CorrelationKind::Binary, &testdata("src/calc.c"));
+    assert_eq!(error.llvm_message(), "The file was not recognized as a valid object file");
+    let error = add(CorrelationKind::Binary, Path::new("no/such/file"));
+    assert_eq!(error.llvm_message(), "No such file or directory");
+}
+
+#[test]
+fn dwarf_4_and_5_whole_split_and_compressed_tell_the_same() {
+    for release in [19, 22] {
+        let (clang, profdata) = (format!("clang-{release}"), format!("llvm-profdata-{release}"));
+        if !available("debug info of several sorts", &[&clang, &profdata]) {
+            continue;
+        }
+        let mut expected = None;
+        for flags in ["-gdwarf-5", "-gdwarf-4", "-gdwarf-5 -gz", "-gdwarf-5 -gsplit-dwarf", "-gdwarf-4 -gsplit-dwarf"] {
+            let workspace = Workspace::with(&["calc.c"]);
+            workspace.run(&format!(
+                "{clang} -O1 -fprofile-generate {flags} -mllvm -profile-correlate=debug-info -mllvm -disable-vp \
+                 -c calc.c -o calc.o"
+            ));
+            workspace.run(&format!("{clang} -fprofile-generate calc.o -o calc"));
+            workspace.train("./calc", "calc.profraw");
+            if expected.is_none() {
+                // The genuine tool reads whole debug info only.
+                workspace.run(&format!("{profdata} merge --text --debug-info=calc calc.profraw -o llvm.proftext"));
+                expected = Some(workspace.text("llvm.proftext"));
+            }
+            let images = images(CorrelationKind::DebugInfo, &[&workspace.path("calc")]);
+            let found = correlated(&workspace.path("calc.profraw"), &images, release);
+            assert_eq!(Some(found), expected, "{release} {flags}");
+        }
+    }
+}
+
+#[test]
+fn two_images_in_one_file_are_told_apart() {
+    if !available("two correlated images", &["clang-22"]) {
+        return;
+    }
+    let workspace = Workspace::with(&["host.c", "plugin.c", "helpers.h"]);
+    let flags = "-O1 -fprofile-generate -mllvm -profile-correlate=binary -mllvm -disable-vp -Wl,--build-id";
+    let plain = "-O1 -fprofile-generate -mllvm -disable-vp -Wl,--build-id";
+    let mut texts = Vec::new();
+    for (folder, flags) in [("correlated", flags), ("plain", plain)] {
+        std::fs::create_dir(workspace.path(folder)).unwrap();
+        workspace.run(&format!("clang-22 {flags} -shared -fPIC plugin.c -o {folder}/libplugin.so"));
+        workspace.run(&format!("clang-22 {flags} host.c -o {folder}/host -L{folder} -lplugin -Wl,-rpath,$ORIGIN"));
+        let profile = format!("{folder}/run.profraw");
+        workspace.train(&format!("./{folder}/host"), &profile);
+        let path = workspace.path(&profile);
+        texts.push(match folder {
+            "plain" => text(&merged(&path, Release(22), |_| {}), Release(22)),
+            _ => {
+                let (host, plugin) = (workspace.path("correlated/host"), workspace.path("correlated/libplugin.so"));
+                correlated(&path, &images(CorrelationKind::Binary, &[&host, &plugin]), 22)
+            }
+        });
+    }
+    assert_eq!(texts[0], texts[1]);
+}
