@@ -5,7 +5,7 @@
 //! ```
 
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{ProfileReader, RecordRef};
+use profbridge::model::RecordRef;
 use profbridge::pipeline::{ReadOptions, open_reader};
 use profbridge::{Limits, Result, indexed, input};
 

@@ -5,6 +5,8 @@ pub mod encode;
 mod images;
 pub mod merge;
 pub mod open;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use encode::{Encoded, OutputFormat, WriteOptions, encode};
