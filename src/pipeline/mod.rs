@@ -5,6 +5,7 @@ pub mod encode;
 mod images;
 pub mod merge;
 pub mod open;
+pub mod report;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -14,3 +15,4 @@ pub use merge::{
     FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,
 };
 pub use open::{ReadOptions, open_reader};
+pub use report::{Comparison, collect_file, order_file, overlap_files, show_file};
