@@ -15,4 +15,4 @@ pub use merge::{
     FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,
 };
 pub use open::{ReadOptions, open_reader};
-pub use report::{Comparison, collect_file, order_file, overlap_files, show_file};
+pub use report::{Comparison, Reported, collect_file, order_file, overlap_files, show_file};

@@ -1,8 +1,8 @@
 //! Options of the LLVM libraries that are linked into llvm-profdata: every
 //! sub-command accepts them, and all but a few do nothing there.
 //!
-//! The list is what `llvm-profdata-22 --help-hidden` names (22.1, all targets),
-//! one a line: `name` for switches, `name=TYPE`, `name=WORD|WORD`, and `?`
+//! The list is what `llvm-profdata-22 --help-hidden` names (22.1, all targets)
+//! and two that no help names and that `show --hot-func-list` minds, one a line: `name` for switches, `name=TYPE`, `name=WORD|WORD`, and `?`
 //! before `=` where the value may be left out.
 
 use super::options::Takes;

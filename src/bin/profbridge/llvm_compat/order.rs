@@ -18,7 +18,7 @@ pub(super) fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
         profbridge::ErrorKind::Usage { detail } => Failure::text(detail.clone()),
         _ => Failure::of(&error),
     })?;
-    order.write_text(&mut out)?;
+    order.report.write_text(&mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

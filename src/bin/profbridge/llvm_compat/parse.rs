@@ -152,10 +152,12 @@ impl Parser<'_> {
         if let Some(found) = self.find(name) {
             return self.provide(&found, value);
         }
-        if let Some(action) = self.grouped(body)? {
-            return Ok(Some(action));
-        }
-        let near = suggest::nearest_option(self.parsed.command, body);
+        let near = match self.grouped(body)? {
+            Grouped::Action(action) => return Ok(Some(action)),
+            // The genuine tool has cut the argument down to the letter by now.
+            Grouped::Fault => suggest::nearest_option(self.parsed.command, &body[..1]),
+            Grouped::None => suggest::nearest_option(self.parsed.command, body),
+        };
         self.unknown(argument, false, near)?;
         Ok(None)
     }
@@ -168,13 +170,15 @@ impl Parser<'_> {
 
     /// One-letter options may stand together if they take no value, and only
     /// `-h` takes none: `-hx` is `-h`, and `-j4` a fault.
-    fn grouped(&mut self, body: &[u8]) -> io::Result<Option<Action>> {
+    fn grouped(&mut self, body: &[u8]) -> io::Result<Grouped> {
         let letter = body.first().map(|first| [*first]).filter(|_| body.len() > 1);
         let letter = letter.as_ref().and_then(|letter| std::str::from_utf8(letter).ok());
-        let Some(option) = letter.and_then(|letter| self.parsed.command.find(letter)) else { return Ok(None) };
+        let Some(option) = letter.and_then(|letter| self.parsed.command.find(letter)) else {
+            return Ok(Grouped::None);
+        };
         match self.resolve(option).takes {
-            Takes::Action(action) => Ok(Some(action)),
-            _ => self.fault(option.name, "may not occur within a group!").map(|()| None),
+            Takes::Action(action) => Ok(Grouped::Action(action)),
+            _ => self.fault(option.name, "may not occur within a group!").map(|()| Grouped::Fault),
         }
     }
 
@@ -288,6 +292,13 @@ impl Parser<'_> {
         self.faults.write_all(&self.program.path)?;
         writeln!(self.faults, " --help")
     }
+}
+
+/// What a word is whose first letter is an option.
+enum Grouped {
+    Action(Action),
+    Fault,
+    None,
 }
 
 /// One dash before one letter.

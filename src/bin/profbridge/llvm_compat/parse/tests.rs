@@ -88,12 +88,13 @@ fn faults_have_the_words_of_the_genuine_tool() {
     };
     let meant = |near: &str| format!("llvm-profdata: Did you mean '{near}'?\n");
     let of = |option: &str, text: &str| format!("llvm-profdata: for the {option} option: {text}\n");
-    let cases: [(&[&str], String); 20] = [
+    let cases: [(&[&str], String); 21] = [
         (&["merge", "--bogus", "a"], unknown("--bogus") + &meant("--gcc")),
         (&["merge", "--bogus", "-zz"], unknown("--bogus") + &meant("--gcc") + &unknown("-zz") + &meant("-h")),
         (&["merge", "-zz=3"], unknown("-zz=3") + &meant("--r=3")),
         (&["merge", "-ox"], of("-o", "may not occur within a group!") + &unknown("-ox") + &meant("-o")),
         (&["merge", "-j4"], of("-j", "may not occur within a group!") + &unknown("-j4") + &meant("-j")),
+        (&["merge", "--otput=1"], { of("-o", "may not occur within a group!") + &unknown("--otput=1") + &meant("-o") }),
         (&["merge", "a", "-o"], of("-o", "requires a value!")),
         (&["merge", "--output"], of("--output", "requires a value!")),
         (&["merge", "-j", "x"], of("--num-threads", "'x' value invalid for uint argument!")),
