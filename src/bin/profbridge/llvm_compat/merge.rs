@@ -169,7 +169,7 @@ fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Resul
     write.filter = options.filter.clone();
     let is_text = parsed.last_of(&FORMATS) == Some("text");
     if is_text {
-        write.format = OutputFormat::Text;
+        write.format = OutputFormat::Text { release: options.release };
     } else if parsed.is_on("write-prev-version") {
         write.format = OutputFormat::Indexed { release: options.release, version: PREVIOUS_VERSION };
     }
@@ -179,6 +179,9 @@ fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Resul
     }
     let encoded = pipeline::encode(&report.profile, &write)?;
     input::output::replace(&output, &encoded.bytes)?;
+    if let Some(stopped) = &encoded.stopped {
+        messages::warning(None, &stopped.llvm_message());
+    }
     Ok(())
 }
 
