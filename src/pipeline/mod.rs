@@ -1,6 +1,8 @@
 //! The room that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
+pub mod check;
+pub mod diff;
 pub mod encode;
 mod images;
 pub mod merge;
@@ -10,6 +12,8 @@ pub mod report;
 mod tests;
 mod worker;
 
+pub use check::{CheckFinding, FileCheck, check_file};
+pub use diff::diff_files;
 pub use encode::{Encoded, OutputFormat, WriteOptions, encode};
 pub use merge::{
     FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,

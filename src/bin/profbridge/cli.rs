@@ -19,6 +19,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Merge(Box<crate::merge::MergeArgs>),
     Convert(Box<crate::convert::ConvertArgs>),
+    Check(crate::check::CheckArgs),
+    Diff(crate::diff::DiffArgs),
+    Repair(crate::repair::RepairArgs),
 }
 
 impl Command {
@@ -27,6 +30,9 @@ impl Command {
         match self {
             Self::Merge(arguments) => arguments.run(),
             Self::Convert(arguments) => arguments.run(),
+            Self::Check(arguments) => arguments.run(),
+            Self::Diff(arguments) => arguments.run(),
+            Self::Repair(arguments) => arguments.run(),
         }
     }
 }
