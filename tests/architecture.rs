@@ -26,10 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("bridge", &["model", "iprof", "sample"]),
     (
         "pipeline",
-        &[
-            "bytes", "input", "model", "raw", "indexed", "text", "iprof", "sample", "merge", "report", "picture",
-            "bridge",
-        ],
+        &["bytes", "input", "model", "raw", "indexed", "text", "iprof", "sample", "merge", "report", "picture", "bridge"],
     ),
 ];
 

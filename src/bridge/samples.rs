@@ -359,8 +359,7 @@ mod tests {
     #[test]
     fn what_has_no_place_is_counted() {
         let table = stacks("[t tid=1];start;a/B.main_[0];memcpy 2\n[t tid=1];start;a/B.main_[1] 3\nstart 4\n");
-        let mut options = SampleOptions::default();
-        options.unknown_bci = 0;
+        let options = SampleOptions { unknown_bci: 0, ..SampleOptions::default() };
         let (document, report) = iprof_from_stacks(&table, &options);
         assert!(json(&document).contains(r#""samplingProfiles":[{"ctx":"0:0","records":[5]}]"#));
         assert_eq!((report.native_leaf, report.without_java, report.names_only_methods), (2, 4, 1));

@@ -39,6 +39,17 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Resul
     })
 }
 
+/// A gzip stream of `bytes`, the same for the same bytes.
+///
+/// # Errors
+///
+/// Never for lack of anything but memory; the signature is that of the encoder.
+pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
 type Failure = (&'static str, io::Error);
 
 fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {

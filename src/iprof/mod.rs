@@ -2,7 +2,6 @@
 
 mod canonical;
 mod check;
-pub mod compare;
 pub mod context;
 pub mod document;
 pub mod figures;

@@ -126,10 +126,7 @@ pub struct Merger {
     pub(super) vtable_names: HashSet<Vec<u8>>,
     pub(super) kinds: KindState,
     pub(super) memprof_sections: usize,
-    /// What joining found.
     pub(super) events: OrderEvents,
-    /// Whether some record had a soft error.
-    pub(super) complained: bool,
 }
 
 /// What the merger has to remember of a record between inputs.
@@ -165,7 +162,6 @@ impl Merger {
             kinds: KindState::default(),
             memprof_sections: 0,
             events: OrderEvents::default(),
-            complained: false,
         }
     }
 
@@ -179,11 +175,10 @@ impl Merger {
         self.profile.kind
     }
 
-    /// What happened so far that parts of a run cannot get right: soft errors,
-    /// whose complaints belong to certain inputs, and what
-    /// [`join`](Self::join) found.
+    /// What happened so far that depends on the order of inputs. What only
+    /// shows when parts meet is told by [`join`](Self::join).
     pub fn order_events(&self) -> OrderEvents {
-        OrderEvents { soft_errors: self.events.soft_errors | self.complained, ..self.events }
+        self.events
     }
 
     /// What was merged so far; its value sites are in no particular order.
@@ -245,7 +240,6 @@ impl Merger {
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
         state.events.soft_errors = error.is_some();
-        self.complained |= error.is_some();
         let id = self.profile.functions.push_record(function, record);
         self.states.push(state);
         AddOutcome { record: id, is_new: true, error }
@@ -256,13 +250,7 @@ impl Merger {
     /// a record went.
     pub fn merge_record(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
         let error = self.merge_parts(target, source, weight);
-        self.note(target, error)
-    }
-
-    /// Remembers that a record had an error.
-    fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
         self.states[target.index()].events.soft_errors |= error.is_some();
-        self.complained |= error.is_some();
         error
     }
 
@@ -334,7 +322,8 @@ impl Merger {
             counters::add_weighted(&mut record.counters, counters, weight, self.rules.max_count)
                 .then_some(SoftError::CounterOverflow)
         };
-        self.note(target, error)
+        self.states[target.index()].events.soft_errors |= error.is_some();
+        error
     }
 
     /// Adds bitmap bytes to a record that is there already; their number must
@@ -345,7 +334,8 @@ impl Merger {
         if error.is_none() {
             record.bitmap.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
         }
-        self.note(target, error)
+        self.events.soft_errors |= error.is_some();
+        error
     }
 
     /// Adds the value sites of one kind to a record that is there already.
@@ -357,7 +347,8 @@ impl Merger {
         weight: u64,
     ) -> Option<SoftError> {
         let error = self.merge_sites(target, kind, sites, weight);
-        self.note(target, error)
+        self.states[target.index()].events.soft_errors |= error.is_some();
+        error
     }
 
     /// Adds identities of images. Files list each once, in order.

@@ -38,6 +38,21 @@ pub fn is_hidden(binary: &str) -> bool {
     binary.contains('/')
 }
 
+/// A hidden class without what differs from run to run, for people and for
+/// comparing runs: `p.Outer$$Lambda$82/0x7f` and `p.Outer$$Lambda/0x7f` are both
+/// `p.Outer$$Lambda/0x…`. `None` for any other class.
+pub fn without_address(binary: &str) -> Option<String> {
+    let (outer, suffix) = binary.rsplit_once('/')?;
+    if !suffix.starts_with("0x") {
+        return None;
+    }
+    // JDK 17 numbers lambdas in the order in which they are linked.
+    let numbered = outer.rsplit_once('$').filter(|(name, number)| {
+        name.ends_with("$$Lambda") && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    Some(format!("{}/0x…", numbered.map_or(outer, |(name, _)| name)))
+}
+
 /// Binary name of a primitive type or `void` by its letter in descriptors.
 fn primitive(letter: u8) -> Option<&'static str> {
     Some(match letter {
@@ -182,6 +197,15 @@ mod tests {
         assert_eq!(binary_name("p/0xnothex"), "p.0xnothex");
         assert_eq!(binary_name("a/B"), "a.B");
         assert!(is_hidden("p.Outer$$Lambda/0x7f") && !is_hidden("a.B"));
+    }
+
+    #[test]
+    fn addresses_of_hidden_classes_can_be_left_out() {
+        for name in ["p.Outer$$Lambda$82/0x00007f55b0", "p.Outer$$Lambda/0x7f"] {
+            assert_eq!(without_address(name).as_deref(), Some("p.Outer$$Lambda/0x…"));
+        }
+        assert_eq!(without_address("a.B"), None);
+        assert_eq!(without_address("java.lang.invoke.LambdaForm$DMH/s21ef14da"), None);
     }
 
     #[test]

@@ -3,10 +3,7 @@
 
 mod damaged;
 mod generate;
-mod laws;
-mod malformed;
 mod memprof;
 mod merging;
 mod oracle;
-mod text;
 mod versions;

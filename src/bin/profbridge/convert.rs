@@ -1,6 +1,7 @@
 //! `convert`: one profile into another format or version.
 
 use crate::console;
+use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
@@ -17,13 +18,17 @@ use std::process::ExitCode;
   profbridge convert old.profraw -o new.profraw --to raw --raw-version 10
   profbridge convert app.profdata -o app.proftext
   profbridge convert app.profdata -o for-14.profdata --for llvm-14
+  profbridge convert app.jfr -o app.iprof
+  profbridge convert app.collapsed -o app.iprof --reference app.jar
+  profbridge convert app.iprof -o app.collapsed
 
 A coverage map compiled into a binary has a version of its own, which a converted
 profile does not change: llvm-cov must still be new enough for the binary.")]
 pub(crate) struct ConvertArgs {
-    /// The profile; `-` is standard input
-    #[arg(value_name = "FILE")]
-    input: PathBuf,
+    /// The profile, or several recordings or texts of stacks, which add up; `-` is standard
+    /// input (for stacks, with --stacks)
+    #[arg(value_name = "FILE", required = true)]
+    inputs: Vec<PathBuf>,
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -48,6 +53,10 @@ pub(crate) struct ConvertArgs {
     /// Fail instead of leaving out what the format cannot hold
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    stacks: StackArgs,
+    #[command(flatten)]
+    write_stacks: WriteStackArgs,
 }
 
 /// A format that can be written.
@@ -59,6 +68,10 @@ enum Format {
     Indexed,
     /// What people read (.proftext)
     Text,
+    /// GraalVM's, with samples (.iprof)
+    Iprof,
+    /// Collapsed stacks (.collapsed)
+    Collapsed,
 }
 
 /// Width and byte order.
@@ -85,11 +98,20 @@ impl ConvertArgs {
             Some(format) => format,
             None => format_of_name(&self.output)?,
         };
+        if let Some(format) = self.stack_format(target)? {
+            let (read, write) = (&self.stacks, &self.write_stacks);
+            return stacks::convert(&self.inputs, format, &self.output, read, write, self.strict);
+        }
+        let [input] = &self.inputs[..] else {
+            return Err(
+                Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
+            );
+        };
         let (release, version) = self.indexed_target()?;
         let mut options = MergeOptions::default();
         options.release = release;
         options.keep_vtable_names = true;
-        let inputs = [WeightedInput::new(&self.input)];
+        let inputs = [WeightedInput::new(input)];
         let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
@@ -104,11 +126,32 @@ impl ConvertArgs {
             Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding() },
             Format::Indexed => OutputFormat::Indexed { release, version },
             Format::Text => OutputFormat::Text { release },
+            Format::Iprof | Format::Collapsed => {
+                return Err(Error::usage("this profile holds no stacks").in_file(input));
+            }
         };
         let encoded = pipeline::encode(&report.profile, &write)?;
         console::losses(&encoded.losses, &self.output);
         input::output::replace(&self.output, &encoded.bytes)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What stacks are to be written as; `None` when other profiles are converted.
+    fn stack_format(&self, target: Format) -> Result<Option<StackFormat>> {
+        match target {
+            Format::Collapsed => Ok(Some(StackFormat::Collapsed)),
+            Format::Iprof => Ok(self.holds_stacks()?.then_some(StackFormat::Iprof)),
+            _ => Ok(None),
+        }
+    }
+
+    fn holds_stacks(&self) -> Result<bool> {
+        for input in &self.inputs {
+            if !self.stacks.are_in(input)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn indexed_target(&self) -> Result<(Release, u32)> {
@@ -133,11 +176,16 @@ impl ConvertArgs {
 
 /// The format that a file name ends in.
 fn format_of_name(path: &Path) -> Result<Format> {
+    match StackFormat::of_name(path) {
+        Some(StackFormat::Iprof) => return Ok(Format::Iprof),
+        Some(StackFormat::Collapsed) => return Ok(Format::Collapsed),
+        None => {}
+    }
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("profraw") => Ok(Format::Raw),
         Some("profdata") => Ok(Format::Indexed),
         Some("proftext") => Ok(Format::Text),
         _ => Err(Error::usage(format!("{}: the name does not tell which format to write", path.display()))
-            .with_hint("say it with --to raw, --to indexed or --to text")),
+            .with_hint("say it with --to raw, indexed, text, iprof or collapsed")),
     }
 }

@@ -416,6 +416,37 @@ impl StackTable {
         out
     }
 
+    /// Adds all samples of another table, and what its sources showed.
+    pub fn absorb(&mut self, other: &StackTable) {
+        let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
+        let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
+        let mut functions = Vec::with_capacity(other.functions.values().len());
+        for function in other.functions.values() {
+            let mapped = match *function {
+                Function::Symbol { name } => Function::Symbol { name: names[name.index()] },
+                Function::Java { class, name, signature } => {
+                    let types = signature.map(|id| other.signature(id).iter().map(|id| names[id.index()]).collect());
+                    let signature = types.map(|types: Vec<NameId>| self.intern_signature(&types));
+                    Function::Java { class: names[class.index()], name: names[name.index()], signature }
+                }
+            };
+            functions.push(self.intern_function(mapped));
+        }
+        let mut stacks: Vec<StackId> = Vec::with_capacity(other.depths.len());
+        for stack in other.stacks() {
+            let frame = other.frame(other.leaf(stack));
+            let frame = self.intern_frame(Frame { function: functions[frame.function.index()], ..frame });
+            stacks.push(self.push_frame(other.parent(stack).map(|parent| stacks[parent.index()]), frame));
+        }
+        for sample in other.samples() {
+            let stack = stacks[sample.key.stack.index()];
+            let thread = sample.key.thread.map(|thread| threads[thread.index()]);
+            self.add(SampleKey { stack, thread, ..sample.key }, sample.hits);
+        }
+        self.saturated += other.saturated;
+        self.observed.absorb(&other.observed);
+    }
+
     /// A table without frames and samples whose names, signatures, functions
     /// and threads have the same numbers.
     fn with_same_names(&self) -> StackTable {

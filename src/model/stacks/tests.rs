@@ -62,3 +62,27 @@ fn array_types_are_written_as_in_source_code() {
         assert_eq!(source_type(name), written);
     }
 }
+
+#[test]
+fn absorbing_is_the_same_as_adding_to_one_table() {
+    let fill = |table: &mut StackTable, prefix: &[&str]| {
+        for name in prefix {
+            table.intern_name(name);
+        }
+        let (a, b) = (frame(table, "a", 1), frame(table, "b", 2));
+        let root = table.push_frame(None, a);
+        let stack = table.push_frame(Some(root), b);
+        let thread = Some(table.intern_thread("worker"));
+        table.add(SampleKey { thread, ..key(stack) }, 3);
+        table.observed.parts += 1;
+    };
+    let (mut one, mut other) = (StackTable::new(), StackTable::new());
+    fill(&mut one, &[]);
+    fill(&mut other, &["numbers", "differ"]);
+    other.intern_thread("nobody");
+    one.absorb(&other);
+    let samples: Vec<Sample> = one.samples().collect();
+    assert_eq!(samples.len(), 1);
+    assert_eq!((samples[0].hits, one.observed.parts), (6, 2));
+    assert_eq!(one.thread(samples[0].key.thread.unwrap()), "worker");
+}

@@ -10,11 +10,14 @@ use crate::model::stacks::{Frame, Function, FunctionId, MAX_HITS, NameId, Sample
 use crate::sample::java;
 use foldhash::{HashMap, HashMapExt};
 
+/// Binary names of a return type, then of the parameters.
+type Types = Box<[Box<str>]>;
+
 /// Methods by class and name, each with its types.
 #[derive(Debug, Clone, Default)]
 pub struct Reference {
     /// Binary class name, method name → types of each overload, in order of arrival.
-    methods: HashMap<(Box<str>, Box<str>), Vec<Box<[Box<str>]>>>,
+    methods: HashMap<(Box<str>, Box<str>), Vec<Types>>,
 }
 
 /// What to do with a method that has several overloads.
@@ -67,8 +70,7 @@ impl Reference {
     /// return type and parameters.
     pub fn add(&mut self, class: &str, name: &str, types: &[&str]) {
         let overloads = self.methods.entry((class.into(), name.into())).or_default();
-        let known = |overload: &Box<[Box<str>]>| overload.iter().map(|name| &**name).eq(types.iter().copied());
-        if !overloads.iter().any(known) {
+        if !overloads.iter().any(|known| known.iter().map(|name| &**name).eq(types.iter().copied())) {
             overloads.push(types.iter().map(|name| (*name).into()).collect());
         }
     }

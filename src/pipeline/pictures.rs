@@ -1,0 +1,196 @@
+//! The report and the flame graph of any input.
+
+use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
+use super::samples::{StackOptions, StackSource, add_input, read_iprof, stack_source, without_addresses};
+use crate::bridge::samples::{IprofHits, stacks_from_iprof};
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::input::{self, Access, WeightedInput, detect};
+use crate::iprof::Document;
+use crate::model::stacks::{Selection, StackTable};
+use crate::model::{Profile, SymbolTable};
+use crate::picture::{FlameGraph, Report, from_iprof, from_llvm, from_stacks};
+use std::path::{Path, PathBuf};
+
+/// What was read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Content {
+    /// Sampled stacks.
+    Stacks(Box<StackTable>),
+    /// An iprof.
+    Iprof(Box<IprofContent>),
+    /// An LLVM profile.
+    Llvm {
+        /// What the files are, in words.
+        source: String,
+        /// Their sum.
+        profile: Box<Profile>,
+    },
+}
+
+/// An iprof, with its two sections of one number an entry as stacks.
+#[derive(Debug)]
+pub struct IprofContent {
+    /// The document.
+    pub document: Document,
+    /// Its `samplingProfiles`.
+    pub samples: StackTable,
+    /// Its `callCountProfiles`.
+    pub calls: StackTable,
+}
+
+/// Reads inputs for a picture. Several inputs add up: stacks of any source, or
+/// LLVM profiles, but one iprof at a time.
+///
+/// # Errors
+///
+/// What the readers find wrong; usage errors for inputs that do not add up.
+pub fn read_content(
+    paths: &[PathBuf],
+    options: &StackOptions,
+    selection: &Selection,
+) -> Result<(Content, Vec<Warning>)> {
+    let mut table = StackTable::new();
+    let mut warnings = Vec::new();
+    let (mut stacks, mut llvm) = (0usize, Vec::new());
+    for path in paths {
+        let data = input::open(path, Access::Read, &options.limits)?;
+        match stack_source(&data) {
+            Some(StackSource::Iprof) => {
+                if paths.len() > 1 {
+                    let detail = "an iprof is shown alone";
+                    return Err(Error::usage(detail)
+                        .with_hint("merge several with `profbridge iprof merge` first")
+                        .in_file(path));
+                }
+                let (document, found) = read_iprof(&data, &options.limits).map_err(|error| error.in_file(path))?;
+                return Ok((iprof_content(document), in_file(found, path)));
+            }
+            Some(_) => {
+                stacks += 1;
+                let found = add_input(&data, options, &mut table).map_err(|error| error.in_file(path))?;
+                warnings.extend(in_file(found, path));
+            }
+            None => llvm.push((path, detect(&data).to_string())),
+        }
+    }
+    match (stacks, llvm.first()) {
+        (0, Some((_, source))) => {
+            let (profile, found) = read_llvm(paths, options)?;
+            Ok((Content::Llvm { source: source.clone(), profile: Box::new(profile) }, found))
+        }
+        (0, None) => Err(Error::usage("no input files")),
+        (_, Some((path, source))) => Err(Error::usage(format!("{source} and stacks do not add up")).in_file(path)),
+        (_, None) => Ok((Content::Stacks(Box::new(without_addresses(&table.select(selection).0))), warnings)),
+    }
+}
+
+fn in_file(warnings: Vec<Warning>, path: &Path) -> Vec<Warning> {
+    warnings.into_iter().map(|warning| warning.in_file(path)).collect()
+}
+
+fn iprof_content(document: Document) -> Content {
+    let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples);
+    let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts);
+    Content::Iprof(Box::new(IprofContent { document, samples: without_addresses(&samples), calls }))
+}
+
+fn read_llvm(paths: &[PathBuf], options: &StackOptions) -> Result<(Profile, Vec<Warning>)> {
+    let inputs: Vec<WeightedInput> = paths.iter().map(WeightedInput::new).collect();
+    let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
+    merge.read.limits = options.limits;
+    let report = merge_files(&inputs, &merge, &mut Silent)?;
+    let mut warnings = Vec::new();
+    for input in report.inputs {
+        match input.outcome {
+            InputOutcome::Failed(error) => return Err(error),
+            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
+            _ => warnings.extend(input.warnings),
+        }
+    }
+    Ok((report.profile, warnings))
+}
+
+impl Content {
+    /// The report, perhaps compared with another content of the same kind.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the two are of different kinds.
+    pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
+        Ok(match (self, baseline) {
+            (Self::Stacks(table), None) => from_stacks::report(title, table, None),
+            (Self::Stacks(table), Some(Self::Stacks(old))) => from_stacks::report(title, table, Some(old)),
+            (Self::Iprof(content), None) => from_iprof::report(title, content.view(), None),
+            (Self::Iprof(content), Some(Self::Iprof(old))) => {
+                from_iprof::report(title, content.view(), Some(old.view()))
+            }
+            (Self::Llvm { source, profile }, None) => {
+                from_llvm::report(title, source, profile, &symbols(profile), None)
+            }
+            (Self::Llvm { source, profile }, Some(Self::Llvm { profile: old, .. })) => {
+                from_llvm::report(title, source, profile, &symbols(profile), Some(old))
+            }
+            _ => return Err(different_kinds()),
+        })
+    }
+
+    /// The flame graph: of stacks, of an iprof's samples, or of its calls where
+    /// it has no samples.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported for LLVM profiles, which have no stacks; a usage error when
+    /// the two are of different kinds.
+    pub fn flame_graph(&self, baseline: Option<&Self>) -> Result<FlameGraph> {
+        let no_stacks = || {
+            Error::new(ErrorKind::Unsupported {
+                what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
+            })
+            .with_hint("`profbridge report` shows its functions")
+        };
+        let (table, unit) = self.stacks().ok_or_else(no_stacks)?;
+        let old = match baseline {
+            None => None,
+            Some(baseline) => {
+                let (old, old_unit) = baseline.stacks().ok_or_else(no_stacks)?;
+                if old_unit != unit {
+                    return Err(different_kinds());
+                }
+                Some(old)
+            }
+        };
+        Ok(FlameGraph::new("Flame graph", "", unit, table, old))
+    }
+
+    fn stacks(&self) -> Option<(&StackTable, &'static str)> {
+        match self {
+            Self::Stacks(table) => Some((table, "hits")),
+            Self::Iprof(content) if content.samples.is_empty() && !content.calls.is_empty() => {
+                Some((&content.calls, "calls"))
+            }
+            Self::Iprof(content) => Some((&content.samples, "hits")),
+            Self::Llvm { .. } => None,
+        }
+    }
+}
+
+impl IprofContent {
+    fn view(&self) -> from_iprof::IprofView<'_> {
+        from_iprof::IprofView { document: &self.document, samples: &self.samples, calls: &self.calls }
+    }
+}
+
+fn different_kinds() -> Error {
+    Error::usage("the profile and its baseline are of different kinds")
+        .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
+}
+
+/// Names that value sites may refer to beside functions.
+fn symbols(profile: &Profile) -> SymbolTable {
+    let mut symbols = SymbolTable::new();
+    for name in &profile.vtable_names {
+        symbols.insert(name);
+    }
+    symbols
+}

@@ -1,0 +1,171 @@
+//! Sampled stacks from any number of inputs of any kind.
+
+use crate::bridge::samples::{IprofHits, add_reference, stacks_from_iprof};
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::input::{self, Access, Format, detect};
+use crate::iprof::{self, Document};
+use crate::limits::Limits;
+use crate::model::stacks::{Frame, Function, StackTable};
+use crate::sample::java;
+use crate::sample::jfr;
+use crate::sample::reference::Reference;
+use crate::sample::text::{TextOptions, looks_like_stacks, read_stacks as read_text};
+use std::path::{Path, PathBuf};
+
+/// What an input is, as far as stacks are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StackSource {
+    /// A recording.
+    Jfr,
+    /// Collapsed or folded text.
+    Text,
+    /// An iprof, which may hold samples.
+    Iprof,
+}
+
+/// How stacks are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct StackOptions {
+    /// Collapsed and folded text.
+    pub text: TextOptions,
+    /// Which counts of an iprof are hits.
+    pub iprof: IprofHits,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+}
+
+/// Which source of stacks these (inflated) bytes are; `None` for anything else.
+pub fn stack_source(data: &[u8]) -> Option<StackSource> {
+    match detect(data) {
+        Format::Jfr => Some(StackSource::Jfr),
+        Format::Iprof => Some(StackSource::Iprof),
+        // Thread names may begin with any character, so text may look like nothing known.
+        Format::Text | Format::Unknown if looks_like_stacks(data) => Some(StackSource::Text),
+        _ => None,
+    }
+}
+
+/// The stacks of all inputs together, compressed or not; `-` is standard input.
+///
+/// # Errors
+///
+/// I/O errors; what the readers find wrong; unrecognized format for inputs
+/// that hold no stacks.
+pub fn read_stacks(paths: &[PathBuf], options: &StackOptions) -> Result<(StackTable, Vec<Warning>)> {
+    let mut table = StackTable::new();
+    let mut warnings = Vec::new();
+    for path in paths {
+        let data = input::open(path, Access::Read, &options.limits)?;
+        let read = add_input(&data, options, &mut table).map_err(|error| error.in_file(path))?;
+        warnings.extend(read.into_iter().map(|warning| warning.in_file(path)));
+    }
+    Ok((table, warnings))
+}
+
+/// Adds the stacks of one input to `table`.
+///
+/// # Errors
+///
+/// As [`read_stacks`].
+pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+    match stack_source(data) {
+        Some(StackSource::Jfr) => jfr::read_recording(data, &options.limits, table),
+        Some(StackSource::Text) => read_text(data, &options.text, &options.limits, table),
+        Some(StackSource::Iprof) => {
+            let (document, warnings) = read_iprof(data, &options.limits)?;
+            let (stacks, _) = stacks_from_iprof(&document, options.iprof);
+            table.absorb(&stacks);
+            Ok(warnings)
+        }
+        None => Err(no_stacks(detect(data))),
+    }
+}
+
+fn no_stacks(format: Format) -> Error {
+    let hint = "recordings (.jfr), collapsed and folded stacks and iprof files hold stacks";
+    match format {
+        Format::Empty => Error::new(ErrorKind::EmptyProfile),
+        Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),
+        Format::PerfData => Error::new(ErrorKind::Unsupported { what: "a perf recording".to_string() })
+            .with_hint("fold it: perf script | stackcollapse-perf.pl"),
+        known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
+    }
+}
+
+/// The same samples with hidden classes without their addresses, which differ
+/// from run to run: for people, and for comparing runs.
+#[must_use]
+pub fn without_addresses(table: &StackTable) -> StackTable {
+    let (joined, _) = table.map_frames(|out, frame| {
+        let Function::Java { class, name, signature } = out.function(frame.function) else { return Some(frame) };
+        let Some(short) = java::without_address(out.name(class)) else { return Some(frame) };
+        let class = out.intern_name(&short);
+        let function = out.intern_function(Function::Java { class, name, signature });
+        Some(Frame { function, ..frame })
+    });
+    joined
+}
+
+/// Reads an iprof with its findings as warnings.
+pub(super) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
+    let options = iprof::ReadOptions { limits: *limits, ..Default::default() };
+    let (document, findings) = iprof::read(data, &options)?;
+    let warnings = findings.iter().map(|finding| Warning::new(finding.to_string())).collect();
+    Ok((document, warnings))
+}
+
+/// Folders inside folders that are searched for classes.
+const MAX_FOLDERS: usize = 64;
+
+/// Methods with their types from class files, jars, folders of them, iprof
+/// files and recordings.
+///
+/// # Errors
+///
+/// I/O errors; what is wrong with a file, with its path.
+pub fn read_reference(paths: &[PathBuf], limits: &Limits) -> Result<Reference> {
+    let mut reference = Reference::new();
+    for path in paths {
+        add_to_reference(path, limits, &mut reference, MAX_FOLDERS)?;
+    }
+    Ok(reference)
+}
+
+fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, depth: usize) -> Result<()> {
+    if path.is_dir() {
+        return add_folder(path, limits, reference, depth);
+    }
+    let data = input::open(path, Access::Read, limits)?;
+    let added = match stack_source(&data) {
+        _ if Reference::takes(&data) => reference.add_classes(&data, limits),
+        Some(StackSource::Iprof) => read_iprof(&data, limits).map(|(document, _)| add_reference(&document, reference)),
+        Some(StackSource::Jfr) => {
+            let mut table = StackTable::new();
+            jfr::read_recording(&data, limits, &mut table).map(|_| reference.add_table(&table))
+        }
+        _ => reference.add_classes(&data, limits),
+    };
+    added.map_err(|error| error.in_file(path))
+}
+
+/// Class files and jars below a folder, in order of name.
+fn add_folder(folder: &Path, limits: &Limits, reference: &mut Reference, depth: usize) -> Result<()> {
+    if depth == 0 {
+        return Err(Error::usage(format!("folders are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
+    }
+    let unreadable = |source| Error::io("cannot read", source).in_file(folder);
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(unreadable)?.path());
+    }
+    paths.sort();
+    for path in paths {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if path.is_dir() || matches!(extension, Some("class" | "jar" | "jmod")) {
+            add_to_reference(&path, limits, reference, depth - 1)?;
+        }
+    }
+    Ok(())
+}
