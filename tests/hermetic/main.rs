@@ -2,6 +2,8 @@
 //! those that the genuine tool of the named release wrote. Needs no LLVM.
 
 mod bad;
+#[cfg(feature = "correlate")]
+mod correlated;
 mod files;
 mod merged;
 mod shown;
