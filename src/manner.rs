@@ -46,4 +46,15 @@ impl Manner {
     pub fn text_bitmaps_stick(self) -> bool {
         self.is_llvm()
     }
+
+    /// `overlap` and `order` pass over faults behind a file's header and use
+    /// what was read before (LLVM never asks its readers).
+    pub fn ignores_faults_when_comparing(self) -> bool {
+        self.is_llvm()
+    }
+
+    /// Inputs compressed with gzip are inflated.
+    pub fn inflates_gzip(self) -> bool {
+        !self.is_llvm()
+    }
 }

@@ -26,7 +26,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("bridge", &["model", "iprof", "sample"]),
     (
         "pipeline",
-        &["bytes", "input", "model", "raw", "indexed", "text", "iprof", "sample", "merge", "report", "picture", "bridge"],
+        &[
+            "bytes", "input", "model", "raw", "indexed", "text", "iprof", "sample", "merge", "report", "picture",
+            "bridge",
+        ],
     ),
 ];
 

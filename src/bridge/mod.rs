@@ -1,3 +1,48 @@
 //! The bridge between the LLVM model and iprof, both ways.
+//!
+//! ```text
+//! iprof ── to_llvm ──▶ records that say in their names what they count
+//!   ▲                        │ LLVM's own tools merge, show and compare them
+//!   └────── to_iprof ◀───────┘
+//! LLVM ─── to_iprof ─▶ standard sections where they are true
+//!   ▲                  + the member `llvm`, which has everything exactly
+//!   └────── to_llvm ◀──┘
+//! ```
+//!
+//! It is judged by laws (tests/bridge): both round trips give back what went
+//! in; merging by LLVM gives what merging as iprof gives; what cannot cross is
+//! counted, never dropped in silence.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `notation` | Java's types and methods as LLVM names, percent-encoded one to one |
+//! | `record_name`, `shape` | names and hashes of the bridge's records |
+//! | `content`, `records` | what a document counts; the records for it |
+//! | `decode` | records of the bridge become iprof again |
+//! | `demangle`, `foreign` | LLVM's own functions as methods; what of them is true in iprof |
+//! | `extension`, `consistency` | the member `llvm`; whether the sections still agree with it |
+//! | `documents` | merging documents that carry an LLVM profile |
+//! | [`samples`] | sampled stacks of other profilers |
 
+mod consistency;
+mod content;
+mod decode;
+pub mod demangle;
+mod documents;
+mod escape;
+pub mod extension;
+mod foreign;
+pub mod notation;
+pub mod record_name;
+mod records;
 pub mod samples;
+mod settle;
+pub mod shape;
+mod spelling;
+mod to_iprof;
+mod to_llvm;
+
+pub use consistency::Trust;
+pub use documents::{Parts, carries_profile, join, split};
+pub use to_iprof::{ToIprofOptions, to_iprof};
+pub use to_llvm::{PROFILE_KIND, SectionChoice, ToLlvmOptions, to_llvm};

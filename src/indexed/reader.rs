@@ -109,6 +109,10 @@ impl ProfileReader for IndexedReader<'_> {
         self.profile.binary_ids()
     }
 
+    fn lists_binary_ids(&self) -> bool {
+        true
+    }
+
     fn temporal(&mut self) -> TemporalProfile {
         // Checked when the file was opened.
         self.profile.temporal().unwrap_or_default()

@@ -133,8 +133,9 @@ pub fn detect(data: &[u8]) -> Format {
     Format::Unknown
 }
 
-/// LLVM's test: the first eight bytes are printable ASCII or white space.
-fn looks_like_text(data: &[u8]) -> bool {
+/// LLVM's test for a text profile: the first eight bytes are printable ASCII or
+/// white space, whatever follows.
+pub fn looks_like_text(data: &[u8]) -> bool {
     data.iter().take(8).all(|b| matches!(b, 0x20..=0x7e | 9..=13))
 }
 

@@ -8,7 +8,9 @@ pub mod bytes;
 pub mod detect;
 pub mod list;
 pub mod output;
+pub mod stream;
 
 pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};
 pub use detect::{Format, detect};
 pub use list::{InputList, WeightedInput};
+pub use stream::{InputStream, open_stream};

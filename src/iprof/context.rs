@@ -46,6 +46,16 @@ impl ContextHandle {
     /// place of the monitor section's entry.
     pub const ROOT: Self = Self(0);
 
+    /// The context as a number, which means something only with its tree.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The context of a [`number`](Self::number).
+    pub fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
     /// Position in the tree, for side tables.
     pub(crate) fn index(self) -> usize {
         self.0 as usize

@@ -300,7 +300,7 @@ impl Verdict {
             Self::Usable => "usable",
             Self::PartlyUsable => "partly usable",
             Self::TablesOnly => "tables only: record again",
-            Self::Unusable => "not usable: record again",
+            Self::Unusable => "unusable: record again",
         }
     }
 }

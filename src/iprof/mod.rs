@@ -2,6 +2,7 @@
 
 mod canonical;
 mod check;
+pub mod compare;
 pub mod context;
 pub mod document;
 pub mod figures;

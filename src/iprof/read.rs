@@ -104,6 +104,19 @@ fn section_of(path: &str) -> &str {
     }
 }
 
+/// Hands the entries of a document to a sink, as reading its file would.
+pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
+    let mut frames = Vec::new();
+    for kind in SectionKind::ALL {
+        for at in 0..document.sections.entries_count(kind) {
+            let (context, records) = super::merge::entry_of(document, kind, at);
+            frames.clear();
+            frames.extend(document.contexts.frames(context));
+            sink.entry(&document.tables, Entry { kind, frames: &frames, records, members: None });
+        }
+    }
+}
+
 /// Builds the document entry by entry.
 #[derive(Debug, Default)]
 struct DocumentBuilder {

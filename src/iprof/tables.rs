@@ -25,6 +25,11 @@ impl TypeHandle {
 }
 
 impl MethodHandle {
+    /// The method of a number, its position in the table.
+    pub fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
     pub(crate) fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("fewer than 2^32 methods"))
     }
@@ -223,18 +228,6 @@ impl Tables {
     /// The id that the next method will get.
     pub(crate) fn next_method_id(&self) -> u32 {
         self.next_method_id
-    }
-
-    /// Gives every type and method the id that is its position in the table.
-    pub(crate) fn renumber(&mut self) {
-        for (id, entry) in (0..).zip(&mut self.types) {
-            entry.id = id;
-            self.next_type_id = id + 1;
-        }
-        for (id, entry) in (0..).zip(&mut self.methods) {
-            entry.id = id;
-            self.next_method_id = id + 1;
-        }
     }
 
     /// The order of identities: declaring type, name, return type, parameters.

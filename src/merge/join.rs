@@ -53,6 +53,7 @@ impl Merger {
     /// exactly that. Joining soft errors are not complained about.
     pub fn join(&mut self, mut other: Self) -> OrderEvents {
         self.events = self.events.union(other.events);
+        self.complained |= other.complained;
         self.join_kinds(&other);
         self.join_records(&mut other);
         self.profile.binary_ids.append(&mut other.profile.binary_ids);

@@ -126,7 +126,10 @@ pub struct Merger {
     pub(super) vtable_names: HashSet<Vec<u8>>,
     pub(super) kinds: KindState,
     pub(super) memprof_sections: usize,
+    /// What joining found.
     pub(super) events: OrderEvents,
+    /// Whether some record had a soft error.
+    pub(super) complained: bool,
 }
 
 /// What the merger has to remember of a record between inputs.
@@ -162,6 +165,7 @@ impl Merger {
             kinds: KindState::default(),
             memprof_sections: 0,
             events: OrderEvents::default(),
+            complained: false,
         }
     }
 
@@ -175,10 +179,11 @@ impl Merger {
         self.profile.kind
     }
 
-    /// What happened so far that depends on the order of inputs. What only
-    /// shows when parts meet is told by [`join`](Self::join).
+    /// What happened so far that parts of a run cannot get right: soft errors,
+    /// whose complaints belong to certain inputs, and what
+    /// [`join`](Self::join) found.
     pub fn order_events(&self) -> OrderEvents {
-        self.events
+        OrderEvents { soft_errors: self.events.soft_errors | self.complained, ..self.events }
     }
 
     /// What was merged so far; its value sites are in no particular order.
@@ -240,6 +245,7 @@ impl Merger {
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
         state.events.soft_errors = error.is_some();
+        self.complained |= error.is_some();
         let id = self.profile.functions.push_record(function, record);
         self.states.push(state);
         AddOutcome { record: id, is_new: true, error }
@@ -250,7 +256,13 @@ impl Merger {
     /// a record went.
     pub fn merge_record(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
         let error = self.merge_parts(target, source, weight);
+        self.note(target, error)
+    }
+
+    /// Remembers that a record had an error.
+    fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
         self.states[target.index()].events.soft_errors |= error.is_some();
+        self.complained |= error.is_some();
         error
     }
 
@@ -322,8 +334,7 @@ impl Merger {
             counters::add_weighted(&mut record.counters, counters, weight, self.rules.max_count)
                 .then_some(SoftError::CounterOverflow)
         };
-        self.states[target.index()].events.soft_errors |= error.is_some();
-        error
+        self.note(target, error)
     }
 
     /// Adds bitmap bytes to a record that is there already; their number must
@@ -334,8 +345,7 @@ impl Merger {
         if error.is_none() {
             record.bitmap.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
         }
-        self.events.soft_errors |= error.is_some();
-        error
+        self.note(target, error)
     }
 
     /// Adds the value sites of one kind to a record that is there already.
@@ -347,8 +357,7 @@ impl Merger {
         weight: u64,
     ) -> Option<SoftError> {
         let error = self.merge_sites(target, kind, sites, weight);
-        self.states[target.index()].events.soft_errors |= error.is_some();
-        error
+        self.note(target, error)
     }
 
     /// Adds identities of images. Files list each once, in order.

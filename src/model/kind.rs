@@ -53,8 +53,13 @@ impl ProfileKind {
     }
 
     /// All bits, bit 0 being [`FRONT_END`](Self::FRONT_END).
-    pub fn bits(self) -> u64 {
+    pub const fn bits(self) -> u64 {
         self.0
+    }
+
+    /// A set of these bits, as [`bits`](Self::bits) gave them.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
     }
 
     /// Whether all bits of `other` are set.
@@ -94,21 +99,27 @@ impl ProfileKind {
         self.contains(Self::CONTEXT_SENSITIVE)
     }
 
+    const WORDS: [(Self, &'static str); 10] = [
+        (Self::FRONT_END, "front-end"),
+        (Self::LOOP_ENTRIES, "loop-entries"),
+        (Self::IR, "ir"),
+        (Self::CONTEXT_SENSITIVE, "context-sensitive"),
+        (Self::ENTRY_FIRST, "entry-first"),
+        (Self::DEBUG_INFO_CORRELATE, "debug-info-correlate"),
+        (Self::BYTE_COVERAGE, "byte-coverage"),
+        (Self::FUNCTION_ENTRY_ONLY, "function-entry-only"),
+        (Self::MEMPROF, "memprof"),
+        (Self::TEMPORAL, "temporal"),
+    ];
+
+    /// The bit of that word, see [`words`](Self::words).
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(bit, _)| *bit)
+    }
+
     /// The set bits in words, in bit order.
     pub fn words(self) -> Vec<&'static str> {
-        const WORDS: [(ProfileKind, &str); 10] = [
-            (ProfileKind::FRONT_END, "front-end"),
-            (ProfileKind::LOOP_ENTRIES, "loop-entries"),
-            (ProfileKind::IR, "ir"),
-            (ProfileKind::CONTEXT_SENSITIVE, "context-sensitive"),
-            (ProfileKind::ENTRY_FIRST, "entry-first"),
-            (ProfileKind::DEBUG_INFO_CORRELATE, "debug-info-correlate"),
-            (ProfileKind::BYTE_COVERAGE, "byte-coverage"),
-            (ProfileKind::FUNCTION_ENTRY_ONLY, "function-entry-only"),
-            (ProfileKind::MEMPROF, "memprof"),
-            (ProfileKind::TEMPORAL, "temporal"),
-        ];
-        WORDS.iter().filter(|(bit, _)| self.contains(*bit)).map(|(_, word)| *word).collect()
+        Self::WORDS.iter().filter(|(bit, _)| self.contains(*bit)).map(|(_, word)| *word).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a format cannot hold.
 
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -37,6 +38,26 @@ pub enum LossKind {
     ValuesBeyondLimit,
     /// Entries of a trace that name no record, or one again (raw files).
     TraceEntries,
+    /// FuncHashes (no place in iprof's own sections).
+    FuncHashes,
+    /// Counters that are no call counts (no place in iprof's own sections).
+    FurtherCounters,
+    /// Context-sensitive records (no place in iprof's own sections).
+    ContextSensitiveRecords,
+    /// Records whose counts are a mark: hot or warm.
+    PseudoCounts,
+    /// Properties that say what sort of counters a profile holds.
+    ProfileKinds,
+    /// Members of an iprof file that belong to no known section.
+    UnknownSections,
+    /// Members of an iprof file's entries that the format does not know.
+    UnknownMembers,
+    /// Value sites that have LLVM's 255 values: its merge may have cut some.
+    FullSites,
+    /// Counts above 2^63-1, the largest of an iprof file.
+    SaturatedCounts,
+    /// Branch lists of one site that contradict a heavier one.
+    BranchClashes,
     /// Anything else; the format's documentation says what.
     Other,
 }
@@ -62,6 +83,20 @@ impl LossKind {
             Self::CounterValues => ("count above 1 of a byte counter", "counts above 1 of byte counters"),
             Self::ValuesBeyondLimit => ("value beyond 255 of a site", "values beyond 255 of a site"),
             Self::TraceEntries => ("entry of a temporal trace", "entries of a temporal trace"),
+            Self::FuncHashes => ("function hash", "function hashes"),
+            Self::FurtherCounters => ("counter that is no call count", "counters that are no call counts"),
+            Self::ContextSensitiveRecords => ("context-sensitive record", "context-sensitive records"),
+            Self::PseudoCounts => ("record with a pseudo count", "records with a pseudo count"),
+            Self::ProfileKinds => ("kind of the profile", "kinds of profiles"),
+            Self::UnknownSections => ("section outside the format", "sections outside the format"),
+            Self::UnknownMembers => ("member of an entry outside the format", "members of entries outside the format"),
+            Self::FullSites => {
+                ("value site that is full, perhaps cut by a merge", "value sites that are full, perhaps cut by a merge")
+            }
+            Self::SaturatedCounts => ("count above 2^63-1", "counts above 2^63-1"),
+            Self::BranchClashes => {
+                ("branch list that contradicts a heavier one", "branch lists that contradict a heavier one")
+            }
             Self::Other => ("item", "items"),
         }
     }
@@ -107,9 +142,32 @@ impl Losses {
     }
 }
 
+/// Turns losses into an error, for those who allow none (`--strict`).
+///
+/// # Errors
+///
+/// [`ErrorKind::WouldLose`], which lists all of them, when there are some.
+pub fn refuse_losses(losses: &[Loss]) -> Result<()> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = losses.iter().map(Loss::to_string).collect();
+    let detail = format!("not everything can be converted: {}", list.join(", "));
+    Err(Error::new(ErrorKind::WouldLose { detail }).with_hint("without --strict these are left out and listed"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_can_be_refused() {
+        let loss = |kind, count| Loss { kind, count };
+        let error = refuse_losses(&[loss(LossKind::BinaryIds, 1), loss(LossKind::ValuesBeyondLimit, 2)]).unwrap_err();
+        let text = "not everything can be converted: 1 binary id, 2 values beyond 255 of a site";
+        assert_eq!(error.to_string(), text);
+        assert!(refuse_losses(&[]).is_ok());
+    }
 
     #[test]
     fn losses_are_counted_and_said_in_words() {

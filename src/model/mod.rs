@@ -31,7 +31,7 @@ pub mod value;
 
 pub use functions::{FunctionId, FunctionTable, FunctionView, RecordId};
 pub use kind::ProfileKind;
-pub use loss::{Loss, LossKind, Losses};
+pub use loss::{Loss, LossKind, Losses, refuse_losses};
 pub use reader::{ProfileReader, RecordRef};
 pub use record::{FunctionRecord, PseudoCount};
 pub use release::Release;

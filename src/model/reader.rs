@@ -54,6 +54,12 @@ pub trait ProfileReader {
     /// Image identities; complete once all records were read.
     fn binary_ids(&mut self) -> Result<Vec<BinaryId>>;
 
+    /// Whether the format keeps a list of identities in every file, so that an
+    /// empty list is worth announcing (LLVM does for indexed files of any version).
+    fn lists_binary_ids(&self) -> bool {
+        false
+    }
+
     /// Traces; complete once all records were read. The traces of raw files
     /// have weight 1.
     fn temporal(&mut self) -> TemporalProfile;

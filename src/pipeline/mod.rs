@@ -1,16 +1,24 @@
 //! The room that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
+pub mod check;
+pub mod diff;
 pub mod encode;
 mod images;
 pub mod merge;
 pub mod open;
 pub mod pictures;
+pub mod report;
 pub mod samples;
+#[cfg(test)]
+mod tests;
 mod worker;
 
+pub use check::{CheckFinding, FileCheck, check_file};
+pub use diff::diff_files;
 pub use encode::{Encoded, OutputFormat, WriteOptions, encode};
 pub use merge::{
     FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,
 };
 pub use open::{ReadOptions, open_reader};
+pub use report::{Comparison, Reported, collect_file, order_file, overlap_files, show_file};

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedReader};
+use crate::input::detect::looks_like_text;
 use crate::input::{Format, detect};
 use crate::limits::Limits;
 use crate::manner::Manner;
@@ -56,6 +57,9 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
             Ok(Box::new(IndexedReader::new(data, options)?))
         }
         Format::Text => Ok(Box::new(TextReader::new(data, options.manner)?)),
+        memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Manner::Profbridge)),
+        // LLVM takes whatever begins with printable bytes for a text profile.
+        _ if options.manner.is_llvm() && looks_like_text(data) => Ok(Box::new(TextReader::new(data, options.manner)?)),
         other => Err(unreadable(other, options.manner)),
     }
 }

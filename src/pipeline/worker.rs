@@ -93,7 +93,7 @@ fn threads(inputs: usize, options: &MergeOptions) -> usize {
 }
 
 /// One input after the other, record by record, with all complaints.
-fn run_exact(
+pub(super) fn run_exact(
     inputs: &[Prepared],
     options: &MergeOptions,
     skip: &BTreeSet<usize>,
@@ -117,7 +117,7 @@ fn run_exact(
 
 /// Contiguous runs of the inputs, one a thread, joined in order, with sums per
 /// image. `None` when something happened that only [`run_exact`] gets right.
-fn run_quick(
+pub(super) fn run_quick(
     inputs: &[Prepared],
     options: &MergeOptions,
     threads: usize,
@@ -126,11 +126,10 @@ fn run_quick(
     let stop = AtomicBool::new(false);
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
-    let several = runs.len() > 1;
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress) = (&stop, &progress);
         let work = move |run| {
-            let worker = merge_run(run, options, several, stop, progress);
+            let worker = merge_run(run, options, stop, progress);
             if worker.is_none() {
                 // Others need not go on: the work must be done again.
                 stop.store(true, Ordering::Relaxed);
@@ -158,24 +157,19 @@ fn run_quick(
 fn merge_run<'a>(
     run: &[Prepared],
     options: &'a MergeOptions,
-    several: bool,
     stop: &AtomicBool,
     progress: &Progress<'_>,
 ) -> Option<Worker<'a>> {
     let mut worker = Worker::new(options, Some(Images::default()));
-    let fails = |merger: &Merger| {
-        let events = merger.order_events();
-        if several { events.any() } else { events.soft_errors }
-    };
     for prepared in run {
         worker.merge_input(prepared, &mut |_, _| {});
-        if fails(&worker.merger) || stop.load(Ordering::Relaxed) {
+        if worker.merger.order_events().soft_errors || stop.load(Ordering::Relaxed) {
             return None;
         }
         progress.one_more();
     }
     worker.finish();
-    (!fails(&worker.merger)).then_some(worker)
+    (!worker.merger.order_events().soft_errors).then_some(worker)
 }
 
 /// Tells the observer, whichever thread is done with an input.

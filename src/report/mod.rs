@@ -4,6 +4,7 @@
 //! Reports know only the model. The text is that of llvm-profdata 22 to the
 //! byte; the JSON views are ours, see `docs/json-schema/`.
 
+pub mod diff;
 pub mod format;
 pub mod order;
 pub mod overlap;

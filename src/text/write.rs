@@ -9,6 +9,8 @@ use crate::model::{
     FunctionId, FunctionRecord, Loss, LossKind, Losses, Profile, ProfileKind, Release, Selection, SymbolTable,
     TemporalTrace, ValueKind,
 };
+use std::borrow::Cow;
+use std::io;
 
 /// How a profile is written as text.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,6 +95,26 @@ pub fn write(profile: &Profile, options: &TextOptions<'_>) -> Written {
     Written { bytes: writer.out, stopped: None }
 }
 
+/// Writes one record as LLVM does (`writeRecordInText` in `InstrProfWriter.cpp`);
+/// `symbols` are the names that call targets may be called by.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_record(
+    out: &mut dyn io::Write,
+    name: &[u8],
+    record: &FunctionRecord,
+    symbols: &SymbolTable,
+) -> io::Result<()> {
+    let (profile, options) = (Profile::default(), TextOptions::new(Manner::Llvm22));
+    let symbols = Cow::Borrowed(symbols);
+    let mut writer =
+        Writer { profile: &profile, options: &options, functions: Vec::new(), symbols, mends: false, out: Vec::new() };
+    writer.write_record(name, record, false);
+    out.write_all(&writer.out)
+}
+
 /// What text written with these options cannot say of a profile.
 pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
@@ -170,7 +192,7 @@ struct Writer<'a> {
     options: &'a TextOptions<'a>,
     functions: Vec<FunctionId>,
     /// Names that targets and traces may be called by.
-    symbols: SymbolTable,
+    symbols: Cow<'a, SymbolTable>,
     mends: bool,
     out: Vec<u8>,
 }
@@ -191,7 +213,7 @@ impl<'a> Writer<'a> {
                 symbols.insert(name);
             });
         }
-        Self { profile, options, functions, symbols, mends, out: Vec::new() }
+        Self { profile, options, functions, symbols: Cow::Owned(symbols), mends, out: Vec::new() }
     }
 
     fn target(&self, hash: u64) -> Option<&[u8]> {

@@ -3,7 +3,10 @@
 
 mod damaged;
 mod generate;
+mod laws;
+mod malformed;
 mod memprof;
 mod merging;
 mod oracle;
+mod text;
 mod versions;

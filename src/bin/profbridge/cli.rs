@@ -19,6 +19,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Merge(Box<crate::merge::MergeArgs>),
     Convert(Box<crate::convert::ConvertArgs>),
+    Check(crate::check::CheckArgs),
+    Diff(crate::diff::DiffArgs),
+    Repair(crate::repair::RepairArgs),
     Report(Box<crate::report::ReportArgs>),
     Flamegraph(Box<crate::flamegraph::FlamegraphArgs>),
 }
@@ -29,6 +32,9 @@ impl Command {
         match self {
             Self::Merge(arguments) => arguments.run(),
             Self::Convert(arguments) => arguments.run(),
+            Self::Check(arguments) => arguments.run(),
+            Self::Diff(arguments) => arguments.run(),
+            Self::Repair(arguments) => arguments.run(),
             Self::Report(arguments) => arguments.run(),
             Self::Flamegraph(arguments) => arguments.run(),
         }

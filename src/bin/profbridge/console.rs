@@ -70,6 +70,13 @@ pub(crate) fn print_line(text: &str) -> Result<()> {
     writeln!(stdout, "{text}").map_err(|source| Error::io("cannot write standard output", source))
 }
 
+/// Prints a value as one line of JSON on standard output.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Error::io("cannot write standard output", std::io::Error::from(error)))?;
+    print_line(&text)
+}
+
 /// A bar on a terminal for work that takes long; silent elsewhere.
 pub(crate) struct Progress(Option<indicatif::ProgressBar>);
 

@@ -1,10 +1,14 @@
 //! The program: parse, dispatch, exit code. Nothing else exits.
 
+mod check;
 mod cli;
 mod console;
 mod convert;
+mod diff;
 mod flamegraph;
+mod llvm_compat;
 mod merge;
+mod repair;
 mod report;
 mod stacks;
 
@@ -13,14 +17,24 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if let Some(program) = arguments.first().filter(|program| llvm_compat::is_wanted(program)) {
+        let program = program.clone();
+        return llvm_compat::run(&program, arguments.split_off(1));
+    }
+    if arguments.get(1).is_some_and(|command| command == "llvm-profdata") {
+        return llvm_compat::run("llvm-profdata".as_ref(), arguments.split_off(2));
+    }
     cli::normalize(&mut arguments);
+    // For `check`, 1 means a file with errors, so wrong use has a code of its own.
+    let checks = arguments.get(1).is_some_and(|command| command == "check");
     match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => console::finish(cli.command.run()),
         Err(error) => {
             let failed = error.use_stderr();
+            let failure = if checks { 2 } else { 1 };
             // Printing help into a closed pipe is no failure.
             let _ = error.print();
-            if failed { ExitCode::from(1) } else { ExitCode::SUCCESS }
+            if failed { ExitCode::from(failure) } else { ExitCode::SUCCESS }
         }
     }
 }

@@ -18,6 +18,7 @@ use super::context::Frame;
 use super::document::Document;
 use super::findings::{Findings, Verdict};
 use super::names;
+use super::read::replay;
 use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
 use super::sections::{BranchRow, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables};
@@ -306,15 +307,7 @@ pub fn figures_from(stream: impl Read, options: &FigureOptions) -> Result<(Figur
 /// Usage when no method matches what callers or callees are asked of.
 pub fn figures(document: &Document, options: &FigureOptions) -> Result<Figures> {
     let mut gathering = Gathering::new(options)?;
-    let mut frames = Vec::new();
-    for kind in SectionKind::ALL {
-        for at in 0..document.sections.entries_count(kind) {
-            let (context, records) = super::merge::entry_of(document, kind, at);
-            frames.clear();
-            frames.extend(document.contexts.frames(context));
-            gathering.entry(&document.tables, Entry { kind, frames: &frames, records, members: None });
-        }
-    }
+    replay(document, &mut gathering);
     let mut figures = gathering.finish(&document.tables)?;
     figures.version = Some(document.version.to_string());
     Ok(figures)

@@ -174,11 +174,38 @@ pub struct Merger {
 
 /// Where the handles of one input lead.
 #[derive(Debug, Default)]
-struct Mapping {
-    types: Vec<TypeHandle>,
-    methods: Vec<MethodHandle>,
+pub(super) struct Mapping {
+    pub(super) types: Vec<TypeHandle>,
+    pub(super) methods: Vec<MethodHandle>,
     /// Some id of the input means something else in the result.
     renumbered: bool,
+}
+
+impl Mapping {
+    /// Adds types and methods to `target` by identity, under their own ids or the next free ones.
+    pub(super) fn into(target: &mut Tables, source: &Tables, keep_ids: bool) -> Self {
+        let mut mapping = Self::default();
+        for handle in source.types() {
+            let name = source.type_name(handle);
+            let known = target.find_type(name);
+            let id = if keep_ids { source.type_id(handle) } else { target.next_type_id() };
+            let new = known.unwrap_or_else(|| target.push_type(id, name).0);
+            mapping.renumbered |= target.type_id(new) != source.type_id(handle);
+            mapping.types.push(new);
+        }
+        let mut signature = Vec::new();
+        for handle in source.methods() {
+            signature.clear();
+            signature.extend(source.signature(handle).iter().map(|part| mapping.types[part.index()]));
+            let name = source.method_name(handle);
+            let known = target.find_method(name, &signature);
+            let id = if keep_ids { source.method_id(handle) } else { target.next_method_id() };
+            let new = known.unwrap_or_else(|| target.push_method(id, name, &signature).0);
+            mapping.renumbered |= target.method_id(new) != source.method_id(handle);
+            mapping.methods.push(new);
+        }
+        mapping
+    }
 }
 
 fn count_slot(kind: SectionKind) -> usize {
@@ -236,31 +263,10 @@ impl Merger {
         Ok(reading.findings)
     }
 
-    /// Types and methods of an input, by identity.
+    /// Types and methods of an input. The first one keeps its ids; later ones
+    /// get new ones for what they add.
     fn map_tables(&mut self, tables: &Tables) -> Mapping {
-        let mut mapping = Mapping::default();
-        // The first input keeps its ids; later ones get new ones for what they add.
-        let first = self.inputs == 0;
-        for handle in tables.types() {
-            let name = tables.type_name(handle);
-            let known = self.tables.find_type(name);
-            let id = if first { tables.type_id(handle) } else { self.tables.next_type_id() };
-            let new = known.unwrap_or_else(|| self.tables.push_type(id, name).0);
-            mapping.renumbered |= self.tables.type_id(new) != tables.type_id(handle);
-            mapping.types.push(new);
-        }
-        let mut signature = Vec::new();
-        for handle in tables.methods() {
-            signature.clear();
-            signature.extend(tables.signature(handle).iter().map(|t| mapping.types[t.index()]));
-            let name = tables.method_name(handle);
-            let known = self.tables.find_method(name, &signature);
-            let id = if first { tables.method_id(handle) } else { self.tables.next_method_id() };
-            let new = known.unwrap_or_else(|| self.tables.push_method(id, name, &signature).0);
-            mapping.renumbered |= self.tables.method_id(new) != tables.method_id(handle);
-            mapping.methods.push(new);
-        }
-        mapping
+        Mapping::into(&mut self.tables, tables, self.inputs == 0)
     }
 
     fn add_records(

@@ -233,7 +233,7 @@ fn write_file_blocks(
     let mut text: Vec<u8> = Vec::new();
     if options.binary_ids {
         let ids = reader.binary_ids()?;
-        if !ids.is_empty() {
+        if !ids.is_empty() || reader.lists_binary_ids() {
             text.extend_from_slice(b"Binary IDs: \n");
         }
         for id in ids {

@@ -1,0 +1,76 @@
+//! `check`: what is wrong with profiles.
+
+use crate::console;
+use clap::Args;
+use profbridge::iprof::{Level, ReadOptions, Version};
+use profbridge::pipeline::{self, FileCheck};
+use profbridge::{Error, Result};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Say what is wrong with profiles of any format
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code: 0 sound (perhaps with warnings), 1 errors, 2 wrong use or unreadable files.
+
+Examples:
+  profbridge check default.iprof
+  profbridge check --strict --json *.profraw")]
+pub(crate) struct CheckArgs {
+    /// Profiles; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Let warnings count as errors
+    #[arg(long)]
+    strict: bool,
+    /// Take an iprof file without a usable version for this one
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    assume_version: Option<Version>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A version on the command line.
+pub(crate) fn parse_version(text: &str) -> std::result::Result<Version, String> {
+    Version::parse(text).ok_or_else(|| "a version has the form 1.0.0".to_string())
+}
+
+/// Exit code for wrong use and for files that cannot be read.
+const FAILED: u8 = 2;
+
+impl CheckArgs {
+    /// Checks every file and prints what was found.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let mut options = ReadOptions::default();
+        options.assume_version = self.assume_version;
+        let checks: Vec<FileCheck> = self.files.iter().map(|path| pipeline::check_file(path, &options)).collect();
+        if self.json {
+            let report = serde_json::json!({ "schema": "profbridge.check/1", "files": checks });
+            console::print_line(&report.to_string())?;
+        } else {
+            checks.iter().try_for_each(print)?;
+        }
+        let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
+        Ok(if checks.iter().any(|check| check.failed) {
+            ExitCode::from(FAILED)
+        } else if checks.iter().any(|check| check.count(Level::Error) > 0 || strict(check)) {
+            ExitCode::from(1)
+        } else {
+            ExitCode::SUCCESS
+        })
+    }
+}
+
+fn print(check: &FileCheck) -> Result<(), Error> {
+    let version = check.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let head = format!("{}: {}{version}: {}", check.path, check.format, check.verdict);
+    console::print_line(&console::escape(&head))?;
+    for finding in &check.findings {
+        let offset = finding.offset.map(|offset| format!(", byte {offset}")).unwrap_or_default();
+        let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };
+        let line =
+            format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);
+        console::print_line(&console::escape(&line))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Help and version, in the layout of LLVM's tools.
+
+use super::options::{Action, COMMANDS, Command, Opt, Takes};
+use super::parse::Program;
+use std::io::{self, Write};
+
+/// Does what `--help` or `--version` ask for.
+pub(super) fn act(action: Action, program: &Program, command: &Command, out: &mut dyn Write) -> io::Result<()> {
+    match action {
+        Action::Version => out.write_all(b"profbridge LLVM version 22.1.8\n  Optimized build.\n"),
+        Action::Help if command.name.is_empty() => overview(program, out),
+        Action::HelpHidden if command.name.is_empty() => overview(program, out),
+        Action::Help => of_command(program, command, false, out),
+        Action::HelpHidden => of_command(program, command, true, out),
+    }
+}
+
+fn overview(program: &Program, out: &mut dyn Write) -> io::Result<()> {
+    let name = String::from_utf8_lossy(&program.name).into_owned();
+    write!(out, "OVERVIEW: LLVM profile data\n\nUSAGE: {name} [subcommand] [options]\n\nSUBCOMMANDS:\n\n")?;
+    for command in COMMANDS {
+        writeln!(out, "  {:7} - {}", command.name, command.about)?;
+    }
+    writeln!(out, "\n  Type \"{name} <subcommand> --help\" to get more help on a specific subcommand")?;
+    write!(out, "\nOPTIONS:\n\nGeneric Options:\n\n")?;
+    writeln!(out, "  --help    - Show the sub-commands\n  --version - Show the version")
+}
+
+fn of_command(program: &Program, command: &Command, with_hidden: bool, out: &mut dyn Write) -> io::Result<()> {
+    let name = String::from_utf8_lossy(&program.name);
+    writeln!(out, "OVERVIEW: LLVM profile data\n\nSUBCOMMAND '{}': {}\n", command.name, command.about)?;
+    writeln!(out, "USAGE: {name} {} [options] {}\n\nOPTIONS:", command.name, command.operands)?;
+    let mut options: Vec<&Opt> = command.options.iter().filter(|option| with_hidden || !option.hidden).collect();
+    options.sort_by_key(|option| option.name);
+    let (generic, general): (Vec<&Opt>, Vec<&Opt>) = options.into_iter().partition(|option| is_generic(option));
+    for (title, options) in [("General options", general), ("Generic Options", generic)] {
+        writeln!(out, "\n{title}:\n")?;
+        for option in options {
+            let help = match option.takes {
+                Takes::Alias(of) => format!("Alias for --{of}"),
+                Takes::Choice(words) => format!("{}: {}", option.help, words.join(", ")),
+                _ => option.help.to_string(),
+            };
+            writeln!(out, "  {:45} - {help}", spelling(option))?;
+        }
+    }
+    Ok(())
+}
+
+fn spelling(option: &Opt) -> String {
+    let dashes = if option.name.len() == 1 { "-" } else { "--" };
+    let value = if option.value.is_empty() { String::new() } else { format!("=<{}>", option.value) };
+    format!("{dashes}{}{value}", option.name)
+}
+
+fn is_generic(option: &Opt) -> bool {
+    matches!(option.takes, Takes::Action(_) | Takes::Alias("help")) || option.name.starts_with("print-")
+}

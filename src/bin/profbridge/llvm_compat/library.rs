@@ -1,0 +1,67 @@
+//! Options of the LLVM libraries that are linked into llvm-profdata: every
+//! sub-command accepts them, and all but a few do nothing there.
+//!
+//! The list is what `llvm-profdata-22 --help-hidden` names (22.1, all targets)
+//! and two that no help names and that `show --hot-func-list` minds, one a line: `name` for switches, `name=TYPE`, `name=WORD|WORD`, and `?`
+//! before `=` where the value may be left out.
+
+use super::options::Takes;
+
+static LIST: &str = include_str!("library_options.txt");
+
+/// What a library option takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LibraryOption {
+    pub(super) name: &'static str,
+    pub(super) takes: LibraryTakes,
+    /// Whether the value may be left out.
+    pub(super) optional: bool,
+}
+
+/// As [`Takes`], with words that are not known to the compiler.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum LibraryTakes {
+    Plain(Takes),
+    Choice(Vec<&'static str>),
+}
+
+/// Finds a library option.
+pub(super) fn find(name: &str) -> Option<LibraryOption> {
+    if name.is_empty() {
+        return None;
+    }
+    LIST.lines().map(parse).find(|option| option.name == name)
+}
+
+fn parse(line: &'static str) -> LibraryOption {
+    let Some((name, kind)) = line.split_once('=') else {
+        return LibraryOption { name: line, takes: LibraryTakes::Plain(Takes::Switch), optional: true };
+    };
+    let takes = match kind {
+        "int" => LibraryTakes::Plain(Takes::Signed(32)),
+        "long" => LibraryTakes::Plain(Takes::Signed(64)),
+        "uint" => LibraryTakes::Plain(Takes::Unsigned(32)),
+        "ulong" => LibraryTakes::Plain(Takes::Unsigned(64)),
+        "number" => LibraryTakes::Plain(Takes::Float),
+        "text" => LibraryTakes::Plain(Takes::Text),
+        words => LibraryTakes::Choice(words.split('|').map(|word| if word == "<empty>" { "" } else { word }).collect()),
+    };
+    LibraryOption { name: name.trim_end_matches('?'), takes, optional: name.ends_with('?') }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_that_matter_are_known() {
+        let takes = |name| find(name).map(|option| option.takes);
+        assert_eq!(takes("write-prev-version"), Some(LibraryTakes::Plain(Takes::Switch)));
+        assert_eq!(takes("debug-file-directory"), Some(LibraryTakes::Plain(Takes::Text)));
+        assert_eq!(takes("profile-summary-cutoff-hot"), Some(LibraryTakes::Plain(Takes::Signed(32))));
+        assert_eq!(takes("vp-counters-per-site"), Some(LibraryTakes::Plain(Takes::Float)));
+        assert_eq!(takes("correlate"), Some(LibraryTakes::Choice(vec!["", "debug-info", "binary"])));
+        assert_eq!(takes("no-such-option"), None);
+        assert_eq!(takes(""), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! `llvm-profdata merge`.
+
+use super::options::{FORMATS, KINDS};
+use super::parse::{Parsed, Program};
+use super::{Failure, messages};
+use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::merge::{FunctionFilter, Remapping, SoftError};
+use profbridge::pipeline::{self, FailureMode, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions};
+use profbridge::{Error, Limits, Manner};
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The version that `--write-prev-version` writes, in LLVM 19 and 22 alike.
+const PREVIOUS_VERSION: u32 = 11;
+
+pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failure> {
+    let inputs = inputs(parsed)?;
+    if inputs.is_empty() {
+        let name = String::from_utf8_lossy(&program.name);
+        return Err(Failure::text(format!("no input files specified. See {name} merge -help")));
+    }
+    if parsed.is_on("dump-input-file-list") {
+        return print_list(&inputs).map(|()| ExitCode::SUCCESS);
+    }
+    let mut options = merge_options(parsed)?;
+    check_request(parsed)?;
+    // A bad pattern is complained about after the bad inputs.
+    let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
+    options.filter = filter.as_ref().cloned().unwrap_or_default();
+    let report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
+    for (input, error) in report.failures() {
+        messages::warning(Some(input.input.path.as_os_str().as_encoded_bytes()), &error.llvm_message());
+    }
+    report.verdict(&options)?;
+    filter?;
+    print_filtered(&report, &options.filter);
+    if report.repeats_memory_size {
+        messages::warning(
+            None,
+            "invalid profile created. Please file a bug at: https://github.com/llvm/llvm-project/issues/ and include \
+             the profraw files that caused this error.",
+        );
+    }
+    write(parsed, &report, &options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Inputs in the order in which the genuine tool takes them.
+fn inputs(parsed: &Parsed) -> Result<Vec<WeightedInput>, Failure> {
+    let mut list = InputList::new(Manner::Llvm22);
+    parsed.positionals.iter().try_for_each(|path| list.push(path))?;
+    parsed.values("weighted-input").try_for_each(|text| list.push_weighted_text(&super::os_string(text)))?;
+    if let Some(path) = path(parsed, "input-files") {
+        list.push_list(&read_small(&path)?)?;
+    }
+    Ok(list.into_inputs())
+}
+
+fn path(parsed: &Parsed, name: &str) -> Option<PathBuf> {
+    parsed.os_text(name).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn pattern(parsed: &Parsed, name: &str) -> Option<String> {
+    parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned())
+}
+
+fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    input::read_into(path, &mut bytes, &Limits::default())?;
+    Ok(bytes)
+}
+
+fn print_list(inputs: &[WeightedInput]) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    for input in inputs {
+        text.extend_from_slice(format!("{},", input.weight).as_bytes());
+        text.extend_from_slice(input.path.as_os_str().as_encoded_bytes());
+        text.push(b'\n');
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
+    Ok(out.flush()?)
+}
+
+fn merge_options(parsed: &Parsed) -> Result<MergeOptions, Failure> {
+    let mut options = MergeOptions::default();
+    options.read = super::read_options();
+    options.failure_mode = match parsed.value("failure-mode") {
+        Some(b"warn") => FailureMode::Warn,
+        Some(b"all") => FailureMode::All,
+        _ => FailureMode::Any,
+    };
+    options.threads = parsed.number("num-threads").and_then(|n| NonZeroUsize::new(usize::try_from(n).ok()?));
+    options.trace_reservoir_size = parsed.number("temporal-profile-trace-reservoir-size");
+    options.max_trace_length = parsed.number("temporal-profile-max-trace-length");
+    options.keep_vtable_names = parsed.is_on("keep-vtable-symbols");
+    if let Some(path) = path(parsed, "remapping-file") {
+        options.remapping = Remapping::parse(&read_small(&path)?).map_err(|error| remapping_fault(&path, &error))?;
+    }
+    Ok(options)
+}
+
+/// `FILE:LINE: unexpected line …`, with a note.
+fn remapping_fault(path: &Path, error: &Error) -> Failure {
+    let line = error.section().and_then(|section| section.strip_prefix("line ")).unwrap_or_default();
+    let whence = [path.as_os_str().as_encoded_bytes(), b":", line.as_bytes()].concat();
+    Failure::Message { whence: Some(whence), text: error.llvm_message(), note: error.hint().map(str::to_string) }
+}
+
+/// Refuses what cannot be done, in the order in which the genuine tool looks.
+fn check_request(parsed: &Parsed) -> Result<(), Failure> {
+    let is_sample = parsed.last_of(&KINDS) == Some("sample");
+    if path(parsed, "supplement-instr-with-sample").is_some() {
+        let text = if is_sample {
+            "-supplement-instr-with-sample can only work with -instr. "
+        } else {
+            "adjusting a profile with a sample profile is not supported by profbridge; use LLVM's llvm-profdata"
+        };
+        return Err(Failure::text(text));
+    }
+    if is_sample {
+        return Err(Failure::text(super::SAMPLE_UNSUPPORTED));
+    }
+    if parsed.last_of(&FORMATS) == Some("gcc") {
+        return Err(Failure::text("unknown format is specified"));
+    }
+    check_correlation(parsed)
+}
+
+/// The four ways to name an object exclude each other.
+fn check_correlation(parsed: &Parsed) -> Result<(), Failure> {
+    let by_debuginfod = parsed.is_on("debuginfod");
+    let by_folder = path(parsed, "debug-file-directory").is_some();
+    let is_named = |name| path(parsed, name).is_some();
+    let ways = [is_named("debug-info"), is_named("binary-file"), by_debuginfod, by_folder];
+    let asks = parsed.value("correlate").is_some_and(|value| !value.is_empty());
+    let text = if ways.iter().filter(|way| **way).count() > 1 {
+        "Expected only one of -debug-info, -binary-file, -debuginfod or -debug-file-directory"
+    } else if asks && !by_debuginfod && !by_folder {
+        "Expected --debuginfod or --debug-file-directory when --correlate is provided"
+    } else if by_debuginfod && !asks {
+        "Expected --correlate when --debuginfod is provided"
+    } else if by_folder && !asks {
+        "Expected --correlate when --debug-file-directory is provided"
+    } else if ways.contains(&true) {
+        "correlation is not supported here"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::text(text))
+}
+
+/// `N of M functions …`, when there is a filter.
+fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
+    if filter.is_none() {
+        return;
+    }
+    let all = report.profile.functions.len() as u64;
+    let dropped = all - report.functions_kept(filter);
+    messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
+}
+
+fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Result<(), Failure> {
+    let mut write = WriteOptions::default();
+    write.manner = Manner::Llvm22;
+    write.sparse = parsed.is_on("sparse");
+    write.filter = options.filter.clone();
+    let is_text = parsed.last_of(&FORMATS) == Some("text");
+    if is_text {
+        write.format = OutputFormat::Text { release: options.release };
+    } else if parsed.is_on("write-prev-version") {
+        write.format = OutputFormat::Indexed { release: options.release, version: PREVIOUS_VERSION };
+    }
+    let output = parsed.os_text("output").map_or_else(|| "-".into(), PathBuf::from);
+    if output.as_os_str() == "-" && !is_text && io::stdout().is_terminal() {
+        return Err(Failure::text("cannot write a non-text format profile to the terminal"));
+    }
+    let encoded = pipeline::encode(&report.profile, &write)?;
+    input::output::replace(&output, &encoded.bytes)?;
+    if let Some(stopped) = &encoded.stopped {
+        messages::warning(None, &stopped.llvm_message());
+    }
+    Ok(())
+}
+
+/// Says at once what is wrong with single records.
+struct Complaints;
+
+impl MergeObserver for Complaints {
+    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
+        let file = input.path.as_os_str().as_encoded_bytes();
+        messages::line(&[file, b": ", function, b": ", error.llvm_message().as_bytes()].concat());
+        if first && error.is_mismatch() {
+            messages::line(b"Make sure that all profile data to be merged is generated from the same binary.");
+        }
+    }
+
+    fn progress(&mut self, _: usize, _: usize) {}
+}

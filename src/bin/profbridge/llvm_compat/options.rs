@@ -1,0 +1,344 @@
+//! The options of llvm-profdata 22 as data.
+//!
+//! The rows stand in the order in which the genuine tool prefers them when it
+//! suggests one for a misspelt name and several are equally near (found by
+//! asking it); the help sorts them by name.
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Takes {
+    /// `--flag`, `--flag=true`, `--flag=0` …
+    Switch,
+    /// One of several bare flags of which the last wins; the group's title.
+    Member(&'static str),
+    /// Nothing: it acts when it is met.
+    Action(Action),
+    /// Any text.
+    Text,
+    /// A whole number of so many bits.
+    Unsigned(u32),
+    /// A signed whole number of so many bits.
+    Signed(u32),
+    /// A decimal fraction.
+    Float,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Whole numbers of 32 bits with commas between.
+    UnsignedList,
+    /// What the option of that name takes.
+    Alias(&'static str),
+}
+
+/// What happens when an option is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Help,
+    HelpHidden,
+    Version,
+}
+
+/// One option.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opt {
+    pub(super) name: &'static str,
+    pub(super) takes: Takes,
+    /// What the value is called in the help; empty for flags.
+    pub(super) value: &'static str,
+    pub(super) help: &'static str,
+    /// Shown by `--help-hidden` only.
+    pub(super) hidden: bool,
+}
+
+impl Opt {
+    const fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+}
+
+/// A sub-command.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) operands: &'static str,
+    /// Fewest positional arguments.
+    pub(super) least: usize,
+    /// Most positional arguments; `None` is any number.
+    pub(super) most: Option<usize>,
+    pub(super) options: &'static [Opt],
+}
+
+const fn row(name: &'static str, takes: Takes, value: &'static str, help: &'static str) -> Opt {
+    Opt { name, takes, value, help, hidden: false }
+}
+const fn switch(name: &'static str, help: &'static str) -> Opt {
+    row(name, Takes::Switch, "", help)
+}
+const fn text(name: &'static str, value: &'static str, help: &'static str) -> Opt {
+    row(name, Takes::Text, value, help)
+}
+const fn uint(name: &'static str, help: &'static str) -> Opt {
+    row(name, Takes::Unsigned(32), "uint", help)
+}
+const fn ulong(name: &'static str, help: &'static str) -> Opt {
+    row(name, Takes::Unsigned(64), "ulong", help)
+}
+const fn choice(name: &'static str, words: &'static [&'static str], help: &'static str) -> Opt {
+    row(name, Takes::Choice(words), "value", help)
+}
+const fn alias(name: &'static str, of: &'static str) -> Opt {
+    row(name, Takes::Alias(of), "", "")
+}
+const fn member(name: &'static str, group: &'static str, help: &'static str) -> Opt {
+    row(name, Takes::Member(group), "", help)
+}
+const fn action(name: &'static str, action: Action, help: &'static str) -> Opt {
+    row(name, Takes::Action(action), "", help)
+}
+
+const HELP: Opt = action("help", Action::Help, "Show the options");
+const HELP_HIDDEN: Opt = action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
+const HELP_LIST: Opt = action("help-list", Action::Help, "Show the options in one list");
+const HELP_LIST_HIDDEN: Opt = action("help-list-hidden", Action::HelpHidden, "Show all options in one list").hidden();
+const H: Opt = alias("h", "help");
+const PRINT_OPTIONS: Opt = switch("print-options", "Accepted and ignored").hidden();
+const PRINT_ALL_OPTIONS: Opt = switch("print-all-options", "Accepted and ignored").hidden();
+/// Accepted before and after every sub-command.
+pub(super) const VERSION: Opt = action("version", Action::Version, "Show the version");
+
+const OUTPUT: Opt = text("output", "output", "File to write, standard output by default");
+const O: Opt = alias("o", "output");
+const KIND: &str = "Profile kind:";
+const SHOW_KIND: &str = "Profile kind supported by show:";
+const FORMAT: &str = "Format of output profile";
+const INSTR: Opt = member("instr", KIND, "Instrumentation profiles (default)");
+const SAMPLE: Opt = member("sample", KIND, "Sample profiles (not supported)");
+const FUNCTION: Opt = text("function", "string", "Only functions that match");
+const DEBUG_INFO: Opt = text("debug-info", "string", "Object with debug info to correlate with");
+const MAX_WARNINGS: Opt =
+    uint("max-debug-info-correlation-warnings", "Most warnings about incomplete debug info, 0 for all");
+const PROFILED_BINARY: Opt = text("profiled-binary", "string", "Program of a memory profile (not supported)");
+
+/// Title of the output format group; [`FORMATS`] are its members.
+pub(super) const FORMATS: [&str; 4] = ["binary", "extbinary", "text", "gcc"];
+/// Members of the profile kind groups.
+pub(super) const KINDS: [&str; 3] = ["instr", "sample", "memory"];
+
+/// `merge`.
+pub(super) static MERGE: Command = Command {
+    name: "merge",
+    about: "Adds up profiles into one",
+    operands: "<filename...>",
+    least: 0,
+    most: None,
+    options: &[
+        switch("keep-vtable-symbols", "Keep the names of vtables").hidden(),
+        ulong("temporal-profile-trace-reservoir-size", "Most temporal traces kept (default 100)"),
+        H,
+        PRINT_OPTIONS,
+        switch("debuginfod", "Find the object by build ID (not supported)").hidden(),
+        switch("drop-profile-symbol-list", "Only for sample profiles").hidden(),
+        switch("memprof-full-schema", "Only for memory profiles").hidden(),
+        HELP_LIST_HIDDEN,
+        PRINT_ALL_OPTIONS,
+        switch("split-layout", "Only for sample profiles").hidden(),
+        text("weighted-input", "weight>,<filename", "An input and how often it counts"),
+        INSTR,
+        PROFILED_BINARY,
+        SAMPLE,
+        uint("instr-prof-cold-threshold", "Only with --supplement-instr-with-sample").hidden(),
+        choice("convert-sample-profile-layout", &["nest", "flat"], "Only for sample profiles"),
+        member("binary", FORMAT, "Indexed"),
+        text("supplement-instr-with-sample", "string", "Not supported").hidden(),
+        member("extbinary", FORMAT, "Indexed (default)"),
+        member("text", FORMAT, "Text"),
+        text("remapping-file", "file", "Renames functions, `OLD NEW` per line"),
+        member("gcc", FORMAT, "Only for sample profiles"),
+        uint("num-threads", "Workers, 0 asks the machine; the result is the same"),
+        switch("compress-all-sections", "Only for sample profiles").hidden(),
+        switch("dump-input-file-list", "Print the inputs and their weights, then stop").hidden(),
+        switch("memprof-random-hotness", "Only for memory profiles").hidden(),
+        row("zero-counter-threshold", Takes::Float, "number", "Only with --supplement-instr-with-sample").hidden(),
+        HELP_HIDDEN,
+        uint("memprof-random-hotness-seed", "Only for memory profiles").hidden(),
+        ulong("output-size-limit", "Only for sample profiles").hidden(),
+        uint("sample-frame-depth-for-cold-context", "Only for sample profiles"),
+        switch("sample-trim-cold-context", "Only for sample profiles").hidden(),
+        ulong("temporal-profile-max-trace-length", "Functions kept of each trace (default 10000)"),
+        HELP_LIST,
+        choice("failure-mode", &["warn", "any", "all"], "How many bad inputs make the merge fail (default any)"),
+        text("no-function", "string", "Leave out functions that match"),
+        switch("sample-merge-cold-context", "Only for sample profiles").hidden(),
+        DEBUG_INFO,
+        switch("sparse", "Leave out functions that never ran"),
+        alias("r", "remapping-file"),
+        uint("suppl-min-size-threshold", "Only with --supplement-instr-with-sample").hidden(),
+        alias("f", "input-files"),
+        FUNCTION,
+        switch("gen-partial-profile", "Only for sample profiles").hidden(),
+        alias("j", "num-threads"),
+        MAX_WARNINGS,
+        choice("memprof-version", &["2", "3", "4"], "Only for memory profiles").hidden(),
+        O,
+        switch("use-md5", "Only for sample profiles").hidden(),
+        HELP,
+        text("input-files", "string", "File with inputs, `[WEIGHT,]FILE` per line; `-` is standard input"),
+        text("binary-file", "string", "Unstripped binary to correlate with"),
+        OUTPUT,
+        text("prof-sym-list", "string", "Only for sample profiles"),
+    ],
+};
+
+/// `show`.
+pub(super) static SHOW: Command = Command {
+    name: "show",
+    about: "Shows what is in a profile",
+    operands: "<profdata-file>",
+    least: 0,
+    most: Some(1),
+    options: &[
+        switch("binary-ids", "Identities of the images that ran"),
+        MAX_WARNINGS,
+        switch("show-sec-info-only", "Only for sample profiles"),
+        member("instr", SHOW_KIND, "Instrumentation profile (default)"),
+        member("sample", SHOW_KIND, "Sample profile (not supported)"),
+        member("memory", SHOW_KIND, "Memory profile (not supported)"),
+        uint("value-cutoff", "Hide functions whose largest counter is below"),
+        H,
+        HELP_LIST_HIDDEN,
+        PRINT_OPTIONS,
+        switch("all-functions", "Details of every function"),
+        DEBUG_INFO,
+        row(
+            "detailed-summary-cutoffs",
+            Takes::UnsignedList,
+            "800000,901000,999999",
+            "Cutoffs of the detailed summary, parts per million",
+        ),
+        switch("list-below-cutoff", "Only functions below the value cutoff"),
+        switch("show-vtables", "Vtables of virtual calls"),
+        switch("counts", "Counters"),
+        switch("detailed-summary", "How few counters hold most of the counts"),
+        switch("temporal-profile-traces", "Temporal traces"),
+        switch("ic-targets", "Targets of indirect calls"),
+        switch("showcs", "Context-sensitive records instead of the plain ones"),
+        O,
+        PROFILED_BINARY,
+        FUNCTION,
+        switch("covered", "Only the names of functions that ran"),
+        switch("json", "Not supported for instrumentation profiles"),
+        switch("memop-sizes", "Sizes of memory operations"),
+        PRINT_ALL_OPTIONS,
+        switch("profile-version", "Version of the format"),
+        uint("topn", "So many functions with the largest counters"),
+        choice("show-format", &["text", "json", "yaml"], "Text (default); the others are not supported"),
+        switch("text", "Functions in the text format"),
+        HELP_HIDDEN,
+        HELP,
+        HELP_LIST,
+        switch("hot-func-list", "Hot functions"),
+        OUTPUT,
+        switch("show-prof-sym-list", "With --debug-info, names of the functions found"),
+    ],
+};
+
+/// `overlap`.
+pub(super) static OVERLAP: Command = Command {
+    name: "overlap",
+    about: "Says how much two profiles have in common",
+    operands: "<base profile file> <test profile file>",
+    least: 2,
+    most: Some(2),
+    options: &[
+        INSTR,
+        SAMPLE,
+        HELP_LIST_HIDDEN,
+        H,
+        PRINT_OPTIONS,
+        O,
+        ulong("similarity-cutoff", "Only for sample profiles"),
+        ulong("value-cutoff", "Details of functions whose largest counter is at least this"),
+        FUNCTION,
+        PRINT_ALL_OPTIONS,
+        HELP_HIDDEN,
+        switch("cs", "Totals of the context-sensitive records"),
+        HELP_LIST,
+        HELP,
+        OUTPUT,
+    ],
+};
+
+/// `order`.
+pub(super) static ORDER: Command = Command {
+    name: "order",
+    about: "Prints an order of functions in which few pages are touched at start",
+    operands: "<profdata-file>",
+    least: 0,
+    most: Some(1),
+    options: &[
+        HELP_LIST_HIDDEN,
+        PRINT_OPTIONS,
+        H,
+        O,
+        HELP_HIDDEN,
+        HELP,
+        HELP_LIST,
+        uint("num-test-traces", "Set aside the last traces and judge the order by them"),
+        PRINT_ALL_OPTIONS,
+        OUTPUT,
+    ],
+};
+
+/// No sub-command.
+pub(super) static TOP: Command = Command {
+    name: "",
+    about: "",
+    operands: "",
+    least: 0,
+    most: Some(0),
+    options: &[
+        switch("color", "Colours in messages (decided by the terminal)"),
+        HELP,
+        H,
+        HELP_HIDDEN,
+        HELP_LIST,
+        HELP_LIST_HIDDEN,
+        PRINT_OPTIONS,
+        PRINT_ALL_OPTIONS,
+        VERSION,
+    ],
+};
+
+/// All sub-commands, by name.
+pub(super) static COMMANDS: [&Command; 4] = [&MERGE, &ORDER, &OVERLAP, &SHOW];
+
+impl Command {
+    /// The option of that name.
+    pub(super) fn find(&self, name: &str) -> Option<&'static Opt> {
+        self.options.iter().find(|option| option.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_aliases_lead_somewhere() {
+        for command in COMMANDS {
+            for (at, option) in command.options.iter().enumerate() {
+                assert!(command.options[..at].iter().all(|other| other.name != option.name), "{}", option.name);
+                if let Takes::Alias(of) = option.takes {
+                    assert!(command.find(of).is_some(), "{of}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_have_the_members_that_are_asked_for() {
+        assert!(FORMATS.iter().all(|name| MERGE.find(name).is_some()));
+        assert!(KINDS.iter().all(|name| SHOW.find(name).is_some()));
+    }
+}

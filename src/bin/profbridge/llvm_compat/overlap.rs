@@ -1,0 +1,36 @@
+//! `llvm-profdata overlap`.
+
+use super::options::KINDS;
+use super::parse::Parsed;
+use super::{Failure, create_output, read_options};
+use profbridge::pipeline::{self, Comparison};
+use profbridge::report::overlap::OverlapOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
+    let [base, test] = parsed.positionals.as_slice() else {
+        return Err(Failure::text("two profiles are needed"));
+    };
+    let mut out = create_output(parsed)?;
+    if parsed.last_of(&KINDS) == Some("sample") {
+        return Err(Failure::text(super::SAMPLE_UNSUPPORTED));
+    }
+    let mut options = OverlapOptions::default();
+    options.function = parsed.value("function").map(<[u8]>::to_vec);
+    options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
+    options.context_sensitive = parsed.is_on("cs");
+    let compared = pipeline::overlap_files(&PathBuf::from(base), &PathBuf::from(test), &read_options(), &options);
+    // The genuine tool says what it was doing in place of the file's name.
+    let whence = Some(b"error in getting profile count sums".to_vec());
+    match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {
+        Comparison::Done(report) => {
+            report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), &mut out)?;
+            out.flush()?;
+        }
+        // It means to say that one of the sums is 0, and loses the line.
+        Comparison::NothingCounted { .. } => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,371 @@
+//! LLVM's command-line grammar.
+//!
+//! One dash or two; `--name=value` or `--name value`; flags with a Boolean
+//! behind `=`; positional arguments anywhere; every unknown argument reported
+//! before the run ends.
+
+use super::help;
+use super::library::{self, LibraryTakes};
+use super::options::{Action, COMMANDS, Command, Opt, TOP, Takes};
+use super::{response, suggest};
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// What is known of the program itself.
+pub(super) struct Program {
+    /// As it was called, for "Try:" lines.
+    pub(super) path: Vec<u8>,
+    /// Its base name, for all other lines.
+    pub(super) name: Vec<u8>,
+}
+
+/// A command line that was understood.
+pub(super) struct Parsed {
+    pub(super) command: &'static Command,
+    pub(super) positionals: Vec<OsString>,
+    values: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// What came of a command line.
+pub(super) enum Outcome {
+    Run(Parsed),
+    /// Help or version was printed.
+    Done,
+    /// The faults were printed.
+    Failed,
+}
+
+impl Parsed {
+    /// The last value of an option.
+    pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
+        self.values.iter().rev().find(|(given, _)| *given == name).map(|(_, value)| value.as_slice())
+    }
+
+    /// All values of an option in order.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        self.values.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_slice())
+    }
+
+    /// Whether a switch is on.
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.value(name).is_some_and(|value| boolean(value) == Some(true))
+    }
+
+    /// The last value of a whole number.
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        self.value(name).and_then(unsigned)
+    }
+
+    /// The last value as a path or other system text.
+    pub(super) fn os_text(&self, name: &str) -> Option<OsString> {
+        self.value(name).map(super::os_string)
+    }
+
+    /// Which of these bare flags was given last.
+    pub(super) fn last_of(&self, names: &[&'static str]) -> Option<&'static str> {
+        self.values.iter().rev().find(|(given, _)| names.contains(given)).map(|(given, _)| *given)
+    }
+}
+
+/// Understands the arguments behind the program's name.
+///
+/// # Errors
+///
+/// Only those of `out` and `faults`.
+pub(super) fn parse(
+    program: &Program,
+    arguments: Vec<OsString>,
+    out: &mut dyn Write,
+    faults: &mut dyn Write,
+) -> io::Result<Outcome> {
+    let arguments = response::expand(arguments);
+    let first = arguments.first().map(|first| first.as_encoded_bytes());
+    let named = first.filter(|first| !first.starts_with(b"-"));
+    let command = COMMANDS.into_iter().find(|command| named == Some(command.name.as_bytes()));
+    let mut parser = Parser {
+        program,
+        parsed: Parsed { command: command.unwrap_or(&TOP), positionals: Vec::new(), values: Vec::new() },
+        arguments: &arguments,
+        next: usize::from(command.is_some()),
+        faults,
+        failed: false,
+    };
+    let outcome = match parser.run(command.is_none() && named.is_some())? {
+        Some(action) => {
+            help::act(action, program, parser.parsed.command, out)?;
+            Outcome::Done
+        }
+        None if parser.failed => Outcome::Failed,
+        None => Outcome::Run(parser.parsed),
+    };
+    Ok(outcome)
+}
+
+struct Parser<'a> {
+    program: &'a Program,
+    parsed: Parsed,
+    arguments: &'a [OsString],
+    next: usize,
+    faults: &'a mut dyn Write,
+    failed: bool,
+}
+
+/// An option of either list.
+enum Found {
+    Own(&'static Opt),
+    Library(library::LibraryOption),
+}
+
+impl Parser<'_> {
+    /// Goes through the arguments; returns early when one asks for help.
+    fn run(&mut self, first_names_a_command: bool) -> io::Result<Option<Action>> {
+        let mut only_positional = false;
+        while let Some(argument) = self.arguments.get(self.next) {
+            let bytes = argument.as_encoded_bytes();
+            let at = self.next;
+            self.next += 1;
+            if !only_positional && bytes == b"--" {
+                only_positional = true;
+            } else if only_positional || !bytes.starts_with(b"-") || bytes == b"-" {
+                if self.parsed.command.most == Some(0) {
+                    let is_command = at == 0 && first_names_a_command;
+                    let near = if is_command { suggest::nearest_command(bytes) } else { None };
+                    self.unknown(bytes, is_command, near.map(|name| name.as_bytes().to_vec()))?;
+                } else {
+                    self.parsed.positionals.push(argument.clone());
+                }
+            } else if let Some(action) = self.option(bytes)? {
+                return Ok(Some(action));
+            }
+        }
+        self.check_positionals()?;
+        Ok(None)
+    }
+
+    fn option(&mut self, argument: &[u8]) -> io::Result<Option<Action>> {
+        let body = &argument[1..];
+        let body = body.strip_prefix(b"-").unwrap_or(body);
+        let (name, value) = match body.iter().position(|b| *b == b'=') {
+            Some(at) => (&body[..at], Some(&body[at + 1..])),
+            None => (body, None),
+        };
+        if let Some(found) = self.find(name) {
+            return self.provide(&found, value);
+        }
+        let near = match self.grouped(body)? {
+            Grouped::Action(action) => return Ok(Some(action)),
+            // The genuine tool has cut the argument down to the letter by now.
+            Grouped::Fault => suggest::nearest_option(self.parsed.command, &body[..1]),
+            Grouped::None => suggest::nearest_option(self.parsed.command, body),
+        };
+        self.unknown(argument, false, near)?;
+        Ok(None)
+    }
+
+    fn find(&self, name: &[u8]) -> Option<Found> {
+        let name = std::str::from_utf8(name).ok()?;
+        let own = self.parsed.command.find(name).or_else(|| TOP.find(name));
+        own.map(Found::Own).or_else(|| library::find(name).map(Found::Library))
+    }
+
+    /// One-letter options may stand together if they take no value, and only
+    /// `-h` takes none: `-hx` is `-h`, and `-j4` a fault.
+    fn grouped(&mut self, body: &[u8]) -> io::Result<Grouped> {
+        let letter = body.first().map(|first| [*first]).filter(|_| body.len() > 1);
+        let letter = letter.as_ref().and_then(|letter| std::str::from_utf8(letter).ok());
+        let Some(option) = letter.and_then(|letter| self.parsed.command.find(letter)) else {
+            return Ok(Grouped::None);
+        };
+        match self.resolve(option).takes {
+            Takes::Action(action) => Ok(Grouped::Action(action)),
+            _ => self.fault(option.name, "may not occur within a group!").map(|()| Grouped::Fault),
+        }
+    }
+
+    fn resolve(&self, option: &'static Opt) -> &'static Opt {
+        match option.takes {
+            Takes::Alias(of) => self.parsed.command.find(of).unwrap_or(option),
+            _ => option,
+        }
+    }
+
+    /// Takes an option's value, checks it and keeps it.
+    fn provide(&mut self, found: &Found, value: Option<&[u8]>) -> io::Result<Option<Action>> {
+        let option = match found {
+            Found::Own(option) => *option,
+            Found::Library(option) => {
+                self.provide_library(option, value)?;
+                return Ok(None);
+            }
+        };
+        let target = self.resolve(option);
+        match (target.takes, value) {
+            (Takes::Action(_) | Takes::Member(_), Some(value)) => {
+                let message = [b"does not allow a value! '", value, b"' specified."].concat();
+                let message = String::from_utf8_lossy(&message).into_owned();
+                if let Takes::Member(group) = target.takes {
+                    self.failed = true;
+                    writeln!(self.faults, "{group} option: {message}")?;
+                } else {
+                    self.fault(option.name, &message)?;
+                }
+            }
+            (Takes::Action(action), None) => return Ok(Some(action)),
+            (Takes::Member(_), None) => self.parsed.values.push((target.name, Vec::new())),
+            (Takes::Switch, value) => self.keep(target.name, &target.takes, value.unwrap_or_default())?,
+            (_, Some(value)) => self.keep(target.name, &target.takes, value)?,
+            (_, None) => match self.take_next() {
+                Some(value) => self.keep(target.name, &target.takes, &value)?,
+                None => self.fault(option.name, "requires a value!")?,
+            },
+        }
+        Ok(None)
+    }
+
+    fn provide_library(&mut self, option: &library::LibraryOption, value: Option<&[u8]>) -> io::Result<()> {
+        let value = match value {
+            Some(value) => value.to_vec(),
+            None if option.optional => Vec::new(),
+            None => match self.take_next() {
+                Some(value) => value,
+                None => return self.fault(option.name, "requires a value!"),
+            },
+        };
+        match &option.takes {
+            LibraryTakes::Plain(takes) => self.keep(option.name, takes, &value),
+            LibraryTakes::Choice(words) if words.iter().any(|word| word.as_bytes() == value) => {
+                self.parsed.values.push((option.name, value));
+                Ok(())
+            }
+            LibraryTakes::Choice(_) => self.fault(option.name, &no_such_choice(&value)),
+        }
+    }
+
+    fn take_next(&mut self) -> Option<Vec<u8>> {
+        let value = self.arguments.get(self.next)?.as_encoded_bytes().to_vec();
+        self.next += 1;
+        Some(value)
+    }
+
+    /// Keeps a value if it is one for this option.
+    fn keep(&mut self, name: &'static str, takes: &Takes, value: &[u8]) -> io::Result<()> {
+        match fault_of(takes, value) {
+            None => self.parsed.values.push((name, value.to_vec())),
+            Some(fault) => self.fault(name, &fault)?,
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, name: &str, message: &str) -> io::Result<()> {
+        self.failed = true;
+        self.faults.write_all(&self.program.name)?;
+        writeln!(self.faults, ": for the {}{name} option: {message}", dashes(name.as_bytes()))
+    }
+
+    fn unknown(&mut self, argument: &[u8], is_command: bool, near: Option<Vec<u8>>) -> io::Result<()> {
+        self.failed = true;
+        let what: &[u8] = if is_command { b"subcommand" } else { b"command line argument" };
+        let (name, path) = (&self.program.name, &self.program.path);
+        let line = [name, b": Unknown ".as_slice(), what, b" '", argument, b"'.  Try: '", path, b" --help'\n"];
+        self.faults.write_all(&line.concat())?;
+        if let Some(near) = near {
+            let dashes = if is_command { "" } else { dashes(&near) };
+            let line = [name, b": Did you mean '".as_slice(), dashes.as_bytes(), &near, b"'?\n"];
+            self.faults.write_all(&line.concat())?;
+        }
+        Ok(())
+    }
+
+    fn check_positionals(&mut self) -> io::Result<()> {
+        let (least, most) = (self.parsed.command.least, self.parsed.command.most);
+        let given = self.parsed.positionals.len();
+        let (what, bound) = if given < least {
+            ("Not enough positional command line arguments", format!("Must specify at least {least}"))
+        } else if let Some(most) = most.filter(|most| given > *most) {
+            ("Too many positional arguments", format!("Can specify at most {most}"))
+        } else {
+            return Ok(());
+        };
+        self.failed = true;
+        self.faults.write_all(&self.program.name)?;
+        write!(self.faults, ": {what} specified!\n{bound} positional arguments: See: ")?;
+        self.faults.write_all(&self.program.path)?;
+        writeln!(self.faults, " --help")
+    }
+}
+
+/// What a word is whose first letter is an option.
+enum Grouped {
+    Action(Action),
+    Fault,
+    None,
+}
+
+/// One dash before one letter.
+fn dashes(name: &[u8]) -> &'static str {
+    if name.len() == 1 { "-" } else { "--" }
+}
+
+/// What is wrong with a value.
+fn fault_of(takes: &Takes, value: &[u8]) -> Option<String> {
+    let shown = String::from_utf8_lossy(value);
+    let invalid = |what: &str| Some(format!("'{shown}' value invalid for {what} argument!"));
+    match takes {
+        Takes::Switch if boolean(value).is_none() => {
+            Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))
+        }
+        Takes::Unsigned(32) if unsigned(value).is_none_or(|n| n > u64::from(u32::MAX)) => invalid("uint"),
+        Takes::Unsigned(_) if unsigned(value).is_none() => invalid("ulong"),
+        Takes::Signed(bits) if signed(value).is_none_or(|n| *bits == 32 && i32::try_from(n).is_err()) => {
+            invalid(if *bits == 32 { "integer" } else { "long" })
+        }
+        Takes::Float if float(value).is_none() => invalid("floating point"),
+        Takes::Choice(words) if !words.iter().any(|word| word.as_bytes() == value) => Some(no_such_choice(value)),
+        Takes::UnsignedList => {
+            let bad =
+                value.split(|b| *b == b',').find(|part| unsigned(part).is_none_or(|n| n > u64::from(u32::MAX)))?;
+            Some(format!("'{}' value invalid for uint argument!", String::from_utf8_lossy(bad)))
+        }
+        _ => None,
+    }
+}
+
+fn no_such_choice(value: &[u8]) -> String {
+    format!("Cannot find option named '{}'!", String::from_utf8_lossy(value))
+}
+
+fn boolean(value: &[u8]) -> Option<bool> {
+    match value {
+        b"" | b"true" | b"TRUE" | b"True" | b"1" => Some(true),
+        b"false" | b"FALSE" | b"False" | b"0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Decimal, `0x` hexadecimal, `0b` binary, `0o` or a leading `0` octal.
+pub(super) fn unsigned(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?;
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&text[2..], 16),
+        [b'0', b'b' | b'B', ..] => (&text[2..], 2),
+        [b'0', b'o', ..] => (&text[2..], 8),
+        [b'0', digit, ..] if digit.is_ascii_digit() => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
+}
+
+fn signed(value: &[u8]) -> Option<i64> {
+    match value.strip_prefix(b"-") {
+        Some(digits) => 0i64.checked_sub_unsigned(unsigned(digits)?),
+        None => unsigned(value)?.try_into().ok(),
+    }
+}
+
+/// A number with an optional fraction and exponent.
+pub(super) fn float(value: &[u8]) -> Option<f64> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! `llvm-profdata show`.
+
+use super::options::KINDS;
+use super::parse::{Parsed, Program, unsigned};
+use super::{Failure, create_output, messages, read_options};
+use profbridge::pipeline;
+use profbridge::report::show::ShowOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failure> {
+    let file = parsed.positionals.first().cloned().unwrap_or_default();
+    let debug_info = parsed.os_text("debug-info").filter(|path| !path.is_empty());
+    if file.is_empty() && debug_info.is_none() {
+        return Err(Failure::text(
+            "the positional argument '<profdata-file>' is required unless '--debug-info' is provided",
+        ));
+    }
+    if let Some(output) = parsed.os_text("output").filter(|output| *output == file) {
+        let text = b" show: Input file name cannot be the same as the output file name!";
+        // Standard input and standard output share a name and are two things.
+        if output != "-" {
+            messages::line(&[program.name.as_slice(), text].concat());
+            return Ok(ExitCode::from(super::FAILURE));
+        }
+    }
+    let mut out = create_output(parsed)?;
+    let options = show_options(parsed);
+    if options.all_functions && !options.function.is_empty() {
+        messages::warning(None, "-function argument ignored: showing all functions");
+    }
+    check_kind(parsed, debug_info.is_some())?;
+    let file = debug_info.map_or(PathBuf::from(file), PathBuf::from);
+    let shown = pipeline::show_file(&file, &read_options(), &options, &mut out);
+    out.flush()?;
+    shown?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Only instrumentation profiles as text can be shown.
+fn check_kind(parsed: &Parsed, is_debug_info: bool) -> Result<(), Failure> {
+    let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
+    if is_debug_info {
+        return Err(Failure::text("showing the functions of an object with debug info is not supported"));
+    }
+    match (parsed.last_of(&KINDS), format) {
+        (Some("sample"), _) => Err(Failure::text(super::SAMPLE_UNSUPPORTED)),
+        (Some("memory"), _) => Err(Failure::text(super::MEMORY_UNSUPPORTED)),
+        (_, b"json") => Err(Failure::text("JSON output is not supported for instr profiles")),
+        (_, b"yaml") => Err(Failure::text("YAML output is not supported for instr profiles")),
+        _ => Ok(()),
+    }
+}
+
+fn show_options(parsed: &Parsed) -> ShowOptions {
+    let mut options = ShowOptions::default();
+    options.all_functions = parsed.is_on("all-functions");
+    options.function = parsed.value("function").unwrap_or_default().to_vec();
+    options.counts = parsed.is_on("counts");
+    options.indirect_call_targets = parsed.is_on("ic-targets");
+    options.memop_sizes = parsed.is_on("memop-sizes");
+    options.vtables = parsed.is_on("show-vtables");
+    options.covered = parsed.is_on("covered");
+    options.top = parsed.number("topn").and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
+    options.value_cutoff = parsed.number("value-cutoff").unwrap_or_default();
+    options.only_below_cutoff = parsed.is_on("list-below-cutoff");
+    options.hot_functions = parsed.is_on("hot-func-list");
+    options.detailed_summary = parsed.is_on("detailed-summary");
+    options.cutoffs = cutoffs(parsed);
+    options.hot_cutoff = small(parsed, "profile-summary-cutoff-hot").unwrap_or(options.hot_cutoff);
+    options.hot_count = parsed.number("profile-summary-hot-count");
+    options.context_sensitive = parsed.is_on("showcs");
+    options.text = parsed.is_on("text");
+    options.binary_ids = parsed.is_on("binary-ids");
+    options.profile_version = parsed.is_on("profile-version");
+    options.temporal_traces = parsed.is_on("temporal-profile-traces");
+    options
+}
+
+fn small(parsed: &Parsed, name: &str) -> Option<u32> {
+    parsed.number(name).and_then(|n| u32::try_from(n).ok())
+}
+
+/// All values of all lists.
+fn cutoffs(parsed: &Parsed) -> Vec<u32> {
+    let parts = parsed.values("detailed-summary-cutoffs").flat_map(|list| list.split(|b| *b == b','));
+    parts.filter_map(|part| unsigned(part).and_then(|n| u32::try_from(n).ok())).collect()
+}

@@ -1,0 +1,141 @@
+//! `repair`: a sound file from a damaged one.
+
+use crate::check::parse_version;
+use crate::console;
+use clap::Args;
+use profbridge::input::{self, Format};
+use profbridge::iprof::{self, Layout, RepairOptions, Repaired, Verdict, Version, WriteOptions};
+use profbridge::{Error, Result, Warning};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Make a sound iprof file of a damaged or cut one
+#[derive(Debug, Args)]
+#[command(after_help = "What was dropped is printed by finding; `profbridge check` explains each.
+
+Examples:
+  profbridge repair default.iprof -o sound.iprof
+  profbridge repair cut.iprof.gz -o sound.iprof.gz --salvage")]
+pub(crate) struct RepairArgs {
+    /// The damaged file; `-` is standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Where to write, never over the input unless it is named here; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Take a file without a usable version for this one
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    assume_version: Option<Version>,
+    /// Keep what stands before a syntax error
+    #[arg(long)]
+    salvage: bool,
+    /// Keep the whole rows of entries that end within one
+    #[arg(long)]
+    keep_whole_rows: bool,
+    /// Take call counts at other positions for those at position 0
+    #[arg(long)]
+    reset_call_counts: bool,
+    /// Join sections that stand twice
+    #[arg(long)]
+    join_sections: bool,
+    /// Drop branches that never ran
+    #[arg(long)]
+    drop_never_executed: bool,
+    /// Indent the output
+    #[arg(long)]
+    pretty: bool,
+    /// Print what was done as JSON on standard output (needs an output file)
+    #[arg(long)]
+    json: bool,
+}
+
+impl RepairArgs {
+    /// Repairs and writes.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let input = input::open_stream(&self.input)?;
+        if matches!(input.format, Format::Raw { .. } | Format::Indexed) {
+            let what = format!("repairing a {}", input.format);
+            return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
+                .in_file(&self.input)
+                .with_hint("`profbridge merge --failure-mode=warn --salvage` keeps the good records"));
+        }
+        let repaired = iprof::repair_from(input.stream, &self.options()).map_err(|error| error.in_file(&self.input))?;
+        let mut write = WriteOptions::default();
+        write.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
+        write.gzip = is_gzip_name(&self.output);
+        input::output::replace_with(&self.output, |out| iprof::write_to(&repaired.document, &write, out))?;
+        for name in &repaired.dropped_members {
+            let text = format!("the member \"{name}\" may refer to what was unified and was dropped");
+            console::warning(&Warning::new(text).in_file(&self.input));
+        }
+        if self.json {
+            self.print_json(&repaired)?
+        } else {
+            self.print(&repaired)
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn options(&self) -> RepairOptions {
+        let mut options = RepairOptions::default();
+        options.read.assume_version = self.assume_version;
+        options.read.salvage = self.salvage;
+        options.read.keep_whole_rows = self.keep_whole_rows;
+        options.read.reset_call_count_leaf = self.reset_call_counts;
+        options.read.join_sections = self.join_sections;
+        options.drop_never_executed = self.drop_never_executed;
+        options
+    }
+
+    /// What was done, on standard error: standard output may be the result.
+    fn print(&self, repaired: &Repaired) {
+        let entries = entries_by_section(repaired);
+        if repaired.findings.repairs().next().is_none() {
+            eprintln!("{}: nothing to repair", self.input.display());
+        }
+        for (repair, count) in repaired.findings.repairs() {
+            eprintln!("{}: {}: {} {count} ({})", self.input.display(), repair.code, repair.action, repair.what);
+        }
+        let left: Vec<String> = entries.iter().map(|(name, count)| format!("{count} of {name}")).collect();
+        let left =
+            if left.is_empty() { "no profile is left".to_string() } else { format!("left: {}", left.join(", ")) };
+        let verdict = if entries.is_empty() { Verdict::TablesOnly } else { repaired.verdict };
+        eprintln!("{}: {}; {left}", self.input.display(), verdict.name());
+    }
+
+    fn print_json(&self, repaired: &Repaired) -> Result<()> {
+        let repairs: Vec<_> = repaired
+            .findings
+            .repairs()
+            .map(|(repair, count)| {
+                serde_json::json!({
+                    "code": repair.code.name(), "action": repair.action, "what": repair.what, "count": count,
+                })
+            })
+            .collect();
+        let report = serde_json::json!({
+            "schema": "profbridge.repair/1",
+            "path": self.input.to_string_lossy(),
+            "output": self.output.to_string_lossy(),
+            "verdict": repaired.verdict.name(),
+            "repairs": repairs,
+            "entries": entries_by_section(repaired),
+        });
+        console::print_line(&report.to_string())
+    }
+}
+
+fn entries_by_section(repaired: &Repaired) -> BTreeMap<&'static str, usize> {
+    let sections = &repaired.document.sections;
+    iprof::SectionKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), sections.entries_count(*kind)))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+/// Whether an output's name asks for compression.
+pub(crate) fn is_gzip_name(path: &std::path::Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}

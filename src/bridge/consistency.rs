@@ -1,0 +1,284 @@
+//! Which entries of a document the member `llvm` explains, and whether they
+//! still say what it says.
+//!
+//! The extension is the authority on the way back to LLVM. The standard
+//! sections of LLVM's functions were made from it; if somebody changed one and
+//! not the other, nobody knows which is meant.
+
+use super::content::{ContextCounts, TypeCounts, gather};
+use super::decode::own_records;
+use super::demangle::method_of_pgo_name;
+use super::extension::{self, Extension};
+use super::foreign::{METHOD_TARGETS, MethodTargets, foreign};
+use super::spelling::{Spelling, identity};
+use super::to_iprof::{ToIprofOptions, find_method, sections};
+use crate::error::{Error, Result};
+use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
+use crate::model::{Losses, Profile, RecordId};
+use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What to believe when the member `llvm` and the standard sections differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The standard sections: LLVM's own records are lost, its functions come
+    /// back as methods.
+    Standard,
+    /// The extension: changes of the standard sections are lost.
+    Extension,
+}
+
+/// At most so many differences are named.
+const NAMED_DIFFERENCES: usize = 3;
+
+/// The part of a document that its extension explains.
+#[derive(Debug, Default)]
+pub(super) struct Ownership {
+    profile: Option<Profile>,
+    /// Methods that are LLVM functions: what is counted in them without callers
+    /// comes from LLVM's records.
+    functions: HashSet<MethodHandle>,
+    /// Methods, in the notation, and names of types that the mapping makes.
+    methods: HashSet<Vec<u8>>,
+    types: HashSet<Vec<u8>>,
+}
+
+impl Ownership {
+    /// Nothing is explained.
+    pub(super) fn none() -> Self {
+        Self::default()
+    }
+
+    /// What the document's extension explains, if it has one and that is
+    /// trusted or agrees with the sections.
+    ///
+    /// # Errors
+    ///
+    /// Malformed when the extension cannot be read, or contradicts the sections
+    /// and nobody says which to trust.
+    pub(super) fn of(document: &Document, trust: Option<Trust>) -> Result<Self> {
+        match document.member(extension::MEMBER) {
+            Some(json) if trust != Some(Trust::Standard) => Self::establish(document, Extension::read(json)?, trust),
+            _ => Ok(Self::none()),
+        }
+    }
+
+    /// What `extension` explains of the document it stands in.
+    ///
+    /// # Errors
+    ///
+    /// Malformed when the sections contradict it, unless it is to be trusted.
+    fn establish(document: &Document, extension: Extension, trust: Option<Trust>) -> Result<Self> {
+        let Some(profile) = extension.profile else { return Ok(Self::none()) };
+        let counters_as_branches = extension.approximate.contains_key(SectionKind::Conditional.name());
+        let expected = Expected::of(&profile, counters_as_branches)?;
+        let spelling = Spelling::of(&expected.document.tables);
+        let tables = &expected.document.tables;
+        let mut ownership = Self {
+            profile: None,
+            functions: HashSet::new(),
+            methods: tables.methods().map(|handle| spelling.method(handle).to_vec()).collect(),
+            types: tables.types().map(|handle| tables.type_name(handle).to_vec()).collect(),
+        };
+        let names: HashSet<&[u8]> = expected.functions.iter().map(|handle| spelling.method(*handle)).collect();
+        let own_spelling = Spelling::of(&document.tables);
+        let methods = document.tables.methods();
+        ownership.functions = methods.filter(|handle| names.contains(own_spelling.method(*handle))).collect();
+        if trust != Some(Trust::Extension) {
+            ownership.compare(document, &own_spelling, &expected, &spelling)?;
+        }
+        ownership.profile = Some(profile);
+        Ok(ownership)
+    }
+
+    /// The profile that the extension carries.
+    pub(super) fn into_profile(self) -> Option<Profile> {
+        self.profile
+    }
+
+    pub(super) fn has_profile(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// Whether LLVM's records explain what is counted there.
+    pub(super) fn owns(&self, document: &Document, section: SectionKind, context: ContextHandle) -> bool {
+        !matches!(section, SectionKind::Sampling | SectionKind::Monitor)
+            && document.contexts.caller(context) == ContextHandle::ROOT
+            && document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method))
+    }
+
+    /// Whether the mapping makes this method, in the notation.
+    pub(super) fn derives_method(&self, name: &[u8]) -> bool {
+        self.methods.contains(name)
+    }
+
+    /// Whether the mapping makes the type of this name.
+    pub(super) fn derives_type(&self, name: &[u8]) -> bool {
+        self.types.contains(name)
+    }
+
+    fn compare(
+        &self,
+        document: &Document,
+        own_spelling: &Spelling,
+        expected: &Expected,
+        spelling: &Spelling,
+    ) -> Result<()> {
+        let found = gather(document, own_spelling, &|section, context| self.owns(document, section, context))?;
+        let all = |section: SectionKind, context| expected.owns(section, context);
+        let wanted = gather(&expected.document, spelling, &all)?;
+        let mut differences = Differences::default();
+        let names: BTreeSet<&Vec<u8>> = found.contexts.keys().chain(wanted.contexts.keys()).collect();
+        let nothing = ContextCounts::default();
+        for name in names {
+            let [found, wanted] = [&found, &wanted].map(|content| content.contexts.get(name).unwrap_or(&nothing));
+            if found != wanted {
+                differences.contexts(name, found, wanted);
+            }
+        }
+        if let Some(json) = document.member(METHOD_TARGETS) {
+            differences.targets(&read_targets(document, json)?, &expected.targets);
+        }
+        differences.into_result()
+    }
+}
+
+/// What the sections should say.
+struct Expected {
+    document: Document,
+    functions: HashSet<MethodHandle>,
+    targets: MethodTargets,
+}
+
+impl Expected {
+    fn of(profile: &Profile, counters_as_branches: bool) -> Result<Self> {
+        let own = own_records(profile);
+        let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
+        let options = ToIprofOptions { counters_as_branches, ..ToIprofOptions::default() };
+        // What is lost here was reported when the file was made.
+        let (document, parts) = sections(profile, &own, &options, &mut Losses::new())?;
+        let functions = foreign(profile, &own_ids)
+            .filter_map(|function| find_method(&document.tables, &method_of_pgo_name(function.name()).identity))
+            .collect();
+        Ok(Self { document, functions, targets: parts.method_targets })
+    }
+
+    fn owns(&self, section: SectionKind, context: ContextHandle) -> bool {
+        !matches!(section, SectionKind::Sampling | SectionKind::Monitor)
+            && self.document.contexts.caller(context) == ContextHandle::ROOT
+            && self.document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method))
+    }
+}
+
+/// The additional section of method targets, resolved.
+fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
+    #[derive(serde::Deserialize)]
+    struct Entry {
+        ctx: String,
+        records: Vec<u64>,
+    }
+    let section = String::from_utf8_lossy(METHOD_TARGETS);
+    let bad = |detail: String| Error::malformed(detail).in_section(section.clone()).in_format("iprof");
+    let entries: Vec<Entry> = serde_json::from_slice(json).map_err(|error| bad(error.to_string()))?;
+    let tables = &document.tables;
+    let by_id: BTreeMap<u64, MethodHandle> = tables.methods().map(|m| (tables.method_id(m).into(), m)).collect();
+    let method = |id: u64| {
+        let handle = by_id.get(&id).ok_or_else(|| bad(format!("method {id} is not declared")))?;
+        Ok::<_, Error>(identity(tables, *handle))
+    };
+    let mut targets = MethodTargets::new();
+    for entry in entries {
+        let frame = entry.ctx.split_once(':').and_then(|(id, bci)| Some((id.parse().ok()?, bci.parse().ok()?)));
+        let (id, bci) = frame.ok_or_else(|| bad(format!("context {:?} is not one frame", entry.ctx)))?;
+        let site = targets.entry((method(id)?, bci)).or_default();
+        let (pairs, rest) = entry.records.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(bad(format!("{} numbers at {}, expected pairs", entry.records.len(), entry.ctx)));
+        }
+        for [target, count] in pairs {
+            let sum: &mut u64 = site.entry(method(*target)?).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
+    Ok(targets)
+}
+
+/// Where sections and extension differ: the first places, and how many there are.
+#[derive(Debug, Default)]
+struct Differences {
+    named: Vec<String>,
+    count: u64,
+}
+
+impl Differences {
+    fn note(&mut self, section: &str, method: &[u8], bci: i32, found: &str, wanted: &str) {
+        self.count += 1;
+        if self.named.len() < NAMED_DIFFERENCES {
+            let method = String::from_utf8_lossy(method);
+            let wanted = if found == wanted { "the same numbers for others" } else { wanted };
+            self.named.push(format!("{section} at {method}:{bci} says {found}, the extension {wanted}"));
+        }
+    }
+
+    fn contexts(&mut self, method: &[u8], found: &ContextCounts, wanted: &ContextCounts) {
+        if found.calls != wanted.calls {
+            let text = |calls: Option<u64>| calls.map_or_else(|| "nothing".to_string(), |count| count.to_string());
+            let section = SectionKind::CallCount.name();
+            self.note(section, method, 0, &text(found.calls), &text(wanted.calls));
+        }
+        let branches = |shapes: &super::content::BranchShapes| counts_text(shapes.values().flatten());
+        let types = |types: &TypeCounts| counts_text(types.values());
+        self.sites(SectionKind::Conditional, method, &found.conditionals, &wanted.conditionals, branches);
+        self.sites(SectionKind::VirtualInvoke, method, &found.virtual_invokes, &wanted.virtual_invokes, types);
+        self.sites(SectionKind::Instanceof, method, &found.instanceofs, &wanted.instanceofs, types);
+    }
+
+    fn sites<T: PartialEq>(
+        &mut self,
+        section: SectionKind,
+        method: &[u8],
+        found: &BTreeMap<i32, T>,
+        wanted: &BTreeMap<i32, T>,
+        text: impl Fn(&T) -> String,
+    ) {
+        let bcis: BTreeSet<i32> = found.keys().chain(wanted.keys()).copied().collect();
+        for bci in bcis {
+            let (found, wanted) = (found.get(&bci), wanted.get(&bci));
+            if found != wanted {
+                let text = |site: Option<&T>| site.map_or_else(|| "nothing".to_string(), &text);
+                self.note(section.name(), method, bci, &text(found), &text(wanted));
+            }
+        }
+    }
+
+    fn targets(&mut self, found: &MethodTargets, wanted: &MethodTargets) {
+        let places: BTreeSet<_> = found.keys().chain(wanted.keys()).collect();
+        for place in places {
+            let (found, wanted) = (found.get(place), wanted.get(place));
+            if found != wanted {
+                let text = |site: Option<&BTreeMap<_, u64>>| {
+                    site.map_or_else(|| "nothing".to_string(), |site| counts_text(site.values()))
+                };
+                let section = String::from_utf8_lossy(METHOD_TARGETS);
+                self.note(&section, &place.0.notation(), place.1, &text(found), &text(wanted));
+            }
+        }
+    }
+
+    fn into_result(self) -> Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let more = self.count - self.named.len() as u64;
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let detail = format!("sections and extension contradict each other: {}{more}", self.named.join("; "));
+        let hint = "somebody changed one and not the other: --trust standard or --trust extension says which is right";
+        Err(Error::malformed(detail).in_section("llvm").in_format("iprof").with_hint(hint))
+    }
+}
+
+/// Counts as they stand, or, where the numbers agree, their places do not.
+fn counts_text<'a>(counts: impl Iterator<Item = &'a u64>) -> String {
+    let list: Vec<String> = counts.map(u64::to_string).collect();
+    format!("({})", list.join(","))
+}

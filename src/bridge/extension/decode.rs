@@ -1,0 +1,260 @@
+//! From JSON to a profile.
+//!
+//! Members that this layout does not have are refused: dropping them would
+//! change the profile in silence.
+
+use super::super::escape::from_hex;
+use super::{Approximations, Extension, VERSION, malformed};
+use crate::error::Result;
+use crate::model::{
+    FunctionRecord, FunctionTable, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
+    ValueKind, ValueSites,
+};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, Visitor};
+use std::fmt;
+
+pub(super) fn read(json: &[u8]) -> Result<Extension> {
+    // Only the version first: another layout may differ in everything else.
+    let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
+    if version != VERSION {
+        let error = malformed(format!("version {version} of the extension, expected {VERSION}"));
+        return Err(error.with_hint("a newer profbridge wrote this file"));
+    }
+    let json: Json = serde_json::from_slice(json).map_err(syntax)?;
+    let has_profile = json.functions.is_some();
+    let profile = json.profile()?;
+    Ok(Extension { approximate: json.approximate, profile: has_profile.then_some(profile) })
+}
+
+fn syntax(error: serde_json::Error) -> crate::error::Error {
+    malformed(format!("the extension cannot be read: {error}"))
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Json {
+    #[serde(rename = "version")]
+    _version: u32,
+    #[serde(default)]
+    approximate: Approximations,
+    #[serde(default)]
+    kind: Vec<KindBit>,
+    functions: Option<Vec<Function>>,
+    #[serde(default)]
+    binary_ids: Vec<Hex>,
+    temporal: Option<Temporal>,
+    #[serde(default)]
+    vtable_names: Vec<Name>,
+    memprof: Option<MemProf>,
+}
+
+impl Json {
+    fn profile(&self) -> Result<Profile> {
+        let kind = self.kind.iter().fold(ProfileKind::NONE, |all, bit| all | bit.0);
+        let mut functions = FunctionTable::new();
+        for function in self.functions.iter().flatten() {
+            function.add_to(&mut functions)?;
+        }
+        Ok(Profile {
+            kind,
+            functions,
+            binary_ids: self.binary_ids.iter().map(|id| id.0.clone()).collect(),
+            temporal: self.temporal.as_ref().map(Temporal::profile).unwrap_or_default(),
+            vtable_names: self.vtable_names.iter().map(|name| name.0.clone()).collect(),
+            memprof: self.memprof.as_ref().map(MemProf::section),
+        })
+    }
+}
+
+/// A number, or the decimal text of one.
+#[derive(Clone, Copy)]
+struct Number(u64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberVisitor).map(Self)
+    }
+}
+
+struct NumberVisitor;
+
+impl Visitor<'_> for NumberVisitor {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number from 0 to 2^64-1, or its decimal text")
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<u64, E> {
+        Ok(value)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<u64, E> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| digits).ok_or_else(|| E::custom(format!("{text:?} is no number below 2^64")))
+    }
+}
+
+/// Bytes as hexadecimal text.
+struct Hex(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        from_hex(&text).map(Self).ok_or_else(|| D::Error::custom("expected pairs of hexadecimal digits"))
+    }
+}
+
+struct Name(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, deny_unknown_fields)]
+        enum Either {
+            Text(String),
+            Bytes { hex: Hex },
+        }
+        Ok(match Either::deserialize(deserializer)? {
+            Either::Text(text) => Self(text.into_bytes()),
+            Either::Bytes { hex } => Self(hex.0),
+        })
+    }
+}
+
+struct KindBit(ProfileKind);
+
+impl<'de> Deserialize<'de> for KindBit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Bits(u64),
+            Word(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Bits(bits) => Ok(Self(ProfileKind::from_bits(bits))),
+            Either::Word(word) => ProfileKind::from_word(&word)
+                .or_else(|| word.parse().ok().map(ProfileKind::from_bits))
+                .map(Self)
+                .ok_or_else(|| D::Error::custom(format!("{word:?} is no known kind of profile"))),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Function {
+    name: Name,
+    records: Vec<Record>,
+}
+
+impl Function {
+    fn add_to(&self, functions: &mut FunctionTable) -> Result<()> {
+        let name = &self.name.0;
+        if functions.find(name).is_some() {
+            return Err(malformed(format!("function {} is listed twice", name.escape_ascii())));
+        }
+        let id = functions.intern(name);
+        for record in &self.records {
+            if functions.find_record(id, record.hash.0).is_some() {
+                let detail = format!("function {} has two records of hash {}", name.escape_ascii(), record.hash.0);
+                return Err(malformed(detail));
+            }
+            functions.push_record(id, record.record()?);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    hash: Number,
+    counters: Vec<Number>,
+    bitmap: Option<Hex>,
+    #[serde(default)]
+    values: Vec<Sites>,
+}
+
+impl Record {
+    fn record(&self) -> Result<FunctionRecord> {
+        let counters = self.counters.iter().map(|counter| counter.0).collect();
+        let mut record = FunctionRecord::new(self.hash.0, counters);
+        record.bitmap = self.bitmap.as_ref().map(|bitmap| bitmap.0.clone()).unwrap_or_default();
+        for sites in &self.values {
+            let known = ValueKind::from_number(sites.kind);
+            let kind = known.ok_or_else(|| malformed(format!("values of kind {}, known are 0 to 2", sites.kind)))?;
+            sites.read_into(record.sites_mut(kind))?;
+        }
+        Ok(record)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sites {
+    kind: u32,
+    sites: Vec<Vec<Number>>,
+}
+
+impl Sites {
+    fn read_into(&self, sites: &mut ValueSites) -> Result<()> {
+        if !sites.is_empty() {
+            return Err(malformed(format!("values of kind {} are listed twice in one record", self.kind)));
+        }
+        for site in &self.sites {
+            let (pairs, rest) = site.as_chunks::<2>();
+            if !rest.is_empty() {
+                return Err(malformed(format!("a value site of {} numbers, expected pairs", site.len())));
+            }
+            pairs.iter().for_each(|[value, count]| sites.push_value(ValueCount { value: value.0, count: count.0 }));
+            sites.end_site();
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Temporal {
+    stream_size: Number,
+    traces: Vec<Trace>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trace {
+    weight: Number,
+    functions: Vec<Number>,
+}
+
+impl Temporal {
+    fn profile(&self) -> TemporalProfile {
+        let trace = |trace: &Trace| TemporalTrace {
+            weight: trace.weight.0,
+            functions: trace.functions.iter().map(|hash| hash.0).collect(),
+        };
+        TemporalProfile { traces: self.traces.iter().map(trace).collect(), stream_size: self.stream_size.0 }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MemProf {
+    indexed_version: u32,
+    offset: Number,
+    bytes: Hex,
+}
+
+impl MemProf {
+    fn section(&self) -> MemProfSection {
+        MemProfSection { bytes: self.bytes.0.clone(), offset: self.offset.0, indexed_version: self.indexed_version }
+    }
+}

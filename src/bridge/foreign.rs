@@ -1,0 +1,256 @@
+//! LLVM's own records as sections of an iprof document: only what is true
+//! there, and where it is not quite, with a remark.
+
+use super::decode::add_method;
+use super::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
+use super::extension::Approximations;
+use super::notation::MethodIdentity;
+use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
+use crate::model::{FunctionRecord, FunctionView, Profile, ProfileKind, RecordId, ValueCount, ValueKind, name_ref};
+use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
+
+/// The section of indirect calls' targets, which the published format does not have.
+pub(super) const METHOD_TARGETS_NAME: &str = "virtualInvokeMethodProfiles";
+/// Its name as the document wants it.
+pub(super) const METHOD_TARGETS: &[u8] = METHOD_TARGETS_NAME.as_bytes();
+
+/// The member of a type or method that holds the spelling which the mapping hides.
+pub(super) const LLVM_NAME: &[u8] = b"llvmName";
+
+/// Where the counters of a function stand with `--counters-as-branches`.
+const COUNTERS_BCI: i32 = 1;
+
+/// Largest bytecode index of Java.
+const MAX_BCI: usize = 65534;
+
+/// Targets of indirect calls: method and place → method → count.
+pub(super) type MethodTargets = BTreeMap<(MethodIdentity, i32), BTreeMap<MethodIdentity, u64>>;
+
+/// What LLVM's own records gave beside the document's standard sections.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ForeignParts {
+    /// Names of methods that hide LLVM's spelling.
+    pub(super) llvm_methods: BTreeMap<MethodIdentity, Vec<u8>>,
+    /// The same for types.
+    pub(super) llvm_types: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub(super) method_targets: MethodTargets,
+    pub(super) approximate: Approximations,
+    /// Counts of the sections that were clamped.
+    pub(super) clamped: u64,
+}
+
+/// What is asked of the mapping.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ForeignOptions {
+    /// Also write the counters as one conditional per function.
+    pub(super) counters_as_branches: bool,
+}
+
+/// Adds all records of `profile` but those of the bridge to `document`.
+pub(super) fn add_foreign(
+    document: &mut Document,
+    profile: &Profile,
+    own: &HashSet<RecordId>,
+    options: ForeignOptions,
+) -> ForeignParts {
+    let mut builder = Builder {
+        document,
+        profile,
+        own,
+        options,
+        vtables: profile.vtable_names.iter().map(|name| (name_ref(name), name.as_slice())).collect(),
+        // Functions of the bridge alone are no targets: the extension does not have them.
+        functions: foreign(profile, own).map(|function| (function.name_ref(), function.name())).collect(),
+        parts: ForeignParts::default(),
+        clamped: BTreeMap::new(),
+    };
+    foreign(profile, own).for_each(|function| builder.function(function));
+    builder.remarks();
+    builder.parts.clamped = builder.clamped.values().sum();
+    builder.parts
+}
+
+/// Whether a function has a record that is LLVM's own, or none at all.
+fn is_foreign(function: FunctionView<'_>, own: &HashSet<RecordId>) -> bool {
+    let mut ids = function.record_ids().peekable();
+    ids.peek().is_none() || ids.any(|id| !own.contains(&id))
+}
+
+/// The functions that are LLVM's own.
+pub(super) fn foreign<'p>(profile: &'p Profile, own: &HashSet<RecordId>) -> impl Iterator<Item = FunctionView<'p>> {
+    profile.functions.iter().filter(|function| is_foreign(*function, own))
+}
+
+struct Builder<'a> {
+    document: &'a mut Document,
+    profile: &'a Profile,
+    own: &'a HashSet<RecordId>,
+    options: ForeignOptions,
+    vtables: HashMap<u64, &'a [u8]>,
+    functions: HashMap<u64, &'a [u8]>,
+    parts: ForeignParts,
+    /// Counts that iprof cannot hold, by section.
+    clamped: BTreeMap<&'static str, u64>,
+}
+
+impl Builder<'_> {
+    fn function(&mut self, function: FunctionView<'_>) {
+        let mapped = method_of_pgo_name(function.name());
+        let method = self.note_method(mapped.clone());
+        let kind = self.profile.kind;
+        let own = self.own;
+        let records: Vec<&FunctionRecord> = function
+            .record_ids()
+            .filter(|id| !own.contains(id))
+            .map(|id| self.profile.functions.record(id))
+            .filter(|record| is_plain(record, kind))
+            .collect();
+        self.call_count(method, &records);
+        self.receivers(method, &records);
+        self.targets(&mapped.identity, &records);
+        if self.options.counters_as_branches {
+            self.counters_as_branches(method, &records);
+        }
+    }
+
+    fn note_method(&mut self, mapped: Mapped<MethodIdentity>) -> MethodHandle {
+        let handle = add_method(self.document, &mapped.identity);
+        if let Some(name) = mapped.llvm_name {
+            self.parts.llvm_methods.insert(mapped.identity, name);
+        }
+        handle
+    }
+
+    fn call_count(&mut self, method: MethodHandle, records: &[&FunctionRecord]) {
+        let first_counters = records.iter().filter_map(|record| record.counters.first().copied());
+        if let Some(calls) = first_counters.reduce(u64::saturating_add) {
+            let context = self.document.add_context(&[Frame { method, bci: 0 }]);
+            let count = self.clamp(SectionKind::CallCount.name(), calls);
+            self.document.sections.call_counts.push(CountEntry { context, count });
+        }
+    }
+
+    /// Sites of vtables: the receivers' classes.
+    fn receivers(&mut self, method: MethodHandle, records: &[&FunctionRecord]) {
+        for (bci, values) in sites_by_place(records, ValueKind::VTableTarget) {
+            let mut pairs = Vec::with_capacity(values.len());
+            for (value, count) in values {
+                let name = match self.vtables.get(&value).copied() {
+                    Some(name) => {
+                        let mapped = type_of_vtable(name);
+                        if let Some(name) = mapped.llvm_name {
+                            self.parts.llvm_types.insert(mapped.identity.clone(), name);
+                        }
+                        mapped.identity
+                    }
+                    None => type_of_hash(value),
+                };
+                let count = self.clamp(SectionKind::VirtualInvoke.name(), count);
+                pairs.push(TypeCount { class: self.document.add_type(&name), count });
+            }
+            let context = self.document.add_context(&[Frame { method, bci }]);
+            self.document.sections.virtual_invokes.push(context, &pairs);
+        }
+    }
+
+    /// Sites of indirect calls: the called functions.
+    fn targets(&mut self, caller: &MethodIdentity, records: &[&FunctionRecord]) {
+        for (bci, values) in sites_by_place(records, ValueKind::IndirectCallTarget) {
+            let mut targets: BTreeMap<MethodIdentity, u64> = BTreeMap::new();
+            for (value, count) in values {
+                let target = match self.functions.get(&value).copied() {
+                    Some(name) => {
+                        let mapped = method_of_pgo_name(name);
+                        self.note_method(mapped.clone());
+                        mapped.identity
+                    }
+                    None => {
+                        let unknown = method_of_hash(value);
+                        add_method(self.document, &unknown);
+                        unknown
+                    }
+                };
+                let sum = targets.entry(target).or_default();
+                *sum = self.clamp(METHOD_TARGETS_NAME, sum.saturating_add(count));
+            }
+            self.parts.method_targets.insert((caller.clone(), bci), targets);
+        }
+    }
+
+    fn counters_as_branches(&mut self, method: MethodHandle, records: &[&FunctionRecord]) {
+        for record in records {
+            let numbered = record.counters.iter().enumerate().skip(1).take(MAX_BCI);
+            let rows: Vec<BranchRow> = numbered
+                .map(|(at, count)| {
+                    let number = u16::try_from(at).expect("at most MAX_BCI, which 16 bits hold");
+                    BranchRow {
+                        index: number.into(),
+                        bci: number.into(),
+                        count: self.clamp(SectionKind::Conditional.name(), *count),
+                    }
+                })
+                .collect();
+            if !rows.is_empty() {
+                let context = self.document.add_context(&[Frame { method, bci: COUNTERS_BCI }]);
+                self.document.sections.conditionals.push(context, &rows);
+            }
+        }
+    }
+
+    /// A count as iprof can hold it.
+    fn clamp(&mut self, section: &'static str, count: u64) -> u64 {
+        if count > MAX_COUNT {
+            *self.clamped.entry(section).or_default() += 1;
+        }
+        count.min(MAX_COUNT)
+    }
+
+    /// Says which sections are not quite what the format means.
+    fn remarks(&mut self) {
+        let sections = &self.document.sections;
+        let approximate = &mut self.parts.approximate;
+        let mut remark = |section: &str, text: &str| {
+            let remarks = approximate.entry(section.to_string()).or_default();
+            remarks.push_str(if remarks.is_empty() { "" } else { "; " });
+            remarks.push_str(text);
+        };
+        if !sections.call_counts.is_empty() {
+            let kind = self.profile.kind;
+            let section = SectionKind::CallCount.name();
+            if kind.contains(ProfileKind::BYTE_COVERAGE) {
+                remark(section, "coverage: a count of 1 means at least once");
+            } else if kind.is_ir() && !kind.intersects(ProfileKind::ENTRY_FIRST | ProfileKind::FUNCTION_ENTRY_ONLY) {
+                remark(section, "counter 0 of a profile that is not entry-first: it may be another edge's");
+            }
+        }
+        if self.options.counters_as_branches {
+            let section = SectionKind::Conditional.name();
+            remark(section, "LLVM's counters by number at BCI 1: edges or regions, no branches");
+        }
+        for (section, count) in &self.clamped {
+            remark(section, &format!("{count} counts above 2^63-1 are clamped to it"));
+        }
+    }
+}
+
+/// Whether the standard sections may have the record's counts: it was counted
+/// once, and counts they are.
+pub(super) fn is_plain(record: &FunctionRecord, kind: ProfileKind) -> bool {
+    !(kind.is_ir() && record.is_context_sensitive()) && record.pseudo_count().is_none()
+}
+
+/// The values of all records' sites, added up by the site's position; sites
+/// without values are left out.
+fn sites_by_place(records: &[&FunctionRecord], kind: ValueKind) -> BTreeMap<i32, BTreeMap<u64, u64>> {
+    let mut places: BTreeMap<i32, BTreeMap<u64, u64>> = BTreeMap::new();
+    for record in records {
+        for (bci, site) in (0..).zip(record.sites(kind).iter()) {
+            for ValueCount { value, count } in site {
+                let sum = places.entry(bci).or_default().entry(*value).or_default();
+                *sum = sum.saturating_add(*count);
+            }
+        }
+    }
+    places
+}

@@ -1,0 +1,21 @@
+//! Adding up, settling and ordering a document that was just made.
+
+use crate::error::Result;
+use crate::iprof::{BranchClash, Document, MergeOptions, Merger, SectionWeights, Weight, canonical_with};
+use crate::model::{LossKind, Losses};
+
+/// The canonical form of a document whose entries may repeat contexts.
+///
+/// # Errors
+///
+/// When branch lists clash and that is to be an error.
+pub(super) fn settle(document: &Document, branch_clash: BranchClash, losses: &mut Losses) -> Result<Document> {
+    let mut merger = Merger::new(MergeOptions { branch_clash });
+    merger.add(document, &SectionWeights::uniform(Weight::ONE));
+    let (settled, report) = merger.finish()?;
+    losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
+    if branch_clash != BranchClash::Keep {
+        losses.add(LossKind::BranchClashes, report.clashed_lists);
+    }
+    Ok(canonical_with(&settled, branch_clash))
+}

@@ -1,0 +1,199 @@
+//! LLVM → iprof.
+
+use super::decode::{OwnRecord, add_records, own_records};
+use super::demangle::method_of_pgo_name;
+use super::extension::{self, Extension};
+use super::foreign::{
+    ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
+};
+use super::notation::MethodIdentity;
+use super::settle::settle;
+use super::to_llvm::PROFILE_KIND;
+use crate::error::Result;
+use crate::iprof::{BranchClash, Document, MethodHandle, Table, Tables};
+use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
+use std::collections::{BTreeMap, HashSet};
+
+/// How an LLVM profile becomes an iprof document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToIprofOptions {
+    /// Carry LLVM's own records exactly in the member `llvm`. Default: `true`.
+    /// Without it the way back gives another profile.
+    pub extension: bool,
+    /// Also write LLVM's further counters, as one conditional per function.
+    /// Default: `false`; they are no branches.
+    pub counters_as_branches: bool,
+    /// What happens to branch lists of one site that contradict each other.
+    pub branch_clash: BranchClash,
+}
+
+impl Default for ToIprofOptions {
+    fn default() -> Self {
+        Self { extension: true, counters_as_branches: false, branch_clash: BranchClash::default() }
+    }
+}
+
+/// Makes an iprof document of a profile, and says what could not cross.
+///
+/// The document is in canonical form. Records that the bridge made become what
+/// they were made of; LLVM's own stand in the member `llvm`, and in the
+/// standard sections as far as that is true.
+///
+/// # Errors
+///
+/// Those of settling branch lists, when a clash is to be an error.
+pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
+    let mut losses = Losses::new();
+    let own = own_records(profile);
+    let (mut document, parts) = sections(profile, &own, options, &mut losses)?;
+    let foreign_profile = foreign_part(profile, &own);
+    let mut extension = Extension { approximate: parts.approximate.clone(), profile: None };
+    attach(&mut document, &parts);
+    match foreign_profile {
+        Some(foreign) if options.extension => extension.profile = Some(foreign),
+        Some(foreign) => {
+            losses.add(LossKind::SaturatedCounts, parts.clamped);
+            extension_losses(&foreign, options, &mut losses);
+        }
+        None => {}
+    }
+    if !extension.is_empty() {
+        document.set_member(extension::MEMBER, &extension.write());
+    }
+    Ok((document, losses.into_vec()))
+}
+
+/// The document of all records but for the members that the format does not have.
+pub(super) fn sections(
+    profile: &Profile,
+    own: &[OwnRecord<'_>],
+    options: &ToIprofOptions,
+    losses: &mut Losses,
+) -> Result<(Document, ForeignParts)> {
+    let mut document = Document::new();
+    let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
+    let foreign_options = ForeignOptions { counters_as_branches: options.counters_as_branches };
+    let parts = add_foreign(&mut document, profile, &own_ids, foreign_options);
+    add_records(&mut document, own, losses);
+    let document = settle(&document, options.branch_clash, losses)?;
+    Ok((document, parts))
+}
+
+/// What the extension carries: all that is LLVM's own. `None` when there is nothing.
+///
+/// A record of the bridge stays in it when its context is one that LLVM's own
+/// records fill, too: the standard sections then hold the sum, which could not
+/// be taken apart again.
+fn foreign_part(profile: &Profile, own: &[OwnRecord<'_>]) -> Option<Profile> {
+    let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
+    let methods: HashSet<Vec<u8>> =
+        foreign(profile, &own_ids).map(|function| method_of_pgo_name(function.name()).identity.notation()).collect();
+    let shared = |record: &&OwnRecord<'_>| record.method_without_callers().is_some_and(|name| methods.contains(name));
+    let shared: HashSet<RecordId> = own.iter().filter(shared).map(|record| record.id).collect();
+    let mut kept = without_records(profile, &|id| own_ids.contains(&id) && !shared.contains(&id));
+    // Text names receivers, and its readers cannot tell types from vtables.
+    let types: HashSet<&[u8]> = own.iter().filter_map(OwnRecord::type_name).collect();
+    kept.vtable_names.retain(|name| !types.contains(name.as_slice()));
+    // Old versions cannot say all of the kind.
+    let usual_kind = kept.kind == PROFILE_KIND || (!own.is_empty() && PROFILE_KIND.contains(kept.kind));
+    let plain = usual_kind
+        && kept.functions.is_empty()
+        && kept.binary_ids.is_empty()
+        && kept.temporal == TemporalProfile::default()
+        && kept.vtable_names.is_empty()
+        && kept.memprof.is_none();
+    (!plain).then_some(kept)
+}
+
+/// A copy without some records, and without the functions that have no others.
+pub(super) fn without_records(profile: &Profile, drops: &dyn Fn(RecordId) -> bool) -> Profile {
+    let mut functions = FunctionTable::new();
+    for function in profile.functions.iter() {
+        let mut kept = function.record_ids().filter(|id| !drops(*id)).peekable();
+        if kept.peek().is_none() && function.record_ids().next().is_some() {
+            continue;
+        }
+        let id = functions.intern_hashed(function.name(), function.name_ref());
+        kept.for_each(|record| {
+            functions.push_record(id, profile.functions.record(record).clone());
+        });
+    }
+    Profile {
+        kind: profile.kind,
+        functions,
+        binary_ids: profile.binary_ids.clone(),
+        temporal: profile.temporal.clone(),
+        vtable_names: profile.vtable_names.clone(),
+        memprof: profile.memprof.clone(),
+    }
+}
+
+/// Adds to the document what LLVM's own records gave beside the sections.
+fn attach(document: &mut Document, parts: &ForeignParts) {
+    let mut names: Vec<(Table, usize, &[u8])> = Vec::new();
+    for (name, spelling) in &parts.llvm_types {
+        let handle = document.tables.find_type(name).map(|handle| handle.index());
+        names.extend(handle.map(|at| (Table::Types, at, spelling.as_slice())));
+    }
+    for (method, spelling) in &parts.llvm_methods {
+        let handle = find_method(&document.tables, method).map(MethodHandle::index);
+        names.extend(handle.map(|at| (Table::Methods, at, spelling.as_slice())));
+    }
+    for (table, at, spelling) in names {
+        // Percent-encoded, so it is UTF-8.
+        let text = serde_json::Value::from(String::from_utf8_lossy(spelling)).to_string();
+        document.set_entry_member(table, at, LLVM_NAME, text.as_bytes());
+    }
+    if !parts.method_targets.is_empty() {
+        let json = method_targets_json(&document.tables, &parts.method_targets);
+        document.set_member(METHOD_TARGETS, json.as_bytes());
+    }
+}
+
+/// The method of an identity in a document's tables.
+pub(super) fn find_method(tables: &Tables, method: &MethodIdentity) -> Option<MethodHandle> {
+    let mut signature = vec![tables.find_type(&method.declaring)?, tables.find_type(&method.returns)?];
+    for parameter in &method.parameters {
+        signature.push(tables.find_type(parameter)?);
+    }
+    tables.find_method(&method.name, &signature)
+}
+
+/// The section of method targets; its entries and pairs in the order of ids.
+fn method_targets_json(tables: &Tables, targets: &MethodTargets) -> String {
+    let id = |method: &MethodIdentity| find_method(tables, method).map(|handle| tables.method_id(handle));
+    // By method and place: the order of ids.
+    let mut entries: BTreeMap<(u32, i32), BTreeMap<u32, u64>> = BTreeMap::new();
+    for ((method, bci), counts) in targets {
+        let pairs = counts.iter().filter_map(|(target, count)| Some((id(target)?, *count))).collect();
+        entries.extend(id(method).map(|method| ((method, *bci), pairs)));
+    }
+    let entry = |((method, bci), pairs): (&(u32, i32), &BTreeMap<u32, u64>)| {
+        let records: Vec<String> = pairs.iter().map(|(target, count)| format!("{target},{count}")).collect();
+        format!(r#"{{"ctx":"{method}:{bci}","records":[{}]}}"#, records.join(","))
+    };
+    format!("[{}]", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+}
+
+/// Counts what is lost when the extension is left out.
+fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Losses) {
+    for record in foreign.functions.iter().flat_map(|function| function.records()) {
+        let plain = is_plain(record, foreign.kind);
+        losses.add(LossKind::FuncHashes, 1);
+        losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+        losses.add(LossKind::ValueSites, record.sites(ValueKind::MemOpSize).len() as u64);
+        losses.add(LossKind::PseudoCounts, u64::from(record.pseudo_count().is_some()));
+        if plain && !options.counters_as_branches {
+            losses.add(LossKind::FurtherCounters, record.counters.len().saturating_sub(1) as u64);
+        }
+        if !plain && record.pseudo_count().is_none() {
+            losses.add(LossKind::ContextSensitiveRecords, 1);
+        }
+    }
+    losses.add(LossKind::ProfileKinds, u64::from(foreign.kind != ProfileKind::NONE));
+    losses.add(LossKind::BinaryIds, foreign.binary_ids.len() as u64);
+    losses.add(LossKind::TemporalTraces, foreign.temporal.traces.len() as u64);
+    losses.add(LossKind::VTableNames, foreign.vtable_names.len() as u64);
+    losses.add(LossKind::MemProf, u64::from(foreign.memprof.is_some()));
+}

@@ -1,0 +1,78 @@
+//! A path becomes a stream whose format is known, without reading all of it.
+
+use super::detect::{Format, detect};
+use crate::error::{Error, Result};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes looked at to recognise a format.
+const HEAD_BYTES: usize = 4096;
+
+/// An input that was opened and recognised.
+pub struct InputStream {
+    /// The format, of what is inside for a gzip stream.
+    pub format: Format,
+    /// All bytes, those that were looked at included; a gzip stream stays one.
+    pub stream: Box<dyn Read + Send>,
+}
+
+impl std::fmt::Debug for InputStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InputStream").field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+/// Opens `path`, or standard input for `-`.
+///
+/// # Errors
+///
+/// I/O errors with the path.
+pub fn open_stream(path: &Path) -> Result<InputStream> {
+    let mut stream: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))?)
+    };
+    let mut head = Vec::new();
+    stream
+        .by_ref()
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(|source| Error::io("cannot read", source).in_file(path))?;
+    Ok(InputStream { format: detect_inside(&head), stream: Box::new(io::Cursor::new(head).chain(stream)) })
+}
+
+/// The format of what a gzip stream holds, or of the bytes themselves.
+fn detect_inside(head: &[u8]) -> Format {
+    let format = detect(head);
+    if format != Format::Gzip {
+        return format;
+    }
+    let mut inside = Vec::new();
+    // The head is cut, so the stream ends in an error; what came out before counts.
+    let _ = MultiGzDecoder::new(head).take(HEAD_BYTES as u64).read_to_end(&mut inside);
+    if inside.is_empty() { Format::Gzip } else { detect(&inside) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_gzip_stream_is_recognised_by_what_it_holds() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(b"{\"version\":\"1.0.0\"}").unwrap();
+        let packed = encoder.finish().unwrap();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&packed).unwrap();
+        let mut input = open_stream(file.path()).unwrap();
+        assert_eq!(input.format, Format::Iprof);
+        let mut bytes = Vec::new();
+        input.stream.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, packed);
+        assert!(open_stream(Path::new("/no/such/file")).is_err());
+    }
+}

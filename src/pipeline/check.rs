@@ -1,0 +1,298 @@
+//! Checking a file of any format: findings with codes, and a verdict.
+//!
+//! Codes of iprof files are those of [`crate::iprof::findings`]. Codes of LLVM
+//! profiles begin with the format: `raw.truncated`, `indexed.bad-magic`. Their
+//! readers stop at the first fault, so there is at most one error a file.
+
+use super::open::{ReadOptions, open_reader};
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::{self, Format};
+use crate::iprof::{self, Level, Verdict};
+use crate::manner::Manner;
+use crate::model::{FunctionRecord, ProfileReader};
+use serde::Serialize;
+use std::io::Read;
+use std::path::Path;
+
+/// What a check found in a file.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FileCheck {
+    /// As given.
+    pub path: String,
+    /// `iprof`, `raw`, `indexed`, `text`, or `unknown`.
+    pub format: &'static str,
+    /// The version as the file says it, if it does.
+    pub version: Option<String>,
+    /// What the file is good for.
+    pub verdict: &'static str,
+    /// What is wrong or odd.
+    pub findings: Vec<CheckFinding>,
+    /// The file could not be opened at all.
+    #[serde(skip)]
+    pub failed: bool,
+}
+
+/// A finding in a file of any format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CheckFinding {
+    /// `info`, `warning` or `error`.
+    pub level: &'static str,
+    /// What kind.
+    pub code: String,
+    /// JSON path, or section of an LLVM profile.
+    pub path: String,
+    /// Bytes from the start of the (decompressed) file, if known.
+    pub offset: Option<u64>,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Further cases.
+    pub more: u64,
+}
+
+impl FileCheck {
+    /// How many findings of a level there are, further cases included.
+    pub fn count(&self, level: Level) -> u64 {
+        self.findings.iter().filter(|finding| finding.level == level.name()).map(|finding| finding.more + 1).sum()
+    }
+}
+
+/// Checks `path`, or standard input for `-`.
+///
+/// Formats are recognised by content; where that shows no LLVM profile, a file
+/// called `.iprof` is judged as one, since that is what somebody took it for.
+pub fn check_file(path: &Path, options: &iprof::ReadOptions) -> FileCheck {
+    let mut check = match open_and_check(path, options) {
+        Ok(check) => check,
+        Err(error) => failed(&error),
+    };
+    check.path = path.display().to_string();
+    check
+}
+
+fn open_and_check(path: &Path, options: &iprof::ReadOptions) -> Result<FileCheck> {
+    let mut input = input::open_stream(path)?;
+    let called_iprof = path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"));
+    let is_llvm = matches!(input.format, Format::Raw { .. } | Format::Indexed);
+    if input.format == Format::Iprof || (called_iprof && !is_llvm) {
+        return Ok(check_iprof(input.stream, options));
+    }
+    let mut bytes = Vec::new();
+    input::read_stream(&mut input.stream, &mut bytes, &options.limits)?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        bytes = input::inflate(&bytes, &options.limits)?;
+    }
+    Ok(check_llvm(&bytes, input.format))
+}
+
+fn failed(error: &Error) -> FileCheck {
+    let finding = CheckFinding {
+        level: Level::Error.name(),
+        code: "unreadable".to_string(),
+        path: "$".to_string(),
+        offset: error.offset(),
+        message: match error.kind() {
+            ErrorKind::Io { action, source } => format!("{action}: {}", crate::error::io_message(source)),
+            other => other.to_string(),
+        },
+        more: 0,
+    };
+    FileCheck {
+        path: String::new(),
+        format: "unknown",
+        version: None,
+        verdict: Verdict::Unusable.name(),
+        findings: vec![finding],
+        failed: true,
+    }
+}
+
+fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> FileCheck {
+    let report = iprof::check_from(stream, options);
+    let findings = report.findings.iter().map(|finding| CheckFinding {
+        level: finding.level.name(),
+        code: finding.code.name().to_string(),
+        path: finding.path.clone(),
+        offset: finding.offset,
+        message: finding.message.clone(),
+        more: finding.more,
+    });
+    FileCheck {
+        path: String::new(),
+        format: "iprof",
+        version: report.version,
+        verdict: report.verdict.name(),
+        findings: findings.collect(),
+        failed: false,
+    }
+}
+
+/// Gathers the findings of an LLVM profile.
+struct LlvmCheck {
+    format: &'static str,
+    findings: Vec<CheckFinding>,
+    records: u64,
+    executed: u64,
+}
+
+fn check_llvm(bytes: &[u8], format: Format) -> FileCheck {
+    let name = match format {
+        Format::Raw { .. } => "raw",
+        Format::Indexed => "indexed",
+        Format::Text => "text",
+        _ => "unknown",
+    };
+    let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0 };
+    let options = ReadOptions::new(Manner::Profbridge);
+    let mut version = None;
+    match open_reader(bytes, &options) {
+        Err(error) => check.error(&error),
+        Ok(mut reader) => {
+            // Bits above the low 56 of a raw version word are flags.
+            let number = reader.version_word() & 0x00ff_ffff_ffff_ffff;
+            version = (name != "text").then(|| number.to_string());
+            check.records(&mut *reader);
+        }
+    }
+    let has_errors = check.findings.iter().any(|finding| finding.level == Level::Error.name());
+    let verdict = match (has_errors, check.records) {
+        (false, _) => Verdict::Usable,
+        (true, 1..) => Verdict::PartlyUsable,
+        (true, 0) => Verdict::Unusable,
+    };
+    FileCheck {
+        path: String::new(),
+        format: name,
+        version,
+        verdict: verdict.name(),
+        findings: check.findings,
+        failed: false,
+    }
+}
+
+impl LlvmCheck {
+    fn records(&mut self, reader: &mut dyn ProfileReader) {
+        loop {
+            match reader.next_record() {
+                Ok(Some(record)) => {
+                    let (unnamed, executed) = (record.name.is_empty(), is_executed(record.record));
+                    self.records += 1;
+                    self.executed += u64::from(executed);
+                    if unnamed {
+                        self.warn("unnamed-function", "names", "a function's name is not in the file");
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.error(&error);
+                    break;
+                }
+            }
+        }
+        for warning in reader.take_warnings() {
+            self.warn("oddity", "$", &warning.to_string());
+        }
+        if self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
+            return;
+        }
+        if self.records == 0 {
+            self.warn("no-functions", "$", "no function has a record");
+        } else if self.executed == 0 {
+            self.warn("never-executed", "$", "all counters are 0: nothing that was instrumented has run");
+        }
+    }
+
+    fn warn(&mut self, code: &str, path: &str, message: &str) {
+        let code = format!("{}.{code}", self.format);
+        match self.findings.iter_mut().find(|finding| finding.code == code) {
+            Some(known) => known.more += 1,
+            None => self.findings.push(CheckFinding {
+                level: Level::Warning.name(),
+                code,
+                path: path.to_string(),
+                offset: None,
+                message: message.to_string(),
+                more: 0,
+            }),
+        }
+    }
+
+    fn error(&mut self, error: &Error) {
+        let code = match error.kind() {
+            ErrorKind::EmptyProfile => "empty-file",
+            ErrorKind::UnrecognizedFormat => "unrecognized-format",
+            ErrorKind::BadMagic { .. } => "bad-magic",
+            ErrorKind::BadHeader { .. } => "bad-header",
+            ErrorKind::UnsupportedVersion { .. } => "unsupported-version",
+            ErrorKind::UnsupportedHashType { .. } => "unsupported-hash-type",
+            ErrorKind::Truncated { .. } | ErrorKind::EndOfFile => "truncated",
+            ErrorKind::TooLarge { .. } => "too-large",
+            ErrorKind::UncompressFailed { .. } => "uncompress-failed",
+            ErrorKind::CounterValueTooLarge { .. } => "counter-too-large",
+            ErrorKind::MissingCorrelation => "missing-correlation",
+            ErrorKind::LimitExceeded { .. } => "limit-exceeded",
+            ErrorKind::Unsupported { .. } => "unsupported",
+            ErrorKind::Io { .. } => "unreadable",
+            _ => "malformed",
+        };
+        let mut message = error.kind().to_string();
+        if let Some(hint) = error.hint() {
+            message = format!("{message} ({hint})");
+        }
+        self.findings.push(CheckFinding {
+            level: Level::Error.name(),
+            code: format!("{}.{code}", self.format),
+            path: error.section().unwrap_or("$").to_string(),
+            offset: error.offset(),
+            message,
+            more: 0,
+        });
+    }
+}
+
+fn is_executed(record: &FunctionRecord) -> bool {
+    record.counters.iter().any(|count| *count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, bytes: &[u8]) -> FileCheck {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        check_file(&path, &iprof::ReadOptions::default())
+    }
+
+    #[test]
+    fn each_format_has_codes_of_its_own() {
+        for (name, bytes, format, code) in [
+            ("a.iprof", &b"{\"version\":\"1.0.0\""[..], "iprof", "truncated"),
+            ("a.iprof", b"hello", "iprof", "bad-json"),
+            ("a.iprof", b"", "iprof", "empty-file"),
+            ("a.profraw", b"", "unknown", "unknown.empty-file"),
+            ("a.profdata", b"\xfflprofi\x81\x0a", "indexed", "indexed.truncated"),
+            ("a.proftext", b"main\n1\n2\n5\n", "text", "text.truncated"),
+            ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "unknown", "unknown.unrecognized-format"),
+        ] {
+            let check = check(name, bytes);
+            let codes: Vec<_> = check.findings.iter().map(|finding| finding.code.as_str()).collect();
+            assert_eq!((check.format, codes.first()), (format, Some(&code)), "{name}: {codes:?}");
+        }
+    }
+
+    #[test]
+    fn what_never_ran_is_worth_a_warning() {
+        let check = check("a.proftext", b"main\n1\n1\n0\n");
+        assert_eq!(check.findings[0].code, "text.never-executed");
+        assert_eq!((check.count(Level::Error), check.verdict), (0, "usable"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_a_failure() {
+        let check = check_file(Path::new("/no/such/file.iprof"), &iprof::ReadOptions::default());
+        assert!(check.failed && check.findings[0].code == "unreadable");
+    }
+}

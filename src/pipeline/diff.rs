@@ -1,0 +1,243 @@
+//! Comparing two files of whatever formats.
+
+use super::open::{ReadOptions, open_reader};
+use crate::error::{Error, Result};
+use crate::input::{self, Format, InputStream};
+use crate::iprof::compare::{CommonSpace, Events};
+use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::model::{NameRef, ProfileReader, RecordRef, ValueKind};
+use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Compares two profiles, iprof or LLVM; `-` is standard input.
+///
+/// # Errors
+///
+/// Those of the readers, with the path; usage when one is iprof and the other
+/// is not.
+pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
+    let (one, other) = (input::open_stream(first)?, input::open_stream(second)?);
+    match (one.format == Format::Iprof, other.format == Format::Iprof) {
+        (true, true) => diff_iprof((first, one), (second, other), options),
+        (false, false) => diff_llvm((first, one), (second, other), options),
+        _ => Err(Error::usage(format!(
+            "{} is a {}, {} is a {}",
+            first.display(),
+            one.format,
+            second.display(),
+            other.format
+        ))
+        .with_hint("`profbridge convert` turns one into the other's format")),
+    }
+}
+
+fn diff_iprof(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
+    let mut space = CommonSpace::default();
+    let read = iprof::ReadOptions::default();
+    let mut facts = |(path, input): (&Path, InputStream)| {
+        let events = space.read_from(input.stream, &read).map_err(|error| error.in_file(path))?;
+        Ok::<_, Error>(iprof_facts(&events))
+    };
+    let (first, second) = (facts(first)?, facts(second)?);
+    let mut options = options.clone();
+    options.branches = vec![SectionKind::Conditional.name()];
+    options.receivers = vec![SectionKind::VirtualInvoke.name(), SectionKind::Instanceof.name()];
+    Ok(diff(first, second, &IprofNames(&space), &options))
+}
+
+fn iprof_facts(events: &Events) -> Facts {
+    let section = |kind: SectionKind| {
+        let keyed = events.section(kind).iter();
+        (kind.name(), keyed.map(|(key, count)| ((u64::from(key.context.number()), key.detail), *count)).collect())
+    };
+    Facts {
+        sections: SectionKind::ALL.map(section).into(),
+        functions: events.methods().map(|(method, count)| (method.index() as u64, count)).collect(),
+    }
+}
+
+struct IprofNames<'s>(&'s CommonSpace);
+
+impl Names for IprofNames<'_> {
+    fn function(&self, function: u64) -> String {
+        u32::try_from(function)
+            .map_or_else(|_| String::new(), |number| self.0.method(MethodHandle::from_number(number)))
+    }
+
+    fn site(&self, _: &str, site: u64) -> String {
+        u32::try_from(site).map_or_else(|_| String::new(), |number| self.0.site(ContextHandle::from_number(number)))
+    }
+
+    fn part(&self, section: &str, part: i64) -> String {
+        match SectionKind::ALL.into_iter().find(|kind| kind.name() == section) {
+            Some(kind) => self.0.detail(kind, part),
+            None => part.to_string(),
+        }
+    }
+}
+
+/// Names of LLVM functions and sites, numbered across both files.
+#[derive(Debug, Default)]
+struct LlvmSpace {
+    functions: HashMap<Vec<u8>, u64>,
+    names: Vec<Vec<u8>>,
+    sites: HashMap<(u64, u64, usize), u64>,
+    site_names: Vec<(u64, usize)>,
+    values: HashMap<NameRef, Vec<u8>>,
+}
+
+const COUNTERS: &str = "counters";
+
+impl LlvmSpace {
+    fn function(&mut self, name: &[u8]) -> u64 {
+        if let Some(known) = self.functions.get(name) {
+            return *known;
+        }
+        let number = self.names.len() as u64;
+        self.functions.insert(name.to_vec(), number);
+        self.names.push(name.to_vec());
+        number
+    }
+
+    /// A record of a function (by its hash), or a value site in it.
+    fn site(&mut self, function: u64, hash: u64, place: usize) -> u64 {
+        let next = self.site_names.len() as u64;
+        let number = *self.sites.entry((function, hash, place)).or_insert(next);
+        if number == next {
+            self.site_names.push((function, place));
+        }
+        number
+    }
+
+    fn read(&mut self, reader: &mut dyn ProfileReader) -> Result<Facts> {
+        let mut facts = Facts::default();
+        while let Some(record) = reader.next_record()? {
+            self.record(record, &mut facts);
+        }
+        let symbols = reader.symbols()?;
+        let targets = facts.sections.iter().filter(|(section, _)| is_named(section));
+        for value in targets.flat_map(|(_, events)| events.iter().map(|((_, value), _)| value.cast_unsigned())) {
+            if let Some(name) = symbols.name(value) {
+                self.values.entry(value).or_insert_with(|| name.to_vec());
+            }
+        }
+        Ok(facts)
+    }
+
+    fn record(&mut self, read: RecordRef<'_>, facts: &mut Facts) {
+        let function = self.function(read.name);
+        let hash = read.record.func_hash;
+        if read.record.pseudo_count().is_none() {
+            let site = self.site(function, hash, 0);
+            let counters = facts.sections.entry(COUNTERS).or_default();
+            counters.extend((0..).zip(&read.record.counters).map(|(at, count)| ((site, at), u128::from(*count))));
+            let events = read.record.counters.iter().map(|count| u128::from(*count)).sum();
+            facts.functions.push((function, events));
+        }
+        for kind in ValueKind::ALL {
+            for (at, values) in read.record.sites(kind).iter().enumerate() {
+                // Places of kinds interleave, so that each has numbers of its own; 0 is the record.
+                let site = self.site(function, hash, 1 + at * ValueKind::COUNT + kind as usize);
+                let section = facts.sections.entry(kind.label()).or_default();
+                section.extend(values.iter().map(|v| ((site, v.value.cast_signed()), u128::from(v.count))));
+            }
+        }
+    }
+}
+
+/// Whether a section's values are hashes of names.
+fn is_named(section: &str) -> bool {
+    ValueKind::ALL.iter().any(|kind| kind.is_name() && kind.label() == section)
+}
+
+impl Names for LlvmSpace {
+    fn function(&self, function: u64) -> String {
+        let name = usize::try_from(function).ok().and_then(|at| self.names.get(at));
+        name.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
+    }
+
+    fn site(&self, _: &str, site: u64) -> String {
+        match usize::try_from(site).ok().and_then(|at| self.site_names.get(at)) {
+            Some((function, 0)) => Names::function(self, *function),
+            Some((function, place)) => {
+                format!("{} site {}", Names::function(self, *function), (place - 1) / ValueKind::COUNT)
+            }
+            None => String::new(),
+        }
+    }
+
+    fn part(&self, section: &str, part: i64) -> String {
+        let value = part.cast_unsigned();
+        match self.values.get(&value) {
+            Some(name) if is_named(section) => String::from_utf8_lossy(name).into_owned(),
+            _ if is_named(section) => format!("{value:#018x}"),
+            _ => value.to_string(),
+        }
+    }
+}
+
+fn diff_llvm(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
+    let mut space = LlvmSpace::default();
+    let read = ReadOptions::new(Manner::Profbridge);
+    let mut facts = |(path, mut input): (&Path, InputStream)| {
+        let mut bytes = Vec::new();
+        input::read_stream(&mut input.stream, &mut bytes, &Limits::default()).map_err(|error| error.in_file(path))?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            bytes = input::inflate(&bytes, &Limits::default()).map_err(|error| error.in_file(path))?;
+        }
+        let mut reader = open_reader(&bytes, &read).map_err(|error| error.in_file(path))?;
+        space.read(&mut *reader).map_err(|error| error.in_file(path))
+    };
+    let (first, second) = (facts(first)?, facts(second)?);
+    let mut options = options.clone();
+    options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
+    Ok(diff(first, second, &space, &options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff_texts(name: &str, first: &str, second: &str) -> Result<DiffReport> {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = [first, second].map(|text| {
+            let path = folder.path().join(format!("{}-{name}", text.len()));
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        diff_files(&a, &b, &DiffOptions::default())
+    }
+
+    #[test]
+    fn llvm_profiles_are_compared_by_name_and_hash() {
+        let a = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:9\nbar:1\n\nold\n1\n1\n60\n";
+        let b = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:1\nbar:99\n\nnewer\n1\n1\n60\n";
+        let report = diff_texts("a.proftext", a, b).unwrap();
+        let overlaps: Vec<_> = report.sections.iter().map(|section| (section.section, section.overlap)).collect();
+        assert_eq!(overlaps[1].0, "counters");
+        assert!((overlaps[1].1 - 0.4).abs() < 1e-12, "{overlaps:?}");
+        let change = &report.changed_receivers.sites[0];
+        assert_eq!(
+            (change.site.as_str(), change.first.as_str(), change.second.as_str()),
+            ("main site 0", "foo", "bar")
+        );
+        assert_eq!(
+            (report.new_functions.functions, report.lost_functions.functions),
+            (vec!["newer".into()], vec!["old".into()])
+        );
+    }
+
+    #[test]
+    fn iprofs_are_compared_by_identity() {
+        let head = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[0,0]}],"conditionalProfiles":[{"ctx":"0:3","records":"#;
+        let report =
+            diff_texts("a.iprof", &format!("{head}[5,0,9,8,1,1]}}]}}"), &format!("{head}[5,0,1,8,1,99]}}]}}")).unwrap();
+        let change = &report.flipped_branches.sites[0];
+        assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("A.m():3", "5", "8"));
+        assert!((report.overlap - 0.11).abs() < 1e-12);
+        assert!(diff_texts("x", head, "main\n1\n1\n1\n").unwrap_err().to_string().contains("iprof"));
+    }
+}

@@ -1,0 +1,147 @@
+//! Reports about files: opens them and hands their readers to the reports.
+
+use super::merge::{MergeOptions, Silent, merge_files};
+use super::open::{ReadOptions, open_reader};
+use crate::error::{Result, Warning};
+use crate::input::{self, Access, InputBytes, WeightedInput};
+use crate::model::{FunctionTable, ProfileReader};
+use crate::raw::LargeCounters;
+use crate::report::order::{self, Order, OrderOptions};
+use crate::report::overlap::{self, OverlapOptions, OverlapReport, Sums};
+use crate::report::show::{self, ShowOptions, ShowReport};
+use crate::text;
+use std::io::Write;
+use std::path::Path;
+
+/// A report and what is worth saying about the files it is from.
+#[derive(Debug)]
+pub struct Reported<T> {
+    /// The report.
+    pub report: T,
+    /// Warnings of the readers, with the files' paths.
+    pub warnings: Vec<Warning>,
+}
+
+/// Shows a file as llvm-profdata does; what was read before a fault is written.
+///
+/// # Errors
+///
+/// Those of the file's reader, with its path; I/O when `out` fails.
+pub fn show_file(path: &Path, read: &ReadOptions, options: &ShowOptions, out: &mut dyn Write) -> Result<Reported<()>> {
+    with_reader(path, read, |reader| show::show(reader, options, &text::write_record, out))
+}
+
+/// The views of a file as data.
+///
+/// # Errors
+///
+/// Those of the file's reader, with its path.
+pub fn collect_file(path: &Path, read: &ReadOptions, options: &ShowOptions) -> Result<Reported<ShowReport>> {
+    with_reader(path, read, |reader| show::collect(reader, options))
+}
+
+/// Orders the functions of a file's traces.
+///
+/// LLVM passes over a fault behind the records that it could read, and so does
+/// its manner here.
+///
+/// # Errors
+///
+/// Those of the file's reader, with its path; usage when too many traces are
+/// set aside.
+pub fn order_file(path: &Path, read: &ReadOptions, options: &OrderOptions) -> Result<Reported<Order>> {
+    with_reader(path, read, |reader| {
+        if read.manner.ignores_faults_when_comparing() {
+            while let Ok(Some(_)) = reader.next_record() {}
+            return order::order_traces(reader, options);
+        }
+        order::order(reader, options)
+    })
+}
+
+/// What came of a comparison.
+#[derive(Debug)]
+pub enum Comparison {
+    /// The two have something to compare.
+    Done(OverlapReport),
+    /// The first of the two whose counters add up to nothing.
+    NothingCounted {
+        /// Whether it is the base profile.
+        is_base: bool,
+    },
+}
+
+/// Compares two files.
+///
+/// # Errors
+///
+/// Those of the files' readers, with the path. LLVM's manner passes over what
+/// is found behind the header.
+pub fn overlap_files(
+    base: &Path,
+    test: &Path,
+    read: &ReadOptions,
+    options: &OverlapOptions,
+) -> Result<Reported<Comparison>> {
+    let sums = |path: &Path| {
+        with_reader(path, read, |reader| {
+            let mut sums = Sums::default();
+            let added = sums.add_profile(reader, options.context_sensitive);
+            if read.manner.ignores_faults_when_comparing() { Ok(sums) } else { added.map(|()| sums) }
+        })
+    };
+    let (base_sums, test_sums) = (sums(base)?, sums(test)?);
+    for (sums, is_base) in [(&base_sums, true), (&test_sums, false)] {
+        if sums.report.edges < 1.0 {
+            return Ok(Reported { report: Comparison::NothingCounted { is_base }, warnings: Vec::new() });
+        }
+    }
+    let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
+    let functions = base_functions(base, read)?;
+    let mut compared = with_reader(test, read, |reader| {
+        let (report, compared) = overlap::overlap(&functions, base_sums, test_sums, reader, options);
+        if !read.manner.ignores_faults_when_comparing() {
+            compared?;
+        }
+        Ok(Comparison::Done(report))
+    })?;
+    compared.warnings.splice(0..0, base_warnings);
+    Ok(compared)
+}
+
+/// The functions of a file, records of one name and hash added up.
+fn base_functions(path: &Path, read: &ReadOptions) -> Result<FunctionTable> {
+    let mut options = MergeOptions::default();
+    options.read = reporting(read);
+    let report = merge_files(&[WeightedInput::new(path)], &options, &mut Silent)?;
+    Ok(report.profile.functions)
+}
+
+/// Opens a file and lends its reader; errors and warnings name the file.
+fn with_reader<T>(
+    path: &Path,
+    read: &ReadOptions,
+    use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
+) -> Result<Reported<T>> {
+    let read = &reporting(read);
+    let bytes: InputBytes = if read.manner.inflates_gzip() {
+        input::open(path, Access::Read, &read.limits)?
+    } else {
+        input::bytes::open_stored(path, Access::Read, &read.limits)?
+    };
+    let done = open_reader(&bytes, read).and_then(|mut reader| {
+        let report = use_reader(&mut *reader)?;
+        let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();
+        Ok(Reported { report, warnings })
+    });
+    done.map_err(|error| error.in_file(path))
+}
+
+/// LLVM minds large counters when it merges, not when it shows.
+fn reporting(read: &ReadOptions) -> ReadOptions {
+    let mut read = read.clone();
+    if read.manner.is_llvm() {
+        read.large_counters = LargeCounters::Accept;
+    }
+    read
+}

@@ -1,0 +1,157 @@
+//! The three ways of merging give the same bytes and reports.
+
+use super::encode::{WriteOptions, encode};
+use super::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
+use super::worker::{Prepared, Run, run_exact, run_quick};
+use crate::input::WeightedInput;
+use crate::manner::Manner;
+use crate::merge::SoftError;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+/// Files of one image under several load addresses, of other images and
+/// releases, with values, bitmaps, byte counters, traces; and bad ones.
+fn files() -> Vec<PathBuf> {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let list = |folder: &str| {
+        let entries = std::fs::read_dir(testdata.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "profraw")).collect();
+        files.sort();
+        files
+    };
+    let folders = ["merge/clang-14", "merge/clang-19", "merge/clang-22", "raw", "bad"];
+    folders.into_iter().flat_map(list).collect()
+}
+
+fn prepared(inputs: &[WeightedInput]) -> Vec<Prepared> {
+    inputs.iter().map(|input| Prepared::new(input.clone(), &Default::default())).collect()
+}
+
+/// Bytes of the result, and what became of each input.
+fn outcome(run: Run) -> (Vec<u8>, Vec<String>) {
+    let reports = run
+        .reports
+        .iter()
+        .map(|report| match &report.outcome {
+            InputOutcome::Used => format!("used {} {:?}", report.records, report.warnings),
+            InputOutcome::Empty => "empty".to_string(),
+            InputOutcome::Failed(error) => format!("failed {} {error}", report.records),
+        })
+        .collect();
+    (encode(&run.merger.finish(), &WriteOptions::default()).unwrap().bytes, reports)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn quick_and_exact_merges_give_the_same(
+        picks in prop::collection::vec((any::<prop::sample::Index>(), 1u64..4), 1..24),
+        neighbours in any::<bool>(),
+        llvm in any::<bool>(),
+        threads in 1usize..5,
+    ) {
+        let all = files();
+        // Runs of one image are where sums per image are made.
+        let all = if neighbours { &all[..12] } else { &all[..] };
+        let inputs: Vec<WeightedInput> = picks
+            .iter()
+            .map(|(pick, weight)| WeightedInput { path: pick.get(all).clone(), weight: NonZeroU64::new(*weight).unwrap() })
+            .collect();
+        let mut options = MergeOptions::default();
+        options.read.manner = if llvm { Manner::Llvm22 } else { Manner::Profbridge };
+        let inputs = prepared(&inputs);
+        let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
+        // Giving up is always right; what is given must be the same.
+        if let Some(quick) = run_quick(&inputs, &options, threads, &mut Silent) {
+            prop_assert_eq!(outcome(quick), exact);
+        }
+    }
+}
+
+#[test]
+fn runs_of_one_image_are_merged_the_quick_way_by_any_number_of_threads() {
+    let all: Vec<WeightedInput> = files()[8..12].iter().cycle().take(23).map(WeightedInput::new).collect();
+    let inputs = prepared(&all);
+    let options = MergeOptions::default();
+    let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
+    for threads in 1..=6 {
+        let quick = run_quick(&inputs, &options, threads, &mut Silent).expect("nothing depends on the order here");
+        assert_eq!(outcome(quick), exact, "{threads} threads");
+    }
+}
+
+/// Counts complaints.
+#[derive(Default)]
+struct Complaints(Vec<(String, SoftError, bool)>);
+
+impl MergeObserver for Complaints {
+    fn complaint(&mut self, input: &WeightedInput, _: &[u8], error: SoftError, first: bool) {
+        let name = input.path.file_name().unwrap().to_string_lossy().into_owned();
+        self.0.push((name, error, first));
+    }
+    fn progress(&mut self, _: usize, _: usize) {}
+}
+
+#[test]
+fn complaints_come_once_and_name_their_input_whatever_the_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, counters: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!(":ir\nf\n7\n{counters}\n")).unwrap();
+        WeightedInput::new(path)
+    };
+    let mut inputs = vec![write("a", "2\n1\n2"), write("b", "2\n1\n2"), write("c", "1\n5"), write("d", "2\n1\n1")];
+    inputs.push(write("e", "1\n9"));
+    for threads in [1, 2, 3] {
+        let mut options = MergeOptions::default();
+        options.threads = NonZeroUsize::new(threads);
+        let mut complaints = Complaints::default();
+        let report = merge_files(&inputs, &options, &mut complaints).unwrap();
+        let expected =
+            [("c".to_string(), SoftError::CountMismatch, true), ("e".to_string(), SoftError::CountMismatch, false)];
+        assert_eq!(complaints.0, expected);
+        let f = report.profile.functions.find(b"f").unwrap();
+        assert_eq!(f.records().next().unwrap().counters, [3, 5]);
+    }
+}
+
+#[test]
+fn a_bad_input_leaves_nothing_behind_unless_its_good_records_are_asked_for() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.proftext");
+    std::fs::write(&bad, ":ir\ngood\n1\n1\n5\n\nbroken\n2\n3\n1\n").unwrap();
+    let good = WeightedInput::new(testdata.join("merge/clang-22/run-1.profraw"));
+    let inputs = [good, WeightedInput::new(bad)];
+    for salvage in [false, true] {
+        let mut options = MergeOptions::default();
+        options.failure_mode = FailureMode::Warn;
+        options.salvage = salvage;
+        let report = merge_files(&inputs, &options, &mut Silent).unwrap();
+        assert_eq!(report.profile.functions.find(b"good").is_some(), salvage);
+        assert!(matches!(report.inputs[1].outcome, InputOutcome::Failed(_)));
+        assert_eq!(report.failures().count(), 1);
+        assert!(report.verdict(&options).is_ok());
+    }
+}
+
+#[test]
+fn floors_refuse_a_result_that_is_too_thin() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let inputs = [WeightedInput::new(testdata.join("merge/clang-22/run-1.profraw"))];
+    let mut options = MergeOptions::default();
+    let report = merge_files(&inputs, &options, &mut Silent).unwrap();
+    assert!(report.verdict(&options).is_ok());
+    options.floors.inputs = 2;
+    let error = report.verdict(&options).unwrap_err();
+    assert_eq!(error.to_string(), "the result is too thin: 1 inputs were used, --min-inputs asks for 2");
+    options.floors = Default::default();
+    options.floors.functions = 1000;
+    assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-functions"));
+    options.floors = Default::default();
+    options.floors.total_count = u64::MAX;
+    assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-total-count"));
+}

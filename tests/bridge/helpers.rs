@@ -1,0 +1,111 @@
+//! Steps that all tests of the bridge share.
+
+use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
+use profbridge::iprof::{self, Document};
+use profbridge::merge::{MergeOptions, Merger};
+use profbridge::model::{Loss, LossKind, Profile, ProfileReader, RecordRef, Release};
+use profbridge::{Limits, Manner, indexed, text};
+
+/// `J`: LLVM to iprof, with the defaults.
+pub fn j(profile: &Profile) -> Document {
+    j_with_losses(profile).0
+}
+
+pub fn j_with_losses(profile: &Profile) -> (Document, Vec<Loss>) {
+    to_iprof(profile, &ToIprofOptions::default()).expect("the defaults make no clash an error")
+}
+
+/// `L`: iprof to LLVM, with the defaults.
+pub fn l(document: &Document) -> Profile {
+    let (profile, losses) = to_llvm(document, &ToLlvmOptions::default()).expect("a document that agrees with itself");
+    let unexpected: Vec<&Loss> = losses.iter().filter(|loss| loss.kind != LossKind::SaturatedCounts).collect();
+    assert!(unexpected.is_empty(), "{unexpected:?}");
+    profile
+}
+
+/// The document's canonical form as text.
+pub fn canon(document: &Document) -> String {
+    text_of(&iprof::canonical(document))
+}
+
+/// The document as it is, as text.
+pub fn text_of(document: &Document) -> String {
+    String::from_utf8(iprof::write(document, &iprof::WriteOptions::default())).expect("the writer writes UTF-8")
+}
+
+/// The document that a text is.
+pub fn parse(text: &[u8]) -> Document {
+    iprof::read(text, &iprof::ReadOptions::default()).expect("a valid document").0
+}
+
+/// `⊕` of LLVM profiles by the rules of release 22.
+pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Profile {
+    let mut options = MergeOptions::default();
+    options.keep_vtable_names = true;
+    let mut merger = Merger::new(options);
+    for profile in profiles {
+        merger.begin_input(profile.kind).expect("kinds that can be combined");
+        for function in profile.functions.iter() {
+            for record in function.records() {
+                let reference = RecordRef { name: function.name(), name_ref: Some(function.name_ref()), record };
+                merger.add_record(reference, 1);
+            }
+        }
+        merger.add_binary_ids(profile.binary_ids.iter().cloned());
+        merger.add_traces(profile.temporal.clone());
+        merger.add_vtable_names(profile.vtable_names.iter().cloned());
+        profile.memprof.iter().for_each(|section| {
+            merger.add_memprof(section.clone());
+        });
+    }
+    merger.finish()
+}
+
+/// `⊕` of iprof documents.
+pub fn merge_documents<'a>(documents: impl IntoIterator<Item = &'a Document>) -> Document {
+    let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
+    for document in documents {
+        merger.add(document, &iprof::SectionWeights::uniform(iprof::Weight::ONE));
+    }
+    merger.finish().expect("documents that can be merged").0
+}
+
+/// The indexed file of a profile.
+pub fn indexed_bytes(profile: &Profile, version: u32) -> Vec<u8> {
+    indexed::write(profile, &indexed::WriteOptions::for_version(version)).expect("a profile that can be written")
+}
+
+/// The text file of a profile.
+pub fn text_bytes(profile: &Profile) -> Vec<u8> {
+    text::write(profile, &text::TextOptions::new(Manner::Profbridge)).bytes
+}
+
+/// Reads an LLVM profile of any format that has a reader of its own name.
+pub fn read_profile(bytes: &[u8]) -> Profile {
+    let mut raw_options = profbridge::raw::RawOptions::new(Manner::Profbridge);
+    raw_options.limits = Limits::default();
+    let mut reader: Box<dyn ProfileReader + '_> = match profbridge::input::detect(bytes) {
+        profbridge::input::Format::Raw { .. } => {
+            Box::new(profbridge::raw::RawReader::new(bytes, raw_options).expect("a raw profile"))
+        }
+        profbridge::input::Format::Indexed => {
+            Box::new(indexed::IndexedReader::new(bytes, indexed::ReadOptions::default()).expect("an indexed profile"))
+        }
+        _ => Box::new(text::TextReader::new(bytes, Manner::Profbridge).expect("a text profile")),
+    };
+    let mut options = MergeOptions::default();
+    options.release = Release::DEFAULT;
+    options.keep_vtable_names = true;
+    let mut merger = Merger::new(options);
+    merger.begin_input(reader.kind()).expect("one input has one kind");
+    while let Some(record) = reader.next_record().expect("a whole profile") {
+        merger.add_record(record, 1);
+    }
+    merger.add_binary_ids(reader.binary_ids().expect("whole binary ids"));
+    merger.add_traces(reader.temporal());
+    merger.add_vtable_names(reader.vtable_names().expect("whole vtable names"));
+    reader.memprof().into_iter().for_each(|section| {
+        merger.add_memprof(section);
+    });
+    merger.finish()
+}

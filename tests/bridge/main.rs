@@ -1,0 +1,9 @@
+//! The bridge between LLVM profiles and iprof, judged by its laws.
+
+mod documents;
+mod helpers;
+mod iprof_laws;
+mod llvm_laws;
+mod profiles;
+mod tools;
+mod trust;

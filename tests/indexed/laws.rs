@@ -1,0 +1,117 @@
+//! Merging parts and joining them equals merging all, or says that it may not.
+
+use crate::generate::{Knows, Random, profile};
+use crate::oracle;
+use profbridge::Manner;
+use profbridge::indexed::{self, WriteOptions};
+use profbridge::merge::{MergeOptions, Merger};
+use profbridge::model::{Profile, Release, ValueKind};
+
+/// Merges a run of inputs; `None` when a kind conflict leaves one out.
+fn merge(files: &[(String, u64)], release: Release) -> Option<Merger> {
+    let mut options = MergeOptions::default();
+    options.release = release;
+    let mut merger = Merger::new(options);
+    for (text, weight) in files {
+        let mut reader = oracle::open(text.as_bytes(), Manner::Profbridge).unwrap();
+        merger.begin_input(reader.kind()).ok()?;
+        while let Some(record) = reader.next_record().unwrap() {
+            merger.add_record(record, *weight);
+        }
+        merger.add_traces(reader.temporal());
+    }
+    Some(merger)
+}
+
+fn bytes(profile: &Profile, release: Release) -> Vec<u8> {
+    indexed::write(profile, &WriteOptions::for_release(release)).unwrap()
+}
+
+#[test]
+fn joined_parts_equal_one_merge_unless_they_say_otherwise() {
+    let (mut equal, mut said) = (0, 0);
+    for case in 0..160 {
+        let mut random = Random::new(case);
+        let release = Release([14, 16, 19, 22][random.below(4) as usize]);
+        let family = random.below(60);
+        let knows = Knows { traces: random.chance(20), ..Knows::of(release.0) };
+        let files: Vec<(String, u64)> = (0..2 + random.below(6))
+            .map(|number| {
+                let weight = if random.chance(10) { 3 } else { 1 };
+                (profile(case * 10 + number, family, knows), weight)
+            })
+            .collect();
+        let first = 1 + random.below(files.len() as u64 - 1) as usize;
+        let second = first + random.below((files.len() - first) as u64) as usize;
+        let parts = [&files[..first], &files[first..second], &files[second..]];
+        let Some(whole) = merge(&files, release) else { continue };
+        let [Some(mut a), Some(mut b), Some(c)] = parts.map(|part| merge(part, release)) else { continue };
+        let whole = whole.finish();
+        // Either grouping.
+        let events = if random.chance(50) { a.join(b).union(a.join(c)) } else { b.join(c).union(a.join(b)) };
+        if events.any() {
+            said += 1;
+            continue;
+        }
+        equal += 1;
+        let joined = a.finish();
+        assert!(bytes(&joined, release) == bytes(&whole, release), "case {case} release {release} {first} {second}");
+    }
+    assert!(equal > 30 && said > 30, "{equal} equal, {said} said otherwise");
+}
+
+fn repeats_values(profile: &Profile) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    profile.functions.iter().flat_map(|function| function.records().collect::<Vec<_>>()).any(|record| {
+        ValueKind::ALL.into_iter().any(|kind| {
+            record.sites(kind).iter().any(|site| {
+                seen.clear();
+                site.iter().any(|v| !seen.insert(v.value))
+            })
+        })
+    })
+}
+
+#[test]
+fn merging_written_partial_results_equals_merging_all() {
+    let mut equal = 0;
+    for case in 0..120 {
+        let mut random = Random::new(case);
+        let family = random.below(60);
+        let knows = Knows { traces: false, ..Knows::of(22) };
+        let files: Vec<(String, u64)> = (0..4).map(|number| (profile(case * 10 + number, family, knows), 1)).collect();
+        let release = Release(22);
+        let parts = [merge(&files[..2], release), merge(&files[2..], release)];
+        let [Some(mut a), Some(b)] = parts else { continue };
+        let written = [
+            bytes(&merge(&files[..2], release).unwrap().finish(), release),
+            bytes(&merge(&files[2..], release).unwrap().finish(), release),
+        ];
+        if a.join(b).any() {
+            continue;
+        }
+        let mut merger = Merger::new(MergeOptions::default());
+        for file in &written {
+            let mut reader = oracle::open(file, Manner::Profbridge).unwrap();
+            merger.begin_input(reader.kind()).unwrap();
+            while let Some(record) = reader.next_record().unwrap() {
+                merger.add_record(record, 1);
+            }
+        }
+        let again = merger.finish();
+        let whole = merge(&files, release).unwrap().finish();
+        if repeats_values(&whole) {
+            // A file lists equal values by count, an input as they came.
+            continue;
+        }
+        equal += 1;
+        // Files list the records of a name in the order of a hash map, so the
+        // next file's order may differ; the records do not.
+        let text = |profile: &Profile| {
+            profbridge::text::write(profile, &profbridge::text::TextOptions::new(Manner::Profbridge)).bytes
+        };
+        let (again, whole) = (text(&again), text(&whole));
+        assert!(again == whole, "case {case}: {}", oracle::difference(&again, &whole));
+    }
+    assert!(equal >= 5, "{equal}");
+}
