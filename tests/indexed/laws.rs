@@ -5,7 +5,7 @@ use crate::oracle;
 use profbridge::Manner;
 use profbridge::indexed::{self, WriteOptions};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{Profile, Release, ValueKind};
+use profbridge::model::{Profile, Release, ValueKind, name_ref};
 
 /// Merges a run of inputs; `None` when a kind conflict leaves one out.
 fn merge(files: &[(String, u64)], release: Release) -> Option<Merger> {
@@ -114,4 +114,39 @@ fn merging_written_partial_results_equals_merging_all() {
         assert!(again == whole, "case {case}: {}", oracle::difference(&again, &whole));
     }
     assert!(equal >= 5, "{equal}");
+}
+
+/// The same records in two orders, as a release writes them.
+fn both_orders(first: &str, second: &str, release: Release) -> [Vec<u8>; 2] {
+    [[first, second], [second, first]].map(|files| {
+        let files = files.map(|text| (text.to_string(), 1));
+        bytes(&merge(&files, release).unwrap().finish(), release)
+    })
+}
+
+#[test]
+fn hashes_that_collide_keep_their_order_of_arrival() {
+    let record = |hash: u64| format!("f\n{hash}\n1\n1\n");
+    let differ = |a: u64, b: u64| {
+        let [one, other] = both_orders(&record(a), &record(b), Release(22));
+        one != other
+    };
+    // Which of four slots a hash goes to decides, so some pairs of the first few collide.
+    let colliding = (1..8).flat_map(|a| (a + 1..8).map(move |b| (a, b))).filter(|(a, b)| differ(*a, *b)).count();
+    assert!((1..21).contains(&colliding), "{colliding} of 21 pairs");
+}
+
+#[test]
+fn names_of_old_releases_depend_on_what_was_there() {
+    let record = |name: &str| format!("{name}\n1\n1\n1\n");
+    // Two names that share a slot in the map of names and a bucket in the file.
+    let slot = |name: &str| name.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(byte.into())) % 16;
+    let bucket = |name: &str| name_ref(name.as_bytes()) % 64;
+    let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
+    let pairs = names.iter().flat_map(|a| names.iter().map(move |b| (a, b)));
+    let (a, b) = pairs.into_iter().find(|(a, b)| a < b && slot(a) == slot(b) && bucket(a) == bucket(b)).unwrap();
+    let [one, other] = both_orders(&record(a), &record(b), Release(16));
+    assert!(one != other);
+    let [one, other] = both_orders(&record(a), &record(b), Release(22));
+    assert!(one == other);
 }

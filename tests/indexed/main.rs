@@ -3,6 +3,7 @@
 
 mod damaged;
 mod generate;
+mod golden;
 mod laws;
 mod malformed;
 mod memprof;

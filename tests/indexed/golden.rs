@@ -1,0 +1,65 @@
+//! What the genuine tools made of random merges, as digests: the same check
+//! as in `merging.rs` on machines without LLVM.
+//!
+//! `golden.txt` holds `RELEASE CASE SHAPE MD5`. It is made anew, from the
+//! installed tools, by a run with `PROFBRIDGE_WRITE_GOLDEN=1`.
+
+use crate::generate::{Knows, Random, profile};
+use crate::oracle::{self, Input, Job, RELEASES, Shape};
+use std::fmt::Write;
+use std::path::Path;
+
+const CASES: u64 = 24;
+
+fn inputs(dir: &Path, release: u32, case: u64) -> Vec<Input> {
+    let mut random = Random::new(case * 1000 + u64::from(release));
+    let family = random.below(1 << 40);
+    (0..1 + random.below(4))
+        .map(|number| {
+            let path = dir.join(format!("{number}.proftext"));
+            std::fs::write(&path, profile(random.below(1 << 40), family, Knows::of(release))).unwrap();
+            Input { path, weight: [1, 1, 1, 5][random.below(4) as usize] }
+        })
+        .collect()
+}
+
+/// One line for every release, case and shape.
+fn digests(mut make: impl FnMut(&[Input], u32, &Job) -> Option<Vec<u8>>) -> String {
+    let mut lines = String::new();
+    let dir = tempfile::tempdir().unwrap();
+    for release in RELEASES {
+        for case in 0..CASES {
+            let inputs = inputs(dir.path(), release, case);
+            for shape in [Shape::Indexed, Shape::Sparse, Shape::Text] {
+                if let Some(bytes) = make(&inputs, release, &Job::new(shape)) {
+                    writeln!(lines, "{release} {case} {shape:?} {:x}", md5::compute(bytes)).unwrap();
+                }
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn random_merges_give_the_recorded_bytes() {
+    if std::env::var_os("PROFBRIDGE_WRITE_GOLDEN").is_some() {
+        let out = tempfile::tempdir().unwrap();
+        let recorded = digests(|inputs, release, job| {
+            let run = oracle::tool(release)?.merge(inputs, job, &out.path().join("out"));
+            run.success.then_some(run.output)
+        });
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/indexed/golden.txt");
+        std::fs::write(path, recorded).unwrap();
+        return;
+    }
+    let ours = digests(|inputs, release, job| {
+        let merged = oracle::merge(inputs, release, job);
+        (merged.failures == 0).then(|| oracle::write(&merged.profile, release, job))
+    });
+    let recorded = include_str!("golden.txt");
+    for (ours, recorded) in ours.lines().zip(recorded.lines()) {
+        assert_eq!(ours, recorded);
+    }
+    assert_eq!(ours.lines().count(), recorded.lines().count());
+    assert!(recorded.lines().count() > 300);
+}
