@@ -49,7 +49,8 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
          <text class=\"ink head\" x=\"{}\" y=\"20\" text-anchor=\"middle\">{}</text>\n\
          <text class=\"ink\" id=\"reset\" x=\"{MARGIN}\" y=\"38\" tabindex=\"0\" role=\"button\">Show all</text>\n\
          <text class=\"ink\" id=\"search\" x=\"{}\" y=\"38\" text-anchor=\"end\" tabindex=\"0\" role=\"button\">Search (/)</text>\n\
-         <text class=\"ink\" id=\"details\" x=\"{MARGIN}\" y=\"{}\" aria-live=\"polite\">{} {} in all</text>\n",
+         <text class=\"ink\" id=\"details\" x=\"{MARGIN}\" y=\"{}\" aria-live=\"polite\">{} {} in all</text>\n\
+         <text class=\"ink\" id=\"found\" x=\"{}\" y=\"38\" text-anchor=\"middle\" aria-live=\"polite\"></text>\n",
         graph.total,
         markup(graph.unit),
         markup(&options.title),
@@ -59,6 +60,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
         height - 10,
         group_digits(graph.total.into()),
         markup(graph.unit),
+        width / 2,
     );
     for (index, x, w) in &boxes {
         write_box(&mut out, graph, *index, *x, *w);

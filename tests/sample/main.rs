@@ -1,3 +1,5 @@
-//! Sampled stacks, from the files in `testdata/`.
+//! Sampled stacks, from the files in `testdata/`, and their pictures.
 
+mod pictures;
 mod recordings;
+mod webdriver;

@@ -13,7 +13,7 @@
     d: Number(g.dataset.d),
     title: g.querySelector("title").textContent,
   }));
-  const first = details.textContent;
+  const found = document.getElementById("found");
   let zoomed = null;
 
   function name(box) {
@@ -64,7 +64,7 @@
       }
     }
     const share = sum / inner;
-    details.textContent = plain === "" ? first : "found " + (share * 100).toFixed(3) + " %, about " + Math.round(share * total) + " " + svg.dataset.unit;
+    found.textContent = plain === "" ? "" : "found " + (share * 100).toFixed(3) + " %, about " + Math.round(share * total) + " " + svg.dataset.unit;
   }
 
   function step(box, key) {
