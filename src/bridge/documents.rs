@@ -55,25 +55,35 @@ pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Lo
         return Ok((Parts { rest, profile }, losses.into_vec()));
     };
     // Records of the bridge stand in the extension only to tell sums apart.
-    let shared = own_records(&profile);
-    add_to_document(&mut rest, &shared, &mut losses);
-    let ids: HashSet<RecordId> = shared.iter().map(|record| record.id).collect();
-    let profile = without_records(&profile, &|id| ids.contains(&id));
+    let profile = move_own_records(profile, &mut rest, &mut losses);
     Ok((Parts { rest, profile }, losses.into_vec()))
 }
 
-/// Puts two parts together, and says what could not cross.
+/// Puts two parts together as an iprof document, and says what could not cross.
 ///
 /// # Errors
 ///
 /// As for [`to_iprof`].
 pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
     let mut losses = Losses::new();
+    let Parts { mut rest, profile } = parts;
+    // The profile may have records of the bridge, too: each must stand once.
+    let mut profile = move_own_records(profile, &mut rest, &mut losses);
     let all = |_, _| true;
-    let records = document_records(&parts.rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;
-    let mut profile = parts.profile;
+    let records = document_records(&rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;
     add_records(&mut profile, records)?;
-    let (document, further) = to_iprof(&profile, options)?;
-    further.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+    let (document, more) = to_iprof(&profile, options)?;
+    more.iter().for_each(|loss| losses.add(loss.kind, loss.count));
     Ok((document, losses.into_vec()))
+}
+
+/// Moves what the bridge's records count from a profile to a document.
+fn move_own_records(profile: Profile, rest: &mut Document, losses: &mut Losses) -> Profile {
+    let own = own_records(&profile);
+    if own.is_empty() {
+        return profile;
+    }
+    add_to_document(rest, &own, losses);
+    let ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
+    without_records(&profile, &|id| ids.contains(&id))
 }

@@ -45,4 +45,4 @@ mod to_llvm;
 pub use consistency::Trust;
 pub use documents::{Parts, carries_profile, join, split};
 pub use to_iprof::{ToIprofOptions, to_iprof};
-pub use to_llvm::{PROFILE_KIND, SectionChoice, ToLlvmOptions, to_llvm};
+pub use to_llvm::{PROFILE_KIND, ToLlvmOptions, to_llvm};

@@ -18,35 +18,13 @@ pub const PROFILE_KIND: ProfileKind = ProfileKind::from_bits(
     ProfileKind::IR.bits() | ProfileKind::CONTEXT_SENSITIVE.bits() | ProfileKind::ENTRY_FIRST.bits(),
 );
 
-/// Which sections cross to LLVM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SectionChoice {
-    /// All.
-    #[default]
-    All,
-    /// All but samples: for `overlap`, which adds both to one figure.
-    Counts,
-    /// Samples alone, for the same reason.
-    Samples,
-}
-
-impl SectionChoice {
-    /// Whether a section crosses.
-    pub fn includes(self, section: SectionKind) -> bool {
-        match self {
-            Self::All => true,
-            Self::Counts => section != SectionKind::Sampling,
-            Self::Samples => section == SectionKind::Sampling,
-        }
-    }
-}
-
 /// How an iprof document becomes an LLVM profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToLlvmOptions {
-    /// Which sections cross. Default: all.
-    pub sections: SectionChoice,
+    /// Which sections cross. Default: all. LLVM's `overlap` adds counts and
+    /// samples to one figure, so files for it hold one or the other.
+    pub sections: Vec<SectionKind>,
     /// Whether the member `llvm` or the standard sections are right when they
     /// contradict each other. Default: neither, that is an error.
     pub trust: Option<Trust>,
@@ -58,7 +36,7 @@ pub struct ToLlvmOptions {
 
 impl Default for ToLlvmOptions {
     fn default() -> Self {
-        Self { sections: SectionChoice::default(), trust: None, indexed_version: 12 }
+        Self { sections: SectionKind::ALL.to_vec(), trust: None, indexed_version: 12 }
     }
 }
 
@@ -74,7 +52,7 @@ pub fn to_llvm(document: &Document, options: &ToLlvmOptions) -> Result<(Profile,
     let ownership = Ownership::of(document, options.trust)?;
     unknown_members(document, &ownership, &mut losses);
     let form = RecordForm::for_indexed_version(options.indexed_version);
-    let wanted = |section, context| options.sections.includes(section) && !ownership.owns(document, section, context);
+    let wanted = |section, context| options.sections.contains(&section) && !ownership.owns(document, section, context);
     let records = document_records(document, &ownership, form, &wanted, &mut losses)?;
     let mut profile = ownership.into_profile().unwrap_or_else(|| Profile { kind: PROFILE_KIND, ..Profile::default() });
     add_records(&mut profile, records)?;

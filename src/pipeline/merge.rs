@@ -69,6 +69,18 @@ pub struct MergeOptions {
     pub floors: Floors,
 }
 
+impl MergeOptions {
+    /// What of these options the merger takes.
+    pub(super) fn merger_options(&self) -> crate::merge::MergeOptions {
+        let mut options = crate::merge::MergeOptions::default();
+        options.release = self.release;
+        options.keep_vtable_names = self.keep_vtable_names;
+        options.trace_reservoir_size = self.trace_reservoir_size.unwrap_or(options.trace_reservoir_size);
+        options.max_trace_length = self.max_trace_length.unwrap_or(options.max_trace_length);
+        options
+    }
+}
+
 /// What became of one input.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -6,6 +6,7 @@ pub mod diff;
 pub mod encode;
 mod images;
 pub mod merge;
+pub mod mixed;
 pub mod open;
 pub mod pictures;
 pub mod report;

@@ -7,7 +7,7 @@ use super::open::open_reader;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, WeightedInput};
 use crate::limits::Limits;
-use crate::merge::{self, Merger, SoftError};
+use crate::merge::{Merger, SoftError};
 use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef};
 use crate::raw::{RawNames, RawProfile, RawReader};
 use std::collections::BTreeSet;
@@ -226,14 +226,9 @@ type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
 
 impl<'a> Worker<'a> {
     fn new(options: &'a MergeOptions, images: Option<Images>) -> Self {
-        let mut merge = merge::MergeOptions::default();
-        merge.release = options.release;
-        merge.keep_vtable_names = options.keep_vtable_names;
-        merge.trace_reservoir_size = options.trace_reservoir_size.unwrap_or(merge.trace_reservoir_size);
-        merge.max_trace_length = options.max_trace_length.unwrap_or(merge.max_trace_length);
         Self {
             options,
-            merger: Merger::new(merge),
+            merger: Merger::new(options.merger_options()),
             reports: Vec::new(),
             buffer: Vec::new(),
             images,

@@ -4,6 +4,7 @@ mod documents;
 mod helpers;
 mod iprof_laws;
 mod llvm_laws;
+mod mixed;
 mod profiles;
 mod tools;
 mod trust;

@@ -1,0 +1,182 @@
+//! Merging inputs of both families, LLVM's and iprof.
+//!
+//! Each iprof file is taken apart into what LLVM counted (its member `llvm`)
+//! and the rest. The first merges with the LLVM inputs as LLVM merges, the
+//! second as iprof merges; at the end the bridge puts both into one family.
+
+use super::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
+use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
+use crate::error::{Error, Result, Warning};
+use crate::input::{self, Access, Format, WeightedInput};
+use crate::iprof::{self, BranchClash, Document, SectionWeights, Weight};
+use crate::merge::Merger;
+use crate::model::{Loss, Losses, Profile, RecordRef};
+use std::path::Path;
+
+/// What a profile belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// Raw, indexed and text profiles.
+    Llvm,
+    /// GraalVM's.
+    Iprof,
+}
+
+impl Family {
+    /// The family of a file, by its content; standard input is LLVM's.
+    ///
+    /// # Errors
+    ///
+    /// I/O when the file cannot be read.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Llvm);
+        }
+        let data = input::open(path, Access::Map, &crate::limits::Limits::default())?;
+        Ok(if input::detect(&data) == Format::Iprof { Self::Iprof } else { Self::Llvm })
+    }
+}
+
+/// How inputs of both families are merged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MixedOptions {
+    /// How the LLVM part is merged.
+    pub llvm: MergeOptions,
+    /// What happens when two inputs disagree about a branch.
+    pub branch_clash: BranchClash,
+    /// What to believe where a document contradicts its own extension.
+    pub trust: Option<Trust>,
+    /// How documents are read.
+    pub iprof: iprof::ReadOptions,
+}
+
+/// The sum of all inputs, in two parts.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MixedSum {
+    /// What became of the LLVM inputs. Its profile has moved to `parts`.
+    pub llvm: MergeReport,
+    /// What is worth saying about the documents.
+    pub warnings: Vec<Warning>,
+    /// What could not be added up.
+    pub losses: Losses,
+    parts: Parts,
+    options: MixedOptions,
+}
+
+/// Reads one document.
+///
+/// # Errors
+///
+/// I/O, and what makes the document invalid.
+pub fn read_document(path: &Path, options: &iprof::ReadOptions) -> Result<(Document, Vec<Warning>)> {
+    let data = input::open(path, Access::Map, &options.limits)?;
+    let (document, findings) = iprof::read(&data, options).map_err(|error| error.in_file(path))?;
+    Ok((document, findings.iter().map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
+}
+
+/// Merges inputs of both families.
+///
+/// # Errors
+///
+/// What makes a document unreadable or contradictory, kinds of profiles that
+/// do not go together, branch lists that clash if that is to be an error. What
+/// is wrong with LLVM inputs is in the report.
+pub fn merge_mixed(
+    inputs: &[(WeightedInput, Family)],
+    options: &MixedOptions,
+    observer: &mut dyn MergeObserver,
+) -> Result<MixedSum> {
+    let of_family = |family| inputs.iter().filter(move |(_, other)| *other == family).map(|(input, _)| input);
+    let llvm_inputs: Vec<WeightedInput> = of_family(Family::Llvm).cloned().collect();
+    let mut report = merge_files(&llvm_inputs, &options.llvm, observer)?;
+    let mut losses = Losses::new();
+    let mut warnings = Vec::new();
+    let mut profiles = LlvmSum::new(&options.llvm);
+    if report.used() > 0 {
+        profiles.add(&std::mem::take(&mut report.profile), 1)?;
+    }
+    let mut rests = iprof::Merger::new(merge_options(options.branch_clash));
+    rests.add(&Document::new(), &SectionWeights::uniform(Weight::ONE));
+    for input in of_family(Family::Iprof) {
+        let (document, found) = read_document(&input.path, &options.iprof)?;
+        warnings.extend(found);
+        let (parts, lost) = bridge::split(&document, options.trust).map_err(|error| error.in_file(&input.path))?;
+        lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+        let weight = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
+        rests.add(&parts.rest, &SectionWeights::uniform(weight));
+        profiles.add(&parts.profile, input.weight.get()).map_err(|error| error.in_file(&input.path))?;
+    }
+    let (rest, merged) = rests.finish()?;
+    warnings.extend(merged.warnings(options.branch_clash));
+    let parts = Parts { rest, profile: profiles.finish() };
+    Ok(MixedSum { llvm: report, warnings, losses, parts, options: options.clone() })
+}
+
+fn merge_options(branch_clash: BranchClash) -> iprof::MergeOptions {
+    let mut options = iprof::MergeOptions::default();
+    options.branch_clash = branch_clash;
+    options
+}
+
+impl MixedSum {
+    /// The sum as an LLVM profile, and what could not cross.
+    ///
+    /// # Errors
+    ///
+    /// As for [`bridge::to_llvm`], and for kinds that do not go together.
+    pub fn into_llvm(self, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
+        let mut losses = self.losses;
+        let (rest, lost) = bridge::to_llvm(&self.parts.rest, options)?;
+        lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+        let mut sum = LlvmSum::new(&self.options.llvm);
+        sum.add(&self.parts.profile, 1)?;
+        sum.add(&rest, 1)?;
+        Ok((sum.finish(), losses.into_vec()))
+    }
+
+    /// The sum as an iprof document, and what could not cross.
+    ///
+    /// # Errors
+    ///
+    /// As for [`bridge::to_iprof`].
+    pub fn into_iprof(self, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
+        let mut losses = self.losses;
+        let (document, lost) = bridge::join(self.parts, options)?;
+        lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+        Ok((document, losses.into_vec()))
+    }
+}
+
+/// Profiles in memory, added up as files are.
+struct LlvmSum(Merger);
+
+impl LlvmSum {
+    fn new(options: &MergeOptions) -> Self {
+        Self(Merger::new(options.merger_options()))
+    }
+
+    fn add(&mut self, profile: &Profile, weight: u64) -> Result<()> {
+        self.0.begin_input(profile.kind).map_err(|error: Error| {
+            error.with_hint("profiles of both families become IR-level profiles that count entries first")
+        })?;
+        for function in profile.functions.iter() {
+            for record in function.records() {
+                let reference = RecordRef { name: function.name(), name_ref: Some(function.name_ref()), record };
+                self.0.add_record(reference, weight);
+            }
+        }
+        self.0.add_binary_ids(profile.binary_ids.iter().cloned());
+        self.0.add_traces(profile.temporal.clone());
+        self.0.add_vtable_names(profile.vtable_names.iter().cloned());
+        if let Some(section) = &profile.memprof {
+            self.0.add_memprof(section.clone());
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Profile {
+        self.0.finish()
+    }
+}

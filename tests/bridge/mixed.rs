@@ -1,0 +1,69 @@
+//! Merging files of both families.
+
+use super::documents::any_document;
+use super::helpers::{indexed_bytes, j, l, merge_profiles, text_of};
+use super::profiles::any_profile;
+use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
+use profbridge::input::WeightedInput;
+use profbridge::iprof::Document;
+use profbridge::model::{Profile, ProfileKind};
+use profbridge::pipeline::Silent;
+use profbridge::pipeline::mixed::{Family, MixedOptions, MixedSum, merge_mixed};
+use proptest::prelude::*;
+use std::path::Path;
+
+/// Writes one file of each and merges them.
+fn merge_both(folder: &Path, profile: &Profile, documents: &[Document], weight: u64) -> MixedSum {
+    let mut inputs = vec![WeightedInput::new(folder.join("a.profdata"))];
+    std::fs::write(&inputs[0].path, indexed_bytes(profile, 12)).expect("the folder can be written");
+    for (at, document) in documents.iter().enumerate() {
+        let path = folder.join(format!("{at}.iprof"));
+        std::fs::write(&path, text_of(document)).expect("the folder can be written");
+        inputs.push(WeightedInput::new(path));
+    }
+    inputs.iter_mut().for_each(|input| input.weight = weight.try_into().expect("no test multiplies by 0"));
+    let inputs: Vec<(WeightedInput, Family)> = inputs
+        .into_iter()
+        .map(|input| {
+            let family = Family::of_file(&input.path).expect("a file that was just written");
+            (input, family)
+        })
+        .collect();
+    let mut options = MixedOptions::default();
+    options.llvm.keep_vtable_names = true;
+    merge_mixed(&inputs, &options, &mut Silent).expect("inputs that go together")
+}
+
+fn mergeable() -> impl Strategy<Value = Profile> {
+    any_profile().prop_map(|profile| {
+        let kind = profile.kind.without(ProfileKind::FUNCTION_ENTRY_ONLY);
+        merge_profiles([&Profile { kind, memprof: None, ..profile }])
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn both_families_meet_in_either(profile in mergeable(), document in any_document(), other in mergeable()) {
+        let folder = tempfile::tempdir().unwrap();
+        let documents = [document, j(&other)];
+        let sum = || merge_both(folder.path(), &profile, &documents, 1);
+        let in_iprof = sum().into_iprof(&ToIprofOptions::default()).unwrap().0;
+        let in_llvm = sum().into_llvm(&ToLlvmOptions::default()).unwrap().0;
+        prop_assert_eq!(text_of(&j(&in_llvm)), text_of(&in_iprof));
+        let direct = merge_profiles([&profile, &l(&documents[0]), &other]);
+        prop_assert_eq!(indexed_bytes(&l(&in_iprof), 12), indexed_bytes(&in_llvm, 12));
+        prop_assert_eq!(in_llvm.functions.records_len(), direct.functions.records_len());
+    }
+
+    #[test]
+    fn weights_reach_every_count_of_a_document(document in any_document()) {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = Profile::default();
+        let twice = merge_both(folder.path(), &empty, &[document.clone()], 2);
+        let both = merge_both(folder.path(), &empty, &[document.clone(), document], 1);
+        let text = |sum: MixedSum| text_of(&sum.into_iprof(&ToIprofOptions::default()).unwrap().0);
+        prop_assert_eq!(text(twice), text(both));
+    }
+}
