@@ -29,6 +29,7 @@
 //!
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
 
+mod describe;
 mod layout;
 mod lookup;
 mod memprof;
@@ -39,6 +40,7 @@ mod records;
 mod table;
 mod write;
 
+pub use describe::describe;
 pub use layout::{MAGIC, NEWEST_VERSION, writing_release};
 pub use lookup::Entry;
 pub use profile::{IndexedProfile, ReadOptions};

@@ -123,6 +123,30 @@ impl ProfileKind {
     }
 }
 
+impl ProfileKind {
+    /// What the bits mean, for people: who placed the counters comes first.
+    /// Unknown bits are told by their number.
+    pub fn sentence_words(self) -> Vec<String> {
+        let placed = if self.is_ir() { "IR instrumentation" } else { "front-end instrumentation" };
+        const WORDS: [(ProfileKind, &str); 7] = [
+            (ProfileKind::CONTEXT_SENSITIVE, "context-sensitive"),
+            (ProfileKind::ENTRY_FIRST, "entry counter first"),
+            (ProfileKind::LOOP_ENTRIES, "loop entries instrumented"),
+            (ProfileKind::BYTE_COVERAGE, "byte coverage"),
+            (ProfileKind::FUNCTION_ENTRY_ONLY, "function entries only"),
+            (ProfileKind::TEMPORAL, "temporal"),
+            (ProfileKind::MEMPROF, "memory profile"),
+        ];
+        let known = WORDS.iter().filter(|(bit, _)| self.contains(*bit)).map(|(_, word)| (*word).to_string());
+        let mut words: Vec<String> = std::iter::once(placed.to_string()).chain(known).collect();
+        if self.contains(Self::DEBUG_INFO_CORRELATE) {
+            words.push("correlated by debug info".to_string());
+        }
+        words.extend((32..55).filter(|bit| self.0 & (1 << bit) != 0).map(|bit| format!("unknown bit {bit}")));
+        words
+    }
+}
+
 impl BitOr for ProfileKind {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {

@@ -15,6 +15,7 @@
 //! Readers hand out records one at a time through [`ProfileReader`]; merging
 //! puts them into a [`Profile`]; writers take a [`Profile`].
 
+pub mod description;
 pub mod functions;
 pub(crate) mod hash_order;
 pub mod kind;
@@ -29,6 +30,7 @@ pub mod symbols;
 pub mod temporal;
 pub mod value;
 
+pub use description::Description;
 pub use functions::{FunctionId, FunctionTable, FunctionView, RecordId};
 pub use kind::ProfileKind;
 pub use loss::{Loss, LossKind, Losses, refuse_losses};

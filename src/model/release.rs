@@ -203,6 +203,14 @@ pub fn raw_writers(version: u64) -> Option<String> {
     }
 }
 
+/// The releases whose llvm-profdata reads that raw version: those that write it.
+pub fn raw_readers(version: u64) -> Option<String> {
+    match version {
+        3 | 6 => None,
+        _ => writers(|row| u64::from(row.raw_version) == version),
+    }
+}
+
 /// The releases that write that indexed version, in words.
 pub fn indexed_writers(version: u64) -> Option<String> {
     writers(|row| u64::from(row.indexed_version) == version)
@@ -223,7 +231,11 @@ pub fn newest_words() -> String {
 fn writers(writes: impl Fn(&ReleaseRow) -> bool) -> Option<String> {
     let rows: Vec<&ReleaseRow> = RELEASES.iter().filter(|row| writes(row)).collect();
     let (first, last) = (rows.first()?, rows.last()?);
-    let llvm = if first == last { first.llvm.to_string() } else { format!("{} to {}", first.llvm, last.llvm) };
+    let llvm = match rows.len() {
+        1 => first.llvm.to_string(),
+        2 => format!("{} and {}", first.llvm, last.llvm),
+        _ => format!("{} to {}", first.llvm, last.llvm),
+    };
     let rustc_first = rows.iter().find_map(|row| row.rustc.map(|(first, _)| first));
     let rustc_last = rows.iter().rev().find_map(|row| row.rustc.map(|(_, last)| last));
     Some(match rustc_first.zip(rustc_last) {

@@ -2,6 +2,7 @@
 //! hands files to workers, drives merging and chooses the writer.
 
 pub mod check;
+pub mod describe;
 pub mod diff;
 pub mod encode;
 mod images;
@@ -16,6 +17,7 @@ mod tests;
 mod worker;
 
 pub use check::{CheckFinding, FileCheck, check_file};
+pub use describe::describe;
 pub use diff::diff_files;
 pub use encode::{Encoded, OutputFormat, WriteOptions, encode};
 pub use merge::{

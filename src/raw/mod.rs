@@ -36,6 +36,7 @@
 //! makes a file out of it.
 
 pub mod correlate;
+pub mod describe;
 pub mod header;
 pub mod image;
 pub mod layout;
@@ -50,6 +51,7 @@ pub mod write;
 mod tests;
 
 pub use correlate::{Correlator, ImageRecords};
+pub use describe::describe;
 pub use header::Header;
 pub use image::{Image, ImageSum};
 pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};

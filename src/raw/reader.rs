@@ -10,6 +10,7 @@ use crate::bytes::Cursor;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::manner::Manner;
+use crate::model::description::hex;
 use crate::model::{
     BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
@@ -65,6 +66,8 @@ pub struct RawReader<'data> {
     options: RawOptions<'data>,
     profile: RawProfile<'data>,
     names: Arc<RawNames>,
+    /// The profiles before the current one, and where their value data ends.
+    earlier_profiles: Vec<(RawProfile<'data>, usize)>,
     /// Names of the profiles before the current one, with other names.
     earlier_names: Vec<Arc<RawNames>>,
     all_symbols: Option<SymbolTable>,
@@ -103,6 +106,7 @@ impl<'data> RawReader<'data> {
             options,
             values_position: 0,
             profile,
+            earlier_profiles: Vec::new(),
             earlier_names: Vec::new(),
             all_symbols: None,
             targets: None,
@@ -122,6 +126,13 @@ impl<'data> RawReader<'data> {
     /// The profile being read.
     pub fn profile(&self) -> &RawProfile<'data> {
         &self.profile
+    }
+
+    /// All profiles so far, the one being read last, and where the value data
+    /// of each ends, as far as it was read.
+    pub fn profiles(&self) -> impl Iterator<Item = (&RawProfile<'data>, usize)> {
+        let earlier = self.earlier_profiles.iter().map(|(profile, end)| (profile, *end));
+        earlier.chain([(&self.profile, self.values_position)])
     }
 
     /// The names of the profile being read, to be handed to the next reader.
@@ -284,7 +295,7 @@ impl<'data> RawReader<'data> {
         let format = self.profile.header().format_name();
         let place = |error: Error| error.at("header of the next profile", start as u64).in_format(format.clone());
         self.check_next_start(start).map_err(place)?;
-        self.profile = RawProfile::read(self.file, start, self.options.manner).map_err(|error| match error.kind() {
+        let next = RawProfile::read(self.file, start, self.options.manner).map_err(|error| match error.kind() {
             // A later header that is cut is rubbish at the end rather than a bad file header.
             ErrorKind::BadHeader { detail }
                 if self.file.len() - start < layout::header_size(layout::NEWEST_VERSION) =>
@@ -293,6 +304,8 @@ impl<'data> RawReader<'data> {
             }
             _ => error,
         })?;
+        let finished = std::mem::replace(&mut self.profile, next);
+        self.earlier_profiles.push((finished, self.values_position));
         let before = Arc::clone(&self.names);
         self.enter_profile()?;
         if !Arc::ptr_eq(&before, &self.names) {
@@ -469,8 +482,4 @@ impl ProfileReader for RawReader<'_> {
     fn take_warnings(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings)
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,6 +6,7 @@
 
 pub mod diff;
 pub mod format;
+pub mod info;
 pub mod order;
 pub mod overlap;
 pub mod samples;

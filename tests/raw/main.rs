@@ -2,6 +2,7 @@
 //! an image tells us it tells them.
 
 mod correlate;
+mod info;
 mod tools;
 mod written;
 

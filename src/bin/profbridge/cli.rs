@@ -24,6 +24,7 @@ pub(crate) enum Command {
     Repair(crate::repair::RepairArgs),
     Report(Box<crate::report::ReportArgs>),
     Flamegraph(Box<crate::flamegraph::FlamegraphArgs>),
+    Info(crate::info::InfoArgs),
 }
 
 impl Command {
@@ -37,6 +38,7 @@ impl Command {
             Self::Repair(arguments) => arguments.run(),
             Self::Report(arguments) => arguments.run(),
             Self::Flamegraph(arguments) => arguments.run(),
+            Self::Info(arguments) => arguments.run(),
         }
     }
 }

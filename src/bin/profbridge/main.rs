@@ -6,6 +6,7 @@ mod console;
 mod convert;
 mod diff;
 mod flamegraph;
+mod info;
 mod llvm_compat;
 mod merge;
 mod repair;

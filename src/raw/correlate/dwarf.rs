@@ -171,10 +171,8 @@ impl Walk {
             }
             match entry.tag() {
                 constants::DW_TAG_subprogram => function = Some(read_function(dwarf, unit, entry)?),
-                constants::DW_TAG_variable => {
-                    if function.as_ref().is_some_and(|function| depth == function.depth + 1) {
-                        variable = read_variable(dwarf, unit, entry)?;
-                    }
+                constants::DW_TAG_variable if function.as_ref().is_some_and(|f| depth == f.depth + 1) => {
+                    variable = read_variable(dwarf, unit, entry)?;
                 }
                 ANNOTATION => {
                     if let Some(variable) = variable.as_mut().filter(|variable| depth == variable.depth + 1) {

@@ -6,8 +6,8 @@ use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::BinaryId;
+use crate::model::description::hex;
 use crate::raw::header::Header;
-use crate::raw::reader::hex;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -88,14 +88,12 @@ impl Images {
         }
         let text = hex(id);
         let Some((first, rest)) = text.split_at_checked(2) else { return Ok(None) };
-        let candidates =
+        let mut candidates =
             self.folders.iter().map(|folder| folder.join(".build-id").join(first).join(format!("{rest}.debug")));
-        for path in candidates.filter(|path| path.is_file()) {
-            let image = Arc::new(self.read(&path)?);
-            found.push((id.clone(), Arc::clone(&image)));
-            return Ok(Some(image));
-        }
-        Ok(None)
+        let Some(path) = candidates.find(|path| path.is_file()) else { return Ok(None) };
+        let image = Arc::new(self.read(&path)?);
+        found.push((id.clone(), Arc::clone(&image)));
+        Ok(Some(image))
     }
 
     fn no_image(&self, ids: &[BinaryId]) -> Error {

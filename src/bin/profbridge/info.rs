@@ -1,0 +1,133 @@
+//! `info`: what a file is and what it is made of.
+
+use crate::console;
+use clap::Args;
+use profbridge::input::{self, Access};
+use profbridge::model::Description;
+use profbridge::model::release::{RELEASES, ReleaseRow};
+use profbridge::pipeline;
+use profbridge::report::info;
+use profbridge::{Error, Limits, Result};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Tell what files are: format, version, who writes and reads it, sections
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge info default.profraw
+  profbridge info --json app.profdata
+  profbridge info --versions
+
+The exit code is 1 when a file is damaged or of no known format.")]
+pub(crate) struct InfoArgs {
+    /// Files; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "versions")]
+    files: Vec<PathBuf>,
+    /// Print the table of toolchains and the versions they write
+    #[arg(long, conflicts_with = "files")]
+    versions: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl InfoArgs {
+    /// Describes each file.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        if self.versions {
+            print(|out| info::write_versions(out), versions_json, self.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let described: Vec<(&Path, Description)> =
+            self.files.iter().map(|path| (path.as_path(), describe(path))).collect();
+        let text = |out: &mut Vec<u8>| {
+            for (at, (path, description)) in described.iter().enumerate() {
+                if at != 0 {
+                    out.push(b'\n');
+                }
+                info::write_description(out, &path.display().to_string(), description)?;
+            }
+            Ok(())
+        };
+        print(text, || files_json(&described), self.json)?;
+        let damaged = described.iter().any(|(_, description)| description.error.is_some());
+        Ok(if damaged { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+}
+
+/// A file that cannot be opened is described by its error.
+fn describe(path: &Path) -> Description {
+    let limits = Limits::default();
+    match input::bytes::open_stored(path, Access::Read, &limits) {
+        Ok(bytes) => pipeline::describe(&bytes, &limits),
+        Err(error) => {
+            let mut description = Description::new("not opened", 0);
+            description.set_error(&error);
+            description
+        }
+    }
+}
+
+fn print<'a>(
+    text: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
+    json: impl FnOnce() -> Json<'a>,
+    as_json: bool,
+) -> Result<()> {
+    if as_json {
+        let text = serde_json::to_string(&json()).map_err(|error| Error::io("cannot write", error.into()))?;
+        return console::print_line(&text);
+    }
+    let mut out = Vec::new();
+    text(&mut out).map_err(|source| Error::io("cannot write", source))?;
+    console::print_line(console::escape(&String::from_utf8_lossy(&out)).trim_end())
+}
+
+/// What `--json` prints; see `docs/json-schema/info-1.json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    releases: Vec<ReleaseJson>,
+}
+
+#[derive(Serialize)]
+struct FileJson<'a> {
+    path: Cow<'a, str>,
+    #[serde(flatten)]
+    description: &'a Description,
+}
+
+#[derive(Serialize)]
+struct ReleaseJson {
+    llvm: &'static str,
+    raw_version: u32,
+    indexed_version: u32,
+    inferred: bool,
+    rustc: Option<String>,
+    swift: &'static [&'static str],
+    xcode: &'static [&'static str],
+}
+
+const SCHEMA: &str = "profbridge.info/1";
+
+fn files_json<'a>(described: &'a [(&Path, Description)]) -> Json<'a> {
+    let file = |(path, description): &'a (&Path, Description)| FileJson { path: path.to_string_lossy(), description };
+    Json { schema: SCHEMA, files: described.iter().map(file).collect(), releases: Vec::new() }
+}
+
+fn versions_json() -> Json<'static> {
+    let release = |row: &ReleaseRow| ReleaseJson {
+        llvm: row.llvm,
+        raw_version: row.raw_version,
+        indexed_version: row.indexed_version,
+        inferred: row.inferred,
+        rustc: row.rustc_words(),
+        swift: row.swift,
+        xcode: row.xcode,
+    };
+    Json { schema: SCHEMA, files: Vec::new(), releases: RELEASES.iter().map(release).collect() }
+}

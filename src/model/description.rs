@@ -1,0 +1,115 @@
+//! What a file is, section by section, whatever its format.
+
+use serde::Serialize;
+
+/// A file as `info` tells of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Description {
+    /// The format in words.
+    pub format: String,
+    /// Whether this program reads the format's content.
+    pub supported: bool,
+    /// Bytes of the file as stored.
+    pub size: u64,
+    /// Bytes after inflating, if the file is a gzip stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inflated_size: Option<u64>,
+    /// What the file holds: one part, or one for each image that wrote a raw file.
+    pub parts: Vec<PartDescription>,
+    /// What is odd but harmless.
+    pub warnings: Vec<String>,
+    /// Why the file cannot be read to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What to do about it, if anybody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// One profile of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PartDescription {
+    /// First byte in the (inflated) file.
+    pub offset: u64,
+    /// Format version as the file spells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Variant flags in words.
+    pub variant: Vec<String>,
+    /// `little-endian` or `big-endian`, where it depends on the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_order: Option<String>,
+    /// Bits of a pointer, where it depends on the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer_bits: Option<u32>,
+    /// Releases that write the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+    /// Releases whose tools read the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_by: Option<String>,
+    /// Sections in file order.
+    pub sections: Vec<SectionDescription>,
+    /// Image identities in hexadecimal.
+    pub binary_ids: Vec<String>,
+    /// Anything else worth knowing, as label and value.
+    pub facts: Vec<Fact>,
+}
+
+/// A label and a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Fact {
+    /// What it is about.
+    pub label: String,
+    /// What is so.
+    pub value: String,
+}
+
+/// One section of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SectionDescription {
+    /// The section's name in the format.
+    pub name: String,
+    /// First byte in the (inflated) file; `None` where sections have no fixed place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Bytes.
+    pub size: u64,
+    /// Entries, where the format counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+}
+
+impl Description {
+    /// A file of a format, nothing known yet.
+    pub fn new(format: impl Into<String>, size: u64) -> Self {
+        Self { format: format.into(), size, ..Self::default() }
+    }
+
+    /// Keeps why the file cannot be read to its end.
+    pub fn set_error(&mut self, error: &crate::error::Error) {
+        self.error = Some(error.to_string());
+        self.hint = error.hint().map(str::to_string);
+    }
+}
+
+impl PartDescription {
+    /// Adds a section.
+    pub fn section(&mut self, name: impl Into<String>, offset: Option<u64>, size: u64, entries: Option<u64>) {
+        self.sections.push(SectionDescription { name: name.into(), offset, size, entries });
+    }
+
+    /// Adds a label and a value.
+    pub fn fact(&mut self, label: impl Into<String>, value: impl Into<String>) {
+        self.facts.push(Fact { label: label.into(), value: value.into() });
+    }
+}
+
+/// Bytes in hexadecimal, as build ids are spelled.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

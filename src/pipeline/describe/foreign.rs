@@ -1,0 +1,262 @@
+//! Formats that are recognised by their first bytes but not read, or read
+//! elsewhere: what their headers say.
+
+use crate::bytes::leb128::read_uleb128;
+use crate::bytes::{Cursor, Endian};
+use crate::error::Result;
+use crate::input::Format;
+use crate::model::description::{Description, PartDescription};
+
+/// Describes a file that is no instrumentation profile.
+pub(super) fn describe(data: &[u8], format: Format) -> Description {
+    let mut description = Description::new(format.to_string(), data.len() as u64);
+    let part = match format {
+        Format::Empty => {
+            description.hint =
+                Some("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)".into());
+            Ok(None)
+        }
+        Format::Jfr => {
+            description.supported = true;
+            jfr_chunks(data).map(Some)
+        }
+        Format::RawMemProf => memprof_dumps(data).map(Some),
+        Format::SampleBinary => sample(data, false).map(Some),
+        Format::SampleExtBinary => sample(data, true).map(Some),
+        Format::Gcda => gcda(data).map(Some),
+        Format::PerfData => Ok(Some(reads("perf"))),
+        Format::YamlMemProf => Ok(Some(reads("llvm-profdata of LLVM 20 and later"))),
+        Format::BoltYaml => Ok(Some(reads("llvm-bolt"))),
+        _ => {
+            description.error = Some("the first bytes belong to no known format".to_string());
+            Ok(None)
+        }
+    };
+    match part {
+        Ok(part) => description.parts.extend(part),
+        Err(error) => description.set_error(&error),
+    }
+    description
+}
+
+fn reads(tool: &str) -> PartDescription {
+    PartDescription { read_by: Some(tool.to_string()), ..PartDescription::default() }
+}
+
+fn versioned(version: impl ToString, tool: &str) -> PartDescription {
+    PartDescription { version: Some(version.to_string()), ..reads(tool) }
+}
+
+/// Text formats that LLVM's own detection takes for a text profile.
+pub(super) fn describe_text(data: &[u8]) -> Option<Description> {
+    let head = String::from_utf8_lossy(&data[..data.len().min(4096)]);
+    let mut lines = head.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (first, second) = (lines.next()?, lines.next());
+    let (format, tool) =
+        if is_sample_head(first) && second.is_none_or(|line| line.starts_with(' ') || is_sample_head(line)) {
+            ("LLVM sample profile, text", "llvm-profdata --sample, clang -fprofile-sample-use")
+        } else if is_bolt_line(first) {
+            ("BOLT profile", "llvm-bolt, merge-fdata")
+        } else if is_collapsed(first) && second.is_none_or(is_collapsed) {
+            let mut description = Description::new("collapsed stacks", data.len() as u64);
+            description.supported = true;
+            description.parts.push(reads("flame graph tools, profbridge"));
+            return Some(description);
+        } else {
+            return None;
+        };
+    let mut description = Description::new(format, data.len() as u64);
+    description.parts.push(reads(tool));
+    Some(description)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `NAME:TOTAL:HEAD` at the start of a line.
+fn is_sample_head(line: &str) -> bool {
+    let mut parts = line.rsplitn(3, ':');
+    let (head, total, name) = (parts.next(), parts.next(), parts.next());
+    !line.starts_with(' ')
+        && head.is_some_and(is_number)
+        && total.is_some_and(is_number)
+        && name.is_some_and(|name| !name.is_empty())
+}
+
+/// `1 FROM OFFSET 1 TO OFFSET MISPREDICTED COUNT`, or one of its headings.
+fn is_bolt_line(line: &str) -> bool {
+    let words: Vec<&str> = line.split(' ').collect();
+    match words.as_slice() {
+        ["boltedcollection", ..] | ["no_lbr", ..] => true,
+        [from, _, from_at, to, _, to_at, missed, count] => {
+            let sort = |word: &str| matches!(word, "0" | "1" | "2" | "3");
+            let is_hex = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+            sort(from) && sort(to) && is_hex(from_at) && is_hex(to_at) && is_number(missed) && is_number(count)
+        }
+        _ => false,
+    }
+}
+
+/// `FRAME;FRAME;… COUNT`.
+fn is_collapsed(line: &str) -> bool {
+    line.rsplit_once(' ').is_some_and(|(stack, count)| stack.contains(';') && is_number(count))
+}
+
+/// Whether inflated bytes look like a pprof protocol buffer: its first field
+/// is one of the messages or the string table.
+pub(super) fn looks_like_pprof(data: &[u8]) -> bool {
+    const FIELDS: [u8; 6] = [0x0a, 0x12, 0x1a, 0x22, 0x2a, 0x32];
+    let Some((tag, rest)) = data.split_first() else { return false };
+    let mut cursor = Cursor::new(rest, 1, Endian::Little, "pprof");
+    FIELDS.contains(tag) && read_uleb128(&mut cursor, "length").is_ok_and(|length| length <= cursor.left())
+}
+
+/// A pprof profile.
+pub(super) fn describe_pprof(data: &[u8]) -> Description {
+    let mut description = Description::new("pprof profile", data.len() as u64);
+    description.parts.push(reads("pprof"));
+    description
+}
+
+/// Chunks of a recording, each with a header of its own.
+fn jfr_chunks(data: &[u8]) -> Result<PartDescription> {
+    let mut cursor = Cursor::new(data, 0, Endian::Big, "chunk");
+    let mut part = reads("jfr, JDK Mission Control, profbridge");
+    while !cursor.is_empty() {
+        let (start, left) = (cursor.position(), cursor.left());
+        cursor.take("magic", 4)?;
+        let (major, minor) = (cursor.u16("major version")?, cursor.u16("minor version")?);
+        let size = cursor.u64("chunk size")?;
+        part.version.get_or_insert_with(|| format!("{major}.{minor}"));
+        // A recording that was not finished says 0 and reaches to the end.
+        let size = if size < 16 || size > left { left } else { size };
+        part.section("chunk", Some(start), size, None);
+        cursor.take("chunk", size - 16)?;
+    }
+    Ok(part)
+}
+
+/// Dumps of a memory profile, back to back.
+fn memprof_dumps(data: &[u8]) -> Result<PartDescription> {
+    let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
+    let mut part = PartDescription { byte_order: Some(Endian::Little.to_string()), ..PartDescription::default() };
+    while cursor.left() >= 48 {
+        let start = cursor.position();
+        let mut dump = cursor.clone();
+        dump.take("Magic", 8)?;
+        let version = dump.u64("Version")?;
+        let total = dump.u64("TotalSize")?;
+        let starts = [dump.u64("SegmentOffset")?, dump.u64("MIBOffset")?, dump.u64("StackOffset")?];
+        let bytes = cursor.take("dump", total.max(48))?;
+        part.version.get_or_insert_with(|| version.to_string());
+        part.written_by.get_or_insert_with(|| memprof_writers(version).to_string());
+        part.section("header", Some(start), 48, None);
+        let ends = [starts[1], starts[2], total];
+        for ((name, from), to) in ["segments", "records", "stacks"].into_iter().zip(starts).zip(ends) {
+            let count =
+                usize::try_from(from).ok().and_then(|from| bytes.get(from..)).and_then(|rest| rest.first_chunk());
+            let count = count.map(|word| Endian::Little.u64(*word));
+            part.section(name, Some(start.saturating_add(from)), to.saturating_sub(from), count);
+        }
+    }
+    Ok(part)
+}
+
+fn memprof_writers(version: u64) -> &'static str {
+    match version {
+        1 => "LLVM 14 and 15",
+        2 => "LLVM 16",
+        3 => "LLVM 17 and 18",
+        4 => "LLVM 19",
+        5 => "LLVM 22",
+        _ => "an unknown release of LLVM",
+    }
+}
+
+/// Header of a sample profile, and the section table of the extensible form.
+fn sample(data: &[u8], extensible: bool) -> Result<PartDescription> {
+    let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
+    read_uleb128(&mut cursor, "magic")?;
+    let version = read_uleb128(&mut cursor, "version")?;
+    let mut part = versioned(version, "llvm-profdata --sample, clang -fprofile-sample-use");
+    if !extensible {
+        return Ok(part);
+    }
+    let count = cursor.u64("number of sections")?;
+    for _ in 0..count.min(cursor.left() / 32) {
+        let (kind, flags) = (cursor.u64("section type")?, cursor.u64("section flags")?);
+        let (offset, size) = (cursor.u64("section offset")?, cursor.u64("section size")?);
+        let packed = if flags & 1 != 0 { ", compressed" } else { "" };
+        part.section(format!("{}{packed}", sample_section(kind as u32)), Some(offset), size, None);
+    }
+    Ok(part)
+}
+
+fn sample_section(kind: u32) -> String {
+    let name = match kind {
+        1 => "summary",
+        2 => "names",
+        3 => "symbol list",
+        4 => "function offsets",
+        5 => "function metadata",
+        6 => "contexts",
+        32 => "records",
+        other => return format!("section type {other}"),
+    };
+    name.to_string()
+}
+
+/// `gcda` in the byte order of the machine, version and stamp.
+fn gcda(data: &[u8]) -> Result<PartDescription> {
+    let endian = if data.starts_with(b"adcg") { Endian::Little } else { Endian::Big };
+    let mut cursor = Cursor::new(data, 0, endian, "header");
+    cursor.take("magic", 4)?;
+    let version = cursor.u32("version")?.to_be_bytes();
+    let mut part = versioned(version.escape_ascii(), "gcov of the GCC that compiled the program");
+    part.byte_order = Some(endian.to_string());
+    part.fact("stamp", format!("{:#010x}", cursor.u32("stamp")?));
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_formats_are_told_apart() {
+        let format = |text: &str| describe_text(text.as_bytes()).map(|description| description.format);
+        assert_eq!(format("main:184019:0\n 4: 534\n").as_deref(), Some("LLVM sample profile, text"));
+        assert_eq!(format("1 main 3d 1 foo 0 0 17\n").as_deref(), Some("BOLT profile"));
+        assert_eq!(format("no_lbr cycles\n1 main 3d 17\n").as_deref(), Some("BOLT profile"));
+        assert_eq!(format("a;b;c 12\na;d 3\n").as_deref(), Some("collapsed stacks"));
+        assert_eq!(format(":ir\nmain\n10\n1\n5\n"), None);
+        assert_eq!(format("file.c:main\n10\n1\n5\n"), None);
+    }
+
+    #[test]
+    fn gcda_versions_read_in_either_byte_order() {
+        for (bytes, order) in
+            [(b"adcg*21B\x04\x03\x02\x01", Endian::Little), (b"gcdaB12*\x01\x02\x03\x04", Endian::Big)]
+        {
+            let part = gcda(bytes).unwrap();
+            assert_eq!(part.version.as_deref(), Some("B12*"));
+            assert_eq!(part.byte_order, Some(order.to_string()));
+            assert_eq!(part.facts[0].value, "0x01020304");
+        }
+    }
+
+    #[test]
+    fn cut_headers_are_errors_and_do_not_panic() {
+        let heads: [(&[u8], Format); 5] = [
+            (b"FLR\0\0\x02", Format::Jfr),
+            (b"adcg", Format::Gcda),
+            (&[0x84, 0xe4, 0xd0], Format::SampleExtBinary),
+            (&[0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53], Format::SampleBinary),
+            (&[0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 1, 0], Format::SampleExtBinary),
+        ];
+        for (bytes, format) in heads {
+            assert!(describe(bytes, format).error.is_some(), "{format}");
+        }
+    }
+}
