@@ -272,7 +272,7 @@ fn collapsed(
 }
 
 /// The error for inputs without anything to write.
-fn no_samples(table: &StackTable) -> Error {
+pub(crate) fn no_samples(table: &StackTable) -> Error {
     let sorts: Vec<String> =
         table.hits_by_source().iter().map(|(source, hits)| format!("{hits} {}", source.word())).collect();
     let error = Error::usage("no stack is left to write");

@@ -1,0 +1,150 @@
+//! The commands from outside: `convert`, `report`, `flamegraph`.
+
+use crate::recordings::unpack;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own for one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.0.join(name), content).unwrap();
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        String::from_utf8(std::fs::read(self.0.join(name)).unwrap()).unwrap()
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_profbridge"))
+            .args(arguments.split_whitespace())
+            .current_dir(&self.0)
+            .output()
+            .unwrap()
+    }
+
+    /// Standard error of a run that must succeed.
+    fn ok(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{arguments}: {stderr}");
+        stderr
+    }
+
+    /// Standard error of a run that must fail with 1.
+    fn fails(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+#[test]
+fn a_recording_becomes_an_iprof_and_survives_the_way_over_collapsed_text() {
+    let folder = Folder::new("convert-recording");
+    folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.jfr", unpack("shapes-jdk25.jfr.gz"));
+    let losses = folder.ok("convert a.jfr b.jfr --events execution -o both.iprof");
+    assert!(losses.contains("samples have truncated stacks"), "{losses}");
+    assert!(losses.contains("samples of sorts that were not asked for are left out"), "{losses}");
+    let iprof = folder.read("both.iprof");
+    assert!(iprof.starts_with(r#"{"version":"1.0.0","types":["#) && !iprof.contains("callCountProfiles"));
+    folder.ok("convert both.iprof -o both.collapsed");
+    folder.ok("convert both.collapsed -o again.iprof");
+    folder.ok("convert again.iprof -o again.collapsed.gz");
+    folder.ok("convert again.collapsed.gz --to collapsed -o again.collapsed");
+    assert_eq!(folder.read("both.collapsed"), folder.read("again.collapsed"));
+    assert!(folder.read("both.collapsed").contains("Shapes.step(LShapes$Shape|I)V@"));
+    // The same content whatever the order of the inputs.
+    folder.ok("convert b.jfr a.jfr --events execution -o turned.iprof");
+    folder.ok("convert turned.iprof -o turned.collapsed");
+    assert_eq!(folder.read("both.collapsed"), folder.read("turned.collapsed"));
+}
+
+#[test]
+fn descriptors_come_from_class_files_jars_and_profiles() {
+    let folder = Folder::new("convert-reference");
+    folder.write("names.collapsed", "Shapes.main;Shapes.step;Shapes$Circle.area 7\nShapes$Poly.mix 2\nNobody.run 1\n");
+    let losses = folder.ok("convert names.collapsed -o names.iprof");
+    assert!(losses.contains("5 methods have no known types"), "{losses}");
+    folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz"));
+    folder.ok("convert a.jfr -o a.iprof");
+    let losses = folder.ok("convert names.collapsed --reference a.iprof -o typed.collapsed");
+    assert!(losses.contains("2 methods are in no reference"), "main never ran in a sample: {losses}");
+    assert!(losses.contains("1 methods have several overloads in the reference; the first was taken"), "{losses}");
+    assert!(folder.read("typed.collapsed").contains("Shapes.step(LShapes$Shape|I)V@-5;Shapes$Circle.area(I)I@-5 7\n"));
+
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java/Shapes.java");
+    let compiled = Command::new("javac").arg("-d").arg(&folder.0).arg(source).status();
+    let packed = Command::new("jar")
+        .args(["cf", "shapes.jar", "Shapes.class", "Shapes$Circle.class", "Shapes$Poly.class"])
+        .current_dir(&folder.0)
+        .status();
+    if !compiled.is_ok_and(|status| status.success()) || !packed.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: javac and jar are not installed (Debian: openjdk-17-jdk-headless)");
+        return;
+    }
+    for reference in ["shapes.jar", "."] {
+        folder.ok(&format!("convert names.collapsed --reference {reference} --overload all -o jar.collapsed"));
+        let text = folder.read("jar.collapsed");
+        assert!(text.contains("Shapes.main([Ljava/lang/String|)V@-5;Shapes.step(LShapes$Shape|I)V@-5;"), "{text}");
+        assert!(text.contains("Shapes$Poly.mix(I)I@-5 2\n") && text.contains("Shapes$Poly.mix(JI)I@-5 2\n"), "{text}");
+    }
+}
+
+#[test]
+fn losses_are_errors_when_asked_and_leave_no_file() {
+    let folder = Folder::new("convert-strict");
+    folder.write("names.collapsed", "a/B.main;memcpy 7\n");
+    let error = folder.fails("convert names.collapsed --strict -o out.iprof");
+    assert!(error.contains("7 samples in native code are charged to its Java caller"), "{error}");
+    assert!(!folder.0.join("out.iprof").exists());
+    folder.write("alloc.collapsed", "a/B.main;java.lang.String_[i] 4096\n");
+    let error = folder.fails("convert alloc.collapsed -o out.iprof");
+    assert!(error.contains("--value takes the numbers as hits all the same"), "{error}");
+    folder.write("native.collapsed", "start_thread;memcpy 4\n");
+    let error = folder.fails("convert native.collapsed -o out.iprof");
+    assert!(error.contains("no stack is left to write") && error.contains("the inputs hold 4 samples"), "{error}");
+    folder.write("raw.folded", "java;Lapp/Main;::run 4\n");
+    assert!(folder.fails("convert raw.folded -o out.iprof").contains("--perf-raw"));
+    folder.ok("convert raw.folded --perf-raw -o out.collapsed");
+    assert_eq!(folder.read("out.collapsed"), "app/Main.run@-5 4\n");
+}
+
+#[test]
+fn pictures_are_made_of_every_kind_of_profile() {
+    let folder = Folder::new("pictures");
+    folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.collapsed", "Shapes.step;Shapes$Circle.area 7\n");
+    folder.write("a.proftext", ":ir\nmain\n5\n2\n10\n90\n\nother\n6\n1\n300\n\n");
+    folder.write(
+        "a.iprof",
+        concat!(
+            r#"{"version":"1.0.0","types":[{"id":0,"name":"a.B"},{"id":1,"name":"void"}],"#,
+            r#""methods":[{"id":0,"name":"f","signature":[0,1]}],"callCountProfiles":[{"ctx":"0:0","records":[5]}],"#,
+            r#""conditionalProfiles":[{"ctx":"0:3","records":[8,0,1,9,1,3]}]}"#
+        ),
+    );
+    for (arguments, text) in [
+        ("report a.jfr -o out", "Flight Recorder 2.1"),
+        ("report a.jfr --baseline b.collapsed -o out", "Overlap of the two profiles"),
+        ("report a.proftext -o out", "<td>other</td><td class=\"n\" data-v=\"300\">300</td>"),
+        ("report a.proftext --baseline a.proftext -o out", "Overlap of the two profiles: 100.000 %"),
+        ("report a.iprof -o out", "<td>a.B.f() @3</td><td class=\"n\" data-v=\"4\">4</td>"),
+        ("flamegraph a.jfr b.collapsed -o out", "<title>Shapes$Circle.area: 7 hits"),
+        ("flamegraph a.iprof -o out", "<title>a.B.f(): 5 calls, 100.000 %</title>"),
+    ] {
+        folder.ok(arguments);
+        assert!(folder.read("out").contains(text), "{arguments}: {text}");
+    }
+    assert!(folder.fails("flamegraph a.proftext -o out").contains("which has no stacks"));
+    assert!(folder.fails("report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
+    assert!(folder.fails("report a.jfr a.proftext -o out").contains("do not add up"));
+}
