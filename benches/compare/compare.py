@@ -97,6 +97,30 @@ def workloads(scale):
     }
 
 
+# Nobody else's tool checks, shows or merges iprof files: what it is measured
+# against is reading the file into memory at all.
+IPROF_PEER = ["python3", "-c", "import json, sys; json.load(open(sys.argv[1], 'rb'))"]
+
+
+def iprof_rows(scale, runs):
+    """The iprof commands against Python's json.load of the same file."""
+    contexts = max(1000, round(800_000 * scale))
+    (profile,) = make.one_iprof(ROOT / f"iprof-{contexts}", contexts)
+    program = str(ROOT / "bin" / "profbridge")
+    commands = {
+        "check": [program, "check", str(profile)],
+        "show": [program, "show", str(profile)],
+        "merge": [program, "merge", str(profile), str(profile), "-o", str(ROOT / "out.iprof")],
+    }
+    for name, command in commands.items():
+        figures = {"ours": [], "theirs": []}
+        for _ in range(runs):
+            figures["theirs"].append(run(IPROF_PEER + [str(profile)]))
+            figures["ours"].append(run(command))
+        median = {who: [statistics.median(column) for column in zip(*rows)] for who, rows in figures.items()}
+        yield table_row("W8", f"iprof {name}, against json.load", 1, profile.stat().st_size, 1, median, "-")
+
+
 def run(command):
     """Seconds and peak memory in MB of one run."""
     report = ROOT / "time"
@@ -130,10 +154,15 @@ HEADINGS = ("id", "workload", "files", "MB", "threads", "peer s", "ours s", "rat
 
 def row(workload, threads, runs):
     median, same = measure(workload, threads, runs)
+    return table_row(workload.name, workload.what, len(workload.inputs), workload.size(), threads, median,
+                     "yes" if same else "NO")
+
+
+def table_row(name, what, files, size, threads, median, same):
     (their_time, their_memory), (our_time, our_memory) = median["theirs"], median["ours"]
-    return (workload.name, workload.what, len(workload.inputs), f"{workload.size() / 1e6:.1f}", threads,
+    return (name, what, files, f"{size / 1e6:.1f}", threads,
             f"{their_time:.3f}", f"{our_time:.3f}", f"{our_time / their_time:.3f}",
-            f"{their_memory:.0f}", f"{our_memory:.0f}", f"{our_memory / their_memory:.2f}", "yes" if same else "NO")
+            f"{their_memory:.0f}", f"{our_memory:.0f}", f"{our_memory / their_memory:.2f}", same)
 
 
 def print_row(cells):
@@ -151,22 +180,29 @@ def growth(scale, runs):
         return max(2, round(count * scale))
 
     files = make.coverage_runs(ROOT / f"coverage-{some(1000)}", ROOT, some(1000))
-    rows = []
     for part in (100, 10, 1):
-        rows.append(row(Workload("files", "coverage raws", files[: max(1, len(files) // part)], []), 1, runs))
+        yield row(Workload("files", "coverage raws", files[: max(1, len(files) // part)], []), 1, runs)
     for functions in (10_000, 50_000, 250_000):
         count = max(1000, round(functions * scale))
         inputs = make.synthetic_raws(ROOT / f"synthetic-{count}", 20, count)
-        rows.append(row(Workload("functions", f"{count} functions", inputs, []), 1, runs))
+        yield row(Workload("functions", f"{count} functions", inputs, []), 1, runs)
     for threads in (1, 2, 4):
-        rows.append(row(Workload("threads", "coverage raws", files, []), threads, runs))
-    return rows
+        yield row(Workload("threads", "coverage raws", files, []), threads, runs)
 
 
 def machine():
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
     version = subprocess.run(PEER + ["--version"], stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")[0].strip()
     return f"{time.strftime('%Y-%m-%d')}, {model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}; peer: {version}"
+
+
+def measured(names, known, options):
+    """The rows of the workloads `names`, one after the other."""
+    for name in names:
+        if name == "W8":
+            yield from iprof_rows(options.scale, options.runs)
+        else:
+            yield row(known[name](), options.threads, options.runs)
 
 
 def main():
@@ -181,16 +217,17 @@ def main():
         raise SystemExit(f"GNU time and {PEER[0]} are needed")
     (ROOT / "bin").mkdir(parents=True, exist_ok=True)
     # A copy: building the inputs may build the program again.
-    shutil.copy2(make.PACKAGE / "target" / "release" / "profbridge", OURS[0])
+    for name in (OURS[0], ROOT / "bin" / "profbridge"):
+        shutil.copy2(make.PACKAGE / "target" / "release" / "profbridge", name)
     known = workloads(options.scale)
-    unknown = [name for name in options.names if name not in known]
+    names = options.names or list(known) + ["W8"]
+    unknown = [name for name in names if name not in known and name != "W8"]
     if unknown:
-        raise SystemExit(f"unknown workload {', '.join(unknown)}; known: {', '.join(known)}")
+        raise SystemExit(f"unknown workload {', '.join(unknown)}; known: {', '.join(known)}, W8")
     print(f"{machine()}; medians of {options.runs} alternating runs, scale {options.scale}\n")
     head()
     different = False
-    rows = growth(options.scale, options.runs) if options.growth else (
-        row(known[name](), options.threads, options.runs) for name in options.names or known)
+    rows = growth(options.scale, options.runs) if options.growth else measured(names, known, options)
     for cells in rows:
         print_row(cells)
         different |= cells[-1] == "NO"

@@ -73,7 +73,7 @@ def pgo_runs(folder, root, count):
 def binaries_that_share_functions(folder, root, binaries, runs):
     """Executables with build ids of their own that link the same objects but
     for the program's own crate, which is compiled under one of four names."""
-    target = root / "build-shared"
+    target = root / "build-coverage"
     environment = dict(os.environ, RUSTFLAGS="-Cinstrument-coverage", LLVM_PROFILE_FILE="/dev/null")
     for binary in range(binaries):
         flags = [f"-Cmetadata=compare{binary % 4}", f"-Clink-arg=-Wl,--build-id=0x{binary + 1:040x}"]
@@ -200,3 +200,74 @@ def one_text_profile(folder, indexed):
 @once
 def small_raw(folder):
     write_raw(folder / "small.profraw", 8000, 4, 500, 3)
+
+
+# iprof: many types and methods, few of them in contexts, sampled stacks deep.
+
+
+class Contexts:
+    """Contexts, each once in its section."""
+
+    def __init__(self, generator, methods):
+        self.generator, self.methods, self.seen = generator, methods, set()
+
+    def new(self, depth, leaf):
+        while True:
+            frames = [f"{self.generator.randrange(self.methods)}:{leaf}"]
+            frames += [f"{self.generator.randrange(self.methods)}:{self.generator.randrange(400)}" for _ in range(depth)]
+            ctx = "<".join(frames)
+            if ctx not in self.seen:
+                self.seen.add(ctx)
+                return ctx
+            depth += 1
+
+
+@once
+def one_iprof(folder, contexts):
+    generator = random.Random(11)
+    types, methods = contexts // 8, contexts // 2
+    executed = max(1, methods // 12)
+
+    def section(name, number, entry):
+        found = Contexts(generator, executed)
+        return f'"{name}":' + join(entry(found) for _ in range(number))
+
+    def join(entries):
+        return "[" + ",".join(entries) + "]"
+
+    def call_count(found):
+        return f'{{"ctx":"{found.new(generator.randrange(6), 0)}","records":[{generator.randrange(1 << 30)}]}}'
+
+    def branch(found):
+        leaf = generator.randrange(400)
+        records = f"{leaf + 3},0,{generator.randrange(99999)},{leaf + 9},1,{generator.randrange(99999)}"
+        return f'{{"ctx":"{found.new(generator.randrange(4), leaf)}","records":[{records}]}}'
+
+    def receivers(found):
+        chosen = generator.sample(range(10, types), 1 + generator.randrange(4))
+        records = ",".join(f"{index},{generator.randrange(9999)}" for index in chosen)
+        return f'{{"ctx":"{found.new(generator.randrange(4), generator.randrange(400))}","records":[{records}]}}'
+
+    def sample(found):
+        return (f'{{"ctx":"{found.new(generator.randrange(8, 60), generator.randrange(400))}",'
+                f'"records":[{1 + generator.randrange(40)}]}}')
+
+    def method(index):
+        # A class that declares it, what it returns (9 is Object), parameters.
+        signature = [generator.randrange(10, types), generator.randrange(10)]
+        signature += [generator.randrange(9, types) for _ in range(generator.randrange(4))]
+        return f'{{"id":{index},"name":"method{index}","signature":[{",".join(map(str, signature))}]}}'
+
+    named = "boolean byte short char int float long double void java.lang.Object".split()
+    named += [f"org.example.package{index % 211}.Class{index}" for index in range(len(named), types)]
+    parts = [
+        '"version":"1.0.0"',
+        '"types":' + join(f'{{"id":{index},"name":"{name}"}}' for index, name in enumerate(named)),
+        '"methods":' + join(method(index) for index in range(methods)),
+        section("callCountProfiles", contexts, call_count),
+        section("conditionalProfiles", contexts, branch),
+        section("virtualInvokeProfiles", contexts // 4, receivers),
+        '"monitorProfiles":[{"ctx":"0:0","records":[9,100]}]',
+        section("samplingProfiles", contexts // 3, sample),
+    ]
+    (folder / "one.iprof").write_text("{" + ",".join(parts) + "}")
