@@ -33,8 +33,8 @@ missing_packages() {
   for release in $RELEASES; do
     has "llvm-profdata-$release" || echo "llvm-$release"
     has "clang-$release" || echo "clang-$release"
-    # The profile runtime is a package of its own since 14.
-    if [ "$release" -ge 14 ] && ! compgen -G "/usr/lib/llvm-$release/lib/clang/*/lib/linux/libclang_rt.profile-*.a" >/dev/null; then
+    # The profile runtime is a package of its own since 14 (in Debian 12 not for 15).
+    if [ "$release" -ge 14 ] && [ "$release" != 15 ] && ! compgen -G "/usr/lib/llvm-$release/lib/clang/*/lib/linux/libclang_rt.profile-*.a" >/dev/null; then
       echo "libclang-rt-$release-dev"
     fi
   done
@@ -53,7 +53,7 @@ install_packages() {
   fi
   apt-get update -qq >&2 || say "cannot refresh the package lists"
   for package in "${missing[@]}"; do
-    if apt-cache show "$package" >/dev/null 2>&1; then available+=("$package"); else say "no package $package here"; fi
+    if apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]'; then available+=("$package"); else say "no package $package here"; fi
   done
   [ ${#available[@]} -gt 0 ] || return 0
   say "installing: ${available[*]}"
