@@ -39,6 +39,8 @@ missing_packages() {
     fi
   done
   has java || echo default-jdk-headless
+  # A browser for the tests of the pictures.
+  has chromedriver || printf '%s\n' chromium chromium-driver
 }
 
 # Installs those of the missing packages that this Debian has. Never fails:
@@ -57,8 +59,13 @@ install_packages() {
   done
   [ ${#available[@]} -gt 0 ] || return 0
   say "installing: ${available[*]}"
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${available[@]}" >/dev/null ||
-    say "installation failed, going on with what is there"
+  export DEBIAN_FRONTEND=noninteractive
+  local install="apt-get install -y -qq --no-install-recommends"
+  $install "${available[@]}" >/dev/null && return 0
+  # One package that cannot be had must not keep the others away.
+  for package in "${available[@]}"; do
+    $install "$package" >/dev/null || say "cannot install $package, going on without"
+  done
 }
 
 # Debian's own rustc can be older than `rust-version` in Cargo.toml.
@@ -81,9 +88,12 @@ say_what_is_skipped() {
   has llvm-cov-22 || say "SKIPPED: reports of llvm-cov 22"
   rustc --version | grep -q '^rustc 1\.9[5-9]' || say "SKIPPED: rustc -C profile-use (needs a rustc whose LLVM is 22)"
   has java || say "SKIPPED: tests that run Java"
+  has chromedriver || say "SKIPPED: opening the pictures in a browser"
 }
 
 if [ "$install" = yes ]; then install_packages; fi
 install_rust
 say_what_is_skipped
+# Without the harness's capture a test that skips itself says so.
+if [ $# -eq 0 ]; then set -- -- --show-output; fi
 exec cargo test --locked "$@"

@@ -70,9 +70,13 @@ fn no_file_of_bad_makes_the_program_panic_or_hang() {
     for entry in std::fs::read_dir(testdata("bad")).expect("folder is readable") {
         let path = entry.expect("folder is readable").path();
         if path.is_file() {
-            for command in ["merge", "show"] {
-                let finished = folder.run(&[OsString::from(command), path.clone().into_os_string()]);
-                assert!(matches!(finished.code, Some(0 | 1)), "{command} {}: {}", path.display(), finished.stderr);
+            for command in
+                ["merge", "show", "info", "check", "llvm-profdata merge", "llvm-profdata show --counts --all-functions"]
+            {
+                let mut arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+                arguments.push(path.clone().into_os_string());
+                let finished = folder.run(&arguments);
+                assert!(matches!(finished.code, Some(0..=2)), "{command} {}: {}", path.display(), finished.stderr);
                 assert!(!finished.stderr.contains("panicked"), "{}", finished.stderr);
             }
         }
@@ -129,4 +133,50 @@ fn an_output_that_is_a_folder_is_named() {
 fn no_input_at_all_is_a_usage_error() {
     let finished = Folder::new().run(&["merge", "-o", "out.profdata"]);
     finished.assert_refused(&["no input"]);
+}
+
+#[test]
+fn an_output_without_room_is_named() {
+    if !std::path::Path::new("/dev/full").exists() {
+        eprintln!("SKIPPED: this system has no /dev/full");
+        return;
+    }
+    let good = testdata("merge/clang-22/run-1.profraw");
+    let finished = Folder::new().run(&[OsString::from("merge"), "-o".into(), "/dev/full".into(), good.into()]);
+    finished.assert_refused(&["/dev/full", "No space left"]);
+}
+
+#[test]
+fn a_read_only_old_result_is_left_alone() {
+    let folder = Folder::new();
+    let old = folder.path("out.profdata");
+    std::fs::write(&old, "the old result").expect("file can be written");
+    let mut permissions = std::fs::metadata(&old).expect("file is there").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&old, permissions).expect("permissions can be set");
+    if std::fs::OpenOptions::new().append(true).open(&old).is_ok() {
+        eprintln!("SKIPPED: this user may write to files that are read-only");
+        return;
+    }
+    let good = testdata("merge/clang-22/run-1.profraw");
+    let finished = folder.run(&[OsString::from("merge"), "-o".into(), "out.profdata".into(), good.into()]);
+    finished.assert_refused(&["out.profdata", "Permission denied", "hint: "]);
+    assert_eq!(std::fs::read(&old).expect("file is there"), b"the old result");
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    use std::process::{Command, Stdio};
+    let good = testdata("merge/clang-22/run-1.profraw");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_profbridge"))
+        .args(["merge", "--text"])
+        .arg(good)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let finished: Finished = child.wait_with_output().expect("the program ends").into();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("error: "), "{}", finished.stderr);
 }
