@@ -3,12 +3,11 @@
 
 use clap::{Parser, Subcommand};
 use profbridge::Result;
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Reads, merges, shows, converts and checks compiler profiles.
 #[derive(Debug, Parser)]
-#[command(name = "profbridge", version, about, max_term_width = 100)]
+#[command(name = "profbridge", version, about, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -18,6 +17,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Merge(Box<crate::merge::MergeArgs>),
+    Show(Box<crate::show::ShowArgs>),
+    Overlap(crate::overlap::OverlapArgs),
+    Order(crate::order::OrderArgs),
     Convert(Box<crate::convert::ConvertArgs>),
     Check(crate::check::CheckArgs),
     Diff(crate::diff::DiffArgs),
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     Report(Box<crate::report::ReportArgs>),
     Flamegraph(Box<crate::flamegraph::FlamegraphArgs>),
     Info(crate::info::InfoArgs),
+    Completions(crate::shell::CompletionsArgs),
+    Man(crate::shell::ManArgs),
 }
 
 impl Command {
@@ -32,6 +36,9 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
             Self::Merge(arguments) => arguments.run(),
+            Self::Show(arguments) => arguments.run(),
+            Self::Overlap(arguments) => arguments.run(),
+            Self::Order(arguments) => arguments.run(),
             Self::Convert(arguments) => arguments.run(),
             Self::Check(arguments) => arguments.run(),
             Self::Diff(arguments) => arguments.run(),
@@ -39,22 +46,8 @@ impl Command {
             Self::Report(arguments) => arguments.run(),
             Self::Flamegraph(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
-        }
-    }
-}
-
-/// Rewrites LLVM's spellings to ours: `-sparse` becomes `--sparse`.
-///
-/// Only arguments after the command are touched, up to `--`.
-pub(crate) fn normalize(arguments: &mut [OsString]) {
-    for argument in arguments.iter_mut().skip(2) {
-        let Some(text) = argument.to_str() else { continue };
-        if text == "--" {
-            break;
-        }
-        let name = text.split('=').next().unwrap_or(text);
-        if name.len() > 2 && name.starts_with('-') && !name.starts_with("--") {
-            *argument = format!("-{text}").into();
+            Self::Completions(arguments) => arguments.run(),
+            Self::Man(arguments) => arguments.run(),
         }
     }
 }

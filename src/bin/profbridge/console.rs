@@ -77,6 +77,20 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print_line(&text)
 }
 
+/// A report as JSON with its schema and the file in front.
+pub(crate) fn json(schema: &str, file: &Path, report: &impl serde::Serialize) -> Result<String> {
+    /// The order of members is the order in the text.
+    #[derive(serde::Serialize)]
+    struct Document<'a, T> {
+        schema: &'a str,
+        file: String,
+        #[serde(flatten)]
+        report: &'a T,
+    }
+    let document = Document { schema, file: file.to_string_lossy().into_owned(), report };
+    serde_json::to_string_pretty(&document).map_err(|error| Error::io("cannot write JSON", error.into()))
+}
+
 /// A bar on a terminal for work that takes long; silent elsewhere.
 pub(crate) struct Progress(Option<indicatif::ProgressBar>);
 

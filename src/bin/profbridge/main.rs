@@ -9,8 +9,13 @@ mod flamegraph;
 mod info;
 mod llvm_compat;
 mod merge;
+mod order;
+mod overlap;
 mod repair;
 mod report;
+mod shell;
+mod show;
+mod spelling;
 mod stacks;
 
 use clap::Parser;
@@ -25,7 +30,10 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|command| command == "llvm-profdata") {
         return llvm_compat::run("llvm-profdata".as_ref(), arguments.split_off(2));
     }
-    cli::normalize(&mut arguments);
+    let arguments = match spelling::normalize(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return console::finish(Err(error)),
+    };
     // For `check`, 1 means a file with errors, so wrong use has a code of its own.
     let checks = arguments.get(1).is_some_and(|command| command == "check");
     match cli::Cli::try_parse_from(arguments) {

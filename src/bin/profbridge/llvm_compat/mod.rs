@@ -17,6 +17,10 @@ mod response;
 mod show;
 mod suggest;
 
+pub(crate) use options::{COMMANDS, Command, Opt, Takes};
+pub(crate) use parse::boolean;
+pub(crate) use response::expand;
+
 use parse::{Outcome, Parsed, Program};
 use profbridge::Manner;
 use profbridge::pipeline::ReadOptions;
@@ -154,6 +158,14 @@ fn create_output(parsed: &Parsed) -> Result<Box<dyn Write>, Failure> {
             text: profbridge::error::io_message(&error),
             note: None,
         }),
+    }
+}
+
+/// The option that an alias stands for, or the option itself.
+pub(crate) fn resolve(command: &Command, option: &'static Opt) -> &'static Opt {
+    match option.takes {
+        Takes::Alias(of) => command.find(of).unwrap_or(option),
+        _ => option,
     }
 }
 

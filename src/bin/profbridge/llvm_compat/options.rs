@@ -6,7 +6,7 @@
 
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Takes {
+pub(crate) enum Takes {
     /// `--flag`, `--flag=true`, `--flag=0` …
     Switch,
     /// One of several bare flags of which the last wins; the group's title.
@@ -31,7 +31,7 @@ pub(super) enum Takes {
 
 /// What happens when an option is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     Help,
     HelpHidden,
     Version,
@@ -39,9 +39,9 @@ pub(super) enum Action {
 
 /// One option.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Opt {
-    pub(super) name: &'static str,
-    pub(super) takes: Takes,
+pub(crate) struct Opt {
+    pub(crate) name: &'static str,
+    pub(crate) takes: Takes,
     /// What the value is called in the help; empty for flags.
     pub(super) value: &'static str,
     pub(super) help: &'static str,
@@ -58,15 +58,15 @@ impl Opt {
 
 /// A sub-command.
 #[derive(Debug)]
-pub(super) struct Command {
-    pub(super) name: &'static str,
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
     pub(super) about: &'static str,
     pub(super) operands: &'static str,
     /// Fewest positional arguments.
     pub(super) least: usize,
     /// Most positional arguments; `None` is any number.
     pub(super) most: Option<usize>,
-    pub(super) options: &'static [Opt],
+    pub(crate) options: &'static [Opt],
 }
 
 const fn row(name: &'static str, takes: Takes, value: &'static str, help: &'static str) -> Opt {
@@ -311,7 +311,7 @@ pub(super) static TOP: Command = Command {
 };
 
 /// All sub-commands, by name.
-pub(super) static COMMANDS: [&Command; 4] = [&MERGE, &ORDER, &OVERLAP, &SHOW];
+pub(crate) static COMMANDS: [&Command; 4] = [&MERGE, &ORDER, &OVERLAP, &SHOW];
 
 impl Command {
     /// The option of that name.

@@ -176,16 +176,9 @@ impl Parser<'_> {
         let Some(option) = letter.and_then(|letter| self.parsed.command.find(letter)) else {
             return Ok(Grouped::None);
         };
-        match self.resolve(option).takes {
+        match super::resolve(self.parsed.command, option).takes {
             Takes::Action(action) => Ok(Grouped::Action(action)),
             _ => self.fault(option.name, "may not occur within a group!").map(|()| Grouped::Fault),
-        }
-    }
-
-    fn resolve(&self, option: &'static Opt) -> &'static Opt {
-        match option.takes {
-            Takes::Alias(of) => self.parsed.command.find(of).unwrap_or(option),
-            _ => option,
         }
     }
 
@@ -198,7 +191,7 @@ impl Parser<'_> {
                 return Ok(None);
             }
         };
-        let target = self.resolve(option);
+        let target = super::resolve(self.parsed.command, option);
         match (target.takes, value) {
             (Takes::Action(_) | Takes::Member(_), Some(value)) => {
                 let message = [b"does not allow a value! '", value, b"' specified."].concat();
@@ -334,7 +327,8 @@ fn no_such_choice(value: &[u8]) -> String {
     format!("Cannot find option named '{}'!", String::from_utf8_lossy(value))
 }
 
-fn boolean(value: &[u8]) -> Option<bool> {
+/// The Boolean behind `=`, nothing being true.
+pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
     match value {
         b"" | b"true" | b"TRUE" | b"True" | b"1" => Some(true),
         b"false" | b"FALSE" | b"False" | b"0" => Some(false),

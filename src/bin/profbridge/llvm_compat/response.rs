@@ -8,7 +8,7 @@ const MOST_NESTED: usize = 64;
 
 /// Replaces each `@FILE` by the words of that file. One that cannot be read,
 /// or that would include itself, stays as it is.
-pub(super) fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
+pub(crate) fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut expanded = Vec::with_capacity(arguments.len());
     let mut above = Vec::new();
     for argument in arguments {

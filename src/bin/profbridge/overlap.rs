@@ -1,0 +1,72 @@
+//! `overlap`: how much two profiles have in common.
+
+use crate::console;
+use crate::show::write_output;
+use clap::Args;
+use profbridge::pipeline::{self, Comparison, ReadOptions};
+use profbridge::report::overlap::OverlapOptions;
+use profbridge::{Error, Result};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Say how much of two profiles' counts is distributed alike
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge overlap last-release.profdata today.profdata
+  profbridge overlap --function=parse old.profdata new.profdata
+  profbridge overlap --json old.profdata new.profdata | jq .program.common.edges")]
+pub(crate) struct OverlapArgs {
+    /// The profile to compare with
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// The profile that is compared
+    #[arg(value_name = "TEST")]
+    test: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Details of the functions whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    function: Option<String>,
+    /// Details of functions of TEST whose largest counter is at least N
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    value_cutoff: u64,
+    /// Totals of the context-sensitive records instead of the plain ones
+    #[arg(long)]
+    cs: bool,
+    /// Print JSON, see docs/json-schema/overlap-1.json
+    #[arg(long)]
+    json: bool,
+}
+
+impl OverlapArgs {
+    /// Compares the files.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let mut options = OverlapOptions::default();
+        options.function = self.function.clone().map(String::into_bytes);
+        options.value_cutoff = self.value_cutoff;
+        options.context_sensitive = self.cs;
+        let compared = pipeline::overlap_files(&self.base, &self.test, &ReadOptions::default(), &options)?;
+        compared.warnings.iter().for_each(console::warning);
+        let report = match compared.report {
+            Comparison::Done(report) => report,
+            Comparison::NothingCounted { is_base } => {
+                let file = if is_base { &self.base } else { &self.test };
+                let error = Error::usage("the counters add up to 0, so there is nothing to compare").in_file(file);
+                return Err(error.with_hint(if self.cs {
+                    "--cs compares context-sensitive records only; are there any?"
+                } else {
+                    "a profile whose program never ran has no distribution"
+                }));
+            }
+        };
+        if self.json {
+            let value = console::json("profbridge.overlap/1", &self.test, &report)?;
+            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+        } else {
+            let (base, test) = (self.base.as_os_str().as_encoded_bytes(), self.test.as_os_str().as_encoded_bytes());
+            write_output(&self.output, |out| report.write_text(base, test, out))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,49 @@
+//! `completions` and `man`: what a package installs beside the program.
+
+use crate::cli::Cli;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use profbridge::{Error, Result};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Print a shell's completions
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge completions bash > ~/.local/share/bash-completion/completions/profbridge
+  profbridge completions zsh > ~/.zfunc/_profbridge
+  profbridge completions fish > ~/.config/fish/completions/profbridge.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+impl CompletionsArgs {
+    /// Prints them.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "profbridge", &mut text);
+        profbridge::input::output::replace("-".as_ref(), &text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Write the manual pages, one for each command
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge man /usr/local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// An existing folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl ManArgs {
+    /// Writes them.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let written = clap_mangen::generate_to(Cli::command(), &self.folder);
+        written.map_err(|source| Error::io("cannot write the manual pages", source).in_file(&self.folder))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

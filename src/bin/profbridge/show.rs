@@ -1,0 +1,179 @@
+//! `show`: what is in a profile.
+
+use crate::console;
+use clap::Args;
+use profbridge::pipeline::{self, ReadOptions, Reported};
+use profbridge::report::show::ShowOptions;
+use profbridge::{Error, Result};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Show the functions and totals of a raw, indexed or text profile
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  profbridge show app.profdata
+  profbridge show --all-functions --counts default.profraw
+  profbridge show --function=parse --ic-targets app.profdata
+  profbridge show --json --topn=20 app.profdata | jq '.top[].name'
+  gunzip -c app.profdata.gz | profbridge show --covered -")]
+pub(crate) struct ShowArgs {
+    /// The profile; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Details of every function
+    #[arg(long)]
+    all_functions: bool,
+    /// Details of the functions whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    function: Option<String>,
+    /// Add the counters
+    #[arg(long)]
+    counts: bool,
+    /// Add the targets of indirect calls
+    #[arg(long)]
+    ic_targets: bool,
+    /// Add the sizes of memory operations
+    #[arg(long)]
+    memop_sizes: bool,
+    /// Add the vtables of virtual calls
+    #[arg(long)]
+    show_vtables: bool,
+    /// Only the names of functions that ran
+    #[arg(long)]
+    covered: bool,
+    /// So many functions with the largest counters
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    topn: usize,
+    /// Hide functions whose largest counter is below N, and count them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    value_cutoff: u64,
+    /// Only the functions below the cutoff
+    #[arg(long)]
+    list_below_cutoff: bool,
+    /// The hot functions
+    #[arg(long)]
+    hot_func_list: bool,
+    /// How few counters hold most of the counts
+    #[arg(long)]
+    detailed_summary: bool,
+    /// Cutoffs of the detailed summary and the hot list, in parts per million
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
+    detailed_summary_cutoffs: Vec<u32>,
+    /// The cutoff whose minimum count makes a function hot, in parts per million
+    #[arg(long, value_name = "N", default_value_t = 990_000)]
+    profile_summary_cutoff_hot: u32,
+    /// Context-sensitive records instead of the plain ones
+    #[arg(long)]
+    showcs: bool,
+    /// Functions as records of the text format
+    #[arg(long, conflicts_with = "json")]
+    text: bool,
+    /// Identities of the images that ran
+    #[arg(long)]
+    binary_ids: bool,
+    /// Version of the format
+    #[arg(long)]
+    profile_version: bool,
+    /// Temporal traces
+    #[arg(long)]
+    temporal_profile_traces: bool,
+    /// Print JSON, see docs/json-schema/show-1.json
+    #[arg(long)]
+    json: bool,
+}
+
+impl ShowArgs {
+    /// Shows the file.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        if self.output == self.file && self.output.as_os_str() != "-" {
+            return Err(Error::usage("the output is the input").in_file(&self.output));
+        }
+        let (read, options) = (ReadOptions::default(), self.options());
+        if self.json {
+            let Reported { report, warnings } = pipeline::collect_file(&self.file, &read, &options)?;
+            warnings.iter().for_each(console::warning);
+            let value = console::json("profbridge.show/1", &self.file, &report)?;
+            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut text = Text::new(&self.output);
+        let shown = pipeline::show_file(&self.file, &read, &options, &mut text);
+        // What was read before a fault is worth seeing, on a terminal above all.
+        text.finish()?;
+        shown?.warnings.iter().for_each(console::warning);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn options(&self) -> ShowOptions {
+        let mut options = ShowOptions::default();
+        options.all_functions = self.all_functions;
+        options.function = self.function.clone().unwrap_or_default().into_bytes();
+        options.counts = self.counts;
+        options.indirect_call_targets = self.ic_targets;
+        options.memop_sizes = self.memop_sizes;
+        options.vtables = self.show_vtables;
+        options.covered = self.covered;
+        options.top = self.topn;
+        options.value_cutoff = self.value_cutoff;
+        options.only_below_cutoff = self.list_below_cutoff;
+        options.hot_functions = self.hot_func_list;
+        options.detailed_summary = self.detailed_summary;
+        options.cutoffs = self.detailed_summary_cutoffs.clone();
+        options.hot_cutoff = self.profile_summary_cutoff_hot;
+        options.context_sensitive = self.showcs;
+        options.text = self.text;
+        options.binary_ids = self.binary_ids;
+        options.profile_version = self.profile_version;
+        options.temporal_traces = self.temporal_profile_traces;
+        options
+    }
+}
+
+/// Writes a report whole, to a file or standard output.
+pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    profbridge::input::output::replace_with(path, write)
+}
+
+/// A text that is written while it is made: straight to standard output, to a
+/// file only when it is complete.
+enum Text<'a> {
+    Stdout(io::BufWriter<io::Stdout>),
+    File(&'a Path, Vec<u8>),
+}
+
+impl<'a> Text<'a> {
+    fn new(path: &'a Path) -> Self {
+        if path.as_os_str() == "-" {
+            Self::Stdout(io::BufWriter::new(io::stdout()))
+        } else {
+            Self::File(path, Vec::new())
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Stdout(mut out) => out.flush().map_err(|source| Error::io("cannot write standard output", source)),
+            Self::File(path, text) => profbridge::input::output::replace(path, &text),
+        }
+    }
+}
+
+impl Write for Text<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(_, text) => text.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(..) => Ok(()),
+        }
+    }
+}

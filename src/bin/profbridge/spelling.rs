@@ -1,0 +1,165 @@
+//! LLVM's spellings under our own name: `-sparse`, `--sparse=true`, `@FILE`,
+//! and options that say what is the case anyway.
+
+use crate::cli::Cli;
+use crate::llvm_compat::{COMMANDS, Command, Opt, Takes, boolean, expand, resolve};
+use clap::CommandFactory;
+use profbridge::{Error, ErrorKind, Result};
+use std::ffi::OsString;
+
+/// Rewrites the arguments behind the command into the form that our own
+/// parser takes. For the commands that llvm-profdata does not have only single
+/// dashes are mended.
+///
+/// # Errors
+///
+/// Unsupported for kinds of profiles that only llvm-profdata handles.
+pub(crate) fn normalize(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+    let named = arguments.get(1).and_then(|name| COMMANDS.into_iter().find(|command| *name == command.name));
+    let Some(command) = named else {
+        let words = arguments.into_iter().enumerate();
+        return Ok(words.map(|(at, word)| if at < 2 { word } else { two_dashes(word) }).collect());
+    };
+    let mut words = expand(arguments).into_iter();
+    let program = words.by_ref().take(2).collect();
+    let mut rewriter = Rewriter { command, ours: known_to_us(command.name), switches: Vec::new(), others: Vec::new() };
+    while let Some(word) = words.next() {
+        if word == "--" {
+            rewriter.others.push(word);
+            rewriter.others.extend(words);
+            break;
+        }
+        rewriter.rewrite(two_dashes(word), &mut words)?;
+    }
+    Ok([program, rewriter.switches, rewriter.others].concat())
+}
+
+/// The long options of our own command of that name.
+fn known_to_us(command: &str) -> Vec<String> {
+    let ours = Cli::command();
+    let ours = ours.find_subcommand(command).map(|ours| ours.get_arguments().filter_map(|a| a.get_long()));
+    ours.into_iter().flatten().map(str::to_string).collect()
+}
+
+struct Rewriter {
+    command: &'static Command,
+    ours: Vec<String>,
+    /// Switches that are on after all, in order of their last mention.
+    switches: Vec<OsString>,
+    others: Vec<OsString>,
+}
+
+impl Rewriter {
+    fn knows(&self, option: &Opt) -> bool {
+        self.ours.iter().any(|name| name == option.name)
+    }
+
+    fn rewrite(&mut self, word: OsString, words: &mut impl Iterator<Item = OsString>) -> Result<()> {
+        let Some((option, value)) = option_of(self.command.options, &word) else {
+            self.others.push(word);
+            return Ok(());
+        };
+        let target = resolve(self.command, option);
+        match target.takes {
+            Takes::Switch => match value.as_deref().map_or(Some(true), boolean) {
+                Some(on) => self.switch(target.name, on && self.knows(target)),
+                // What is no Boolean is for the parser to complain about.
+                None => self.others.push(word),
+            },
+            Takes::Member(_) => self.member(target.name)?,
+            Takes::Action(_) | Takes::Alias(_) => self.others.push(word),
+            _ if self.knows(target) => {
+                self.others.push(word);
+                // The value is taken as it stands, whatever it looks like.
+                self.others.extend(if value.is_none() { words.next() } else { None });
+            }
+            // An option for profiles that we do not read: there is nothing to do.
+            _ => drop(if value.is_none() { words.next() } else { None }),
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, name: &str, on: bool) {
+        let spelled: OsString = format!("--{name}").into();
+        self.switches.retain(|earlier| *earlier != spelled);
+        self.switches.extend(on.then_some(spelled));
+    }
+
+    fn member(&mut self, name: &str) -> Result<()> {
+        let what = match name {
+            "sample" => "sample profiles (--sample)",
+            "memory" => "memory profiles (--memory)",
+            "gcc" => "GCC's format (--gcc)",
+            "instr" => return Ok(()),
+            format => {
+                self.switch("text", format == "text");
+                return Ok(());
+            }
+        };
+        let error = Error::new(ErrorKind::Unsupported { what: what.into() });
+        Err(error.with_hint("use the llvm-profdata of an LLVM release"))
+    }
+}
+
+/// `-sparse` becomes `--sparse`; one letter keeps its dash.
+fn two_dashes(word: OsString) -> OsString {
+    let Some(text) = word.to_str() else { return word };
+    let name = text.split('=').next().unwrap_or(text);
+    let is_single = name.len() > 2 && name.starts_with('-') && !name.starts_with("--");
+    if is_single { format!("-{text}").into() } else { word }
+}
+
+/// The option that a word is, and its value behind `=`.
+fn option_of(options: &'static [Opt], word: &OsString) -> Option<(&'static Opt, Option<Vec<u8>>)> {
+    let text = word.to_str()?.strip_prefix('-')?;
+    let body = text.strip_prefix('-').unwrap_or(text);
+    let (name, value) = match body.split_once('=') {
+        Some((name, value)) => (name, Some(value.as_bytes().to_vec())),
+        None => (body, None),
+    };
+    options.iter().find(|option| option.name == name).map(|option| (option, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normal(words: &[&str]) -> Vec<String> {
+        let arguments = ["profbridge"].iter().chain(words).map(OsString::from).collect();
+        normalize(arguments).unwrap().into_iter().skip(1).map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn switches_lose_their_booleans_and_the_last_counts() {
+        assert_eq!(normal(&["merge", "-sparse=true", "a"]), ["merge", "--sparse", "a"]);
+        assert_eq!(normal(&["merge", "--sparse", "-sparse=0", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["merge", "--sparse=maybe"]), ["merge", "--sparse=maybe"]);
+    }
+
+    #[test]
+    fn values_are_left_alone() {
+        assert_eq!(normal(&["merge", "-o", "-sparse", "-output=x"]), ["merge", "-o", "-sparse", "--output=x"]);
+        assert_eq!(normal(&["show", "-function", "-x", "f"]), ["show", "--function", "-x", "f"]);
+        assert_eq!(normal(&["merge", "--", "-sparse"]), ["merge", "--", "-sparse"]);
+    }
+
+    #[test]
+    fn options_without_meaning_here_vanish() {
+        assert_eq!(normal(&["merge", "--instr", "--use-md5", "--memprof-version", "3", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["merge", "--text", "--binary", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["merge", "--binary", "--text", "a"]), ["merge", "--text", "a"]);
+    }
+
+    #[test]
+    fn what_only_llvm_does_is_refused_in_words() {
+        for words in [["profbridge", "merge", "--sample"], ["profbridge", "show", "-memory"]] {
+            let failure = normalize(words.map(OsString::from).to_vec()).unwrap_err();
+            assert!(failure.to_string().ends_with("is not supported"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn other_commands_have_single_dashes_mended_only() {
+        assert_eq!(normal(&["info", "-json", "-x"]), ["info", "--json", "-x"]);
+    }
+}
