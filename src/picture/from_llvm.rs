@@ -91,12 +91,19 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts> {
     functions
 }
 
-/// Names are bytes; what is no UTF-8 is shown escaped.
+/// A name for people: Rust and C++ names as in their source, what is no UTF-8
+/// escaped. The file before the name of a local function stays.
 fn display(name: &[u8]) -> String {
-    match std::str::from_utf8(name) {
-        Ok(text) => text.to_string(),
-        Err(_) => name.escape_ascii().to_string(),
+    let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
+    let (file, symbol) = match text.rsplit_once(';') {
+        Some((file, symbol)) => (format!("{file};"), symbol),
+        None => (String::new(), text),
+    };
+    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
+        return format!("{file}{rust:#}");
     }
+    let cpp = symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten();
+    cpp.map_or_else(|| text.to_string(), |cpp| format!("{file}{cpp}"))
 }
 
 fn shares(functions: &[FunctionCounts]) -> Vec<(String, f64)> {
@@ -181,4 +188,23 @@ fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Opt
     };
     let rows = rows.into_iter().map(|(_, _, _, cells)| cells).collect();
     Some(Section::Table(Table::new(title, "", &["Site", "Events", "Values", "Most", "%"], rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::display;
+
+    #[test]
+    fn names_are_shown_as_in_their_source() {
+        for (name, shown) in [
+            ("main", "main"),
+            ("_ZN3foo3barEi", "foo::bar(int)"),
+            ("a.cc;_ZN3foo3barEi", "a.cc;foo::bar(int)"),
+            ("_RNvCsgtmH1J7MYwC_11workspace_111print_hello", "workspace_1::print_hello"),
+            ("_Znonsense", "_Znonsense"),
+        ] {
+            assert_eq!(display(name.as_bytes()), shown);
+        }
+        assert_eq!(display(b"a\xff"), "a\\xff");
+    }
 }
