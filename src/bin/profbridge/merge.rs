@@ -7,8 +7,10 @@ use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::merge::{FunctionFilter, Remapping, SoftError};
 use profbridge::model::{Release, release};
 use profbridge::pipeline::{
-    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
+    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, ReadOptions,
+    WriteOptions,
 };
+use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Limits, Manner, Result, Warning};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -89,6 +91,9 @@ pub(crate) struct MergeArgs {
     /// Worker threads; 0 asks the machine. The result is the same for any number
     #[arg(short = 'j', long, value_name = "N", default_value_t = 0)]
     num_threads: usize,
+    /// Show the totals of the result (needs an output file)
+    #[arg(long)]
+    show: bool,
     /// Print the report as JSON on standard output (needs an output file)
     #[arg(long)]
     json: bool,
@@ -128,6 +133,9 @@ impl MergeArgs {
         if inputs.is_empty() {
             return Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"));
         }
+        if self.output.as_os_str() == "-" && (self.show || self.json) {
+            return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
+        }
         let options = self.merge_options()?;
         let mut console = MergeConsole::new(self.quiet);
         let report = pipeline::merge_files(&inputs, &options, &mut console)?;
@@ -143,6 +151,10 @@ impl MergeArgs {
             print_json(&report, &self.output)?;
         } else if !self.quiet {
             eprintln!("{}", summary(&report, &self.output));
+        }
+        if self.show {
+            let mut stdout = std::io::stdout().lock();
+            pipeline::show_file(&self.output, &ReadOptions::default(), &ShowOptions::default(), &mut stdout)?;
         }
         Ok(ExitCode::SUCCESS)
     }
