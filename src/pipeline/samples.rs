@@ -10,6 +10,9 @@ use crate::sample::java;
 use crate::sample::jfr;
 use crate::sample::reference::Reference;
 use crate::sample::text::{TextOptions, looks_like_stacks, read_stacks as read_text};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What an input is, as far as stacks are concerned.
@@ -44,6 +47,34 @@ pub fn stack_source(data: &[u8]) -> Option<StackSource> {
         Format::Text | Format::Unknown if looks_like_stacks(data) => Some(StackSource::Text),
         _ => None,
     }
+}
+
+/// Bytes of a file that are enough to tell what it is.
+const HEAD_BYTES: u64 = 1 << 20;
+
+/// What a file is by its beginning, compressed or not; `None` for anything but
+/// a source of stacks, for folders, pipes and devices, whose bytes come but once.
+///
+/// # Errors
+///
+/// I/O errors with the path.
+pub fn stack_source_of_file(path: &Path) -> Result<Option<StackSource>> {
+    let failed = |action| move |source| Error::io(action, source).in_file(path);
+    let file = File::open(path).map_err(failed("cannot open"))?;
+    if !file.metadata().map_err(failed("cannot read"))?.is_file() {
+        return Ok(None);
+    }
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed("cannot read"))?;
+    if detect(&head) == Format::Gzip {
+        let mut inflated = Vec::new();
+        // The stream is cut, or damaged: whoever reads it whole will say so.
+        let _ = MultiGzDecoder::new(head.as_slice()).take(HEAD_BYTES).read_to_end(&mut inflated);
+        head = inflated;
+    }
+    // The last line may be cut.
+    let whole_lines = head.iter().rposition(|byte| *byte == b'\n').filter(|_| head.len() as u64 == HEAD_BYTES);
+    Ok(stack_source(whole_lines.map_or(&head[..], |end| &head[..end])))
 }
 
 /// The stacks of all inputs together, compressed or not; `-` is standard input.

@@ -148,3 +148,30 @@ fn pictures_are_made_of_every_kind_of_profile() {
     assert!(folder.fails("report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
     assert!(folder.fails("report a.jfr a.proftext -o out").contains("do not add up"));
 }
+
+#[test]
+fn show_prints_hot_methods_and_json_by_sort_and_thread() {
+    let folder = Folder::new("show-stacks");
+    folder.write("a.jfr", unpack("shapes-jdk25.jfr.gz"));
+    let show = |arguments: &str| {
+        let output = folder.run(arguments);
+        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = show("show a.jfr --topn=2");
+    assert!(
+        text.contains("Method name") && text.contains("more methods") && text.contains("poly; worker [2]"),
+        "{text}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --events cpu-time --json")).unwrap();
+    assert_eq!(json["schema"], "profbridge.show/1");
+    assert_eq!(json["hits_by_sort"][0][0], "cpu-time");
+    let sum = |list: &serde_json::Value, member: &str| -> u64 {
+        list.as_array().unwrap().iter().map(|row| row[member].as_u64().unwrap()).sum()
+    };
+    let hits = json["hits"].as_u64().unwrap();
+    assert_eq!((sum(&json["methods"], "exclusive"), sum(&json["threads"], "hits")), (hits, hits));
+    assert_eq!(sum(&json["methods"], "exact") + sum(&json["methods"], "heuristic"), hits);
+    let error = folder.fails("show a.jfr --thread nobody");
+    assert!(error.contains("see --events and --thread"), "{error}");
+}

@@ -15,6 +15,7 @@ mod repair;
 mod report;
 mod shell;
 mod show;
+mod show_stacks;
 mod spelling;
 mod stacks;
 

@@ -1,6 +1,8 @@
 //! `show`: what is in a profile.
 
 use crate::console;
+use crate::show_stacks::{self, Chains};
+use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::pipeline::{self, ReadOptions, Reported};
 use profbridge::report::show::ShowOptions;
@@ -9,12 +11,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show the functions and totals of a raw, indexed or text profile
+/// Show what is in a profile: functions and totals, or the hot methods of sampled stacks
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge show app.profdata
   profbridge show --all-functions --counts default.profraw
   profbridge show --function=parse --ic-targets app.profdata
+  profbridge show app.jfr --topn=40
   profbridge show --json --topn=20 app.profdata | jq '.top[].name'
   gunzip -c app.profdata.gz | profbridge show --covered -")]
 pub(crate) struct ShowArgs {
@@ -84,6 +87,8 @@ pub(crate) struct ShowArgs {
     /// Print JSON, see docs/json-schema/show-1.json
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    stacks: StackArgs,
 }
 
 impl ShowArgs {
@@ -91,6 +96,10 @@ impl ShowArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.output == self.file && self.output.as_os_str() != "-" {
             return Err(Error::usage("the output is the input").in_file(&self.output));
+        }
+        if self.stacks.are_in(&self.file)? {
+            let chains = Chains::default();
+            return show_stacks::run(&self.file, &self.output, &self.stacks, &chains, self.topn, self.json);
         }
         let (read, options) = (ReadOptions::default(), self.options());
         if self.json {

@@ -4,7 +4,7 @@
 use crate::console;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::samples::{IprofHits, SampleOptions, iprof_from_stacks};
-use profbridge::input::{self, Access, output};
+use profbridge::input::output;
 use profbridge::iprof;
 use profbridge::model::stacks::{SampleSource, Selection, StackTable};
 use profbridge::pipeline::samples::{self, StackOptions, StackSource};
@@ -88,8 +88,7 @@ impl StackArgs {
         if path.as_os_str() == "-" {
             return Ok(self.stacks != DialectArg::Auto);
         }
-        let data = input::open(path, Access::Read, &Limits::default())?;
-        Ok(matches!(samples::stack_source(&data), Some(StackSource::Jfr | StackSource::Text)))
+        Ok(matches!(samples::stack_source_of_file(path)?, Some(StackSource::Jfr | StackSource::Text)))
     }
 
     /// Which samples count.

@@ -1,0 +1,101 @@
+//! `show` of sampled stacks.
+
+use crate::console;
+use crate::stacks::StackArgs;
+use profbridge::input::output;
+use profbridge::pipeline::samples::{read_stacks, without_addresses};
+use profbridge::report::samples::{
+    CallChain, ChainOptions, Direction, SampleFigures, call_chains, figures, write_chains, write_figures,
+};
+use profbridge::{Error, Result};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Which call chains are shown instead of the tables.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Chains {
+    /// Who calls this method.
+    pub(crate) callers: Option<String>,
+    /// What this method calls.
+    pub(crate) callees: Option<String>,
+    /// Tell positions within a method apart.
+    pub(crate) positions: bool,
+}
+
+/// Rows of a table unless the caller says otherwise.
+const ROWS: usize = 25;
+
+/// What `--json` prints; see `docs/json-schema/show-stacks-1.json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    format: &'static str,
+    path: std::borrow::Cow<'a, str>,
+    #[serde(flatten)]
+    figures: &'a SampleFigures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    callers: Option<Vec<CallChain>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    callees: Option<Vec<CallChain>>,
+}
+
+/// Shows a recording or a text of stacks; tables have `topn` rows, or 25 for 0.
+pub(crate) fn run(
+    path: &Path,
+    out: &Path,
+    read: &StackArgs,
+    chains: &Chains,
+    topn: usize,
+    json: bool,
+) -> Result<ExitCode> {
+    let (table, warnings) = read_stacks(&[PathBuf::from(path)], &read.read_options())?;
+    warnings.iter().for_each(console::warning);
+    let (selected, _) = table.select(&read.selection());
+    if selected.is_empty() && !table.is_empty() {
+        return Err(crate::stacks::no_samples(&table).in_file(path));
+    }
+    let table = without_addresses(&selected);
+    let mut options = ChainOptions::default();
+    options.by_position = chains.positions;
+    let chain = |name: &Option<String>, direction| match name {
+        Some(name) => {
+            let found = call_chains(&table, name, direction, &options);
+            if found.is_empty() {
+                return Err(Error::usage(format!("no stack holds a method called {name}"))
+                    .with_hint("write app.Main.loop(int), app.Main.loop or loop"));
+            }
+            Ok(Some(found))
+        }
+        None => Ok(None),
+    };
+    let callers = chain(&chains.callers, Direction::Callers)?;
+    let callees = chain(&chains.callees, Direction::Callees)?;
+    let figures = figures(&table);
+    let text = if json {
+        let json = Json {
+            schema: "profbridge.show/1",
+            format: "stacks",
+            path: path.to_string_lossy(),
+            figures: &figures,
+            callers,
+            callees,
+        };
+        let text =
+            serde_json::to_string(&json).map_err(|error| Error::io("cannot write", std::io::Error::from(error)))?;
+        format!("{text}\n")
+    } else if callers.is_none() && callees.is_none() {
+        console::escape(&write_figures(&figures, if topn == 0 { ROWS } else { topn }))
+    } else {
+        let both: Vec<String> = [("Callers", &callers), ("Callees", &callees)].into_iter().filter_map(titled).collect();
+        console::escape(&both.join("\n"))
+    };
+    output::replace(out, text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn titled((title, chains): (&str, &Option<Vec<CallChain>>)) -> Option<String> {
+    chains
+        .as_ref()
+        .map(|chains| format!("{title}, with each line's share of the line it belongs to:\n{}", write_chains(chains)))
+}
