@@ -10,6 +10,8 @@ pub mod merge;
 pub mod mixed;
 pub mod open;
 pub mod pictures;
+#[cfg(feature = "correlate")]
+pub mod probes;
 pub mod report;
 pub mod samples;
 #[cfg(test)]
@@ -24,4 +26,6 @@ pub use merge::{
     FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,
 };
 pub use open::{ReadOptions, open_reader};
+#[cfg(feature = "correlate")]
+pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, order_file, overlap_files, show_file};

@@ -164,3 +164,52 @@ fn two_images_in_one_file_are_told_apart() {
     }
     assert_eq!(texts[0], texts[1]);
 }
+
+/// Runs the genuine tool and ours in LLVM's manner with the same arguments.
+#[track_caller]
+fn assert_same_as_llvm(workspace: &Workspace, line: &str) {
+    let mut answers = Vec::new();
+    for program in ["llvm-profdata-22".into(), workspace.path("llvm-profdata-22")] {
+        let output = std::process::Command::new(&program)
+            .args(line.split_whitespace())
+            .current_dir(workspace.path(""))
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        answers.push((output.status.code(), text(&output.stdout), text(&output.stderr)));
+    }
+    assert_eq!(answers[1], answers[0], "{line}");
+}
+
+#[test]
+#[cfg(unix)]
+fn as_llvm_profdata_every_word_is_the_same() {
+    if !available("correlation word by word", &["clang++-22", "llvm-profdata-22"]) {
+        return;
+    }
+    let workspace = Workspace::with(&["shapes.cpp"]);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata-22")).unwrap();
+    let compile = "clang++-22 -g -O1 -fprofile-generate -mllvm -disable-vp shapes.cpp";
+    workspace.run(&format!("{compile} -mllvm -profile-correlate=debug-info -o debug"));
+    workspace.run(&format!("{compile} -mllvm -profile-correlate=binary -Wl,--build-id -o binary"));
+    workspace.run(&format!("{compile} -o plain"));
+    for program in ["debug", "binary", "plain"] {
+        workspace.train(&format!("./{program}"), &format!("{program}.profraw"));
+    }
+    for image in ["debug", "binary", "plain", "missing", "shapes.cpp"] {
+        for more in ["", "--show-prof-sym-list --detailed-summary", "--show-format=yaml", "--json"] {
+            assert_same_as_llvm(&workspace, &format!("show --debug-info={image} {more}"));
+        }
+        for profile in ["debug", "binary", "plain"] {
+            for option in ["--debug-info", "--binary-file"] {
+                assert_same_as_llvm(&workspace, &format!("merge --text {option}={image} {profile}.profraw"));
+            }
+        }
+    }
+    for kind in ["debug-info", "binary"] {
+        assert_same_as_llvm(
+            &workspace,
+            &format!("merge --text --correlate={kind} --debug-file-directory=. binary.profraw"),
+        );
+    }
+}

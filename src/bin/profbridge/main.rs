@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod console;
 mod convert;
+mod correlate;
 mod diff;
 mod flamegraph;
 mod info;

@@ -1,6 +1,7 @@
 //! `merge`: many profiles into one.
 
 use crate::console;
+use crate::correlate::CorrelateArgs;
 use clap::Args;
 use profbridge::indexed;
 use profbridge::input::{self, InputList, WeightedInput};
@@ -100,6 +101,8 @@ pub(crate) struct MergeArgs {
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    correlate: CorrelateArgs,
     /// The inputs are instrumentation profiles (accepted for compatibility)
     #[arg(long, hide = true)]
     instr: bool,
@@ -172,6 +175,7 @@ impl MergeArgs {
     fn merge_options(&self) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.release = self.target()?.0;
+        options.read.correlator = self.correlate.correlator()?;
         options.failure_mode = self.failure_mode.into();
         options.threads = NonZeroUsize::new(self.num_threads);
         options.trace_reservoir_size = Some(self.temporal_profile_trace_reservoir_size);

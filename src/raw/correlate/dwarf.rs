@@ -157,7 +157,7 @@ impl Walk {
         Ok(())
     }
 
-    fn unit(&mut self, dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>) -> Result<()> {
+    fn unit<'a>(&mut self, dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<()> {
         let mut entries = unit.entries();
         let mut function: Option<Function> = None;
         let mut variable: Option<Variable> = None;
@@ -233,12 +233,29 @@ impl Walk {
 
 type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
-fn text(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>, name: gimli::DwAt) -> Option<Vec<u8>> {
-    let value = entry.attr_value(name)?;
+/// An attribute of an entry, or of the declaration that it completes.
+fn attribute<'a>(unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> Option<AttributeValue<Slice<'a>>> {
+    const MOST_STEPS: usize = 4; // a concrete function, its origin, its declaration
+    let mut entry = entry.clone();
+    for _ in 0..MOST_STEPS {
+        if let Some(value) = entry.attr_value(name) {
+            return Some(value);
+        }
+        let further = [constants::DW_AT_specification, constants::DW_AT_abstract_origin];
+        let AttributeValue::UnitRef(offset) = further.into_iter().find_map(|link| entry.attr_value(link))? else {
+            return None;
+        };
+        entry = unit.entry(offset).ok()?;
+    }
+    None
+}
+
+fn text<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> Option<Vec<u8>> {
+    let value = attribute(unit, entry, name)?;
     dwarf.attr_string(unit, value).ok().map(|text| text.slice().to_vec())
 }
 
-fn read_function(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>) -> Result<Function> {
+fn read_function<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<Function> {
     let address = match entry.attr_value(constants::DW_AT_low_pc) {
         Some(value) => dwarf.attr_address(unit, value).map_err(damaged)?,
         None => None,
@@ -249,13 +266,13 @@ fn read_function(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry
         linkage_name: text(dwarf, unit, entry, constants::DW_AT_linkage_name)
             .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name)),
         file: source_file(dwarf, unit, entry),
-        line: entry.attr_value(constants::DW_AT_decl_line).and_then(|value| value.udata_value()),
+        line: attribute(unit, entry, constants::DW_AT_decl_line).and_then(|value| value.udata_value()),
     })
 }
 
 /// The file of a declaration, with its folder unless that is the compilation's.
-fn source_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>) -> Option<Vec<u8>> {
-    let index = match entry.attr_value(constants::DW_AT_decl_file)? {
+fn source_file<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<Vec<u8>> {
+    let index = match attribute(unit, entry, constants::DW_AT_decl_file)? {
         AttributeValue::FileIndex(index) => index,
         value => value.udata_value()?,
     };
@@ -269,7 +286,7 @@ fn source_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'
     Some([folder.slice(), b"/", &name].concat())
 }
 
-fn read_variable(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry<'_>) -> Result<Option<Variable>> {
+fn read_variable<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<Option<Variable>> {
     let name = text(dwarf, unit, entry, constants::DW_AT_name);
     if !name.is_some_and(|name| name.starts_with(b"__profc_")) {
         return Ok(None);
@@ -287,10 +304,10 @@ fn read_variable(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, entry: &Entry
     Ok(Some(Variable { depth: entry.depth(), address, ..Variable::default() }))
 }
 
-fn read_annotation(
-    dwarf: &Dwarf<Slice<'_>>,
-    unit: &Unit<Slice<'_>>,
-    entry: &Entry<'_>,
+fn read_annotation<'a>(
+    dwarf: &Dwarf<Slice<'a>>,
+    unit: &Unit<Slice<'a>>,
+    entry: &Entry<'a>,
     variable: &mut Variable,
 ) -> Result<()> {
     variable.annotated = true;

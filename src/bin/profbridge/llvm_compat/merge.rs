@@ -26,6 +26,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     }
     let mut options = merge_options(parsed)?;
     check_request(parsed)?;
+    options.read.correlator = super::correlate::correlator(parsed)?;
     // A bad pattern is complained about after the bad inputs.
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
@@ -144,8 +145,6 @@ fn check_correlation(parsed: &Parsed) -> Result<(), Failure> {
         "Expected --correlate when --debuginfod is provided"
     } else if by_folder && !asks {
         "Expected --correlate when --debug-file-directory is provided"
-    } else if ways.contains(&true) {
-        "correlation is not supported here"
     } else {
         return Ok(());
     };

@@ -5,6 +5,7 @@
 //! `profbridge llvm-profdata …`. What it does is the library's; this only
 //! speaks the other language.
 
+mod correlate;
 mod help;
 mod library;
 mod merge;

@@ -6,7 +6,7 @@ use super::{Failure, create_output, messages, read_options};
 use profbridge::pipeline;
 use profbridge::report::show::ShowOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failure> {
@@ -30,8 +30,13 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     if options.all_functions && !options.function.is_empty() {
         messages::warning(None, "-function argument ignored: showing all functions");
     }
-    check_kind(parsed, debug_info.is_some())?;
-    let file = debug_info.map_or(PathBuf::from(file), PathBuf::from);
+    if let Some(image) = debug_info {
+        out.write_all(&super::correlate::show(parsed, Path::new(&image))?)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    check_kind(parsed)?;
+    let file = PathBuf::from(file);
     let shown = pipeline::show_file(&file, &read_options(), &options, &mut out);
     out.flush()?;
     shown?;
@@ -39,11 +44,8 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
 }
 
 /// Only instrumentation profiles as text can be shown.
-fn check_kind(parsed: &Parsed, is_debug_info: bool) -> Result<(), Failure> {
+fn check_kind(parsed: &Parsed) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
-    if is_debug_info {
-        return Err(Failure::text("showing the functions of an object with debug info is not supported"));
-    }
     match (parsed.last_of(&KINDS), format) {
         (Some("sample"), _) => Err(Failure::text(super::SAMPLE_UNSUPPORTED)),
         (Some("memory"), _) => Err(Failure::text(super::MEMORY_UNSUPPORTED)),
