@@ -106,13 +106,8 @@ impl InputList {
     ///
     /// Usage when the weight is no decimal integer above 0; else as [`push`](Self::push).
     pub fn push_weighted_text(&mut self, text: &OsStr) -> Result<()> {
-        let bytes = text.as_encoded_bytes();
-        let (weight, path) = match bytes.iter().position(|b| *b == b',') {
-            Some(comma) => (&bytes[..comma], &bytes[comma + 1..]),
-            None => (bytes, &bytes[bytes.len()..]),
-        };
-        let weight = parse_weight(weight)?;
-        self.push_weighted(&expand_home(&os_string(path)), weight)
+        let WeightedInput { path, weight } = parse_weighted(text.as_encoded_bytes())?;
+        self.push_weighted(&path, weight)
     }
 
     /// Adds the entries of a list file: `[WEIGHT,]FILE` per line, `#` begins a
@@ -124,17 +119,9 @@ impl InputList {
     ///
     /// As [`push_weighted_text`](Self::push_weighted_text), for the first bad entry.
     pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
-        for line in list.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-            let entry = trim(line);
-            if entry.first() == Some(&b'#') || (entry.is_empty() && !self.manner.is_llvm()) {
-                continue;
-            }
-            let text = os_string(entry);
-            if entry.contains(&b',') {
-                self.push_weighted_text(&text)?;
-            } else {
-                self.push(&text)?;
-            }
+        for entry in parse_list(list, self.manner) {
+            let WeightedInput { path, weight } = entry?;
+            self.push_weighted(&path, weight)?;
         }
         Ok(())
     }
@@ -148,6 +135,33 @@ impl InputList {
     pub fn into_inputs(self) -> Vec<WeightedInput> {
         self.inputs
     }
+}
+
+/// The entries of a list file, as they are written there: the file system is
+/// not asked. See [`InputList::push_list`].
+///
+/// # Errors
+///
+/// Usage, for each entry whose weight is no decimal integer above 0.
+pub fn parse_list(list: &[u8], manner: Manner) -> impl Iterator<Item = Result<WeightedInput>> {
+    let lines = list.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(trim);
+    let entries = lines.filter(move |entry| match entry.first() {
+        Some(first) => *first != b'#',
+        None => manner.is_llvm(),
+    });
+    entries.map(|entry| {
+        if entry.contains(&b',') { parse_weighted(entry) } else { Ok(WeightedInput::new(os_string(entry))) }
+    })
+}
+
+/// `WEIGHT,FILE`, with `~` expanded.
+fn parse_weighted(text: &[u8]) -> Result<WeightedInput> {
+    let (weight, path) = match text.iter().position(|b| *b == b',') {
+        Some(comma) => (&text[..comma], &text[comma + 1..]),
+        None => (text, &text[text.len()..]),
+    };
+    let weight = parse_weight(weight)?;
+    Ok(WeightedInput { path: expand_home(&os_string(path)), weight })
 }
 
 /// Decimal digits only: no sign, no blanks.

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs every fuzz target, one after the other, for SECONDS each, and prints
+# what was executed, covered and found.
+#
+#   fuzz/run.sh SECONDS [TARGET...]
+#
+# SANITIZER (none, address; default none) is passed to cargo-fuzz. A stable
+# toolchain does: RUSTC_BOOTSTRAP lets it take the few flags that it needs.
+# Findings are in fuzz/artifacts/TARGET; see "Fuzzing" in CONTRIBUTING.md.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
+shift
+sanitizer=${SANITIZER:-none}
+export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+
+# Copies the files of testdata that end so, the small ones, as seeds.
+seed() {
+  local target=$1 ending
+  shift
+  mkdir -p "corpus/$target" "artifacts/$target"
+  for ending in "$@"; do
+    find ../testdata -type f -name "*.$ending" -size -64k -print0 |
+      while IFS= read -r -d '' file; do cp -n "$file" "corpus/$target/$(sha1sum <"$file" | cut -c1-16).$ending"; done
+  done
+}
+
+endings() {
+  case $1 in
+    read_raw) echo profraw ;;
+    read_indexed) echo profdata ;;
+    read_text) echo proftext ;;
+    read_names) echo names ;;
+    read_any | same_as_llvm) echo profraw profdata proftext ;;
+    read_iprof) echo iprof gz ;;
+    read_recording) echo jfr ;;
+    read_stacks) echo collapsed folded txt ;;
+    read_classes) echo class jar ;;
+    parse_list | parse_remapping) echo list txt map ;;
+  esac
+}
+
+targets=("$@")
+if [ ${#targets[@]} -eq 0 ]; then
+  mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' Cargo.toml)
+fi
+
+# BUILD=no runs what was built last.
+[ "${BUILD:-yes}" = no ] || cargo fuzz build --sanitizer "$sanitizer" >/dev/null || exit 1
+binaries=$(dirname "$(find "$CARGO_TARGET_DIR" -path '*/release/parse_list' -type f | head -1)")
+
+printf '%-16s %12s %9s %9s %7s %6s %s\n' target executions coverage features corpus MiB findings
+failed=0
+for target in "${targets[@]}"; do
+  # shellcheck disable=SC2046
+  seed "$target" $(endings "$target")
+  log=$(mktemp)
+  "$binaries/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" -max_total_time="$seconds" \
+    -max_len=65536 -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 >"$log" 2>&1
+  code=$?
+  last=$(grep -aE '^#[0-9]+.*cov: ' "$log" | tail -1)
+  value() { sed -nE "s/.* $1: ([0-9]+).*/\1/p" <<<"$last"; }
+  executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  peak=$(sed -n 's/^stat::peak_rss_mb: *//p' "$log")
+  findings=$(find "artifacts/$target" -type f | wc -l)
+  printf '%-16s %12s %9s %9s %7s %6s %s\n' "$target" "${executions:-$(sed -nE 's/^#([0-9]+).*/\1/p' <<<"$last")}" \
+    "$(value cov)" "$(value ft)" "$(find "corpus/$target" -type f | wc -l)" "$peak" "$findings"
+  if [ $code -ne 0 ]; then
+    failed=1
+    grep -aE 'panicked|ERROR|SUMMARY|assertion' -A4 "$log" | head -20
+  fi
+  rm -f "$log"
+done
+exit $failed

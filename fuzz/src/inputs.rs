@@ -1,0 +1,24 @@
+//! List files and remapping files.
+
+use profbridge::Manner;
+use profbridge::input::list::parse_list;
+use profbridge::merge::Remapping;
+
+/// List files: only names and weights come out, the file system is not asked.
+pub fn list(data: &[u8]) {
+    for manner in [Manner::Profbridge, Manner::Llvm22] {
+        for entry in parse_list(data, manner) {
+            let Ok(entry) = entry else { continue };
+            assert!(!entry.path.as_os_str().as_encoded_bytes().contains(&b'\n'));
+        }
+    }
+}
+
+/// Remapping files: what is renamed has no blanks.
+pub fn remapping(data: &[u8]) {
+    let Ok(remapping) = Remapping::parse(data) else { return };
+    for word in data.split(|byte| matches!(byte, b' ' | b'\n' | b'\r')) {
+        let renamed = remapping.apply(word);
+        assert!(!renamed.contains(&b' ') && !renamed.contains(&b'\n'));
+    }
+}

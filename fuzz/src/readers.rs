@@ -1,0 +1,138 @@
+//! The readers of LLVM's formats must survive any bytes, and what they hand
+//! out must hold together.
+
+use super::profiles::{self, drain};
+use profbridge::bytes::names::{Chunks, split_names};
+use profbridge::indexed::{IndexedProfile, IndexedReader, ReadOptions as IndexedOptions};
+use profbridge::model::{FunctionRecord, ProfileReader};
+use profbridge::pipeline::{self, ReadOptions};
+use profbridge::raw::{Image, ImageSum, RawOptions, RawProfile, RawReader, Targets};
+use profbridge::text::TextReader;
+use profbridge::{Limits, Manner};
+use std::sync::Arc;
+
+/// Both sets of rules.
+const MANNERS: [Manner; 2] = [Manner::Profbridge, Manner::Llvm22];
+
+/// Raw profiles: the reader, the views, and the quick way for many of one image.
+pub fn raw(data: &[u8]) {
+    for manner in MANNERS {
+        if let Ok(mut reader) = RawReader::new(data, RawOptions::new(manner)) {
+            drain(&mut reader);
+        }
+        views_of_raw(data, manner);
+    }
+}
+
+fn views_of_raw(data: &[u8], manner: Manner) {
+    let Ok(profile) = RawProfile::read(data, 0, manner) else { return };
+    let _ = profile.binary_ids();
+    profile.vtables().for_each(drop);
+    for (index, record) in profile.records().enumerate() {
+        let _ = profile.counters(index, &record).map(|counters| counters.iter().for_each(drop));
+        let _ = profile.timed_counters(index, &record);
+        let _ = profile.bitmap(index, &record);
+        let _ = profile.plain_name(index, &record);
+    }
+    Targets::read(&profile);
+    let Ok(names) = profile.read_names(&Limits::default()).map(Arc::new) else { return };
+    let Some(image) = Image::new(&profile, &names) else { return };
+    // A file is of its own image, not moved.
+    let slide = image.slide_of(&profile);
+    assert_eq!(slide, Some(0), "a file is of its own image");
+    let mut values = Vec::new();
+    image.read_values(data, &profile, 0, manner, &mut values);
+    if let Some(counters) = ImageSum::plausible(&profile) {
+        let mut sum = ImageSum::new(&image);
+        if sum.has_room_for(&counters, 1) {
+            sum.add(&counters);
+        }
+    }
+}
+
+/// Indexed profiles: walking, and that a lookup finds what walking found.
+pub fn indexed(data: &[u8]) {
+    for manner in MANNERS {
+        let options = IndexedOptions::new(Limits::default(), manner);
+        if let Ok(mut reader) = IndexedReader::new(data, options) {
+            drain(&mut reader);
+        }
+        let Ok(profile) = IndexedProfile::read(data, options) else { continue };
+        let _ = (profile.binary_ids(), profile.temporal(), profile.vtable_names(), profile.memprof());
+        let mut record = FunctionRecord::default();
+        for entry in profile.entries().take(1000) {
+            let Ok(mut entry) = entry else { break };
+            while let Ok(true) = entry.records.next_into(&mut record) {}
+            if let Ok(Some(found)) = profile.get(entry.name) {
+                assert_eq!(found.name, entry.name);
+            }
+        }
+        let _ = profile.get(b"main");
+        let _ = profile.get(&data[data.len() / 2..]);
+    }
+}
+
+/// Text profiles.
+pub fn text(data: &[u8]) {
+    for manner in MANNERS {
+        if let Ok(mut reader) = TextReader::new(data, manner) {
+            drain(&mut reader);
+        }
+    }
+}
+
+/// Name chunks, from both ends of the allowed sizes.
+pub fn names(data: &[u8]) {
+    let mut tight = Limits::default();
+    tight.inflated_bytes = 100;
+    for limits in [Limits::default(), tight] {
+        let mut chunks = Chunks::new(data, 0, limits);
+        let mut total = 0u64;
+        while let Ok(Some(chunk)) = chunks.next_chunk() {
+            let Ok(text) = chunk.text() else { break };
+            assert_eq!(text.len() as u64, chunk.text_len);
+            if chunk.compressed {
+                total += chunk.text_len;
+            }
+            split_names(&text).flatten().for_each(|name| assert!(!name.is_empty()));
+        }
+        assert!(total <= limits.inflated_bytes, "{total} bytes were inflated");
+    }
+}
+
+/// Whatever it is: detected, inflated, read, and written in every format.
+pub fn any(data: &[u8]) {
+    let limits = Limits::default();
+    let inflated;
+    let data = match profbridge::input::detect(data) {
+        profbridge::input::Format::Gzip => match profbridge::input::inflate(data, &limits) {
+            Ok(bytes) => {
+                inflated = bytes;
+                &inflated
+            }
+            Err(_) => return,
+        },
+        _ => data,
+    };
+    for manner in MANNERS {
+        let options = ReadOptions::new(manner);
+        let Ok(mut reader) = pipeline::open_reader(data, &options) else { continue };
+        let Some(profile) = profiles::merged(reader.as_mut(), manner) else { continue };
+        profiles::write_everywhere(&profile, manner);
+    }
+}
+
+/// The reader's errors are printed with whatever the file put into them.
+pub fn print_error(error: &profbridge::Error) {
+    assert!(!error.to_string().is_empty());
+    assert!(!error.llvm_message().is_empty());
+}
+
+/// Asks a finished reader for everything that it has beside records.
+pub fn ask_for_the_rest(reader: &mut dyn ProfileReader) {
+    let _ = reader.symbols().map(drop);
+    let _ = (reader.binary_ids(), reader.temporal(), reader.vtable_names(), reader.memprof());
+    for warning in reader.take_warnings() {
+        assert!(!warning.to_string().is_empty());
+    }
+}

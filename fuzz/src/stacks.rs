@@ -1,0 +1,60 @@
+//! GraalVM's documents, sampled stacks and class files.
+
+use profbridge::Limits;
+use profbridge::iprof::{self, ReadOptions, WriteOptions};
+use profbridge::model::stacks::StackTable;
+use profbridge::sample::reference::Reference;
+
+use profbridge::sample::text::{CollapsedOptions, write_collapsed};
+use profbridge::sample::{jfr, text};
+
+/// iprof: read strictly and with everything accepted; what was accepted is
+/// written and read again without a finding that is an error.
+pub fn iprof(data: &[u8]) {
+    let _ = iprof::read(data, &ReadOptions::default());
+    let mut lenient = ReadOptions::default();
+    lenient.accept_errors = true;
+    lenient.salvage = true;
+    lenient.find_duplicates = true;
+    let examined = iprof::examine(data, &lenient);
+    let streamed = iprof::examine_from(data, &lenient);
+    assert_eq!(examined.verdict, streamed.verdict, "reading in pieces is another reading");
+    let Some(document) = examined.document else { return };
+    let bytes = iprof::write(&document, &WriteOptions::default());
+    let (again, _) = iprof::read(&bytes, &ReadOptions::default()).expect("what was written can be read");
+    assert_eq!(iprof::write(&again, &WriteOptions::default()), bytes, "writing again gives other bytes");
+}
+
+/// Flight Recorder recordings.
+pub fn recording(data: &[u8]) {
+    let mut table = StackTable::new();
+    let _ = jfr::read_recording(data, &Limits::default(), &mut table);
+    use_table(&table);
+}
+
+/// Collapsed and folded stacks; what is written in full reads back equal.
+pub fn stacks(data: &[u8]) {
+    let mut table = StackTable::new();
+    let _ = text::looks_like_stacks(data);
+    let _ = text::read_stacks(data, &text::TextOptions::default(), &Limits::default(), &mut table);
+    use_table(&table);
+}
+
+fn use_table(table: &StackTable) {
+    for sample in table.samples() {
+        assert!(table.frames(sample.key.stack).count() as u32 == table.depth(sample.key.stack));
+    }
+    for function in table.functions() {
+        let _ = table.display_function(function);
+    }
+    let _ = write_collapsed(table, &CollapsedOptions::default());
+    let (document, _) = profbridge::bridge::samples::iprof_from_stacks(table, &Default::default());
+    let bytes = iprof::write(&document, &WriteOptions::default());
+    iprof::read(&bytes, &ReadOptions::default()).expect("stacks become a sound document");
+}
+
+/// Class files and jars.
+pub fn classes(data: &[u8]) {
+    let _ = Reference::takes(data);
+    let _ = Reference::new().add_classes(data, &Limits::default());
+}
