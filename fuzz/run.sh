@@ -33,7 +33,7 @@ endings() {
     read_text) echo proftext ;;
     read_names) echo names ;;
     read_any | same_as_llvm) echo profraw profdata proftext ;;
-    read_iprof) echo iprof gz ;;
+    read_iprof | bridge_laws) echo iprof gz ;;
     read_recording) echo jfr ;;
     read_stacks) echo collapsed folded txt ;;
     read_classes) echo class jar ;;

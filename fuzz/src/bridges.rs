@@ -1,8 +1,63 @@
 //! Both worlds: what crosses over comes back.
 
-use super::profiles::Feed;
+use super::profiles::{Feed, content};
+use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
+use profbridge::iprof::{self, ReadOptions, WriteOptions};
+use profbridge::merge::{MergeOptions, Merger};
+use profbridge::model::{Profile, RecordRef};
 
-/// Every profile can be carried over, whatever is lost on the way.
+/// LLVM's profiles come back from iprof as they were, and a document that came
+/// over once comes back as the same document.
+///
+/// The bytes are a document where they can be read as one, else what a profile
+/// is made of.
 pub fn laws(data: &[u8]) {
-    let _ = Feed::new(data);
+    if data.trim_ascii_start().first() == Some(&b'{') {
+        document(data);
+    } else {
+        profile(data);
+    }
+}
+
+fn document(data: &[u8]) {
+    let Ok((document, _)) = iprof::read(data, &ReadOptions::default()) else { return };
+    let Ok((profile, _)) = to_llvm(&document, &ToLlvmOptions::default()) else { return };
+    let Ok((once, _)) = to_iprof(&profile, &ToIprofOptions::default()) else { return };
+    let text = text_of(&once);
+    let (read, _) = iprof::read(&text, &ReadOptions::default()).expect("what crossed over is a sound document");
+    let (again, _) = to_llvm(&read, &ToLlvmOptions::default()).expect("what came over goes back");
+    let (twice, _) = to_iprof(&again, &ToIprofOptions::default()).expect("what came over once comes over again");
+    assert_eq!(text_of(&twice).escape_ascii().to_string(), text.escape_ascii().to_string());
+}
+
+fn profile(data: &[u8]) {
+    let profile = settled(&Feed::new(data).profile());
+    let Ok((document, losses)) = to_iprof(&profile, &ToIprofOptions::default()) else { return };
+    let text = text_of(&document);
+    let (read, _) = iprof::read(&text, &ReadOptions::default()).expect("what crossed over is a sound document");
+    let (back, _) = to_llvm(&read, &ToLlvmOptions::default()).expect("what came over goes back");
+    if losses.is_empty() {
+        assert_eq!(content(&back, |_, value| value), content(&profile, |_, value| value));
+    }
+}
+
+/// A profile as a merge leaves it.
+fn settled(profile: &Profile) -> Profile {
+    let mut options = MergeOptions::default();
+    options.keep_vtable_names = true;
+    let mut merger = Merger::new(options);
+    merger.begin_input(profile.kind).expect("a first input conflicts with nothing");
+    for function in profile.functions.iter() {
+        for record in function.records() {
+            merger.add_record(RecordRef { name: function.name(), name_ref: None, record }, 1);
+        }
+    }
+    merger.add_binary_ids(profile.binary_ids.iter().cloned());
+    merger.add_traces(profile.temporal.clone());
+    merger.add_vtable_names(profile.vtable_names.iter().cloned());
+    merger.finish()
+}
+
+fn text_of(document: &iprof::Document) -> Vec<u8> {
+    iprof::write(document, &WriteOptions::default())
 }

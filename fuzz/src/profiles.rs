@@ -53,10 +53,7 @@ pub fn read_back(reader: &mut dyn ProfileReader) -> Profile {
     let mut profile = Profile::default();
     while let Some(item) = reader.next_record().expect("what was written can be read") {
         let function = profile.functions.intern(item.name);
-        assert!(
-            profile.functions.find_record(function, item.record.func_hash).is_none(),
-            "a record was written twice"
-        );
+        assert!(profile.functions.find_record(function, item.record.func_hash).is_none(), "a record was written twice");
         profile.functions.push_record(function, item.record.clone());
     }
     profile.kind = reader.kind();
@@ -142,10 +139,6 @@ impl<'d> Feed<'d> {
         Self(data)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
@@ -186,9 +179,8 @@ impl<'d> Feed<'d> {
 
     /// A name: one of a few, so that profiles meet, or any.
     fn name(&mut self) -> Vec<u8> {
-        const NAMES: [&[u8]; 9] = [
-            b"main", b"f", b"file.c;f", b"_ZN1a1bE", b"10", b"#x", b":ir", b" spaced name ", b"\xff\xfe",
-        ];
+        const NAMES: [&[u8]; 9] =
+            [b"main", b"f", b"file.c;f", b"_ZN1a1bE", b"10", b"#x", b":ir", b" spaced name ", b"\xff\xfe"];
         match self.below(NAMES.len() + 1) {
             at if at < NAMES.len() => NAMES[at].to_vec(),
             _ => self.bytes(1, 20),

@@ -46,6 +46,10 @@ fn views_of_raw(data: &[u8], manner: Manner) {
         let mut sum = ImageSum::new(&image);
         if sum.has_room_for(&counters, 1) {
             sum.add(&counters);
+            for record in image.records() {
+                assert_eq!(sum.counters[record.counters.clone()].len(), record.counters.len());
+                assert_eq!(sum.bitmap[record.bitmap.clone()].len(), record.bitmap.len());
+            }
         }
     }
 }

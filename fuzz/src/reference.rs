@@ -24,12 +24,7 @@ pub fn same_as_llvm(data: &[u8]) {
     let ours = ours(&path);
     match (theirs, ours) {
         (Verdict::Accepted(theirs), Verdict::Accepted(ours)) => {
-            assert!(
-                theirs == ours,
-                "{TOOL} writes\n{}\nwe write\n{}",
-                theirs.escape_ascii(),
-                ours.escape_ascii()
-            );
+            assert!(theirs == ours, "{TOOL} writes\n{}\nwe write\n{}", theirs.escape_ascii(), ours.escape_ascii());
         }
         (Verdict::Refused, Verdict::Refused) | (Verdict::Crashed, _) => {}
         (theirs, ours) => panic!("{TOOL}: {theirs:?}, we: {ours:?}"),

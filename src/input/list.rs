@@ -149,9 +149,11 @@ pub fn parse_list(list: &[u8], manner: Manner) -> impl Iterator<Item = Result<We
         Some(first) => *first != b'#',
         None => manner.is_llvm(),
     });
-    entries.map(|entry| {
-        if entry.contains(&b',') { parse_weighted(entry) } else { Ok(WeightedInput::new(os_string(entry))) }
-    })
+    entries.map(
+        |entry| {
+            if entry.contains(&b',') { parse_weighted(entry) } else { Ok(WeightedInput::new(os_string(entry))) }
+        },
+    )
 }
 
 /// `WEIGHT,FILE`, with `~` expanded.

@@ -28,6 +28,8 @@ pub struct Image {
     vtables: Vec<u8>,
     names: Arc<RawNames>,
     record_size: usize,
+    counters_count: usize,
+    bitmap_bytes: usize,
     /// Where in a record the addresses stand that move with the image.
     addresses: Range<usize>,
     records: Vec<ImageRecord>,
@@ -95,6 +97,10 @@ impl Image {
             vtables: profile.section(Section::VTables).to_vec(),
             names: Arc::clone(names),
             record_size: profile.layout().size(),
+            // Of what is there: the header's words may be wrapped numbers,
+            // which LLVM accepts where the sum of the sections fits the file.
+            counters_count: profile.section(Section::Counters).len() / counter_size,
+            bitmap_bytes: profile.section(Section::Bitmap).len(),
             addresses: profile.layout().moving_addresses(),
             records,
             with_sites,
@@ -244,12 +250,7 @@ impl Image {
 impl ImageSum {
     /// Sums of no file yet.
     pub fn new(image: &Image) -> Self {
-        let size = |word: Word| {
-            let found = image.header.iter().find(|(other, _)| *other == word);
-            // The sections were in memory once, so their sizes fit.
-            found.map_or(0, |(_, value)| *value as usize)
-        };
-        Self { counters: vec![0; size(Word::NumCounters)], bitmap: vec![0; size(Word::NumBitmapBytes)], bound: 0 }
+        Self { counters: vec![0; image.counters_count], bitmap: vec![0; image.bitmap_bytes], bound: 0 }
     }
 
     /// Whether nothing was added since the sums were made or cleared.

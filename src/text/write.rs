@@ -6,8 +6,8 @@ use super::{EXTERNAL, directive};
 use crate::error::Error;
 use crate::manner::Manner;
 use crate::model::{
-    FunctionId, FunctionRecord, Loss, LossKind, Losses, Profile, ProfileKind, Release, Selection, SymbolTable,
-    TemporalTrace, ValueKind,
+    FunctionId, FunctionRecord, FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, Release, Selection,
+    SymbolTable, TemporalTrace, ValueKind,
 };
 use std::borrow::Cow;
 use std::io;
@@ -123,7 +123,7 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let mut place = NamePlace::default();
     for id in &writer.functions {
         let function = profile.functions.function(*id);
-        let hidden = place.hides(function.name());
+        let hidden = place.hides(function);
         losses.add(LossKind::UnspeakableNames, u64::from(!mends && hidden));
         for record in function.records() {
             if !options.has_bitmaps() {
@@ -162,16 +162,19 @@ struct NamePlace {
 }
 
 impl NamePlace {
-    /// Whether a reader would not take `name` for a name here, so that its
-    /// records have to be hidden from LLVM. Moves on behind the name.
-    fn hides(&mut self, name: &[u8]) -> bool {
+    /// Whether a reader would not take the function's name for a name here, so
+    /// that its records have to be hidden from LLVM. Moves on behind them.
+    fn hides(&mut self, function: FunctionView<'_>) -> bool {
+        let name = function.name();
         let breaks_line = || name.ends_with(b"\r") || name.iter().any(|byte| matches!(byte, b'\n' | 0));
-        // After a record, digits alone are a number of value kinds.
+        // After a record, another of the same name too, digits alone are a
+        // number of value kinds.
+        let after_record = self.after_record || function.records().nth(1).is_some();
         let is_number = || super::numbers::parse_decimal(name).is_some_and(|number| number <= u32::MAX.into());
         let hidden = match name.first() {
             None | Some(b'#') => true,
             Some(b':') if !self.after_visible_record => true,
-            Some(_) => breaks_line() || (self.after_record && is_number()),
+            Some(_) => breaks_line() || (after_record && is_number()),
         };
         self.after_record = true;
         self.after_visible_record |= !hidden;
@@ -267,7 +270,7 @@ impl<'a> Writer<'a> {
         let table = &self.profile.functions;
         let functions = std::mem::take(&mut self.functions);
         let mut place = NamePlace::default();
-        let hidden: Vec<bool> = functions.iter().map(|id| self.mends && place.hides(table.name(*id))).collect();
+        let hidden: Vec<bool> = functions.iter().map(|id| self.mends && place.hides(table.function(*id))).collect();
         for (index, id) in functions.iter().enumerate() {
             let name = table.name(*id);
             // What follows for us, and for LLVM, which does not see hidden records.

@@ -1,0 +1,57 @@
+//! What fuzzing found, one named test each; the files are in `testdata/bad/found`.
+
+use profbridge::input::WeightedInput;
+use profbridge::model::{FunctionRecord, Profile, ProfileReader};
+use profbridge::pipeline::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
+use profbridge::raw::{Image, ImageSum, RawProfile, Section};
+use profbridge::text::{self, TextOptions, TextReader};
+use profbridge::{Limits, Manner};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn found(name: &str) -> PathBuf {
+    super::root().join("testdata/bad/found").join(name)
+}
+
+/// Merges a file several times with itself, by both sets of rules.
+fn merge_with_itself(name: &str) {
+    for manner in [Manner::Profbridge, Manner::Llvm22] {
+        let mut options = MergeOptions::default();
+        options.read = ReadOptions::new(manner);
+        options.failure_mode = FailureMode::Warn;
+        let inputs = [found(name), found(name), found(name)].map(WeightedInput::new);
+        let report = merge_files(&inputs, &options, &mut Silent).expect("damaged inputs are in the report");
+        assert_eq!(report.inputs.len(), 3);
+    }
+}
+
+/// LLVM adds up section sizes modulo 2^64, so sizes near 2^64 pass its checks;
+/// the sums of an image were allocated by such a size.
+#[test]
+fn wrapped_sizes_in_a_header_make_no_huge_sums() {
+    let file = std::fs::read(found("read_raw-wrapped-sizes.profraw")).expect("file is readable");
+    let profile = RawProfile::read(&file, 0, Manner::Llvm22).expect("LLVM accepts the header");
+    let names = Arc::new(profile.read_names(&Limits::default()).expect("the section is sound"));
+    let image = Image::new(&profile, &names).expect("the version is known");
+    let sum = ImageSum::new(&image);
+    assert_eq!(sum.counters.len(), profile.section(Section::Counters).len() / 8);
+    merge_with_itself("read_raw-wrapped-sizes.profraw");
+}
+
+/// A function called `10` with two records: the second name follows a record,
+/// where LLVM's reader takes digits for the number of value kinds.
+#[test]
+fn a_name_of_digits_is_mended_before_its_second_record_too() {
+    let mut profile = Profile::default();
+    let function = profile.functions.intern(b"10");
+    profile.functions.push_record(function, FunctionRecord::new(1, vec![7]));
+    profile.functions.push_record(function, FunctionRecord::new(2, vec![8, 9]));
+    let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
+    let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
+    let mut records = Vec::new();
+    while let Some(item) = reader.next_record().expect("records can be read back") {
+        records.push((item.name.to_vec(), item.record.counters.clone()));
+    }
+    assert_eq!(records, [(b"10".to_vec(), vec![7]), (b"10".to_vec(), vec![8, 9])]);
+    super::bodies::run("write_text", &std::fs::read(found("write_text-digits-name-twice")).expect("file is readable"));
+}
