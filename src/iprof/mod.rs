@@ -33,4 +33,4 @@ pub use sections::{BranchRow, CountEntry, MAX_COUNT, RowSection, SectionKind, Se
 pub use tables::{MethodHandle, Tables, TypeHandle};
 pub use transform::MethodFilter;
 pub use version::Version;
-pub use writer::{Layout, WriteOptions, write, write_to};
+pub use writer::{Layout, WriteOptions, reformat, write, write_to};

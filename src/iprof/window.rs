@@ -91,7 +91,9 @@ impl<'a> Window<'a> {
         let gzip = start == GZIP_MAGIC;
         let whole = io::Cursor::new(start).chain(reader);
         let mut window = Self::new(if gzip { stream(MultiGzDecoder::new(whole)) } else { stream(whole) }, limits);
-        window.failure = failure.map(|error| crate::error::io_message(&error));
+        if let Some(error) = failure {
+            window.failure = Some(crate::error::io_message(&error));
+        }
         window
     }
 

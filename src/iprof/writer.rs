@@ -7,8 +7,10 @@
 
 use super::context::ContextHandle;
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
-use super::json;
+use super::json::{self, Scan, Stop};
 use super::sections::SectionKind;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
@@ -56,6 +58,34 @@ pub fn write_to(document: &Document, options: &WriteOptions, out: &mut dyn Write
         return Ok(());
     }
     Writer::new(document, options, out).document()
+}
+
+/// Lays JSON out anew without interpreting it, whatever its version; `data` is not compressed.
+///
+/// # Errors
+///
+/// Malformed for what is no JSON.
+pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<Vec<u8>> {
+    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let mut scan = Scan::new(data, 0, limits.json_depth);
+    let value = scan.skip().map_err(|stop| match stop {
+        Stop::End => Error::malformed("the text ends inside the document").at("document", data.len() as u64),
+        Stop::Syntax(at, expected) => Error::malformed(format!("{expected} was expected")).at("document", at as u64),
+    })?;
+    let mut compact = Vec::with_capacity(value.len());
+    json::write_compact(&mut compact, value);
+    let mut text = compact;
+    if options.layout == Layout::Pretty {
+        let compact = std::mem::take(&mut text);
+        json::write_pretty(&mut text, &compact, 0);
+        text.push(b'\n');
+    }
+    if options.gzip {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let packed = encoder.write_all(&text).and_then(|()| encoder.finish());
+        text = packed.expect("writing to memory cannot fail");
+    }
+    Ok(text)
 }
 
 /// Text is handed on once so much of it has gathered.
@@ -367,6 +397,17 @@ mod tests {
         assert_eq!(compact, write(&sample(), &WriteOptions::default()));
         assert!(pretty.starts_with(b"{\n  \"version\": \"1.0.0\",\n  \"types\": [\n    {\n      \"id\": 0,"));
         assert!(pretty.ends_with(b"    }\n  ]\n}\n"));
+    }
+
+    #[test]
+    fn unknown_versions_can_be_laid_out_anew() {
+        let text = br#"{"version":"2.0.0","n":[1.50,{}]}"#;
+        let mut options = WriteOptions { layout: Layout::Pretty, ..WriteOptions::default() };
+        let pretty = reformat(text, &options, &Limits::default()).unwrap();
+        assert_eq!(pretty, b"{\n  \"version\": \"2.0.0\",\n  \"n\": [\n    1.50,\n    {}\n  ]\n}\n");
+        options.layout = Layout::Compact;
+        assert_eq!(reformat(&pretty, &options, &Limits::default()).unwrap(), text);
+        assert!(reformat(b"{\"a\":", &options, &Limits::default()).is_err());
     }
 
     #[test]

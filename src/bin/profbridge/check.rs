@@ -5,6 +5,7 @@ use clap::Args;
 use profbridge::iprof::{Level, ReadOptions, Version};
 use profbridge::pipeline::{self, FileCheck};
 use profbridge::{Error, Result};
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,6 +31,13 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
+/// What `--json` prints; see `docs/json-schema/check-1.json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    files: &'a [FileCheck],
+}
+
 /// A version on the command line.
 pub(crate) fn parse_version(text: &str) -> std::result::Result<Version, String> {
     Version::parse(text).ok_or_else(|| "a version has the form 1.0.0".to_string())
@@ -45,8 +53,7 @@ impl CheckArgs {
         options.assume_version = self.assume_version;
         let checks: Vec<FileCheck> = self.files.iter().map(|path| pipeline::check_file(path, &options)).collect();
         if self.json {
-            let report = serde_json::json!({ "schema": "profbridge.check/1", "files": checks });
-            console::print_line(&report.to_string())?;
+            console::print_json(&Json { schema: "profbridge.check/1", files: &checks })?;
         } else {
             checks.iter().try_for_each(print)?;
         }

@@ -1,6 +1,8 @@
 //! `convert`: one profile into another format or version.
 
 use crate::console;
+use crate::iprof_convert::{self, IprofConvertArgs};
+use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
 use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   profbridge convert old.profraw -o new.profraw --to raw --raw-version 10
   profbridge convert app.profdata -o app.proftext
+  profbridge convert default.iprof -o app.iprof.gz --prune --only com.example
   profbridge convert app.profdata -o for-14.profdata --for llvm-14
   profbridge convert app.jfr -o app.iprof
   profbridge convert app.collapsed -o app.iprof --reference app.jar
@@ -57,6 +60,10 @@ pub(crate) struct ConvertArgs {
     stacks: StackArgs,
     #[command(flatten)]
     write_stacks: WriteStackArgs,
+    #[command(flatten)]
+    iprof: IprofConvertArgs,
+    #[command(flatten)]
+    iprof_write: IprofWriteArgs,
 }
 
 /// A format that can be written.
@@ -94,6 +101,17 @@ enum RawArch {
 impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        let only_iprof = self.iprof.changes() || self.iprof_write.canonical;
+        let to_iprof = match self.to {
+            Some(format) => format == Format::Iprof,
+            None => is_iprof_name(&self.output) || only_iprof,
+        };
+        if to_iprof
+            && let [path] = &self.inputs[..]
+            && let Some(input) = open_iprof(path, only_iprof)?
+        {
+            return iprof_convert::run(path, input, &self.output, &self.iprof, &self.iprof_write);
+        }
         let target = match self.to {
             Some(format) => format,
             None => format_of_name(&self.output)?,

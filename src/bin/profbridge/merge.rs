@@ -2,6 +2,8 @@
 
 use crate::console;
 use crate::correlate::CorrelateArgs;
+use crate::iprof_files::IprofWriteArgs;
+use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use clap::Args;
 use profbridge::indexed;
 use profbridge::input::{self, InputList, WeightedInput};
@@ -18,12 +20,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Merge raw, indexed and text profiles of any version into one
+/// Merge raw, indexed and text profiles of any version, or iprof files, into one
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge merge -o app.profdata *.profraw
   profbridge merge -o app.profdata --for llvm-14 runs/
   profbridge merge --text --weighted-input=3,main.profraw rare.profraw
+  profbridge merge -o app.iprof --weighted-input=4,main.iprof rare.iprof
   find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata")]
 pub(crate) struct MergeArgs {
     /// Profiles, folders of profiles, or `-` for standard input
@@ -103,6 +106,10 @@ pub(crate) struct MergeArgs {
     quiet: bool,
     #[command(flatten)]
     correlate: CorrelateArgs,
+    #[command(flatten)]
+    iprof: IprofMergeArgs,
+    #[command(flatten)]
+    iprof_write: IprofWriteArgs,
     /// The inputs are instrumentation profiles (accepted for compatibility)
     #[arg(long, hide = true)]
     instr: bool,
@@ -138,6 +145,17 @@ impl MergeArgs {
         }
         if self.output.as_os_str() == "-" && (self.show || self.json) {
             return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
+        }
+        let iprof = IprofMerge {
+            inputs: &inputs,
+            output: &self.output,
+            arguments: &self.iprof,
+            write: &self.iprof_write,
+            json: self.json,
+            quiet: self.quiet,
+        };
+        if iprof.is_wanted() {
+            return iprof.run();
         }
         let options = self.merge_options()?;
         let mut console = MergeConsole::new(self.quiet);

@@ -2,10 +2,13 @@
 
 use crate::check::parse_version;
 use crate::console;
+use crate::iprof_files::is_gzip_name;
 use clap::Args;
 use profbridge::input::{self, Format};
 use profbridge::iprof::{self, Layout, RepairOptions, Repaired, Verdict, Version, WriteOptions};
 use profbridge::{Error, Result, Warning};
+use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -105,25 +108,40 @@ impl RepairArgs {
     }
 
     fn print_json(&self, repaired: &Repaired) -> Result<()> {
-        let repairs: Vec<_> = repaired
-            .findings
-            .repairs()
-            .map(|(repair, count)| {
-                serde_json::json!({
-                    "code": repair.code.name(), "action": repair.action, "what": repair.what, "count": count,
-                })
-            })
-            .collect();
-        let report = serde_json::json!({
-            "schema": "profbridge.repair/1",
-            "path": self.input.to_string_lossy(),
-            "output": self.output.to_string_lossy(),
-            "verdict": repaired.verdict.name(),
-            "repairs": repairs,
-            "entries": entries_by_section(repaired),
+        let repairs = repaired.findings.repairs().map(|(repair, count)| RepairJson {
+            code: repair.code.name(),
+            action: repair.action,
+            what: repair.what,
+            count,
         });
-        console::print_line(&report.to_string())
+        console::print_json(&Json {
+            schema: "profbridge.repair/1",
+            path: self.input.to_string_lossy(),
+            output: self.output.to_string_lossy(),
+            verdict: repaired.verdict.name(),
+            repairs: repairs.collect(),
+            entries: entries_by_section(repaired),
+        })
     }
+}
+
+/// What `--json` prints; see `docs/json-schema/repair-1.json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    path: Cow<'a, str>,
+    output: Cow<'a, str>,
+    verdict: &'static str,
+    repairs: Vec<RepairJson>,
+    entries: BTreeMap<&'static str, usize>,
+}
+
+#[derive(Serialize)]
+struct RepairJson {
+    code: &'static str,
+    action: &'static str,
+    what: &'static str,
+    count: u64,
 }
 
 fn entries_by_section(repaired: &Repaired) -> BTreeMap<&'static str, usize> {
@@ -133,9 +151,4 @@ fn entries_by_section(repaired: &Repaired) -> BTreeMap<&'static str, usize> {
         .map(|kind| (kind.name(), sections.entries_count(*kind)))
         .filter(|(_, count)| *count > 0)
         .collect()
-}
-
-/// Whether an output's name asks for compression.
-pub(crate) fn is_gzip_name(path: &std::path::Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz")
 }

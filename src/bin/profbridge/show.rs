@@ -1,7 +1,9 @@
 //! `show`: what is in a profile.
 
 use crate::console;
-use crate::show_stacks::{self, Chains};
+use crate::iprof_files::open_iprof;
+use crate::iprof_show::{self, IprofShowArgs};
+use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::pipeline::{self, ReadOptions, Reported};
@@ -89,6 +91,8 @@ pub(crate) struct ShowArgs {
     json: bool,
     #[command(flatten)]
     stacks: StackArgs,
+    #[command(flatten)]
+    iprof: IprofShowArgs,
 }
 
 impl ShowArgs {
@@ -98,8 +102,11 @@ impl ShowArgs {
             return Err(Error::usage("the output is the input").in_file(&self.output));
         }
         if self.stacks.are_in(&self.file)? {
-            let chains = Chains::default();
+            let chains = self.iprof.chains();
             return show_stacks::run(&self.file, &self.output, &self.stacks, &chains, self.topn, self.json);
+        }
+        if let Some(input) = open_iprof(&self.file, false)? {
+            return iprof_show::run(&self.file, input, &self.output, &self.iprof, self.topn, self.json);
         }
         let (read, options) = (ReadOptions::default(), self.options());
         if self.json {

@@ -25,6 +25,15 @@ impl Weight {
         Self::ratio(digits(numerator)?, digits(denominator)?)
     }
 
+    /// The product of two weights; `None` when it does not fit into 64 bits over 64 bits.
+    pub fn times(self, other: Self) -> Option<Self> {
+        let numerator = u128::from(self.numerator) * u128::from(other.numerator);
+        let denominator = u128::from(self.denominator) * u128::from(other.denominator);
+        let divisor = greatest_common_divisor(numerator, denominator);
+        let narrow = |value: u128| u64::try_from(value / divisor).ok();
+        Self::ratio(narrow(numerator)?, narrow(denominator)?)
+    }
+
     /// This weight times `more / total`, to bring inputs to equal totals. Very
     /// large totals are rounded to 64 bits. Unchanged when either is 0.
     #[must_use]
@@ -89,5 +98,9 @@ mod tests {
         let huge = Weight::ONE.scaled_to(1 << 100, 1 << 101);
         assert_eq!(huge.apply(5), (10, false));
         assert_eq!(Weight::ONE.scaled_to(0, 5), Weight::ONE);
+        let two_thirds = Weight::parse("4").unwrap().times(Weight::parse("1/6").unwrap());
+        assert_eq!(two_thirds, Weight::ratio(2, 3));
+        let most = Weight::ratio(u64::MAX, 1).unwrap();
+        assert_eq!(most.times(most), None);
     }
 }

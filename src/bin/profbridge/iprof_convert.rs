@@ -1,0 +1,155 @@
+//! `convert` of an iprof into an iprof: parts of it, another form or version.
+
+use crate::check::parse_version;
+use crate::console;
+use crate::iprof_files::{IprofWriteArgs, is_gzip_name, print_findings};
+use clap::{Args, ValueEnum};
+use profbridge::input::{self, Access, InputStream};
+use profbridge::iprof::{self, BranchClash, Document, Layout, MethodFilter, ReadOptions, SectionKind, Version};
+use profbridge::{Error, Limits, Result, Warning};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Which parts of an iprof are written.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options for iprof to iprof")]
+pub(crate) struct IprofConvertArgs {
+    /// Keep only methods that contexts have, and the types they need
+    #[arg(long)]
+    prune: bool,
+    /// Keep entries whose innermost method is in this package, class, or matches /REGEX/
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Leave out entries whose innermost method is in this package, class, or matches /REGEX/
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    exclude: Vec<String>,
+    /// Sections to keep
+    #[arg(long, value_enum, value_name = "SECTION", value_delimiter = ',')]
+    sections: Vec<SectionArg>,
+    /// Version to write, 1.0.0 or 1.1.0
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    to_version: Option<Version>,
+}
+
+/// A section, by a short name or its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SectionArg {
+    /// All but the samples
+    Counts,
+    /// Calls of methods
+    #[value(alias = "callCountProfiles")]
+    Calls,
+    /// Ways out of branches
+    #[value(alias = "conditionalProfiles")]
+    Conditionals,
+    /// Receivers of virtual calls
+    #[value(alias = "virtualInvokeProfiles")]
+    Virtual,
+    /// Types that were synchronized on
+    #[value(alias = "monitorProfiles")]
+    Monitors,
+    /// Whole stacks
+    #[value(alias = "samplingProfiles")]
+    Samples,
+    /// Types tested by instanceof
+    #[value(aliases = ["instanceofProfiles", "instanceOfProfiles"])]
+    Instanceof,
+}
+
+impl SectionArg {
+    fn has(self, kind: SectionKind) -> bool {
+        match self {
+            Self::Counts => kind != SectionKind::Sampling,
+            Self::Calls => kind == SectionKind::CallCount,
+            Self::Conditionals => kind == SectionKind::Conditional,
+            Self::Virtual => kind == SectionKind::VirtualInvoke,
+            Self::Monitors => kind == SectionKind::Monitor,
+            Self::Samples => kind == SectionKind::Sampling,
+            Self::Instanceof => kind == SectionKind::Instanceof,
+        }
+    }
+}
+
+/// Converts an iprof and writes it.
+pub(crate) fn run(
+    path: &Path,
+    input: InputStream,
+    output: &Path,
+    arguments: &IprofConvertArgs,
+    write: &IprofWriteArgs,
+) -> Result<ExitCode> {
+    let interprets = arguments.changes() || write.canonical || write.graal_spelling;
+    let read = iprof::read_from(input.stream, &ReadOptions::default());
+    let (mut document, findings) = match read {
+        Ok(read) => read,
+        Err(error) if !interprets && is_unsupported_major(&error) && path.as_os_str() != "-" => {
+            console::warning(
+                &Warning::new("the version is not known; the text is laid out anew and else left alone").in_file(path),
+            );
+            return reformat(path, output, write);
+        }
+        Err(error) => return Err(error.in_file(path)),
+    };
+    print_findings(path, &findings);
+    if interprets {
+        document.version = document.version.released();
+    }
+    for name in arguments.apply(&mut document)? {
+        let text = format!("the member \"{name}\" may refer to what was dropped and is left out");
+        console::warning(&Warning::new(text).in_file(path));
+    }
+    if write.canonical {
+        for (name, _) in document.members() {
+            let text =
+                format!("the member \"{}\" is not part of the format and is left out", iprof::names::display(name));
+            console::warning(&Warning::new(text).in_file(path));
+        }
+        document = iprof::canonical_with(&document, BranchClash::Heavier);
+    }
+    if let Some(version) = arguments.to_version {
+        document.convert_to(version)?;
+    }
+    write.write(&document, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl IprofConvertArgs {
+    /// Whether anything is asked for beyond the layout of the text.
+    pub(crate) fn changes(&self) -> bool {
+        self.prune
+            || self.to_version.is_some()
+            || !(self.only.is_empty() && self.exclude.is_empty() && self.sections.is_empty())
+    }
+
+    /// Drops what is not wanted; returns the members that had to go with it.
+    fn apply(&self, document: &mut Document) -> Result<Vec<String>> {
+        if !self.sections.is_empty() {
+            for kind in SectionKind::ALL {
+                if !self.sections.iter().any(|section| section.has(kind)) {
+                    document.remove_section(kind);
+                }
+            }
+        }
+        let filter = MethodFilter::new(&self.only, &self.exclude)?;
+        if !filter.is_empty() {
+            filter.apply(document);
+        }
+        Ok(if self.prune { document.prune() } else { Vec::new() })
+    }
+}
+
+fn is_unsupported_major(error: &Error) -> bool {
+    matches!(error.kind(), profbridge::ErrorKind::Malformed { detail } if detail.starts_with(iprof::Code::UnsupportedMajor.name()))
+}
+
+/// Lays the text out anew without interpreting it.
+fn reformat(path: &Path, output: &Path, write: &IprofWriteArgs) -> Result<ExitCode> {
+    let limits = Limits::default();
+    let bytes = input::open(path, Access::Read, &limits)?;
+    let mut options = iprof::WriteOptions::default();
+    options.layout = if write.pretty { Layout::Pretty } else { Layout::Compact };
+    options.gzip = is_gzip_name(output);
+    let text = iprof::reformat(&bytes, &options, &limits).map_err(|error| error.in_file(path))?;
+    input::output::replace(output, &text)?;
+    Ok(ExitCode::SUCCESS)
+}

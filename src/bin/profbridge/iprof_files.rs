@@ -1,0 +1,70 @@
+//! What all commands do with iprof files: recognise, read, write.
+
+use crate::console;
+use clap::Args;
+use profbridge::input::{self, Format, InputStream};
+use profbridge::iprof::{self, Code, Document, Findings, InstanceofSpelling, Layout, WriteOptions};
+use profbridge::{Result, Warning};
+use std::path::Path;
+
+/// How iprof files are written.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options for iprof output")]
+pub(crate) struct IprofWriteArgs {
+    /// Indent iprof output instead of writing one line
+    #[arg(long)]
+    pub(crate) pretty: bool,
+    /// Sort everything and number it from 0, so that equal content gives equal bytes
+    #[arg(long)]
+    pub(crate) canonical: bool,
+    /// Call the instance-of section `instanceOfProfiles`, as GraalVM does
+    #[arg(long)]
+    pub(crate) graal_spelling: bool,
+}
+
+impl IprofWriteArgs {
+    /// Writes a document; the name of `output` asks for gzip.
+    pub(crate) fn write(&self, document: &Document, output: &Path) -> Result<()> {
+        let mut options = WriteOptions::default();
+        options.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
+        options.gzip = is_gzip_name(output);
+        options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
+        input::output::replace_with(output, |out| iprof::write_to(document, &options, out))
+    }
+}
+
+/// Whether an output's name asks for compression.
+pub(crate) fn is_gzip_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
+/// Whether a name is that of an iprof, compressed or not.
+pub(crate) fn is_iprof_name(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
+}
+
+/// Opens a file if it is an iprof. Standard input and pipes can be looked at
+/// only once, so they are taken for one only if `expected`.
+pub(crate) fn open_iprof(path: &Path, expected: bool) -> Result<Option<InputStream>> {
+    let again = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    if !again && !expected {
+        return Ok(None);
+    }
+    let input = input::open_stream(path)?;
+    let cut = matches!(input.format, Format::Empty | Format::Text | Format::Gzip) && is_iprof_name(path);
+    Ok((input.format == Format::Iprof || cut).then_some(input))
+}
+
+/// Warns of what decides how a whole file was understood.
+pub(crate) fn print_findings(path: &Path, findings: &Findings) {
+    const TOLD: [Code; 5] = [
+        Code::PreReleaseVersion,
+        Code::NewerMinor,
+        Code::LegacyLayout,
+        Code::BothInstanceofSpellings,
+        Code::PackedCounts,
+    ];
+    for finding in findings.iter().filter(|finding| TOLD.contains(&finding.code)) {
+        console::warning(&Warning::new(format!("{}: {}", finding.code, finding.message)).in_file(path));
+    }
+}

@@ -1,0 +1,198 @@
+//! `merge` of iprof files.
+
+use crate::console;
+use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof, print_findings};
+use clap::{Args, ValueEnum};
+use profbridge::input::{self, Format, WeightedInput};
+use profbridge::iprof::{
+    self, BranchClash, MergeOptions, MergeReport, Merger, ReadOptions, SectionKind, SectionTotals, SectionWeights,
+    Weight,
+};
+use profbridge::{Error, Result};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How iprof files are merged.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options for iprof inputs")]
+pub(crate) struct IprofMergeArgs {
+    /// When inputs disagree about the ways out of a branch [default: heavier]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    on_branch_clash: Option<ClashArg>,
+    /// Scale every input to equal totals of each section first, so that long runs do not outweigh short ones
+    #[arg(long)]
+    normalize: bool,
+    /// Multiply all counts by a ratio such as 1/3; no count becomes 0
+    #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
+    scale: Option<Weight>,
+}
+
+/// The values of `--on-branch-clash`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClashArg {
+    /// Keep the list with more events
+    Heavier,
+    /// Keep the list of the first input
+    First,
+    /// Join the lists
+    Union,
+    /// Keep every list as an entry of its own
+    Keep,
+    /// Keep none
+    Drop,
+    /// Fail
+    Error,
+}
+
+impl From<ClashArg> for BranchClash {
+    fn from(argument: ClashArg) -> Self {
+        match argument {
+            ClashArg::Heavier => Self::Heavier,
+            ClashArg::First => Self::First,
+            ClashArg::Union => Self::Union,
+            ClashArg::Keep => Self::Keep,
+            ClashArg::Drop => Self::Drop,
+            ClashArg::Error => Self::Error,
+        }
+    }
+}
+
+fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
+    Weight::parse(text).ok_or_else(|| "a ratio has the form 4 or 1/3".to_string())
+}
+
+/// A merge of iprof files.
+pub(crate) struct IprofMerge<'a> {
+    pub(crate) inputs: &'a [WeightedInput],
+    pub(crate) output: &'a Path,
+    pub(crate) arguments: &'a IprofMergeArgs,
+    pub(crate) write: &'a IprofWriteArgs,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+}
+
+impl IprofMerge<'_> {
+    /// Whether this is what was asked for: the first input that can be looked at is an iprof.
+    pub(crate) fn is_wanted(&self) -> bool {
+        match self.inputs.iter().find(|input| input.path.as_os_str() != "-") {
+            // What cannot be opened is reported by the merge itself.
+            Some(first) => open_iprof(&first.path, false).is_ok_and(|input| input.is_some()),
+            None => is_iprof_name(self.output),
+        }
+    }
+
+    /// Merges and writes.
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        let mut options = MergeOptions::default();
+        options.branch_clash = self.arguments.on_branch_clash.map_or_else(BranchClash::default, BranchClash::from);
+        let weights = self.weights()?;
+        let mut merger = Merger::new(options);
+        let read = ReadOptions::default();
+        let progress = console::Progress::new("merging", self.quiet);
+        for (at, (input, weights)) in self.inputs.iter().zip(&weights).enumerate() {
+            let stream = open(&input.path)?;
+            let findings = merger.add_from(stream, &read, weights).map_err(|error| error.in_file(&input.path))?;
+            if !self.quiet {
+                print_findings(&input.path, &findings);
+            }
+            progress.update(at + 1, self.inputs.len());
+        }
+        progress.finish();
+        let (mut document, report) = merger.finish()?;
+        if !self.quiet {
+            report.warnings(options.branch_clash).iter().for_each(console::warning);
+        }
+        if self.write.canonical {
+            document = iprof::canonical_with(&document, options.branch_clash);
+        }
+        self.write.write(&document, self.output)?;
+        let entries: Vec<(&str, usize)> = SectionKind::ALL
+            .iter()
+            .map(|kind| (kind.name(), document.sections.entries_count(*kind)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        if self.json {
+            self.print_json(&report, &entries)?;
+        } else if !self.quiet && self.output.as_os_str() != "-" {
+            let entries: Vec<String> = entries.iter().map(|(name, count)| format!("{count} {name}")).collect();
+            let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
+            eprintln!("{}: {list} from {} inputs", self.output.display(), self.inputs.len());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn weights(&self) -> Result<Vec<SectionWeights>> {
+        let scale = self.arguments.scale.unwrap_or_default();
+        let weight = |input: &WeightedInput| {
+            let own = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
+            scale.times(own).ok_or_else(|| Error::usage("the weight times the scale is too large").in_file(&input.path))
+        };
+        let weights = self.inputs.iter().map(weight).collect::<Result<Vec<Weight>>>()?;
+        if !self.arguments.normalize {
+            return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
+        }
+        let read = ReadOptions::default();
+        let totals = |(input, weight): (&WeightedInput, Weight)| {
+            if input.path.as_os_str() == "-" {
+                return Err(Error::usage("--normalize reads every input twice, which standard input does not allow"));
+            }
+            let totals = SectionTotals::read_from(open(&input.path)?, &read);
+            Ok((weight, totals.map_err(|error| error.in_file(&input.path))?))
+        };
+        let totals = self.inputs.iter().zip(weights).map(totals).collect::<Result<Vec<_>>>()?;
+        Ok(SectionWeights::normalized(&totals))
+    }
+
+    fn print_json(&self, report: &MergeReport, entries: &[(&str, usize)]) -> Result<()> {
+        let input = |input: &WeightedInput| InputJson {
+            path: input.path.to_string_lossy().into_owned(),
+            weight: input.weight.get(),
+        };
+        console::print_json(&Json {
+            schema: "profbridge.merge/1",
+            format: "iprof",
+            output: self.output.to_string_lossy(),
+            inputs: self.inputs.iter().map(input).collect(),
+            entries: entries.iter().copied().collect(),
+            clashed_sites: report.clashed_sites,
+            clashed_lists: report.clashed_lists,
+            saturated: report.saturated.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
+            dropped_members: &report.dropped_members,
+        })
+    }
+}
+
+/// What `--json` prints; see `docs/json-schema/merge-iprof-1.json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    format: &'static str,
+    output: Cow<'a, str>,
+    inputs: Vec<InputJson>,
+    entries: BTreeMap<&'a str, usize>,
+    clashed_sites: u64,
+    clashed_lists: u64,
+    saturated: BTreeMap<&'static str, u64>,
+    dropped_members: &'a [String],
+}
+
+#[derive(Serialize)]
+struct InputJson {
+    path: String,
+    weight: u64,
+}
+
+/// Opens an input that must be an iprof.
+fn open(path: &Path) -> Result<Box<dyn std::io::Read + Send>> {
+    let input = input::open_stream(path)?;
+    match input.format {
+        Format::Raw { .. } | Format::Indexed | Format::Jfr => {
+            let detail = format!("a {} among iprof files", input.format);
+            Err(Error::usage(detail).in_file(path).with_hint("`profbridge convert` turns it into an iprof first"))
+        }
+        _ => Ok(input.stream),
+    }
+}

@@ -1,0 +1,96 @@
+//! `show` of an iprof.
+
+use crate::console;
+use crate::iprof_files::print_findings;
+use crate::show_stacks::Chains;
+use clap::{Args, ValueEnum};
+use profbridge::input::{self, InputStream};
+use profbridge::iprof::figures::{ChainsBy, FigureOptions, Figures, figures_from, write_text};
+use profbridge::{Error, Result};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What is shown of an iprof.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options for iprof and stacks")]
+pub(crate) struct IprofShowArgs {
+    /// Who calls METHOD: a package, class, method, or /REGEX/
+    #[arg(long, value_name = "METHOD")]
+    callers: Option<String>,
+    /// What METHOD calls
+    #[arg(long, value_name = "METHOD")]
+    callees: Option<String>,
+    /// What call chains count; by default samples if there are any
+    #[arg(long, value_enum, value_name = "WHAT")]
+    chains_by: Option<ChainsByArg>,
+    /// Tell positions within a method apart in call chains
+    #[arg(long)]
+    bci: bool,
+    /// List sites with at least N events
+    #[arg(long, value_name = "N")]
+    min_events: Option<u64>,
+}
+
+impl IprofShowArgs {
+    /// The call chains to show of other sources of stacks.
+    pub(crate) fn chains(&self) -> Chains {
+        Chains { callers: self.callers.clone(), callees: self.callees.clone(), positions: self.bci }
+    }
+}
+
+/// The values of `--chains-by`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ChainsByArg {
+    /// Call counts
+    Calls,
+    /// Samples
+    Samples,
+}
+
+/// What `--json` prints; see `docs/json-schema/show-iprof-1.json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    format: &'static str,
+    path: Cow<'a, str>,
+    #[serde(flatten)]
+    figures: &'a Figures,
+}
+
+/// Shows an iprof; lists have `topn` elements, or 10 for 0.
+pub(crate) fn run(
+    path: &Path,
+    input: InputStream,
+    output: &Path,
+    arguments: &IprofShowArgs,
+    topn: usize,
+    json: bool,
+) -> Result<ExitCode> {
+    let mut options = FigureOptions::default();
+    options.topn = if topn == 0 { options.topn } else { topn };
+    options.min_events = arguments.min_events.unwrap_or(options.min_events);
+    options.callers = arguments.callers.clone();
+    options.callees = arguments.callees.clone();
+    options.positions = arguments.bci;
+    options.chains_by = arguments.chains_by.map(|by| match by {
+        ChainsByArg::Calls => ChainsBy::Calls,
+        ChainsByArg::Samples => ChainsBy::Samples,
+    });
+    let (figures, findings) = figures_from(input.stream, &options).map_err(|error| error.in_file(path))?;
+    print_findings(path, &findings);
+    let text = if json {
+        let json =
+            Json { schema: "profbridge.show/1", format: "iprof", path: path.to_string_lossy(), figures: &figures };
+        let text =
+            serde_json::to_string(&json).map_err(|error| Error::io("cannot write", std::io::Error::from(error)))?;
+        format!("{text}\n")
+    } else {
+        let mut text = String::new();
+        write_text(&mut text, &figures).map_err(|_| Error::usage("the figures cannot be written"))?;
+        console::escape(&text)
+    };
+    input::output::replace(output, text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

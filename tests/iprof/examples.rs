@@ -1,0 +1,54 @@
+//! The examples of the published description, and the layout of 2022.
+
+use crate::testdata;
+use profbridge::iprof::figures::{FigureOptions, figures_from};
+use profbridge::iprof::{Document, Layout, ReadOptions, SectionKind, WriteOptions, canonical, read, write};
+
+fn load(name: &str) -> (Vec<u8>, Document) {
+    let bytes = std::fs::read(testdata(name)).expect("the file is there");
+    let (document, findings) = read(&bytes, &ReadOptions::default()).expect("the file is sound");
+    assert!(!findings.has_errors());
+    (bytes, document)
+}
+
+#[test]
+fn a_compact_file_comes_back_byte_for_byte() {
+    let (bytes, document) = load("even-or-odd.iprof");
+    assert_eq!(write(&document, &WriteOptions::default()), bytes);
+}
+
+#[test]
+fn an_indented_file_holds_the_same_as_its_compact_form() {
+    let (_, document) = load("fibonacci.iprof");
+    let compact = write(&document, &WriteOptions::default());
+    let mut options = WriteOptions::default();
+    options.layout = Layout::Pretty;
+    let pretty = write(&document, &options);
+    let (again, _) = read(&pretty, &ReadOptions::default()).expect("what is written is sound");
+    assert_eq!(write(&again, &WriteOptions::default()), compact);
+}
+
+#[test]
+fn the_figures_of_the_fibonacci_program() {
+    let (bytes, _) = load("fibonacci.iprof");
+    let (figures, _) = figures_from(&bytes[..], &FigureOptions::default()).expect("the file is sound");
+    let hot: Vec<_> = figures.hot_methods.iter().map(|hot| (hot.method.as_str(), hot.calls, hot.chains)).collect();
+    assert_eq!(hot[0], ("java.io.PrintStream.print(java.lang.String)", 13, 2));
+    assert_eq!(hot[1], ("java.lang.Thread.sleep(long)", 10, 1));
+    assert_eq!((figures.coverage.executed, figures.coverage.declared), (6, 8));
+    // The switch: two cases without a position go where index 1 goes.
+    let switch = figures.branches.sites.iter().find(|site| site.site.contains("HashMap")).expect("listed");
+    assert_eq!((switch.events, switch.bias, switch.targets[0].bci), (4, 1.0, 142));
+    assert_eq!(figures.exclusive_samples[0].method, "java.lang.Thread.sleep(long)");
+    assert_eq!(figures.monitors[0].name, "java.io.PrintStream");
+}
+
+#[test]
+fn the_layout_of_2022_becomes_todays() {
+    let (_, document) = load("layout-2022.iprof");
+    assert_eq!(document.version.to_string(), "1.0.0");
+    assert_eq!(document.sections.call_counts[1].count, 23_900_000_000);
+    assert_eq!(document.sections.entries_count(SectionKind::Monitor), 1);
+    let text = String::from_utf8(write(&canonical(&document), &WriteOptions::default())).expect("text");
+    assert!(text.contains(r#""conditionalProfiles":[{"ctx":"1:-4<0:6","records":[20,0,85,8,1,5]}]"#), "{text}");
+}

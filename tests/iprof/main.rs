@@ -1,0 +1,12 @@
+//! iprof from outside: the test data, the findings, the program.
+
+mod examples;
+mod findings;
+mod program;
+
+use std::path::PathBuf;
+
+/// A file of `testdata/iprof`.
+fn testdata(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/iprof").join(name)
+}

@@ -1,0 +1,155 @@
+//! The program on iprof files: what it prints, writes and returns.
+
+use crate::testdata;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program in a folder; paths of test data are given in full.
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+    command.args(arguments).current_dir(folder).output().expect("the program starts")
+}
+
+#[track_caller]
+fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("output is text")
+}
+
+fn path(name: &str) -> String {
+    testdata(name).to_str().expect("the path is text").to_string()
+}
+
+fn json(text: &str) -> Value {
+    assert!(text.starts_with("{\"schema\":\"profbridge."), "{text}");
+    serde_json::from_str(text).expect("output is JSON")
+}
+
+#[test]
+fn check_says_where_and_how_bad() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clean = run(folder.path(), &["check", &path("fibonacci.iprof")]);
+    assert_eq!(clean.status.code(), Some(0));
+    let bad = run(folder.path(), &["check", "--json", &path("bad/bad-context.iprof")]);
+    assert_eq!(bad.status.code(), Some(1));
+    let report = json(&String::from_utf8(bad.stdout).expect("text"));
+    assert_eq!(report["schema"], "profbridge.check/1");
+    let file = &report["files"][0];
+    assert_eq!(
+        (&file["format"], &file["version"], &file["verdict"]),
+        (&"iprof".into(), &"1.1.0".into(), &"partly usable".into())
+    );
+    let finding = &file["findings"][0];
+    assert_eq!((&finding["level"], &finding["code"]), (&"error".into(), &"bad-context".into()));
+    assert_eq!((&finding["path"], &finding["more"]), (&"callCountProfiles[2].ctx".into(), &0.into()));
+    assert!(finding["offset"].is_u64() && finding["message"].is_string());
+    let odd = path("bad/odd-bci.iprof");
+    assert_eq!(run(folder.path(), &["check", &odd]).status.code(), Some(0));
+    assert_eq!(run(folder.path(), &["check", "--strict", &odd]).status.code(), Some(1));
+    assert_eq!(run(folder.path(), &["check", "no-such.iprof"]).status.code(), Some(2));
+    assert_eq!(run(folder.path(), &["check", "--no-such-option"]).status.code(), Some(2));
+}
+
+#[test]
+fn repair_says_what_it_dropped_and_the_result_is_sound() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &["repair", &path("bad/truncated.iprof"), "-o", "sound.iprof"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("truncated: closed") && said.contains("partly usable"), "{said}");
+    assert_eq!(run(folder.path(), &["check", "sound.iprof"]).status.code(), Some(0));
+    let refused = run(folder.path(), &["repair", &path("bad/unsupported-major.iprof"), "-o", "no.iprof"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(!folder.path().join("no.iprof").exists());
+}
+
+#[test]
+fn merge_adds_weighs_and_compresses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("even-or-odd.iprof");
+    succeed(folder.path(), &["merge", "-o", "same.iprof", &example]);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect("the output is there");
+    assert_eq!(read("same.iprof"), std::fs::read(&example).expect("the example is there"));
+    let weighted = format!("--weighted-input=3,{example}");
+    let report = succeed(folder.path(), &["merge", "--json", "-o", "four.iprof.gz", &example, &weighted]);
+    assert_eq!(json(&report)["entries"]["callCountProfiles"], 7);
+    assert!(read("four.iprof.gz").starts_with(&[0x1f, 0x8b]));
+    let figures = json(&succeed(folder.path(), &["show", "--json", "four.iprof.gz"]));
+    assert_eq!(figures["schema"], "profbridge.show/1");
+    assert_eq!(figures["sections"][0]["events"], 4 * 35);
+    std::fs::write(folder.path().join("list.txt"), format!("2,{example}\n")).expect("written");
+    std::fs::create_dir(folder.path().join("runs")).expect("made");
+    std::fs::copy(&example, folder.path().join("runs/a.iprof")).expect("copied");
+    succeed(folder.path(), &["merge", "-o", "three.iprof", "runs", "-f", "list.txt"]);
+    succeed(folder.path(), &["merge", "-o", "normal.iprof", "--normalize", &example, "three.iprof"]);
+    let figures = json(&succeed(folder.path(), &["show", "--json", "normal.iprof"]));
+    assert_eq!(figures["sections"][0]["events"], 2 * 3 * 35);
+}
+
+#[test]
+fn merge_refuses_what_is_damaged_and_leaves_the_old_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("out.iprof"), "old").expect("written");
+    let good = path("even-or-odd.iprof");
+    let output = run(folder.path(), &["merge", "-o", "out.iprof", &good, &path("bad/dangling-method.iprof")]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("dangling-method") && said.contains("callCountProfiles[2].ctx") && said.contains("hint"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read(folder.path().join("out.iprof")).expect("there"), b"old");
+}
+
+#[test]
+fn show_lists_call_chains() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("fibonacci.iprof");
+    let text = succeed(folder.path(), &["show", &example]);
+    assert!(text.contains("Hot methods by calls:") && text.contains("java.lang.Thread.sleep(long)"), "{text}");
+    let callers = succeed(folder.path(), &["show", "--callers", "java.lang.Thread.sleep", "--bci", &example]);
+    assert!(
+        callers.contains("\n  Fib.fibonacci() @16   9  100 %\n    Fib.main(java.lang.String[]) @9   9  100 %\n"),
+        "{callers}"
+    );
+    let callees = succeed(folder.path(), &["show", "--callees", "Fib.main", "--chains-by", "calls", &example]);
+    assert!(callees.contains("Callees, by calls:\nFib.main(java.lang.String[])   23\n"), "{callees}");
+}
+
+#[test]
+fn convert_filters_prunes_and_reformats() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("even-or-odd.iprof");
+    succeed(folder.path(), &["convert", &example, "-o", "same.iprof"]);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("the output is there");
+    assert_eq!(read("same.iprof"), std::fs::read_to_string(&example).expect("there"));
+    succeed(
+        folder.path(),
+        &["convert", &example, "-o", "small.iprof", "--prune", "--sections", "calls", "--only", "java.io"],
+    );
+    assert_eq!(
+        read("small.iprof"),
+        concat!(
+            r#"{"version":"1.1.0","types":[{"id":8,"name":"void"},{"id":12,"name":"java.lang.String"},{"id":14,"name":"java.io.PrintStream"}],"#,
+            r#""methods":[{"id":6,"name":"println","signature":[14,8,12]}],"callCountProfiles":[{"ctx":"6:0","records":[7]}]}"#
+        )
+    );
+    succeed(folder.path(), &["convert", "small.iprof", "-o", "old.iprof", "--to-version", "1.0.0", "--canonical"]);
+    assert!(read("old.iprof").starts_with(r#"{"version":"1.0.0","types":[{"id":0,"name":"java.io.PrintStream"}"#));
+    let lossy = run(folder.path(), &["convert", &example, "-o", "x.iprof", "--to-version", "1.0.0"]);
+    assert_eq!(lossy.status.code(), Some(1));
+    succeed(folder.path(), &["convert", &path("bad/unsupported-major.iprof"), "-o", "future.iprof", "--pretty"]);
+    assert!(read("future.iprof").starts_with("{\n  \"version\": \"2.0.0\",\n"));
+}
+
+#[test]
+fn diff_is_a_gate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (one, other) = (path("even-or-odd.iprof"), path("fibonacci.iprof"));
+    let same = json(&succeed(folder.path(), &["diff", "--json", "--fail-below", "1", &one, &one]));
+    assert_eq!((&same["overlap"], &same["schema"]), (&1.0.into(), &"profbridge.diff/1".into()));
+    let different = run(folder.path(), &["diff", "--fail-below", "90%", &one, &other]);
+    assert_eq!(different.status.code(), Some(1));
+    assert_eq!(run(folder.path(), &["diff", &one, &other]).status.code(), Some(0));
+}
