@@ -148,6 +148,9 @@ fn read_chunks_as_llvm(file: &[u8], len: usize, base: u64, limits: &Limits, add:
                 cursor.rest().get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(cursor.rest());
             let text = inflate_at_most(stored, text_len, limits).ok_or_else(|| failed("the stream is damaged"))?;
             add_names(&text, limits, add).map_err(|error| place.place(error))?;
+            if stored_len > cursor.left() {
+                return Ok(()); // behind the end of the section at any rate
+            }
             cursor.take("names chunk", stored_len)?;
         }
         while cursor.position() < end && cursor.rest().first() == Some(&0) {

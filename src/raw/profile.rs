@@ -399,32 +399,7 @@ impl<'data> RawProfile<'data> {
     ///
     /// Malformed when a length is 0 or leaves the section.
     pub fn binary_ids(&self) -> Result<Vec<BinaryId>> {
-        let section = self.section(Section::BinaryIds);
-        let base = self.sections.binary_ids.start as u64;
-        let endian = self.header.encoding().endian;
-        let mut cursor = Cursor::new(section, base, endian, Section::BinaryIds.name());
-        let mut ids = Vec::new();
-        while !cursor.is_empty() {
-            let fault = |cursor: &Cursor<'_>, detail: String, llvm: &str| {
-                cursor.place(Error::malformed(detail)).with_llvm_detail(llvm).in_format(self.header.format_name())
-            };
-            if cursor.left() < 8 {
-                let detail = format!("{} bytes are left for the length of a binary id, expected 8", cursor.left());
-                return Err(fault(&cursor, detail, "not enough data to read binary id length"));
-            }
-            let len = cursor.u64("length of a binary id")?;
-            if len == 0 {
-                return Err(fault(&cursor, "the length of a binary id is 0".to_string(), "binary id length is 0"));
-            }
-            let padded = if self.header.version() == 7 { Some(len) } else { len.checked_next_multiple_of(8) };
-            let Some(padded) = padded.filter(|padded| *padded <= cursor.left()) else {
-                let detail = format!("a binary id is {len} bytes, {} left in its section", cursor.left());
-                return Err(fault(&cursor, detail, "not enough data to read binary id data"));
-            };
-            ids.push(cursor.take("binary id", len)?.to_vec());
-            cursor.take("padding of a binary id", padded - len)?;
-        }
-        Ok(ids)
+        read_binary_ids(self.file, &self.sections.binary_ids, &self.header)
     }
 
     /// Reads the names of functions and vtables and hashes each.
@@ -604,6 +579,11 @@ impl Sections {
             return Err(Error::bad_header(detail).at("header", start as u64 + 16));
         }
         let binary_ids = walk.take("binary ids", Some(ids_size))?;
+        if manner.is_llvm() {
+            walk.finish()?;
+            // LLVM complains about the ids before it looks at what follows.
+            read_binary_ids(file, &binary_ids, header)?;
+        }
         let data = walk.take("data", times(Word::NumData, RecordLayout::new(header.encoding()).size()))?;
         walk.take("padding before counters", word(Word::PadBeforeCounters))?;
         let counters = walk.take("counters", times(Word::NumCounters, header.counter_size()))?;
@@ -624,6 +604,34 @@ impl Sections {
         walk.finish()?;
         Ok(Self { binary_ids, data, counters, bitmap, uniform_counters, names, vtables, vtable_names, value_data })
     }
+}
+
+fn read_binary_ids(file: &[u8], range: &Range<usize>, header: &Header) -> Result<Vec<BinaryId>> {
+    let section = file.get(range.clone()).unwrap_or_default();
+    let endian = header.encoding().endian;
+    let mut cursor = Cursor::new(section, range.start as u64, endian, Section::BinaryIds.name());
+    let mut ids = Vec::new();
+    let fault = |cursor: &Cursor<'_>, detail: String, llvm: &str| {
+        cursor.place(Error::malformed(detail)).with_llvm_detail(llvm).in_format(header.format_name())
+    };
+    while !cursor.is_empty() {
+        if cursor.left() < 8 {
+            let detail = format!("{} bytes are left for the length of a binary id, expected 8", cursor.left());
+            return Err(fault(&cursor, detail, "not enough data to read binary id length"));
+        }
+        let len = cursor.u64("length of a binary id")?;
+        if len == 0 {
+            return Err(fault(&cursor, "the length of a binary id is 0".to_string(), "binary id length is 0"));
+        }
+        let padded = if header.version() == 7 { Some(len) } else { len.checked_next_multiple_of(8) };
+        let Some(padded) = padded.filter(|padded| *padded <= cursor.left()) else {
+            let detail = format!("a binary id is {len} bytes, {} left in its section", cursor.left());
+            return Err(fault(&cursor, detail, "not enough data to read binary id data"));
+        };
+        ids.push(cursor.take("binary id", len)?.to_vec());
+        cursor.take("padding of a binary id", padded - len)?;
+    }
+    Ok(ids)
 }
 
 /// Walks the file section by section; every size is compared with what is left.

@@ -295,15 +295,7 @@ impl<'data> RawReader<'data> {
         let format = self.profile.header().format_name();
         let place = |error: Error| error.at("header of the next profile", start as u64).in_format(format.clone());
         self.check_next_start(start).map_err(place)?;
-        let next = RawProfile::read(self.file, start, self.options.manner).map_err(|error| match error.kind() {
-            // A later header that is cut is rubbish at the end rather than a bad file header.
-            ErrorKind::BadHeader { detail }
-                if self.file.len() - start < layout::header_size(layout::NEWEST_VERSION) =>
-            {
-                place(Error::malformed(detail.clone()))
-            }
-            _ => error,
-        })?;
+        let next = RawProfile::read(self.file, start, self.options.manner)?;
         let finished = std::mem::replace(&mut self.profile, next);
         self.earlier_profiles.push((finished, self.values_position));
         let before = Arc::clone(&self.names);
@@ -339,6 +331,13 @@ impl<'data> RawReader<'data> {
         if found != expected {
             let detail = format!("found {}, expected {} as in the first profile", hex(found), hex(&expected));
             return Err(ErrorKind::BadMagic { detail }.into());
+        }
+        let version = self.file.get(start + header::MAGIC_SIZE..).and_then(|rest| rest.first_chunk());
+        let version = version.map_or(0, |word| encoding.endian.u64(*word) as u32); // the upper half is the variant
+        let whole = layout::header_size(version);
+        if left < whole {
+            let detail = format!("the header of version {version} has {whole} bytes, {left} left");
+            return Err(Error::malformed(detail).with_llvm_detail("not enough space for another header"));
         }
         if must_align { misaligned() } else { Ok(()) }
     }
