@@ -136,18 +136,8 @@ pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
 /// What the version asked for cannot hold of a profile.
 pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
-    for function in profile.functions.iter().filter(|function| options.selection.keeps(*function)) {
-        let written = written_records(options, function).len();
-        losses.add(LossKind::FurtherRecords, (function.records().count() - written) as u64);
-        for record in function.records() {
-            if !options.has(since::BITMAPS) {
-                losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
-            }
-            for kind in ValueKind::ALL.into_iter().filter(|kind| !options.value_kinds().contains(kind)) {
-                let lost = if kind == ValueKind::VTableTarget { LossKind::VTableSites } else { LossKind::ValueSites };
-                losses.add(lost, record.sites(kind).len() as u64);
-            }
-        }
+    if !options.has(since::BITMAPS) || options.value_kinds().len() < ValueKind::COUNT {
+        count_unknown_parts(&mut losses, profile, options);
     }
     if !options.has(since::BINARY_IDS) {
         losses.add(LossKind::BinaryIds, sorted_ids(profile).len() as u64);
@@ -166,6 +156,24 @@ pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     let kind = profile.kind.without(counted);
     losses.add(LossKind::KindBits, u64::from((kind.indexed_bits() & !options.kind_bits(kind)).count_ones()));
     losses.into_vec()
+}
+
+/// Counts parts of records that the version or the release does not know.
+fn count_unknown_parts(losses: &mut Losses, profile: &Profile, options: &WriteOptions<'_>) {
+    for function in profile.functions.iter().filter(|function| options.selection.keeps(*function)) {
+        if !options.has(since::RECORD_COUNTS) {
+            losses.add(LossKind::FurtherRecords, (function.records().count() as u64).saturating_sub(1));
+        }
+        for record in function.records() {
+            if !options.has(since::BITMAPS) {
+                losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+            }
+            for kind in ValueKind::ALL.into_iter().filter(|kind| !options.value_kinds().contains(kind)) {
+                let lost = if kind == ValueKind::VTableTarget { LossKind::VTableSites } else { LossKind::ValueSites };
+                losses.add(lost, record.sites(kind).len() as u64);
+            }
+        }
+    }
 }
 
 /// The records of a function that the version has room for, in file order.

@@ -118,27 +118,11 @@ pub fn write_record(
 /// What text written with these options cannot say of a profile.
 pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
-    let writer = Writer::new(profile, options);
-    let mends = options.manner.mends_text_output();
-    let mut place = NamePlace::default();
-    for id in &writer.functions {
-        let function = profile.functions.function(*id);
-        let hidden = place.hides(function);
-        losses.add(LossKind::UnspeakableNames, u64::from(!mends && hidden));
-        for record in function.records() {
-            if !options.has_bitmaps() {
-                losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
-            }
-            for kind in ValueKind::ALL {
-                let sites = record.sites(kind);
-                if !options.value_kinds().contains(&kind) {
-                    losses.add(LossKind::VTableSites, sites.len() as u64);
-                } else if kind.is_name() && !mends {
-                    let nameless = sites.values().iter().filter(|v| v.value != 0 && writer.target(v.value).is_none());
-                    losses.add(LossKind::TargetNames, nameless.count() as u64);
-                }
-            }
-        }
+    if !options.manner.mends_text_output() {
+        count_unsaid_names(&mut losses, profile, options);
+    }
+    if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {
+        count_unknown_parts(&mut losses, profile, options);
     }
     losses.add(LossKind::BinaryIds, profile.binary_ids.len() as u64);
     losses.add(LossKind::MemProf, u64::from(profile.memprof.is_some()));
@@ -150,6 +134,37 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let unsaid = profile.kind.without(flags | counted).indexed_bits();
     losses.add(LossKind::KindBits, u64::from(unsaid.count_ones()));
     losses.into_vec()
+}
+
+/// Counts names that LLVM's text loses: of functions and of targets.
+fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
+    let writer = Writer::new(profile, options);
+    let mut place = NamePlace::default();
+    for id in &writer.functions {
+        let function = profile.functions.function(*id);
+        losses.add(LossKind::UnspeakableNames, u64::from(place.hides(function)));
+        for record in function.records() {
+            for kind in options.value_kinds().iter().filter(|kind| kind.is_name()) {
+                let values = record.sites(*kind).values();
+                let nameless = values.iter().filter(|v| v.value != 0 && writer.symbols.name(v.value).is_none());
+                losses.add(LossKind::TargetNames, nameless.count() as u64);
+            }
+        }
+    }
+}
+
+/// Counts parts of records that the release does not know.
+fn count_unknown_parts(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
+    for function in profile.functions.iter().filter(|function| options.selection.keeps(*function)) {
+        for record in function.records() {
+            if !options.has_bitmaps() {
+                losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+            }
+            if !options.value_kinds().contains(&ValueKind::VTableTarget) {
+                losses.add(LossKind::VTableSites, record.sites(ValueKind::VTableTarget).len() as u64);
+            }
+        }
+    }
 }
 
 /// What stands before a name, which decides whether the line reads as one.
@@ -217,10 +232,6 @@ impl<'a> Writer<'a> {
             });
         }
         Self { profile, options, functions, symbols: Cow::Owned(symbols), mends, out: Vec::new() }
-    }
-
-    fn target(&self, hash: u64) -> Option<&[u8]> {
-        self.symbols.name(hash).filter(|name| !self.mends || is_speakable_target(name))
     }
 
     fn write_flags(&mut self) {
