@@ -1,8 +1,10 @@
 //! Combining mergers that each took a run of the input list.
 
+use super::counters;
+use super::deferred::{Contribution, Deferred};
 use super::merger::{Merger, RecordState};
-use super::sites::SiteOrder;
-use crate::model::{FunctionRecord, RecordId};
+use super::sites::{SiteOrder, is_long};
+use crate::model::{FunctionId, FunctionRecord, RecordId, ValueKind};
 
 /// Why joined parts may differ from one merger's work on all inputs.
 ///
@@ -19,6 +21,8 @@ pub struct OrderEvents {
     pub cut_sites: bool,
     /// A value stood twice at one site.
     pub repeated_values: bool,
+    /// A later part had to keep more values for the join than it may.
+    pub deferred_too_much: bool,
     /// There were more traces than are kept.
     pub sampled_traces: bool,
     /// The kinds of inputs conflict, or would in another order.
@@ -39,6 +43,7 @@ impl OrderEvents {
             weighted_values: self.weighted_values | other.weighted_values,
             cut_sites: self.cut_sites | other.cut_sites,
             repeated_values: self.repeated_values | other.repeated_values,
+            deferred_too_much: self.deferred_too_much | other.deferred_too_much,
             sampled_traces: self.sampled_traces | other.sampled_traces,
             kinds: self.kinds | other.kinds,
         }
@@ -90,29 +95,99 @@ impl Merger {
         for function in functions.iter() {
             let target = self.profile.functions.intern_hashed(function.name(), function.name_ref());
             for (id, record) in function.record_ids().zip(function.records()) {
-                let state = states[id.index()];
+                let theirs = Theirs { record, state: states[id.index()], logs: logs_of(&mut other.deferred, id) };
                 match self.profile.functions.find_record(target, record.func_hash) {
-                    Some(known) => self.join_record(known, record, state),
-                    None => {
-                        let outcome = self.push_record(target, record.clone(), 1);
-                        self.states[outcome.record.index()] = state;
-                    }
+                    Some(known) => self.join_known(known, theirs),
+                    None => self.join_new(target, theirs),
                 }
             }
         }
     }
 
-    fn join_record(&mut self, known: RecordId, record: &FunctionRecord, theirs: RecordState) {
-        let before = self.states[known.index()];
+    /// Takes over a record that only the later part has.
+    fn join_new(&mut self, function: FunctionId, theirs: Theirs<'_>) {
+        let mut record = theirs.record.clone();
+        let mut logs = theirs.logs;
+        if !self.is_later_part {
+            // What its first input contributed is not merged but taken over.
+            for (kind, log) in ValueKind::ALL.into_iter().zip(&mut logs) {
+                let Some(first) = log.as_mut().filter(|log| !log.is_empty()).map(|log| log.remove(0)) else { continue };
+                let mut sites = first.sites;
+                let saturated = first.weight != 1 && counters::scale_values(sites.values_mut(), first.weight);
+                self.events.soft_errors |= saturated;
+                *record.sites_mut(kind) = sites;
+            }
+        }
+        let id = self.push_record(function, record, 1).record;
+        self.states[id.index()].events = OrderEvents::default();
+        for (kind, log) in ValueKind::ALL.into_iter().zip(logs) {
+            match log {
+                None => self.states[id.index()].orders[kind as usize] = theirs.state.orders[kind as usize],
+                Some(log) if self.is_later_part => log.into_iter().for_each(|one| self.defer(id, kind, one)),
+                Some(log) => self.replay(id, kind, log),
+            }
+        }
+        let ours = &mut self.states[id.index()];
+        self.events = self.events.union(ours.events);
+        ours.events = ours.events.union(theirs.state.events);
+    }
+
+    /// Adds a record of the later part to one that is there.
+    fn join_known(&mut self, known: RecordId, theirs: Theirs<'_>) {
+        let before = self.states[known.index()].events;
         self.states[known.index()].events = OrderEvents::default();
-        self.merge_record(known, record, 1);
-        let now = &mut self.states[known.index()].events;
-        // A site that one input gave, or that repeats nothing, is merged as in
-        // a single run; sums of several inputs with repeated values are not.
-        let several_inputs = theirs.orders.iter().any(|order| *order != SiteOrder::AsInserted);
-        now.repeated_values &= several_inputs;
-        let sensitive = now.union(theirs.events);
-        *now = before.events.union(sensitive);
+        let Theirs { record, state, mut logs } = theirs;
+        let error = self.merge_parts(known, record, 1, |merger, kind| {
+            if let Some(log) = logs[kind as usize].take() {
+                merger.replay(known, kind, log);
+                return None;
+            }
+            let error = merger.merge_sites(known, kind, record.sites(kind), 1);
+            merger.forgive(known, kind, state.orders[kind as usize]);
+            error
+        });
+        self.note(known, error);
+        let sensitive = self.states[known.index()].events.union(state.events);
+        self.states[known.index()].events = before.union(sensitive);
         self.events = self.events.union(sensitive);
     }
+
+    /// What one input gave is merged as in a single run, whatever it is; so is
+    /// a sum of inputs that repeat no value, as long as equal values of the
+    /// other side stay ordered by count.
+    fn forgive(&mut self, known: RecordId, kind: ValueKind, theirs: SiteOrder) {
+        let sites = self.profile.functions.record(known).sites(kind);
+        let ordered = self.rules.stable_value_sort || !is_long(sites);
+        let events = &mut self.states[known.index()].events;
+        match theirs {
+            SiteOrder::AsInserted => (events.repeated_values, events.cut_sites) = (false, false),
+            SiteOrder::ByValue if ordered => events.repeated_values = false,
+            _ => {}
+        }
+    }
+
+    /// Adds what inputs contributed, one after the other.
+    fn replay(&mut self, target: RecordId, kind: ValueKind, log: Vec<Contribution>) {
+        for one in log {
+            let before = std::mem::take(&mut self.states[target.index()].events);
+            let error = self.merge_sites(target, kind, &one.sites, one.weight);
+            self.states[target.index()].events.weighted_values = false;
+            self.forgive(target, kind, if one.is_sum { SiteOrder::ByValue } else { SiteOrder::AsInserted });
+            self.note(target, error);
+            let now = &mut self.states[target.index()].events;
+            *now = before.union(*now);
+        }
+    }
+}
+
+/// A record of a later part.
+struct Theirs<'a> {
+    record: &'a FunctionRecord,
+    state: RecordState,
+    /// Contributions that it left to the join, by kind.
+    logs: [Option<Vec<Contribution>>; ValueKind::COUNT],
+}
+
+fn logs_of(deferred: &mut Deferred, record: RecordId) -> [Option<Vec<Contribution>>; ValueKind::COUNT] {
+    ValueKind::ALL.map(|kind| deferred.take(record, kind))
 }

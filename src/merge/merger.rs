@@ -1,9 +1,10 @@
 //! The merger: state, inputs, records.
 
 use super::counters;
+use super::deferred::{Contribution, Deferred, emptied};
 use super::join::OrderEvents;
 use super::rules::{KindRule, MergeRules};
-use super::sites::{SiteMerger, SiteOrder, settle};
+use super::sites::{SiteMerger, SiteOrder, exceeds, settle};
 use super::traces::Reservoir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::hash_order::string_map_order;
@@ -128,6 +129,10 @@ pub struct Merger {
     pub(super) memprof_sections: usize,
     /// What joining found.
     pub(super) events: OrderEvents,
+    /// Whether inputs before those of this merger are merged elsewhere.
+    pub(super) is_later_part: bool,
+    /// What a later part leaves to the join.
+    pub(super) deferred: Deferred,
     /// Whether some record had a soft error.
     pub(super) complained: bool,
 }
@@ -166,7 +171,15 @@ impl Merger {
             memprof_sections: 0,
             events: OrderEvents::default(),
             complained: false,
+            is_later_part: false,
+            deferred: Deferred::default(),
         }
+    }
+
+    /// A merger for a part of the inputs that is not the first, to be
+    /// [joined](Self::join) to the merger of the part before.
+    pub fn later_part(options: MergeOptions) -> Self {
+        Self { is_later_part: true, ..Self::new(options) }
     }
 
     /// The rules in use.
@@ -233,10 +246,17 @@ impl Merger {
             saturated = counters::scale(&mut record.counters, weight, self.rules.max_count);
         }
         let mut state = RecordState::default();
+        let mut kept = Vec::new();
         if record.has_value_sites() {
             for kind in ValueKind::ALL {
                 let sites = record.sites_mut(kind);
-                if weight != 1 && sites.values_len() != 0 {
+                let weighted = weight != 1 && sites.values_len() != 0;
+                if self.is_later_part && (weighted || exceeds(sites)) {
+                    let empty = emptied(sites);
+                    kept.push((kind, Contribution { sites: std::mem::replace(sites, empty), weight, is_sum: false }));
+                    continue;
+                }
+                if weighted {
                     state.events.weighted_values = true;
                     saturated |= counters::scale_values(sites.values_mut(), weight);
                 }
@@ -248,6 +268,7 @@ impl Merger {
         self.complained |= error.is_some();
         let id = self.profile.functions.push_record(function, record);
         self.states.push(state);
+        kept.into_iter().for_each(|(kind, contribution)| self.defer(id, kind, contribution));
         AddOutcome { record: id, is_new: true, error }
     }
 
@@ -255,18 +276,26 @@ impl Merger {
     /// [`add_record`](Self::add_record) would; for callers that remember where
     /// a record went.
     pub fn merge_record(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
-        let error = self.merge_parts(target, source, weight);
+        let merge_sites = |merger: &mut Self, kind| merger.merge_sites(target, kind, source.sites(kind), weight);
+        let error = self.merge_parts(target, source, weight, merge_sites);
         self.note(target, error)
     }
 
     /// Remembers that a record had an error.
-    fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
+    pub(super) fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
         self.states[target.index()].events.soft_errors |= error.is_some();
         self.complained |= error.is_some();
         error
     }
 
-    fn merge_parts(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
+    /// Merges counters and bitmaps, then values kind by kind.
+    pub(super) fn merge_parts(
+        &mut self,
+        target: RecordId,
+        source: &FunctionRecord,
+        weight: u64,
+        mut merge_sites: impl FnMut(&mut Self, ValueKind) -> Option<SoftError>,
+    ) -> Option<SoftError> {
         let record = self.profile.functions.record_mut(target);
         if record.counters.len() != source.counters.len() {
             return Some(SoftError::CountMismatch);
@@ -290,34 +319,53 @@ impl Merger {
         record.bitmap.iter_mut().zip(&source.bitmap).for_each(|(a, b)| *a |= b);
         if record.has_value_sites() || source.has_value_sites() {
             for kind in ValueKind::ALL {
-                error = error.or(self.merge_sites(target, kind, source.sites(kind), weight));
+                error = error.or(merge_sites(self, kind));
             }
         }
         error
     }
 
-    fn merge_sites(
+    pub(super) fn merge_sites(
         &mut self,
         target: RecordId,
         kind: ValueKind,
         source: &ValueSites,
         weight: u64,
     ) -> Option<SoftError> {
-        let record = self.profile.functions.record_mut(target);
-        if record.sites(kind).len() != source.len() {
+        let sites = self.profile.functions.record_mut(target);
+        if sites.sites(kind).len() != source.len() {
             return Some(SoftError::ValueSiteCountMismatch);
         }
         if source.is_empty() {
             return None;
         }
+        let sites = sites.sites_mut(kind);
         let state = &mut self.states[target.index()];
         let order = &mut state.orders[kind as usize];
-        let outcome = self.sites.merge(record.sites_mut(kind), order, source, weight);
-        // New values are taken over without the weight.
-        state.events.weighted_values |= weight != 1 && source.values_len() != 0;
-        state.events.cut_sites |= outcome.cut;
-        state.events.repeated_values |= *order == SiteOrder::ByCount;
-        outcome.saturated.then_some(SoftError::CounterOverflow)
+        if !self.is_later_part {
+            let outcome = self.sites.merge(sites, order, source, weight);
+            // New values are taken over without the weight.
+            state.events.weighted_values |= weight != 1 && source.values_len() != 0;
+            state.events.cut_sites |= outcome.cut;
+            state.events.repeated_values |= *order == SiteOrder::ByCount;
+            return outcome.saturated.then_some(SoftError::CounterOverflow);
+        }
+        if !self.deferred.has(target, kind) {
+            if let Some(outcome) = self.sites.merge_unless_sensitive(sites, order, source, weight) {
+                return outcome.saturated.then_some(SoftError::CounterOverflow);
+            }
+            let empty = emptied(sites);
+            let is_sum = std::mem::take(order) == SiteOrder::ByValue;
+            let so_far = Contribution { sites: std::mem::replace(sites, empty), weight: 1, is_sum };
+            self.defer(target, kind, so_far);
+        }
+        self.defer(target, kind, Contribution { sites: source.clone(), weight, is_sum: false });
+        None
+    }
+
+    pub(super) fn defer(&mut self, target: RecordId, kind: ValueKind, contribution: Contribution) {
+        self.deferred.push(target, kind, contribution);
+        self.events.deferred_too_much |= self.deferred.is_full();
     }
 
     /// Adds counters of a record that is there already.
@@ -404,6 +452,11 @@ impl Merger {
 
     /// The result, with value sites in the order that files show.
     pub fn finish(mut self) -> Profile {
+        if self.is_later_part {
+            let mut whole = Self::new(self.options.clone());
+            whole.join(self);
+            self = whole;
+        }
         for record in self.profile.functions.records_mut() {
             if record.has_value_sites() {
                 ValueKind::ALL.into_iter().for_each(|kind| settle(record.sites_mut(kind)));

@@ -11,6 +11,7 @@
 //! `docs/merging.md`.
 
 mod counters;
+mod deferred;
 pub mod filter;
 mod introsort;
 mod join;

@@ -48,8 +48,7 @@ impl SiteMerger {
     /// Cuts sites of more than 255 values that were just taken over from an
     /// input. Returns whether there were such.
     pub(super) fn take_over(&mut self, sites: &mut ValueSites, order: &mut SiteOrder) -> bool {
-        let exceeds = |site: &[ValueCount]| site.len() > MAX_VALUES_PER_SITE;
-        let cut = sites.values_len() > MAX_VALUES_PER_SITE && sites.iter().any(exceeds);
+        let cut = exceeds(sites);
         *order = if cut { SiteOrder::ByCount } else { SiteOrder::AsInserted };
         if cut {
             settle(sites);
@@ -67,13 +66,66 @@ impl SiteMerger {
         weight: u64,
     ) -> SiteOutcome {
         if *order == SiteOrder::AsInserted {
-            self.sort_by_value_if_distinct(target, order);
+            if self.repeats(target) {
+                settle(target);
+                *order = SiteOrder::ByCount;
+            } else {
+                sort_all_by_value(target);
+                *order = SiteOrder::ByValue;
+            }
         }
+        let outcome = self.merge_into_scratch(target, *order, source, weight);
+        std::mem::swap(target, &mut self.merged);
+        // Only an incoming site that repeats a value can make the result do so.
+        let repeated = *order == SiteOrder::ByValue && source.values_len() != 0 && !target.iter().all(is_ascending);
+        if outcome.cut || repeated || *order == SiteOrder::ByCount {
+            settle(target);
+            *order = SiteOrder::ByCount;
+        }
+        outcome
+    }
+
+    /// As [`merge`](Self::merge), unless the outcome would depend on what other
+    /// inputs came before: then nothing is changed but the order of values in
+    /// sites that repeat none, and `None` is returned.
+    pub(super) fn merge_unless_sensitive(
+        &mut self,
+        target: &mut ValueSites,
+        order: &mut SiteOrder,
+        source: &ValueSites,
+        weight: u64,
+    ) -> Option<SiteOutcome> {
+        let weighted = weight != 1 && source.values_len() != 0;
+        if weighted || *order == SiteOrder::ByCount {
+            return None;
+        }
+        if *order == SiteOrder::AsInserted {
+            if self.repeats(target) {
+                return None;
+            }
+            sort_all_by_value(target);
+            *order = SiteOrder::ByValue;
+        }
+        let outcome = self.merge_into_scratch(target, *order, source, weight);
+        if outcome.cut || !self.merged.iter().all(is_ascending) {
+            return None;
+        }
+        std::mem::swap(target, &mut self.merged);
+        Some(outcome)
+    }
+
+    fn merge_into_scratch(
+        &mut self,
+        target: &mut ValueSites,
+        order: SiteOrder,
+        source: &ValueSites,
+        weight: u64,
+    ) -> SiteOutcome {
         self.merged.clear();
         let mut outcome = SiteOutcome::default();
         for (index, incoming) in source.iter().enumerate() {
             let site = target.site_mut(index);
-            if *order == SiteOrder::ByCount {
+            if order == SiteOrder::ByCount {
                 sort_by_value(site, self.stable_sort);
             }
             let incoming = if is_ascending(incoming) {
@@ -90,28 +142,12 @@ impl SiteMerger {
             outcome.saturated |= merge_site(site, incoming, weight, &mut self.merged);
             outcome.cut |= self.merged.site(index).len() > MAX_VALUES_PER_SITE;
         }
-        std::mem::swap(target, &mut self.merged);
-        // Only an incoming site that repeats a value can make the result do so.
-        let repeated = *order == SiteOrder::ByValue && source.values_len() != 0 && !target.iter().all(is_ascending);
-        if outcome.cut || repeated || *order == SiteOrder::ByCount {
-            settle(target);
-            *order = SiteOrder::ByCount;
-        }
         outcome
     }
 
-    /// Sorts sites by value, or leaves them by count where a value repeats.
-    fn sort_by_value_if_distinct(&mut self, sites: &mut ValueSites, order: &mut SiteOrder) {
-        let repeats = sites.iter().any(|site| !is_ascending(site) && self.has_repeats(site));
-        if repeats {
-            settle(sites);
-            *order = SiteOrder::ByCount;
-        } else {
-            for index in 0..sites.len() {
-                sites.site_mut(index).sort_unstable_by_key(|v| v.value);
-            }
-            *order = SiteOrder::ByValue;
-        }
+    /// Whether some site has a value twice.
+    fn repeats(&mut self, sites: &ValueSites) -> bool {
+        sites.iter().any(|site| !is_ascending(site) && self.has_repeats(site))
     }
 
     /// Whether a value stands twice at a site, which is sorted into `scratch`.
@@ -120,6 +156,22 @@ impl SiteMerger {
         self.scratch.extend_from_slice(site);
         self.scratch.sort_unstable_by_key(|v| v.value);
         !is_ascending(&self.scratch)
+    }
+}
+
+/// Whether some site has more values than are kept.
+pub(super) fn exceeds(sites: &ValueSites) -> bool {
+    sites.values_len() > MAX_VALUES_PER_SITE && sites.iter().any(|site| site.len() > MAX_VALUES_PER_SITE)
+}
+
+/// Whether equal values may end in an order that only LLVM's sort knows.
+pub(super) fn is_long(sites: &ValueSites) -> bool {
+    sites.values_len() > introsort::THRESHOLD && sites.iter().any(|site| site.len() > introsort::THRESHOLD)
+}
+
+fn sort_all_by_value(sites: &mut ValueSites) {
+    for index in 0..sites.len() {
+        sites.site_mut(index).sort_unstable_by_key(|v| v.value);
     }
 }
 

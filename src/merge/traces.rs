@@ -60,6 +60,10 @@ impl Reservoir {
     ///
     /// Returns `false`, having changed nothing, where chance would decide.
     pub(super) fn append(&mut self, other: &mut Self) -> bool {
+        if !self.sampled && self.kept == TemporalProfile::default() {
+            std::mem::swap(self, other);
+            return true;
+        }
         let all = self.kept.traces.len() + other.kept.traces.len();
         if self.sampled || other.sampled || all > self.size {
             return all == 0 || other.kept == TemporalProfile::default();

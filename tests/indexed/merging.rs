@@ -5,7 +5,7 @@ use crate::oracle::{self, Input, Job, RELEASES, Shape};
 use std::path::Path;
 
 /// Random merges for each release; `PROFBRIDGE_CASES` asks for more.
-fn cases() -> u64 {
+pub fn cases() -> u64 {
     std::env::var("PROFBRIDGE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(25)
 }
 

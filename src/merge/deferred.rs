@@ -1,0 +1,58 @@
+//! Values that a part of a run keeps for later.
+//!
+//! Where a site repeats a value, exceeds 255 values, or an input has a weight,
+//! what an input adds depends on the inputs before it. A merger that takes a
+//! later part of the input list does not know these. It keeps such values as
+//! they came, input by input, and adds them when it is joined.
+
+use crate::model::{RecordId, ValueKind, ValueSites};
+use std::collections::HashMap;
+
+/// Values that may be kept, in all: 64 MiB of them.
+const MOST_VALUES: usize = 4 << 20;
+
+/// Sites of one kind of one record as one input had them, and its weight; the
+/// first of a log may be the sum of several inputs that repeat no value.
+#[derive(Debug, Clone)]
+pub(super) struct Contribution {
+    pub(super) sites: ValueSites,
+    pub(super) weight: u64,
+    pub(super) is_sum: bool,
+}
+
+/// What inputs contributed to records, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Deferred {
+    logs: HashMap<(RecordId, ValueKind), Vec<Contribution>>,
+    values: usize,
+}
+
+impl Deferred {
+    /// Whether values of that record and kind are kept for later.
+    pub(super) fn has(&self, record: RecordId, kind: ValueKind) -> bool {
+        !self.logs.is_empty() && self.logs.contains_key(&(record, kind))
+    }
+
+    /// Keeps what one input contributes.
+    pub(super) fn push(&mut self, record: RecordId, kind: ValueKind, contribution: Contribution) {
+        self.values = self.values.saturating_add(contribution.sites.values_len());
+        self.logs.entry((record, kind)).or_default().push(contribution);
+    }
+
+    /// Takes what is kept for a record and kind, in order of inputs.
+    pub(super) fn take(&mut self, record: RecordId, kind: ValueKind) -> Option<Vec<Contribution>> {
+        if self.logs.is_empty() { None } else { self.logs.remove(&(record, kind)) }
+    }
+
+    /// Whether more is kept than is good for memory.
+    pub(super) fn is_full(&self) -> bool {
+        self.values > MOST_VALUES
+    }
+}
+
+/// As many sites, all empty.
+pub(super) fn emptied(sites: &ValueSites) -> ValueSites {
+    let mut empty = ValueSites::new();
+    (0..sites.len()).for_each(|_| empty.end_site());
+    empty
+}
