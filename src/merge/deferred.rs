@@ -11,12 +11,14 @@ use std::collections::HashMap;
 /// Values that may be kept, in all: 64 MiB of them.
 const MOST_VALUES: usize = 4 << 20;
 
-/// Sites of one kind of one record as one input had them, and its weight; the
-/// first of a log may be the sum of several inputs that repeat no value.
+/// Sites of one kind of one record as one input had them.
 #[derive(Debug, Clone)]
 pub(super) struct Contribution {
     pub(super) sites: ValueSites,
+    /// The input's weight.
     pub(super) weight: u64,
+    /// Whether it is the sum of several inputs, each of weight 1, in which no
+    /// value is repeated.
     pub(super) is_sum: bool,
 }
 
@@ -37,6 +39,13 @@ impl Deferred {
     pub(super) fn push(&mut self, record: RecordId, kind: ValueKind, contribution: Contribution) {
         self.values = self.values.saturating_add(contribution.sites.values_len());
         self.logs.entry((record, kind)).or_default().push(contribution);
+    }
+
+    /// Says that what was kept last for a record, if anything, is a sum.
+    pub(super) fn mark_last_as_sum(&mut self, record: RecordId, kind: ValueKind) {
+        if let Some(last) = self.logs.get_mut(&(record, kind)).and_then(|log| log.last_mut()) {
+            last.is_sum = true;
+        }
     }
 
     /// Takes what is kept for a record and kind, in order of inputs.

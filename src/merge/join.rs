@@ -2,9 +2,9 @@
 
 use super::counters;
 use super::deferred::{Contribution, Deferred};
-use super::merger::{Merger, RecordState};
+use super::merger::{Merger, RecordState, SoftError};
 use super::sites::{SiteOrder, is_long};
-use crate::model::{FunctionId, FunctionRecord, RecordId, ValueKind};
+use crate::model::{FunctionId, FunctionRecord, RecordId, ValueKind, ValueSites};
 
 /// Why joined parts may differ from one merger's work on all inputs.
 ///
@@ -142,9 +142,7 @@ impl Merger {
                 merger.replay(known, kind, log);
                 return None;
             }
-            let error = merger.merge_sites(known, kind, record.sites(kind), 1);
-            merger.forgive(known, kind, state.orders[kind as usize]);
-            error
+            merger.join_sites(known, kind, record.sites(kind), 1, state.orders[kind as usize])
         });
         self.note(known, error);
         let sensitive = self.states[known.index()].events.union(state.events);
@@ -152,30 +150,45 @@ impl Merger {
         self.events = self.events.union(sensitive);
     }
 
+    /// Merges sites of a later part and notes whether a single run might have
+    /// done otherwise.
+    ///
     /// What one input gave is merged as in a single run, whatever it is; so is
     /// a sum of inputs that repeat no value, as long as equal values of the
     /// other side stay ordered by count.
-    fn forgive(&mut self, known: RecordId, kind: ValueKind, theirs: SiteOrder) {
-        let sites = self.profile.functions.record(known).sites(kind);
-        let ordered = self.rules.stable_value_sort || !is_long(sites);
-        let events = &mut self.states[known.index()].events;
-        match theirs {
+    fn join_sites(
+        &mut self,
+        target: RecordId,
+        kind: ValueKind,
+        sites: &ValueSites,
+        weight: u64,
+        order: SiteOrder,
+    ) -> Option<SoftError> {
+        let before = std::mem::take(&mut self.states[target.index()].events);
+        let error = self.merge_sites(target, kind, sites, weight);
+        if order == SiteOrder::ByValue {
+            self.deferred.mark_last_as_sum(target, kind);
+        }
+        let merged = self.profile.functions.record(target).sites(kind);
+        let ordered = self.rules.stable_value_sort || !is_long(merged);
+        let events = &mut self.states[target.index()].events;
+        // Inputs with a weight are joined one by one.
+        events.weighted_values = false;
+        match order {
             SiteOrder::AsInserted => (events.repeated_values, events.cut_sites) = (false, false),
             SiteOrder::ByValue if ordered => events.repeated_values = false,
             _ => {}
         }
+        *events = events.union(before);
+        error
     }
 
     /// Adds what inputs contributed, one after the other.
     fn replay(&mut self, target: RecordId, kind: ValueKind, log: Vec<Contribution>) {
         for one in log {
-            let before = std::mem::take(&mut self.states[target.index()].events);
-            let error = self.merge_sites(target, kind, &one.sites, one.weight);
-            self.states[target.index()].events.weighted_values = false;
-            self.forgive(target, kind, if one.is_sum { SiteOrder::ByValue } else { SiteOrder::AsInserted });
+            let order = if one.is_sum { SiteOrder::ByValue } else { SiteOrder::AsInserted };
+            let error = self.join_sites(target, kind, &one.sites, one.weight, order);
             self.note(target, error);
-            let now = &mut self.states[target.index()].events;
-            *now = before.union(*now);
         }
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn run_exact(
     skip: &BTreeSet<usize>,
     observer: &mut dyn MergeObserver,
 ) -> Run {
-    let mut worker = Worker::new(options, None);
+    let mut worker = Worker::new(options, None, Merger::new);
     let mut complained = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
@@ -128,8 +128,8 @@ pub(super) fn run_quick(
     let runs = split(inputs, threads);
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress) = (&stop, &progress);
-        let work = move |run| {
-            let worker = merge_run(run, options, stop, progress);
+        let work = move |run, new_merger| {
+            let worker = merge_run(run, new_merger, options, stop, progress);
             if worker.is_none() {
                 // Others need not go on: the work must be done again.
                 stop.store(true, Ordering::Relaxed);
@@ -138,8 +138,8 @@ pub(super) fn run_quick(
         };
         let mut runs = runs.into_iter();
         let first = runs.next();
-        let others: Vec<_> = runs.map(|run| scope.spawn(move || work(run))).collect();
-        let first = first.map(work);
+        let others: Vec<_> = runs.map(|run| scope.spawn(move || work(run, Merger::later_part))).collect();
+        let first = first.map(|run| work(run, Merger::new as NewMerger));
         first.into_iter().chain(others.into_iter().map(|handle| handle.join().unwrap_or(None))).collect()
     });
     let mut workers = workers.into_iter().collect::<Option<Vec<_>>>()?.into_iter();
@@ -153,17 +153,22 @@ pub(super) fn run_quick(
     Some(Run { merger: all.merger, reports: all.reports })
 }
 
+/// Makes the merger of the first part of a run, or of a later one.
+type NewMerger = fn(crate::merge::MergeOptions) -> Merger;
+
 /// Merges one contiguous run; `None` when the quick way fails or others did.
 fn merge_run<'a>(
     run: &[Prepared],
+    new_merger: NewMerger,
     options: &'a MergeOptions,
     stop: &AtomicBool,
     progress: &Progress<'_>,
 ) -> Option<Worker<'a>> {
-    let mut worker = Worker::new(options, Some(Images::default()));
+    let mut worker = Worker::new(options, Some(Images::default()), new_merger);
     for prepared in run {
         worker.merge_input(prepared, &mut |_, _| {});
-        if worker.merger.order_events().soft_errors || stop.load(Ordering::Relaxed) {
+        let events = worker.merger.order_events();
+        if events.soft_errors || events.deferred_too_much || stop.load(Ordering::Relaxed) {
             return None;
         }
         progress.one_more();
@@ -225,7 +230,7 @@ struct Worker<'a> {
 type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
 
 impl<'a> Worker<'a> {
-    fn new(options: &'a MergeOptions, images: Option<Images>) -> Self {
+    fn new(options: &'a MergeOptions, images: Option<Images>, new_merger: NewMerger) -> Self {
         Self {
             options,
             merger: Merger::new(options.merger_options()),
