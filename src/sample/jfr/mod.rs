@@ -88,7 +88,7 @@ fn read_chunks(
     }
     if missing > 0 {
         let message =
-            format!("{missing} references to constants that the recording does not hold; their frames are left out");
+            format!("references to constants that the recording does not hold: {missing}; what they name is left out");
         warnings.push(Warning::new(message));
     }
     Ok(())

@@ -8,8 +8,7 @@ fn table(text: &str) -> StackTable {
 }
 
 fn text(table: &StackTable) -> String {
-    let mut options = CollapsedOptions::default();
-    options.descriptors = true;
+    let options = CollapsedOptions { descriptors: true, ..CollapsedOptions::default() };
     write_collapsed(table, &options).0
 }
 
