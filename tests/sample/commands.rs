@@ -172,6 +172,11 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     let hits = json["hits"].as_u64().unwrap();
     assert_eq!((sum(&json["methods"], "exclusive"), sum(&json["threads"], "hits")), (hits, hits));
     assert_eq!(sum(&json["methods"], "exact") + sum(&json["methods"], "heuristic"), hits);
+    let text = show("show a.jfr --events cpu-time --callers mix --bci");
+    assert!(text.starts_with("Callers, ") && text.contains("\n  Shapes$Poly.area(int) @"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --callees Shapes.step --json")).unwrap();
+    assert_eq!(json["callees"][0]["method"], "Shapes.step(Shapes$Shape,int)");
+    assert!(folder.fails("show a.jfr --callers nothing").contains("no stack holds a method called nothing"));
     let error = folder.fails("show a.jfr --thread nobody");
     assert!(error.contains("see --events and --thread"), "{error}");
 }

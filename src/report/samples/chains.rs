@@ -46,8 +46,8 @@ pub struct CallChain {
 }
 
 /// Chains of every method called `name`: by its whole name
-/// (`app.Main.loop(int)`), without types (all overloads), or by the method's
-/// own name alone. Methods by falling hits.
+/// (`app.Main.loop(int)`), without types (all overloads), without package
+/// (`Main.loop`), or by the method's own name alone. Methods by falling hits.
 pub fn call_chains(table: &StackTable, name: &str, direction: Direction, options: &ChainOptions) -> Vec<CallChain> {
     let mut roots: Vec<CallChain> = table
         .functions()
@@ -67,7 +67,11 @@ fn matches_name(table: &StackTable, id: FunctionId, wanted: &str) -> bool {
         Function::Symbol { .. } => false,
         Function::Java { class, name, .. } => {
             let (class, name) = (table.name(class), table.name(name));
-            name == wanted || wanted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(class)
+            let is_class = |wanted: &str| {
+                let outer = class.strip_suffix(wanted);
+                outer.is_some_and(|outer| outer.is_empty() || outer.ends_with(['.', '$']))
+            };
+            name == wanted || wanted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')).is_some_and(is_class)
         }
     }
 }

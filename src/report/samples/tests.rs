@@ -95,6 +95,8 @@ fn callees_begin_at_the_outermost_occurrence_and_recursion_counts_once() {
         write_chains(&chains),
         "app.Poly.area(long)   180\n  app.Poly.mix(long)   111  61.667 %\n  app.Poly.area(long)   27  15.000 %\n"
     );
+    assert_eq!(call_chains(&sample(), "Poly.area", Direction::Callees, &options), chains);
+    assert_eq!(call_chains(&sample(), "oly.area", Direction::Callees, &options), []);
     assert_eq!(call_chains(&sample(), "nothing", Direction::Callees, &options), []);
 }
 
