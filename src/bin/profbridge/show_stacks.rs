@@ -5,7 +5,7 @@ use crate::stacks::StackArgs;
 use profbridge::input::output;
 use profbridge::pipeline::samples::{read_stacks, without_addresses};
 use profbridge::report::samples::{
-    CallChain, ChainOptions, Direction, SampleFigures, call_chains, figures, write_chains, write_figures,
+    CallChain, ChainOptions, Direction, MethodPattern, SampleFigures, call_chains, figures, write_chains, write_figures,
 };
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -60,10 +60,10 @@ pub(crate) fn run(
     options.by_position = chains.positions;
     let chain = |name: &Option<String>, direction| match name {
         Some(name) => {
-            let found = call_chains(&table, name, direction, &options);
+            let found = call_chains(&table, &MethodPattern::parse(name)?, direction, &options);
             if found.is_empty() {
                 return Err(Error::usage(format!("no stack holds a method called {name}"))
-                    .with_hint("write app.Main.loop(int), app.Main.loop or loop"));
+                    .with_hint("write a package, class, method such as app.Main.loop(int) or loop, or /REGEX/"));
             }
             Ok(Some(found))
         }

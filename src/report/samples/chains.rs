@@ -1,6 +1,8 @@
 //! Who calls a method, and what it calls, as trees of call chains.
 
+use crate::error::{Error, Result};
 use crate::model::stacks::{FrameId, Function, FunctionId, StackTable};
+use regex::Regex;
 use serde::Serialize;
 
 /// Which way chains are followed.
@@ -45,35 +47,70 @@ pub struct CallChain {
     pub next: Vec<CallChain>,
 }
 
-/// Chains of every method called `name`: by its whole name
-/// (`app.Main.loop(int)`), without types (all overloads), without package
-/// (`Main.loop`), or by the method's own name alone. Methods by falling hits.
-pub fn call_chains(table: &StackTable, name: &str, direction: Direction, options: &ChainOptions) -> Vec<CallChain> {
+/// Which methods are meant.
+#[derive(Debug, Clone)]
+pub struct MethodPattern(Pattern);
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// A method, with or without types, package and class; a class; a package.
+    Name(String),
+    /// Any part of the whole name.
+    Regex(Regex),
+}
+
+impl MethodPattern {
+    /// A method by its whole name (`app.Main.loop(int)`), without types (all
+    /// overloads), without package (`Main.loop`) or alone (`loop`); all methods
+    /// of a class or package; or `/regular expression/`.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for what is no regular expression.
+    pub fn parse(text: &str) -> Result<Self> {
+        let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|inner| !inner.is_empty());
+        let Some(inner) = inner else { return Ok(Self(Pattern::Name(text.to_string()))) };
+        let regex =
+            Regex::new(inner).map_err(|error| Error::usage(format!("{text} is no regular expression: {error}")))?;
+        Ok(Self(Pattern::Regex(regex)))
+    }
+
+    fn matches(&self, table: &StackTable, id: FunctionId) -> bool {
+        let shown = table.display_function(id);
+        let wanted = match &self.0 {
+            Pattern::Regex(regex) => return regex.is_match(&shown),
+            Pattern::Name(wanted) => wanted.as_str(),
+        };
+        if shown == wanted {
+            return true;
+        }
+        let Function::Java { class, name, .. } = table.function(id) else { return false };
+        let (class, name) = (table.name(class), table.name(name));
+        let is_class = |wanted: &str| {
+            let outer = class.strip_suffix(wanted);
+            outer.is_some_and(|outer| outer.is_empty() || outer.ends_with(['.', '$']))
+        };
+        let is_package = class.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'));
+        let is_method = wanted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')).is_some_and(is_class);
+        name == wanted || is_method || is_class(wanted) || is_package
+    }
+}
+
+/// Chains of every method that is meant, by falling hits.
+pub fn call_chains(
+    table: &StackTable,
+    pattern: &MethodPattern,
+    direction: Direction,
+    options: &ChainOptions,
+) -> Vec<CallChain> {
     let mut roots: Vec<CallChain> = table
         .functions()
-        .filter(|id| matches_name(table, *id, name))
+        .filter(|id| pattern.matches(table, *id))
         .map(|id| chain_of(table, id, direction, options))
         .filter(|chain| chain.hits > 0)
         .collect();
     roots.sort_by(order);
     roots
-}
-
-fn matches_name(table: &StackTable, id: FunctionId, wanted: &str) -> bool {
-    if table.display_function(id) == wanted {
-        return true;
-    }
-    match table.function(id) {
-        Function::Symbol { .. } => false,
-        Function::Java { class, name, .. } => {
-            let (class, name) = (table.name(class), table.name(name));
-            let is_class = |wanted: &str| {
-                let outer = class.strip_suffix(wanted);
-                outer.is_some_and(|outer| outer.is_empty() || outer.ends_with(['.', '$']))
-            };
-            name == wanted || wanted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')).is_some_and(is_class)
-        }
-    }
 }
 
 fn order(a: &CallChain, b: &CallChain) -> std::cmp::Ordering {

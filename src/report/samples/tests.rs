@@ -68,9 +68,28 @@ fn what_the_samples_show_about_their_sampler_is_said() {
     assert!(notes::notes(&broken).join("\n").contains("3 of 4 hits (75.000 %) have one frame only"));
 }
 
+fn chains_of(pattern: &str, direction: Direction, options: &ChainOptions) -> Vec<CallChain> {
+    call_chains(&sample(), &MethodPattern::parse(pattern).unwrap(), direction, options)
+}
+
+#[test]
+fn methods_are_meant_by_class_package_and_regular_expression_too() {
+    let found = |pattern: &str| -> Vec<String> {
+        let chains = chains_of(pattern, Direction::Callers, &ChainOptions::default());
+        chains.into_iter().map(|chain| chain.method).collect()
+    };
+    let all = ["app.Poly.main(long)", "app.Poly.area(long)", "app.Poly.mix(long)"];
+    for pattern in ["app", "app.Poly", "Poly", "/^app[.]/"] {
+        assert_eq!(found(pattern), all, "{pattern}");
+    }
+    assert_eq!(found("/unknown/"), ["[unknown]"]);
+    assert_eq!(found("ap"), [""; 0]);
+    assert!(MethodPattern::parse("/(/").is_err());
+}
+
 #[test]
 fn callers_are_chains_from_the_innermost_occurrence() {
-    let chains = call_chains(&sample(), "mix", Direction::Callers, &ChainOptions::default());
+    let chains = chains_of("mix", Direction::Callers, &ChainOptions::default());
     assert_eq!(
         write_chains(&chains),
         "app.Poly.mix(long)   138\n  \
@@ -80,7 +99,7 @@ fn callers_are_chains_from_the_innermost_occurrence() {
                app.Poly.main(long)   27  100.000 %\n"
     );
     let positions = ChainOptions { by_position: true, min_percent: 50.0, ..ChainOptions::default() };
-    let chains = call_chains(&sample(), "app.Poly.mix(long)", Direction::Callers, &positions);
+    let chains = chains_of("app.Poly.mix(long)", Direction::Callers, &positions);
     assert_eq!(
         write_chains(&chains),
         "app.Poly.mix(long)   138\n  app.Poly.area(long) @31   111  80.435 %\n    app.Poly.main(long) @1   111  100.000 %\n"
@@ -90,14 +109,14 @@ fn callers_are_chains_from_the_innermost_occurrence() {
 #[test]
 fn callees_begin_at_the_outermost_occurrence_and_recursion_counts_once() {
     let options = ChainOptions { depth: 1, ..ChainOptions::default() };
-    let chains = call_chains(&sample(), "app.Poly.area", Direction::Callees, &options);
+    let chains = chains_of("app.Poly.area", Direction::Callees, &options);
     assert_eq!(
         write_chains(&chains),
         "app.Poly.area(long)   180\n  app.Poly.mix(long)   111  61.667 %\n  app.Poly.area(long)   27  15.000 %\n"
     );
-    assert_eq!(call_chains(&sample(), "Poly.area", Direction::Callees, &options), chains);
-    assert_eq!(call_chains(&sample(), "oly.area", Direction::Callees, &options), []);
-    assert_eq!(call_chains(&sample(), "nothing", Direction::Callees, &options), []);
+    assert_eq!(chains_of("Poly.area", Direction::Callees, &options), chains);
+    assert_eq!(chains_of("oly.area", Direction::Callees, &options), []);
+    assert_eq!(chains_of("nothing", Direction::Callees, &options), []);
 }
 
 #[test]
