@@ -1,4 +1,30 @@
-//! GraalVM iprof: document model, reader, writer, check, repair, merge.
+//! GraalVM iprof: the profiles of Native Image.
+//!
+//! One JSON object, perhaps compressed with gzip:
+//!
+//! ```text
+//! version    types {id, name}    methods {id, name, signature}
+//! callCountProfiles    {ctx, [count]}                how often methods were entered
+//! conditionalProfiles  {ctx, [bci, index, count]*}   which way branches went
+//! virtualInvokeProfiles, instanceofProfiles, monitorProfiles  {ctx, [type, count]*}
+//! samplingProfiles     {ctx, [count]}                whole stacks and how often they were seen
+//! ```
+//!
+//! A `ctx` is a chain of `method:bci` joined by `<`, the innermost frame first.
+//!
+//! | version | what it is |
+//! | --- | --- |
+//! | 0.2, 0.3 | other field names (GraalVM 22); read, never written |
+//! | 0.4 | as 1.0, before it was published |
+//! | 1.0 | the first published schema |
+//! | 1.1 | adds instance-of profiles, spelled `instanceofProfiles` in the schema and `instanceOfProfiles` in files |
+//! | 1.2 and later | read as 1.1; what is new is kept as it is |
+//! | 2 and later | another encoding by definition: refused |
+//!
+//! [`read()`] and [`read_from`] make a [`Document`] of a sound file,
+//! [`examine`] of any; [`write()`] writes it; [`check_from`],
+//! [`figures::figures_from`] and [`Merger::add_from`] work entry by entry and
+//! keep no document.
 
 mod canonical;
 mod check;

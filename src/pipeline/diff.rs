@@ -1,36 +1,32 @@
 //! Comparing two files of whatever formats.
 
+use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::open::{ReadOptions, open_reader};
+use crate::bridge::{self, ToIprofOptions};
 use crate::error::{Error, Result};
-use crate::input::{self, Format, InputStream};
+use crate::input::{self, Format, InputStream, WeightedInput};
 use crate::iprof::compare::{CommonSpace, Events};
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::manner::Manner;
-use crate::model::{NameRef, ProfileReader, RecordRef, ValueKind};
+use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Compares two profiles, iprof or LLVM; `-` is standard input.
+/// Compares two profiles, iprof or LLVM; `-` is standard input. Where only one
+/// is LLVM's, it is compared as the iprof that the bridge makes of it.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage when one is iprof and the other
-/// is not.
+/// Those of the readers, with the path; usage for an LLVM profile from standard
+/// input beside an iprof.
 pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
     let (one, other) = (input::open_stream(first)?, input::open_stream(second)?);
     match (one.format == Format::Iprof, other.format == Format::Iprof) {
         (true, true) => diff_iprof((first, one), (second, other), options),
         (false, false) => diff_llvm((first, one), (second, other), options),
-        _ => Err(Error::usage(format!(
-            "{} is a {}, {} is a {}",
-            first.display(),
-            one.format,
-            second.display(),
-            other.format
-        ))
-        .with_hint("`profbridge convert` turns one into the other's format")),
+        _ => diff_across((first, one), (second, other), options),
     }
 }
 
@@ -42,10 +38,49 @@ fn diff_iprof(first: (&Path, InputStream), second: (&Path, InputStream), options
         Ok::<_, Error>(iprof_facts(&events))
     };
     let (first, second) = (facts(first)?, facts(second)?);
+    Ok(diff(first, second, &IprofNames(&space), &iprof_options(options)))
+}
+
+fn iprof_options(options: &DiffOptions) -> DiffOptions {
     let mut options = options.clone();
     options.branches = vec![SectionKind::Conditional.name()];
     options.receivers = vec![SectionKind::VirtualInvoke.name(), SectionKind::Instanceof.name()];
-    Ok(diff(first, second, &IprofNames(&space), &options))
+    options
+}
+
+/// Compares files of both families.
+fn diff_across(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
+    let mut space = CommonSpace::default();
+    let read = iprof::ReadOptions::default();
+    let mut facts = |(path, input): (&Path, InputStream)| {
+        let events = if input.format == Format::Iprof {
+            space.read_from(input.stream, &read).map_err(|error| error.in_file(path))?
+        } else {
+            let profile = read_profile(path)?;
+            let (document, _) = bridge::to_iprof(&profile, &ToIprofOptions::default())?;
+            space.add(&document)
+        };
+        Ok::<_, Error>(iprof_facts(&events))
+    };
+    let (first, second) = (facts(first)?, facts(second)?);
+    Ok(diff(first, second, &IprofNames(&space), &iprof_options(options)))
+}
+
+/// A whole LLVM profile.
+fn read_profile(path: &Path) -> Result<Profile> {
+    if path.as_os_str() == "-" {
+        let hint = "give a file, or convert it with `profbridge convert` first";
+        return Err(Error::usage("an LLVM profile from standard input is not compared with an iprof").with_hint(hint));
+    }
+    let mut options = MergeOptions::default();
+    options.keep_vtable_names = true;
+    let mut report = merge_files(&[WeightedInput::new(path)], &options, &mut Silent)?;
+    for input in &mut report.inputs {
+        if let InputOutcome::Failed(error) = std::mem::replace(&mut input.outcome, InputOutcome::Used) {
+            return Err(error);
+        }
+    }
+    Ok(report.profile)
 }
 
 fn iprof_facts(events: &Events) -> Facts {
@@ -238,6 +273,17 @@ mod tests {
         let change = &report.flipped_branches.sites[0];
         assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("A.m():3", "5", "8"));
         assert!((report.overlap - 0.11).abs() < 1e-12);
-        assert!(diff_texts("x", head, "main\n1\n1\n1\n").unwrap_err().to_string().contains("iprof"));
+    }
+
+    #[test]
+    fn a_profile_overlaps_with_what_the_bridge_made_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (text, iprof) = (folder.path().join("a.proftext"), folder.path().join("a.iprof"));
+        std::fs::write(&text, ":fe\nmain\n1\n1\n30\n\nfoo\n2\n1\n10\n").unwrap();
+        let (document, _) = bridge::to_iprof(&read_profile(&text).unwrap(), &ToIprofOptions::default()).unwrap();
+        std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
+        let report = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
+        assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));
+        assert_eq!(report.sections[0].section, "callCountProfiles");
     }
 }
