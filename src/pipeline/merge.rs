@@ -128,6 +128,21 @@ impl MergeReport {
         })
     }
 
+    /// Whether enough inputs could be read.
+    ///
+    /// # Errors
+    ///
+    /// Usage when too many inputs failed for `options.failure_mode`.
+    pub fn verdict_of_inputs(&self, options: &MergeOptions) -> Result<()> {
+        let failures = self.failures().count();
+        let failed = match options.failure_mode {
+            FailureMode::Any => failures > 0,
+            FailureMode::All => failures > 0 && failures == self.inputs.len(),
+            FailureMode::Warn => false,
+        };
+        if failed { Err(Error::usage("no profile can be merged")) } else { Ok(()) }
+    }
+
     /// Whether the result may be written.
     ///
     /// # Errors
@@ -135,15 +150,7 @@ impl MergeReport {
     /// Usage when too many inputs failed for `options.failure_mode`, or when
     /// the result is below one of `options.floors`.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
-        let failures = self.failures().count();
-        let failed = match options.failure_mode {
-            FailureMode::Any => failures > 0,
-            FailureMode::All => failures > 0 && failures == self.inputs.len(),
-            FailureMode::Warn => false,
-        };
-        if failed {
-            return Err(Error::usage("no profile can be merged"));
-        }
+        self.verdict_of_inputs(options)?;
         let held = Floors {
             inputs: self.used() as u64,
             functions: self.functions_kept(&options.filter),

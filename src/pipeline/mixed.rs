@@ -7,8 +7,8 @@
 use super::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
 use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::error::{Error, Result, Warning};
-use crate::input::{self, Access, Format, WeightedInput};
-use crate::iprof::{self, BranchClash, Document, SectionWeights, Weight};
+use crate::input::{self, Format, WeightedInput};
+use crate::iprof::{self, BranchClash, Document, Level, SectionWeights, Weight};
 use crate::merge::Merger;
 use crate::model::{Loss, Losses, Profile, RecordRef};
 use std::path::Path;
@@ -23,17 +23,14 @@ pub enum Family {
 }
 
 impl Family {
-    /// The family of a file, by its content; standard input is LLVM's.
+    /// The family of a file, by its content.
     ///
-    /// # Errors
-    ///
-    /// I/O when the file cannot be read.
-    pub fn of_file(path: &Path) -> Result<Self> {
-        if path.as_os_str() == "-" {
-            return Ok(Self::Llvm);
-        }
-        let data = input::open(path, Access::Map, &crate::limits::Limits::default())?;
-        Ok(if input::detect(&data) == Format::Iprof { Self::Iprof } else { Self::Llvm })
+    /// What cannot be opened, or read twice, is taken for LLVM's: merging says
+    /// what is wrong with it.
+    pub fn of_file(path: &Path) -> Self {
+        let again = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let is_iprof = again && input::open_stream(path).is_ok_and(|input| input.format == Format::Iprof);
+        if is_iprof { Self::Iprof } else { Self::Llvm }
     }
 }
 
@@ -71,9 +68,10 @@ pub struct MixedSum {
 ///
 /// I/O, and what makes the document invalid.
 pub fn read_document(path: &Path, options: &iprof::ReadOptions) -> Result<(Document, Vec<Warning>)> {
-    let data = input::open(path, Access::Map, &options.limits)?;
-    let (document, findings) = iprof::read(&data, options).map_err(|error| error.in_file(path))?;
-    Ok((document, findings.iter().map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
+    let input = input::open_stream(path)?;
+    let (document, findings) = iprof::read_from(input.stream, options).map_err(|error| error.in_file(path))?;
+    let told = findings.iter().filter(|finding| finding.level == Level::Warning);
+    Ok((document, told.map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
 }
 
 /// Merges inputs of both families.

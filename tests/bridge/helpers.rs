@@ -33,6 +33,13 @@ pub fn text_of(document: &Document) -> String {
     String::from_utf8(iprof::write(document, &iprof::WriteOptions::default())).expect("the writer writes UTF-8")
 }
 
+/// The document without the member `llvm`, as text.
+pub fn without_extension(document: &Document) -> String {
+    let mut document = document.clone();
+    document.remove_member(b"llvm");
+    text_of(&document)
+}
+
 /// The document that a text is.
 pub fn parse(text: &[u8]) -> Document {
     iprof::read(text, &iprof::ReadOptions::default()).expect("a valid document").0

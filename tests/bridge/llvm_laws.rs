@@ -1,7 +1,9 @@
 //! L2, L4, L5 and L6: LLVM's own profiles.
 
 use super::documents::any_document;
-use super::helpers::{indexed_bytes, j, j_with_losses, l, merge_documents, merge_profiles, parse, text_of};
+use super::helpers::{
+    indexed_bytes, j, j_with_losses, l, merge_documents, merge_profiles, parse, text_of, without_extension,
+};
 use super::profiles::any_profile;
 use profbridge::bridge::{Parts, ToIprofOptions, ToLlvmOptions, join, split, to_iprof, to_llvm};
 use profbridge::iprof::{self, Document};
@@ -93,12 +95,6 @@ proptest! {
         let (back, _) = to_llvm(&document, &ToLlvmOptions::default()).unwrap();
         prop_assert_eq!(sorted_records(&back), sorted_records(&l(&j(&profile))));
     }
-}
-
-fn without_extension(document: &Document) -> String {
-    let mut document = document.clone();
-    document.remove_member(b"llvm");
-    text_of(&document)
 }
 
 type Records = Vec<(Vec<u8>, Vec<FunctionRecord>)>;

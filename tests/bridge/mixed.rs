@@ -1,7 +1,7 @@
 //! Merging files of both families.
 
 use super::documents::any_document;
-use super::helpers::{indexed_bytes, j, l, merge_profiles, text_of};
+use super::helpers::{indexed_bytes, j, l, merge_profiles, text_of, without_extension};
 use super::profiles::any_profile;
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
 use profbridge::input::WeightedInput;
@@ -25,7 +25,7 @@ fn merge_both(folder: &Path, profile: &Profile, documents: &[Document], weight: 
     let inputs: Vec<(WeightedInput, Family)> = inputs
         .into_iter()
         .map(|input| {
-            let family = Family::of_file(&input.path).expect("a file that was just written");
+            let family = Family::of_file(&input.path);
             (input, family)
         })
         .collect();
@@ -53,8 +53,9 @@ proptest! {
         let in_llvm = sum().into_llvm(&ToLlvmOptions::default()).unwrap().0;
         prop_assert_eq!(text_of(&j(&in_llvm)), text_of(&in_iprof));
         let direct = merge_profiles([&profile, &l(&documents[0]), &other]);
-        prop_assert_eq!(indexed_bytes(&l(&in_iprof), 12), indexed_bytes(&in_llvm, 12));
-        prop_assert_eq!(in_llvm.functions.records_len(), direct.functions.records_len());
+        // Not `l(&in_iprof) == in_llvm`: a type that some signature names, too, needs no record of its own.
+        prop_assert_eq!(text_of(&j(&l(&in_iprof))), text_of(&in_iprof));
+        prop_assert_eq!(without_extension(&j(&direct)), without_extension(&in_iprof));
     }
 
     #[test]

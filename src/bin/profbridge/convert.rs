@@ -1,5 +1,6 @@
 //! `convert`: one profile into another format or version.
 
+use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
@@ -7,10 +8,11 @@ use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
-use profbridge::input::{self, WeightedInput};
-use profbridge::model::{Release, release};
+use profbridge::input::{self, InputStream, WeightedInput};
+use profbridge::iprof::BranchClash;
+use profbridge::model::{Profile, Release, release};
 use profbridge::pipeline::{self, InputOutcome, MergeOptions, OutputFormat, Silent, WriteOptions};
-use profbridge::{Error, Result};
+use profbridge::{Error, Result, Warning};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,6 +23,8 @@ use std::process::ExitCode;
   profbridge convert app.profdata -o app.proftext
   profbridge convert default.iprof -o app.iprof.gz --prune --only com.example
   profbridge convert app.profdata -o for-14.profdata --for llvm-14
+  profbridge convert app.profdata -o app.iprof
+  profbridge convert app.iprof -o app.profdata
   profbridge convert app.jfr -o app.iprof
   profbridge convert app.collapsed -o app.iprof --reference app.jar
   profbridge convert app.iprof -o app.collapsed
@@ -56,6 +60,8 @@ pub(crate) struct ConvertArgs {
     /// Fail instead of leaving out what the format cannot hold
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    bridge: BridgeArgs,
     #[command(flatten)]
     stacks: StackArgs,
     #[command(flatten)]
@@ -104,7 +110,7 @@ impl ConvertArgs {
         let only_iprof = self.iprof.changes() || self.iprof_write.canonical;
         let to_iprof = match self.to {
             Some(format) => format == Format::Iprof,
-            None => is_iprof_name(&self.output) || only_iprof,
+            None => is_iprof_name(&self.output) || (only_iprof && format_of_name(&self.output).is_err()),
         };
         if to_iprof
             && let [path] = &self.inputs[..]
@@ -125,9 +131,34 @@ impl ConvertArgs {
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
-        let (release, version) = self.indexed_target()?;
+        let (profile, (release, version)) = match open_iprof(input, false)? {
+            Some(stream) => self.bridged_profile(input, stream, target)?,
+            None => (self.merged_profile(input)?, self.indexed_target(indexed::NEWEST_VERSION)?),
+        };
+        let mut write = WriteOptions::default();
+        write.strict = self.strict;
+        write.sparse = self.sparse;
+        write.format = match target {
+            Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding() },
+            Format::Indexed => OutputFormat::Indexed { release, version },
+            Format::Text => OutputFormat::Text { release },
+            Format::Iprof => {
+                let options = self.bridge.to_iprof_options(BranchClash::default());
+                bridged::write_iprof(&profile, input, &self.output, &options, &self.iprof_write, self.strict)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            Format::Collapsed => return Err(Error::usage("this profile holds no stacks").in_file(input)),
+        };
+        let encoded = pipeline::encode(&profile, &write)?;
+        console::losses(&encoded.losses, &self.output);
+        input::output::replace(&self.output, &encoded.bytes)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The profile of an LLVM input, in the order that a merge gives it.
+    fn merged_profile(&self, input: &Path) -> Result<Profile> {
         let mut options = MergeOptions::default();
-        options.release = release;
+        options.release = self.indexed_target(indexed::NEWEST_VERSION)?.0;
         options.keep_vtable_names = true;
         let inputs = [WeightedInput::new(input)];
         let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;
@@ -137,21 +168,24 @@ impl ConvertArgs {
                 return Err(error);
             }
         }
-        let mut write = WriteOptions::default();
-        write.strict = self.strict;
-        write.sparse = self.sparse;
-        write.format = match target {
-            Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding() },
-            Format::Indexed => OutputFormat::Indexed { release, version },
-            Format::Text => OutputFormat::Text { release },
-            Format::Iprof | Format::Collapsed => {
-                return Err(Error::usage("this profile holds no stacks").in_file(input));
-            }
+        Ok(report.profile)
+    }
+
+    /// The profile that an iprof becomes for the format to be written, and whom it is for.
+    fn bridged_profile(&self, path: &Path, input: InputStream, target: Format) -> Result<(Profile, (Release, u32))> {
+        let whom = self.indexed_target(bridged::DEFAULT_INDEXED_VERSION)?;
+        let version = match target {
+            Format::Raw => bridged::indexed_version_of_raw(self.raw_version),
+            _ => whom.1,
         };
-        let encoded = pipeline::encode(&report.profile, &write)?;
-        console::losses(&encoded.losses, &self.output);
-        input::output::replace(&self.output, &encoded.bytes)?;
-        Ok(ExitCode::SUCCESS)
+        let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
+        let profile = bridged::read_profile(path, input, &options, self.strict, |document| {
+            for name in self.iprof.filter(document)? {
+                console::warning(&Warning::new(format!("the member \"{name}\" is left out")).in_file(path));
+            }
+            Ok(())
+        })?;
+        Ok((profile, whom))
     }
 
     /// What stacks are to be written as; `None` when other profiles are converted.
@@ -172,12 +206,13 @@ impl ConvertArgs {
         Ok(true)
     }
 
-    fn indexed_target(&self) -> Result<(Release, u32)> {
+    /// The release and the version to write for; `default` is a version.
+    fn indexed_target(&self, default: u32) -> Result<(Release, u32)> {
         if let Some(name) = &self.consumer {
             let row = release::parse(name)?;
             return Ok((row.release(), row.indexed_version));
         }
-        let options = self.format_version.map_or_else(Default::default, indexed::WriteOptions::for_version);
+        let options = indexed::WriteOptions::for_version(self.format_version.unwrap_or(default));
         Ok((options.release, options.version))
     }
 

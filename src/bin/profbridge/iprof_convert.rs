@@ -121,15 +121,23 @@ impl IprofConvertArgs {
             || !(self.only.is_empty() && self.exclude.is_empty() && self.sections.is_empty())
     }
 
+    /// The sections to keep.
+    pub(crate) fn section_kinds(&self) -> Vec<SectionKind> {
+        let kept = |kind: &SectionKind| self.sections.is_empty() || self.sections.iter().any(|s| s.has(*kind));
+        SectionKind::ALL.into_iter().filter(kept).collect()
+    }
+
     /// Drops what is not wanted; returns the members that had to go with it.
     fn apply(&self, document: &mut Document) -> Result<Vec<String>> {
-        if !self.sections.is_empty() {
-            for kind in SectionKind::ALL {
-                if !self.sections.iter().any(|section| section.has(kind)) {
-                    document.remove_section(kind);
-                }
-            }
+        let kept = self.section_kinds();
+        for kind in SectionKind::ALL.into_iter().filter(|kind| !kept.contains(kind)) {
+            document.remove_section(kind);
         }
+        self.filter(document)
+    }
+
+    /// Drops methods that are not wanted; returns the members that had to go with them.
+    pub(crate) fn filter(&self, document: &mut Document) -> Result<Vec<String>> {
         let filter = MethodFilter::new(&self.only, &self.exclude)?;
         if !filter.is_empty() {
             filter.apply(document);

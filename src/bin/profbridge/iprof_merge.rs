@@ -1,12 +1,13 @@
 //! `merge` of iprof files.
 
 use crate::console;
-use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof, print_findings};
+use crate::iprof_files::{IprofWriteArgs, print_findings};
 use clap::{Args, ValueEnum};
+use profbridge::bridge;
 use profbridge::input::{self, Format, WeightedInput};
 use profbridge::iprof::{
-    self, BranchClash, MergeOptions, MergeReport, Merger, ReadOptions, SectionKind, SectionTotals, SectionWeights,
-    Weight,
+    self, BranchClash, Document, MergeOptions, MergeReport, Merger, ReadOptions, SectionKind, SectionTotals,
+    SectionWeights, Weight,
 };
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -47,6 +48,24 @@ enum ClashArg {
     Error,
 }
 
+/// Whether the member that holds LLVM's records was in some input.
+fn carries_profile(document: &Document, report: &MergeReport) -> bool {
+    let member = bridge::extension::MEMBER;
+    document.member(member).is_some() || report.dropped_members.iter().any(|name| name.as_bytes() == member)
+}
+
+impl IprofMergeArgs {
+    /// What happens when inputs disagree about a branch.
+    pub(crate) fn branch_clash(&self) -> BranchClash {
+        self.on_branch_clash.map_or_else(BranchClash::default, BranchClash::from)
+    }
+
+    /// Whether inputs are scaled.
+    pub(crate) fn scales(&self) -> bool {
+        self.normalize || self.scale.is_some()
+    }
+}
+
 impl From<ClashArg> for BranchClash {
     fn from(argument: ClashArg) -> Self {
         match argument {
@@ -75,19 +94,11 @@ pub(crate) struct IprofMerge<'a> {
 }
 
 impl IprofMerge<'_> {
-    /// Whether this is what was asked for: the first input that can be looked at is an iprof.
-    pub(crate) fn is_wanted(&self) -> bool {
-        match self.inputs.iter().find(|input| input.path.as_os_str() != "-") {
-            // What cannot be opened is reported by the merge itself.
-            Some(first) => open_iprof(&first.path, false).is_ok_and(|input| input.is_some()),
-            None => is_iprof_name(self.output),
-        }
-    }
-
-    /// Merges and writes.
-    pub(crate) fn run(&self) -> Result<ExitCode> {
+    /// Merges and writes; `None` when some input carries an LLVM profile, which
+    /// has to be merged with the others' as LLVM merges.
+    pub(crate) fn run(&self) -> Result<Option<ExitCode>> {
         let mut options = MergeOptions::default();
-        options.branch_clash = self.arguments.on_branch_clash.map_or_else(BranchClash::default, BranchClash::from);
+        options.branch_clash = self.arguments.branch_clash();
         let weights = self.weights()?;
         let mut merger = Merger::new(options);
         let read = ReadOptions::default();
@@ -102,6 +113,9 @@ impl IprofMerge<'_> {
         }
         progress.finish();
         let (mut document, report) = merger.finish()?;
+        if self.changes_counts() && carries_profile(&document, &report) {
+            return Ok(None);
+        }
         if !self.quiet {
             report.warnings(options.branch_clash).iter().for_each(console::warning);
         }
@@ -121,7 +135,14 @@ impl IprofMerge<'_> {
             let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
             eprintln!("{}: {list} from {} inputs", self.output.display(), self.inputs.len());
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(Some(ExitCode::SUCCESS))
+    }
+
+    /// Whether the result may differ from the one input.
+    fn changes_counts(&self) -> bool {
+        self.inputs.len() > 1
+            || self.arguments.scale.is_some()
+            || self.inputs.iter().any(|input| input.weight.get() > 1)
     }
 
     fn weights(&self) -> Result<Vec<SectionWeights>> {

@@ -1,5 +1,6 @@
 //! The program: parse, dispatch, exit code. Nothing else exits.
 
+mod bridged;
 mod check;
 mod cli;
 mod console;
@@ -14,6 +15,7 @@ mod iprof_merge;
 mod iprof_show;
 mod llvm_compat;
 mod merge;
+mod mixed_merge;
 mod order;
 mod overlap;
 mod repair;

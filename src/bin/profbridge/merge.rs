@@ -1,14 +1,18 @@
 //! `merge`: many profiles into one.
 
+use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::correlate::CorrelateArgs;
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
+use crate::mixed_merge::{self, FamilyArg};
 use clap::Args;
 use profbridge::indexed;
 use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::iprof::SectionKind;
 use profbridge::merge::{FunctionFilter, Remapping, SoftError};
-use profbridge::model::{Release, release};
+use profbridge::model::{Loss, Release, release};
+use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, ReadOptions,
     WriteOptions,
@@ -41,6 +45,9 @@ pub(crate) struct MergeArgs {
     /// An input whose counts are multiplied by WEIGHT
     #[arg(long, value_name = "WEIGHT,FILE")]
     weighted_input: Vec<OsString>,
+    /// The family to write, where the output's name does not tell and inputs are of both
+    #[arg(long, value_enum, value_name = "FAMILY")]
+    to: Option<FamilyArg>,
     /// Write the text form
     #[arg(long)]
     text: bool,
@@ -107,6 +114,8 @@ pub(crate) struct MergeArgs {
     #[command(flatten)]
     correlate: CorrelateArgs,
     #[command(flatten)]
+    bridge: BridgeArgs,
+    #[command(flatten)]
     iprof: IprofMergeArgs,
     #[command(flatten)]
     iprof_write: IprofWriteArgs,
@@ -146,24 +155,87 @@ impl MergeArgs {
         if self.output.as_os_str() == "-" && (self.show || self.json) {
             return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
         }
-        let iprof = IprofMerge {
-            inputs: &inputs,
-            output: &self.output,
-            arguments: &self.iprof,
-            write: &self.iprof_write,
-            json: self.json,
-            quiet: self.quiet,
-        };
-        if iprof.is_wanted() {
-            return iprof.run();
+        let families = mixed_merge::families(&inputs, &self.output);
+        let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
+        if families.iter().all(|family| *family == target) {
+            if target == Family::Llvm {
+                return self.merge_llvm(&inputs);
+            }
+            let iprof = IprofMerge {
+                inputs: &inputs,
+                output: &self.output,
+                arguments: &self.iprof,
+                write: &self.iprof_write,
+                json: self.json,
+                quiet: self.quiet,
+            };
+            if let Some(code) = iprof.run()? {
+                return Ok(code);
+            }
         }
+        self.merge_mixed(inputs.into_iter().zip(families).collect(), target)
+    }
+
+    /// Takes inputs of both families, or to the other one, through the bridge.
+    fn merge_mixed(&self, inputs: Vec<(WeightedInput, Family)>, target: Family) -> Result<ExitCode> {
+        if self.iprof.scales() {
+            return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
+        }
+        let mut options = MixedOptions::default();
+        options.llvm = self.merge_options()?;
+        options.llvm.keep_vtable_names |= target == Family::Iprof;
+        options.branch_clash = self.iprof.branch_clash();
+        options.trust = self.bridge.trust();
+        if !self.quiet {
+            eprintln!("{}", mixed_merge::announcement(&inputs, target));
+        }
+        let mut console = MergeConsole::new(self.quiet);
+        let sum = merge_mixed(&inputs, &options, &mut console)?;
+        console.finish();
+        print_warnings(&sum.llvm, self.quiet);
+        sum.llvm.verdict_of_inputs(&options.llvm)?;
+        if !self.quiet {
+            sum.warnings.iter().for_each(console::warning);
+        }
+        let losses = match target {
+            Family::Iprof => {
+                let (document, losses) = sum.into_iprof(&self.bridge.to_iprof_options(options.branch_clash))?;
+                self.report_losses(&losses)?;
+                self.iprof_write.write(&document, &self.output)?;
+                losses
+            }
+            Family::Llvm => {
+                let (release, version) = self.target(bridged::DEFAULT_INDEXED_VERSION)?;
+                let sections = SectionKind::ALL.to_vec();
+                let (profile, losses) = sum.into_llvm(&self.bridge.to_llvm_options(sections, version))?;
+                self.report_losses(&losses)?;
+                let encoded = pipeline::encode(&profile, &self.write_options(&options.llvm, release, version))?;
+                if !self.quiet {
+                    console::losses(&encoded.losses, &self.output);
+                }
+                input::output::replace(&self.output, &encoded.bytes)?;
+                losses
+            }
+        };
+        if self.json {
+            mixed_merge::print_json(&inputs, target, &losses, &self.output)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn report_losses(&self, losses: &[Loss]) -> Result<()> {
+        if self.quiet && !self.strict { Ok(()) } else { bridged::report_losses(losses, &self.output, self.strict) }
+    }
+
+    fn merge_llvm(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
         let options = self.merge_options()?;
         let mut console = MergeConsole::new(self.quiet);
-        let report = pipeline::merge_files(&inputs, &options, &mut console)?;
+        let report = pipeline::merge_files(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
-        let encoded = pipeline::encode(&report.profile, &self.write_options(&options)?)?;
+        let (release, version) = self.target(indexed::NEWEST_VERSION)?;
+        let encoded = pipeline::encode(&report.profile, &self.write_options(&options, release, version))?;
         if !self.quiet {
             console::losses(&encoded.losses, &self.output);
         }
@@ -192,7 +264,7 @@ impl MergeArgs {
 
     fn merge_options(&self) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
-        options.release = self.target()?.0;
+        options.release = self.target(indexed::NEWEST_VERSION)?.0;
         options.read.correlator = self.correlate.correlator()?;
         options.failure_mode = self.failure_mode.into();
         options.threads = NonZeroUsize::new(self.num_threads);
@@ -210,8 +282,8 @@ impl MergeArgs {
         Ok(options)
     }
 
-    /// The release whose rules apply, and the version to write.
-    fn target(&self) -> Result<(Release, u32)> {
+    /// The release whose rules apply, and the version to write; `default` is a version.
+    fn target(&self, default: u32) -> Result<(Release, u32)> {
         if let Some(name) = &self.consumer {
             let row = release::parse(name)?;
             return Ok((row.release(), row.indexed_version));
@@ -219,19 +291,18 @@ impl MergeArgs {
         if self.write_prev_version {
             return Ok((Release::DEFAULT, PREVIOUS_VERSION));
         }
-        let options = self.format_version.map_or_else(Default::default, indexed::WriteOptions::for_version);
+        let options = indexed::WriteOptions::for_version(self.format_version.unwrap_or(default));
         Ok((options.release, options.version))
     }
 
-    fn write_options(&self, options: &MergeOptions) -> Result<WriteOptions> {
+    fn write_options(&self, options: &MergeOptions, release: Release, version: u32) -> WriteOptions {
         let mut write = WriteOptions::default();
-        let (release, version) = self.target()?;
         write.format =
             if self.text { OutputFormat::Text { release } } else { OutputFormat::Indexed { release, version } };
         write.sparse = self.sparse;
         write.strict = self.strict;
         write.filter = options.filter.clone();
-        Ok(write)
+        write
     }
 }
 

@@ -1,0 +1,117 @@
+//! LLVM profiles to iprof and back, for `convert` and `merge`.
+
+use crate::console;
+use crate::iprof_files::{IprofWriteArgs, print_findings};
+use clap::{Args, ValueEnum};
+use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
+use profbridge::input::InputStream;
+use profbridge::iprof::{self, BranchClash, Document, ReadOptions, SectionKind};
+use profbridge::model::{Loss, Profile, refuse_losses};
+use profbridge::{Error, Result, Warning};
+use std::path::Path;
+
+/// How profiles cross from one family to the other.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options for LLVM to iprof and back")]
+pub(crate) struct BridgeArgs {
+    /// Leave LLVM's own records out of an iprof: smaller, but the way back gives another profile
+    #[arg(long)]
+    no_extension: bool,
+    /// Also write LLVM's counters to an iprof, as one list of branches per function
+    #[arg(long)]
+    counters_as_branches: bool,
+    /// What to believe where an iprof contradicts the LLVM records it carries
+    #[arg(long, value_enum, value_name = "WHICH")]
+    trust: Option<TrustArg>,
+}
+
+/// The values of `--trust`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TrustArg {
+    /// The sections that every iprof has
+    Standard,
+    /// The member `llvm`
+    Extension,
+}
+
+/// Receivers have a kind of value of their own from this indexed version on, which LLVM 19 and later read.
+pub(crate) const DEFAULT_INDEXED_VERSION: u32 = 12;
+
+/// The indexed version whose records a raw version can hold.
+pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
+    match raw_version {
+        10.. => DEFAULT_INDEXED_VERSION,
+        9 => 11,
+        _ => 10,
+    }
+}
+
+impl BridgeArgs {
+    /// Which side of a contradictory document is believed.
+    pub(crate) fn trust(&self) -> Option<Trust> {
+        self.trust.map(|trust| match trust {
+            TrustArg::Standard => Trust::Standard,
+            TrustArg::Extension => Trust::Extension,
+        })
+    }
+
+    /// How a document becomes a profile for an indexed version.
+    pub(crate) fn to_llvm_options(&self, sections: Vec<SectionKind>, indexed_version: u32) -> ToLlvmOptions {
+        let mut options = ToLlvmOptions::default();
+        options.sections = sections;
+        options.trust = self.trust();
+        options.indexed_version = indexed_version;
+        options
+    }
+
+    /// How a profile becomes a document.
+    pub(crate) fn to_iprof_options(&self, branch_clash: BranchClash) -> ToIprofOptions {
+        let mut options = ToIprofOptions::default();
+        options.extension = !self.no_extension;
+        options.counters_as_branches = self.counters_as_branches;
+        options.branch_clash = branch_clash;
+        options
+    }
+}
+
+/// Lists what could not cross, or fails for it.
+pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Result<()> {
+    if strict {
+        return refuse_losses(losses).map_err(|error| error.in_file(path));
+    }
+    for loss in losses {
+        console::warning(&Warning::new(format!("not carried over: {loss}")).in_file(path));
+    }
+    Ok(())
+}
+
+/// Reads an iprof and makes a profile of it; `change` may change it first.
+pub(crate) fn read_profile(
+    path: &Path,
+    input: InputStream,
+    options: &ToLlvmOptions,
+    strict: bool,
+    change: impl FnOnce(&mut Document) -> Result<()>,
+) -> Result<Profile> {
+    let in_file = |error: Error| error.in_file(path);
+    let (mut document, findings) = iprof::read_from(input.stream, &ReadOptions::default()).map_err(in_file)?;
+    print_findings(path, &findings);
+    change(&mut document)?;
+    let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;
+    report_losses(&losses, path, strict)?;
+    Ok(profile)
+}
+
+/// Makes an iprof of a profile and writes it.
+pub(crate) fn write_iprof(
+    profile: &Profile,
+    path: &Path,
+    output: &Path,
+    options: &ToIprofOptions,
+    write: &IprofWriteArgs,
+    strict: bool,
+) -> Result<()> {
+    let (document, losses) = bridge::to_iprof(profile, options)?;
+    report_losses(&losses, path, strict)?;
+    write.write(&document, output)
+}

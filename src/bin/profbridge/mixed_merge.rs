@@ -1,0 +1,116 @@
+//! `merge` of inputs of both families, or from one into the other.
+
+use crate::console;
+use crate::iprof_files::is_iprof_name;
+use clap::ValueEnum;
+use profbridge::input::WeightedInput;
+use profbridge::model::Loss;
+use profbridge::pipeline::mixed::Family;
+use profbridge::{Error, Result};
+use std::path::Path;
+
+/// The values of `--to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FamilyArg {
+    /// An indexed or text profile
+    Llvm,
+    /// An iprof
+    Iprof,
+}
+
+/// The family of each input.
+///
+/// The first is looked at; of the others, those that are called iprof, or all
+/// if the first is one: runs of thousands of raw profiles are not opened twice.
+/// What cannot be looked at goes with the first, or with the output's name.
+pub(crate) fn families(inputs: &[WeightedInput], output: &Path) -> Vec<Family> {
+    let can_look = |input: &&WeightedInput| std::fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file());
+    let first = match inputs.iter().find(can_look) {
+        Some(first) => Family::of_file(&first.path),
+        None if is_iprof_name(output) => Family::Iprof,
+        None => Family::Llvm,
+    };
+    let family = |input: &WeightedInput| {
+        let look = (first == Family::Iprof || is_iprof_name(&input.path)) && can_look(&input);
+        if look { Family::of_file(&input.path) } else { first }
+    };
+    inputs.iter().map(family).collect()
+}
+
+/// The family to write.
+///
+/// # Errors
+///
+/// Usage when inputs are of both and nothing tells.
+pub(crate) fn target(to: Option<FamilyArg>, text: bool, output: &Path, inputs: &[Family]) -> Result<Family> {
+    let by_name = match output.extension().and_then(|extension| extension.to_str()) {
+        _ if is_iprof_name(output) => Some(Family::Iprof),
+        Some("profdata" | "proftext") => Some(Family::Llvm),
+        _ => text.then_some(Family::Llvm),
+    };
+    let asked = to.map(|to| match to {
+        FamilyArg::Llvm => Family::Llvm,
+        FamilyArg::Iprof => Family::Iprof,
+    });
+    let uniform = inputs.first().copied().filter(|first| inputs.iter().all(|family| family == first));
+    asked.or(by_name).or(uniform).ok_or_else(|| {
+        Error::usage("the inputs are LLVM profiles and iprof files")
+            .with_hint("say what to write with --to llvm or --to iprof, or by the output's name")
+    })
+}
+
+/// What is about to happen, in words.
+pub(crate) fn announcement(inputs: &[(WeightedInput, Family)], target: Family) -> String {
+    let llvm = inputs.iter().filter(|(_, family)| *family == Family::Llvm).count();
+    let iprof = inputs.len() - llvm;
+    let result = match target {
+        Family::Llvm => "an LLVM profile",
+        Family::Iprof => "an iprof",
+    };
+    format!("through the bridge: {llvm} LLVM profiles and {iprof} iprof files become {result}")
+}
+
+/// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
+pub(crate) fn print_json(
+    inputs: &[(WeightedInput, Family)],
+    target: Family,
+    losses: &[Loss],
+    output: &Path,
+) -> Result<()> {
+    let input = |(input, family): &(WeightedInput, Family)| JsonInput {
+        path: input.path.to_string_lossy().into_owned(),
+        weight: input.weight.get(),
+        family: word(*family),
+    };
+    console::print_json(&Json {
+        schema: "profbridge.merge/1",
+        format: word(target),
+        output: output.to_string_lossy().into_owned(),
+        inputs: inputs.iter().map(input).collect(),
+        losses: losses.iter().map(Loss::to_string).collect(),
+    })
+}
+
+/// The members in the order in which they are written.
+#[derive(serde::Serialize)]
+struct Json {
+    schema: &'static str,
+    format: &'static str,
+    output: String,
+    inputs: Vec<JsonInput>,
+    losses: Vec<String>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonInput {
+    path: String,
+    weight: u64,
+    family: &'static str,
+}
+
+fn word(family: Family) -> &'static str {
+    match family {
+        Family::Llvm => "llvm",
+        Family::Iprof => "iprof",
+    }
+}
