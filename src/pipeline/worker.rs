@@ -233,7 +233,7 @@ impl<'a> Worker<'a> {
     fn new(options: &'a MergeOptions, images: Option<Images>, new_merger: NewMerger) -> Self {
         Self {
             options,
-            merger: Merger::new(options.merger_options()),
+            merger: new_merger(options.merger_options()),
             reports: Vec::new(),
             buffer: Vec::new(),
             images,
