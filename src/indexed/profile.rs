@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::summary::SummaryRow;
-use crate::model::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace};
+use crate::model::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release};
 
 /// How strictly and how far an indexed file is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -284,7 +284,7 @@ fn read_version(cursor: &mut Cursor<'_>) -> Result<(u32, u64)> {
         let detail = format!("versions 1 to {NEWEST_VERSION} are known; LLVM 22 writes {NEWEST_VERSION}");
         let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);
         return Err(if version > NEWEST_VERSION {
-            error.with_hint("a newer compiler wrote this profile")
+            error.with_hint(format!("written by a release after {}", release::newest_words()))
         } else {
             error
         });

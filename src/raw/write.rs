@@ -151,12 +151,26 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&self) -> Result<Vec<u8>> {
+        self.check_records()?;
         let mut parts = Parts { binary_ids: self.binary_ids(), ..Parts::default() };
         let names = self.names(&mut parts);
         self.vtables(&mut parts);
         self.records(&mut parts, &names);
         self.check_size(&parts)?;
         Ok(self.assemble(&parts))
+    }
+
+    /// A record counts its parts in 32 bits.
+    fn check_records(&self) -> Result<()> {
+        let limit = u64::from(u32::MAX) - 8; // a timestamp takes up to 8 byte counters
+        for item in &self.plan.items {
+            let largest = item.record.counters.len().max(item.record.bitmap.len()).max(item.name.len()) as u64;
+            if largest > limit {
+                let what = "counters, bitmap bytes or length of the name of one function";
+                return Err(ErrorKind::LimitExceeded { what, found: largest, limit }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Offsets in a 32-bit file are signed.

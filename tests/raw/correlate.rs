@@ -213,3 +213,59 @@ fn as_llvm_profdata_every_word_is_the_same() {
         );
     }
 }
+
+/// A Windows program whose counters begin 8 bytes into their section, behind
+/// the marker of the runtime.
+const WINDOWS_PROGRAM: &str = "
+int __llvm_profile_runtime;
+__attribute__((section(\".lprfc$A\"))) char counters_start = 0;
+__attribute__((section(\".lprfc$Z\"))) char counters_stop = 0;
+static int twice(int a) { return a * 2; }
+int pick(int a) { if (a > 3) return twice(a); return a; }
+int entry(void) { int s = 0; for (int i = 0; i < 9; i++) s += pick(i); return s; }
+";
+
+#[test]
+fn counters_of_a_windows_image_begin_behind_a_marker() {
+    if !available("a Windows image", &["clang-22", "lld-link-22", "llvm-profdata-22"]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    std::fs::write(workspace.path("program.c"), WINDOWS_PROGRAM).unwrap();
+    workspace.run(
+        "clang-22 --target=x86_64-pc-windows-msvc -O1 -fprofile-generate -mllvm -profile-correlate=binary \
+         -mllvm -disable-vp -c program.c -o program.obj",
+    );
+    workspace.run("lld-link-22 program.obj /entry:entry /nodefaultlib /subsystem:console /out:program.exe");
+    // What the runtime would dump: from the byte behind the marker to the end.
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let header = words(&[0xff6c_7072_6f66_7281, 1 << 56 | 10, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    let dump = [header, vec![0; 7], words(&[11, 22, 33]), vec![0]].concat();
+    std::fs::write(workspace.path("program.profraw"), dump).unwrap();
+    workspace.run("llvm-profdata-22 merge --text --binary-file=program.exe program.profraw -o llvm.proftext");
+    let expected = workspace.text("llvm.proftext");
+    assert!(["11", "22", "33"].iter().all(|count| expected.lines().any(|line| line == *count)), "{expected}");
+    let images = images(CorrelationKind::Binary, &[&workspace.path("program.exe")]);
+    assert_eq!(correlated(&workspace.path("program.profraw"), &images, 22), expected);
+}
+
+#[test]
+fn the_program_takes_several_images() {
+    let stem = |release: u32| testdata(&format!("correlate/clang-{release}-binary")).display().to_string();
+    let run = |images: &[u32]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        command.args(["merge", "--text", "-q", &format!("{}.profraw", stem(19)), &format!("{}.profraw", stem(22))]);
+        for release in images {
+            command.arg(format!("--binary-file={}.binary", stem(*release)));
+        }
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, out, _) = run(&[22, 19]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("\nmain\n"), "{out}");
+    let (code, _, err) = run(&[22]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("clang-19-binary.profraw") && err.contains("give that image as well"), "{err}");
+}
