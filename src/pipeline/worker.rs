@@ -9,7 +9,7 @@ use crate::input::{self, WeightedInput};
 use crate::limits::Limits;
 use crate::merge::{Merger, SoftError};
 use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef};
-use crate::raw::{RawNames, RawProfile, RawReader};
+use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -92,6 +92,11 @@ fn threads(inputs: usize, options: &MergeOptions) -> usize {
     wanted.min(inputs / 2).max(1)
 }
 
+/// What remembers chunks of names; of no use to a single input.
+fn known_chunks(inputs: &[Prepared]) -> Option<Arc<NameChunks>> {
+    (inputs.len() > 1).then(Arc::default)
+}
+
 /// One input after the other, record by record, with all complaints.
 pub(super) fn run_exact(
     inputs: &[Prepared],
@@ -99,7 +104,7 @@ pub(super) fn run_exact(
     skip: &BTreeSet<usize>,
     observer: &mut dyn MergeObserver,
 ) -> Run {
-    let mut worker = Worker::new(options, None, Merger::new);
+    let mut worker = Worker::new(options, None, known_chunks(inputs), Merger::new);
     let mut complained = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
@@ -126,10 +131,11 @@ pub(super) fn run_quick(
     let stop = AtomicBool::new(false);
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
+    let chunks = known_chunks(inputs);
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
-        let (stop, progress) = (&stop, &progress);
+        let (stop, progress, chunks) = (&stop, &progress, &chunks);
         let work = move |run, new_merger| {
-            let worker = merge_run(run, new_merger, options, stop, progress);
+            let worker = merge_run(run, new_merger, options, chunks.as_ref(), stop, progress);
             if worker.is_none() {
                 // Others need not go on: the work must be done again.
                 stop.store(true, Ordering::Relaxed);
@@ -161,10 +167,11 @@ fn merge_run<'a>(
     run: &[Prepared],
     new_merger: NewMerger,
     options: &'a MergeOptions,
+    chunks: Option<&Arc<NameChunks>>,
     stop: &AtomicBool,
     progress: &Progress<'_>,
 ) -> Option<Worker<'a>> {
-    let mut worker = Worker::new(options, Some(Images::default()), new_merger);
+    let mut worker = Worker::new(options, Some(Images::default()), chunks.cloned(), new_merger);
     for prepared in run {
         worker.merge_input(prepared, &mut |_, _| {});
         let events = worker.merger.order_events();
@@ -223,6 +230,8 @@ struct Worker<'a> {
     images: Option<Images>,
     /// Names of the last raw file read record by record, for the next one.
     names: Option<Arc<RawNames>>,
+    /// Chunks of names of all files so far; shared by the workers of a run.
+    chunks: Option<Arc<NameChunks>>,
     /// Where the records of the current input went, while `images` wants it.
     placed: Vec<RecordId>,
 }
@@ -230,7 +239,12 @@ struct Worker<'a> {
 type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
 
 impl<'a> Worker<'a> {
-    fn new(options: &'a MergeOptions, images: Option<Images>, new_merger: NewMerger) -> Self {
+    fn new(
+        options: &'a MergeOptions,
+        images: Option<Images>,
+        chunks: Option<Arc<NameChunks>>,
+        new_merger: NewMerger,
+    ) -> Self {
         Self {
             options,
             merger: new_merger(options.merger_options()),
@@ -238,6 +252,7 @@ impl<'a> Worker<'a> {
             buffer: Vec::new(),
             images,
             names: None,
+            chunks,
             placed: Vec::new(),
         }
     }
@@ -300,6 +315,7 @@ impl<'a> Worker<'a> {
         let read = &self.options.read;
         let mut options = read.raw();
         options.names = self.names.take();
+        options.known_chunks = self.chunks.clone();
         if let Some(images) = self.images.as_mut().filter(|_| read.correlator.is_none()) {
             let profile = RawProfile::read(data, 0, read.manner)?;
             if let Some(found) = images.find(&profile) {

@@ -35,6 +35,7 @@
 //! one profile, [`RawReader`] reads whole files into the common model, [`write()`]
 //! makes a file out of it.
 
+pub mod chunks;
 pub mod correlate;
 pub mod describe;
 pub mod header;
@@ -50,6 +51,7 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
+pub use chunks::NameChunks;
 pub use correlate::{Correlator, ImageRecords};
 pub use describe::describe;
 pub use header::Header;

@@ -1,6 +1,7 @@
 //! One profile of a raw file as a view: where its sections are, and how a
 //! record finds its counters.
 
+use super::chunks::NameChunks;
 use super::correlate::ImageRecords;
 use super::header::{CUT_SHORT, Header};
 use super::layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
@@ -410,10 +411,15 @@ impl<'data> RawProfile<'data> {
     /// damaged; in versions 1 and 2 malformed when a record's name lies
     /// outside the section.
     pub fn read_names(&self, limits: &Limits) -> Result<RawNames> {
+        self.read_names_with(limits, None)
+    }
+
+    /// As [`read_names`](Self::read_names); chunks in `known` are taken from there.
+    pub(super) fn read_names_with(&self, limits: &Limits, known: Option<&NameChunks>) -> Result<RawNames> {
         let names = if self.header.version() <= 2 {
             RawNames::read_plain(self)
         } else {
-            RawNames::read(self, self.manner, limits)
+            RawNames::read(self, self.manner, limits, known)
         };
         names.map_err(|error| error.in_format(self.header.format_name()))
     }

@@ -1,5 +1,6 @@
 //! A whole raw file, record by record: all its profiles, one after the other.
 
+use super::chunks::NameChunks;
 use super::correlate::{Correlator, ImageRecords};
 use super::header;
 use super::layout::{self, DataRecord, Section};
@@ -33,6 +34,8 @@ pub struct RawOptions<'a> {
     pub correlator: Option<&'a dyn Correlator>,
     /// Names read from another file, used again if they are this file's too.
     pub names: Option<Arc<RawNames>>,
+    /// Chunks of names met in other files, which need no work again.
+    pub known_chunks: Option<Arc<NameChunks>>,
     /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
     pub large_counters: LargeCounters,
 }
@@ -140,6 +143,10 @@ impl<'data> RawReader<'data> {
         &self.names
     }
 
+    fn read_names(&self) -> Result<RawNames> {
+        self.profile.read_names_with(&self.options.limits, self.options.known_chunks.as_deref())
+    }
+
     /// Prepares for the records of `self.profile`.
     fn enter_profile(&mut self) -> Result<()> {
         let ids = self.profile.binary_ids()?;
@@ -152,7 +159,7 @@ impl<'data> RawReader<'data> {
                 names
             }
             None if self.names.are_those_of(&self.profile) => Arc::clone(&self.names),
-            None => Arc::new(self.profile.read_names(&self.options.limits)?),
+            None => Arc::new(self.read_names()?),
         };
         self.targets = None;
         self.next_index = 0;

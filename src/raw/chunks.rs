@@ -1,0 +1,132 @@
+//! Chunks of names that were inflated and hashed before.
+//!
+//! Each object file brings its names as one chunk, and every image that links
+//! it has the same bytes. Programs that share most of their objects thus share
+//! most of their chunks, though their names sections differ.
+
+use crate::model::{NameRef, name_ref};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Remembers chunks of names between the files of a run.
+///
+/// A chunk is known when all its stored bytes are the same; a hash of them
+/// only finds the candidate. What is kept is bounded, see [`MOST_BYTES`].
+#[derive(Default)]
+pub struct NameChunks {
+    kept: Mutex<Kept>,
+}
+
+/// Bytes that remembered chunks may take together.
+pub const MOST_BYTES: usize = 128 << 20;
+
+#[derive(Default)]
+struct Kept {
+    chunks: HashMap<u64, Arc<HashedChunk>>,
+    bytes: usize,
+}
+
+/// The names of one chunk with their hashes.
+pub(super) struct HashedChunk {
+    source: ChunkSource<Vec<u8>>,
+    text: Vec<u8>,
+    names: Vec<(NameRef, Range<usize>)>,
+}
+
+/// All that decides which names a chunk holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChunkSource<B> {
+    /// The stored bytes: a zlib stream, or the text itself.
+    pub(super) stored: B,
+    /// The size promised for the text.
+    pub(super) text_len: u64,
+    /// Whether `stored` is a zlib stream.
+    pub(super) compressed: bool,
+    /// Whether it was inflated by LLVM's lax rules.
+    pub(super) lax: bool,
+}
+
+impl HashedChunk {
+    /// Hashes the names at `spans` of `text`.
+    pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Self {
+        let names = spans.iter().map(|span| (name_ref(&text[span.clone()]), span.clone())).collect();
+        let ChunkSource { stored, text_len, compressed, lax } = source;
+        Self { source: ChunkSource { stored: stored.to_vec(), text_len, compressed, lax }, text, names }
+    }
+
+    /// The names in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = (NameRef, &[u8])> {
+        self.names.iter().map(|(hash, span)| (*hash, &self.text[span.clone()]))
+    }
+
+    fn is_of(&self, source: ChunkSource<&[u8]>) -> bool {
+        let ChunkSource { stored, text_len, compressed, lax } = &self.source;
+        ChunkSource { stored: stored.as_slice(), text_len: *text_len, compressed: *compressed, lax: *lax } == source
+    }
+
+    fn size(&self) -> usize {
+        self.source.stored.len() + self.text.len() + self.names.len() * size_of::<(NameRef, Range<usize>)>()
+    }
+}
+
+impl NameChunks {
+    /// The chunk with that source, if it was kept.
+    pub(super) fn find(&self, source: ChunkSource<&[u8]>) -> Option<Arc<HashedChunk>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.chunks.get(&xxh3_64(source.stored)).filter(|chunk| chunk.is_of(source)).map(Arc::clone)
+    }
+
+    /// Keeps a chunk while there is room.
+    pub(super) fn keep(&self, chunk: Arc<HashedChunk>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.bytes.saturating_add(chunk.size()) > MOST_BYTES {
+            return;
+        }
+        kept.bytes += chunk.size();
+        if let Some(replaced) = kept.chunks.insert(xxh3_64(&chunk.source.stored), chunk) {
+            kept.bytes -= replaced.size();
+        }
+    }
+}
+
+impl fmt::Debug for NameChunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        f.debug_struct("NameChunks").field("chunks", &kept.chunks.len()).field("bytes", &kept.bytes).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(stored: &[u8]) -> ChunkSource<&[u8]> {
+        ChunkSource { stored, text_len: 3, compressed: false, lax: false }
+    }
+
+    #[test]
+    fn a_chunk_is_found_by_all_its_bytes_and_in_the_same_manner_only() {
+        let chunks = NameChunks::default();
+        let text = b"a\x01b".to_vec();
+        chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3])));
+        let found = chunks.find(source(b"a\x01b")).expect("it was kept");
+        let names: Vec<_> = found.names().collect();
+        assert_eq!(names, [(name_ref(b"a"), &b"a"[..]), (name_ref(b"b"), &b"b"[..])]);
+        assert!(chunks.find(source(b"a\x01c")).is_none());
+        assert!(chunks.find(ChunkSource { lax: true, ..source(b"a\x01b") }).is_none());
+        assert!(chunks.find(ChunkSource { text_len: 4, ..source(b"a\x01b") }).is_none());
+        assert!(chunks.find(ChunkSource { compressed: true, ..source(b"a\x01b") }).is_none());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_kept() {
+        let chunks = NameChunks::default();
+        let large = vec![b'x'; MOST_BYTES];
+        chunks.keep(Arc::new(HashedChunk::new(source(b"large"), large, &[0..1])));
+        assert!(chunks.find(source(b"large")).is_none());
+        assert_eq!(format!("{chunks:?}"), "NameChunks { chunks: 0, bytes: 0 }");
+    }
+}
