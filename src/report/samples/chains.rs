@@ -1,7 +1,8 @@
 //! Who calls a method, and what it calls, as trees of call chains.
 
 use crate::error::{Error, Result};
-use crate::model::stacks::{FrameId, Function, FunctionId, StackTable};
+use crate::model::stacks::{FrameId, Function, FunctionId, Sample, StackTable};
+use foldhash::{HashMap, HashMapExt};
 use regex::Regex;
 use serde::Serialize;
 
@@ -103,14 +104,30 @@ pub fn call_chains(
     direction: Direction,
     options: &ChainOptions,
 ) -> Vec<CallChain> {
-    let mut roots: Vec<CallChain> = table
-        .functions()
-        .filter(|id| pattern.matches(table, *id))
-        .map(|id| chain_of(table, id, direction, options))
+    let wanted: Vec<FunctionId> = table.functions().filter(|id| pattern.matches(table, *id)).collect();
+    let samples = samples_with(table, &wanted);
+    let mut roots: Vec<CallChain> = wanted
+        .into_iter()
+        .filter_map(|id| samples.get(&id).map(|samples| chain_of(table, id, samples, direction, options)))
         .filter(|chain| chain.hits > 0)
         .collect();
     roots.sort_by(order);
     roots
+}
+
+/// The samples whose stacks hold each of `wanted`, once a stack.
+fn samples_with(table: &StackTable, wanted: &[FunctionId]) -> HashMap<FunctionId, Vec<Sample>> {
+    let mut samples: HashMap<FunctionId, Vec<Sample>> = wanted.iter().map(|id| (*id, Vec::new())).collect();
+    for sample in table.samples() {
+        for frame in table.frames(sample.key.stack) {
+            if let Some(list) = samples.get_mut(&table.frame(frame).function)
+                && list.last() != Some(&sample)
+            {
+                list.push(sample);
+            }
+        }
+    }
+    samples
 }
 
 fn order(a: &CallChain, b: &CallChain) -> std::cmp::Ordering {
@@ -125,9 +142,16 @@ struct Node {
     next: Vec<usize>,
 }
 
-fn chain_of(table: &StackTable, root: FunctionId, direction: Direction, options: &ChainOptions) -> CallChain {
+fn chain_of(
+    table: &StackTable,
+    root: FunctionId,
+    samples: &[Sample],
+    direction: Direction,
+    options: &ChainOptions,
+) -> CallChain {
     let mut nodes = vec![Node { function: root, bci: None, hits: 0, next: Vec::new() }];
-    for sample in table.samples() {
+    let mut children: HashMap<(usize, FunctionId, Option<i32>), usize> = HashMap::new();
+    for sample in samples {
         let mut frames: Vec<FrameId> = table.frames(sample.key.stack).collect();
         if direction == Direction::Callees {
             frames.reverse();
@@ -140,12 +164,7 @@ fn chain_of(table: &StackTable, root: FunctionId, direction: Direction, options:
         for frame in frames.iter().skip(start + 1).take(options.depth) {
             let frame = table.frame(*frame);
             let bci = frame.bci.filter(|_| options.by_position);
-            let known = nodes[at]
-                .next
-                .iter()
-                .copied()
-                .find(|next| (nodes[*next].function, nodes[*next].bci) == (frame.function, bci));
-            let next = known.unwrap_or_else(|| {
+            let next = *children.entry((at, frame.function, bci)).or_insert_with(|| {
                 nodes.push(Node { function: frame.function, bci, hits: 0, next: Vec::new() });
                 let new = nodes.len() - 1;
                 nodes[at].next.push(new);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::ErrorKind;
-use crate::model::stacks::{Certainty, FrameKind, SampleSource};
+use crate::model::stacks::Certainty;
 use proptest::prelude::*;
 
 /// Writes the values of one chunk.
@@ -407,6 +407,19 @@ fn samples_are_read_in_both_encodings_by_the_field_order_of_the_file() {
 }
 
 #[test]
+fn nothing_but_samples_is_kept_of_a_recording() {
+    let bytes = chunk(true, "app/Main");
+    let holds = |haystack: &[u8], needle: &str| haystack.windows(needle.len()).any(|part| part == needle.as_bytes());
+    assert!(holds(&bytes, "hunter2") && holds(&bytes, "not wanted"), "the recording has it");
+    let (table, _) = read(&bytes).unwrap();
+    let everything = format!("{table:?}");
+    assert!(everything.contains("app.Main"));
+    for secret in ["SECRET", "hunter2", "not wanted"] {
+        assert!(!everything.contains(secret), "{secret}");
+    }
+}
+
+#[test]
 fn joined_recordings_resolve_their_own_constants() {
     let joined = [chunk(true, "app/Main"), chunk(false, "other/Main")].concat();
     let (table, _) = read(&joined).unwrap();
@@ -500,12 +513,6 @@ fn stacks_deeper_than_the_limit_are_refused() {
     let limits = Limits { context_depth: 1, ..Limits::default() };
     let error = read_recording(&chunk(true, "app/Main"), &limits, &mut StackTable::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { found: 2, limit: 1, .. }), "{error}");
-}
-
-#[test]
-fn frame_kinds_and_sources_have_words() {
-    assert_eq!(FrameKind::Compiled.word(), "compiled");
-    assert_eq!(SampleSource::ALL.map(SampleSource::word).len(), 5);
 }
 
 proptest! {
