@@ -1,7 +1,9 @@
 //! The report and the flame graph of any input.
 
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
-use super::samples::{StackOptions, StackSource, add_input, read_iprof, stack_source, without_addresses};
+use super::samples::{
+    StackOptions, StackSource, add_file, add_input, read_iprof, stack_source, stack_source_of_file, without_addresses,
+};
 use crate::bridge::samples::{IprofHits, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, Access, WeightedInput, detect};
@@ -54,13 +56,19 @@ pub fn read_content(
     let mut warnings = Vec::new();
     let (mut stacks, mut llvm) = (0usize, Vec::new());
     for path in paths {
+        if path.as_os_str() != "-" && stack_source_of_file(path)? == Some(StackSource::Jfr) {
+            stacks += 1;
+            let found = add_file(path, options, &mut table).map_err(|error| error.in_file(path))?;
+            warnings.extend(in_file(found, path));
+            continue;
+        }
         let data = input::open(path, Access::Read, &options.limits)?;
         match stack_source(&data) {
             Some(StackSource::Iprof) => {
                 if paths.len() > 1 {
                     let detail = "an iprof is shown alone";
                     return Err(Error::usage(detail)
-                        .with_hint("merge several with `profbridge iprof merge` first")
+                        .with_hint("merge several with `profbridge merge` first")
                         .in_file(path));
                 }
                 let (document, found) = read_iprof(&data, &options.limits).map_err(|error| error.in_file(path))?;

@@ -12,7 +12,7 @@ use crate::sample::reference::Reference;
 use crate::sample::text::{TextOptions, looks_like_stacks, read_stacks as read_text};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// What an input is, as far as stacks are concerned.
@@ -87,12 +87,34 @@ pub fn read_stacks(paths: &[PathBuf], options: &StackOptions) -> Result<(StackTa
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
     for path in paths {
-        let data = input::open(path, Access::Read, &options.limits)?;
-        let read = add_input(&data, options, &mut table).map_err(|error| error.in_file(path))?;
+        let read = add_file(path, options, &mut table).map_err(|error| error.in_file(path))?;
         warnings.extend(read.into_iter().map(|warning| warning.in_file(path)));
     }
     Ok((table, warnings))
 }
+
+/// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
+/// it is never in memory as a whole.
+pub(super) fn add_file(path: &Path, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let is_recording = path.as_os_str() != "-" && stack_source_of_file(path)? == Some(StackSource::Jfr);
+    if !is_recording {
+        let data = input::open(path, Access::Read, &options.limits)?;
+        return add_input(&data, options, table);
+    }
+    let file = File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))?;
+    let mut stream = BufReader::with_capacity(1 << 16, file);
+    let head = stream.fill_buf().map_err(|source| Error::io("cannot read", source).in_file(path))?;
+    if head.starts_with(&GZIP) {
+        let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let mut limits = options.limits;
+        limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
+        return jfr::read_recording_from(MultiGzDecoder::new(stream), &limits, table);
+    }
+    jfr::read_recording_from(stream, &options.limits, table)
+}
+
+/// How a gzip stream begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Adds the stacks of one input to `table`.
 ///

@@ -22,6 +22,15 @@ pub(super) const HEADER_BYTES: u64 = 68;
 
 const MAGIC: [u8; 4] = *b"FLR\0";
 
+/// The size that the header of a chunk announces; 0 when `header` is cut or no
+/// header, which [`Chunk::read`] will say.
+pub(super) fn announced_size(header: &[u8]) -> u64 {
+    match header.get(8..16).and_then(|size| size.first_chunk::<8>()) {
+        Some(size) if header.starts_with(&MAGIC) => u64::from_be_bytes(*size),
+        _ => 0,
+    }
+}
+
 /// One chunk of a recording, whole.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk<'data> {

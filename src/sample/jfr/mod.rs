@@ -26,7 +26,7 @@ mod numbers;
 mod pools;
 mod resolve;
 
-use crate::error::{Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::model::stacks::StackTable;
 use chunk::{Chunk, Next};
@@ -34,6 +34,7 @@ use events::Counts;
 use metadata::Types;
 use pools::Pools;
 use resolve::Resolver;
+use std::io::Read;
 
 /// Adds the samples of a recording to `table`, chunk by chunk.
 ///
@@ -48,50 +49,114 @@ use resolve::Resolver;
 /// [`Limits::context_depth`] and names longer than [`Limits::name_bytes`].
 /// `table` holds the chunks before the fault then.
 pub fn read_recording(data: &[u8], limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
-    let mut warnings = Vec::new();
-    let mut format = String::from("Flight Recorder");
-    let read = read_chunks(data, limits, table, &mut warnings, &mut format);
-    read.map_err(|error| error.in_format(format))?;
-    Ok(warnings)
+    let mut reading = Reading::new(limits, table);
+    let mut rest = data;
+    loop {
+        let read = reading.add_chunk(rest).map_err(|error| reading.place(error))?;
+        rest = rest.get(read..).unwrap_or_default();
+        if read == 0 || rest.is_empty() {
+            return Ok(reading.finish());
+        }
+    }
 }
 
-fn read_chunks(
-    data: &[u8],
-    limits: &Limits,
-    table: &mut StackTable,
-    warnings: &mut Vec<Warning>,
-    format: &mut String,
-) -> Result<()> {
-    let mut rest = data;
-    let mut missing = 0;
-    while !rest.is_empty() || data.is_empty() {
-        let base = (data.len() - rest.len()) as u64;
-        let chunk = match Chunk::read(rest, base)? {
+/// As [`read_recording`], from a stream of which one chunk at a time is in memory.
+///
+/// # Errors
+///
+/// As [`read_recording`], and those of the stream; limit exceeded beyond
+/// [`Limits::stream_bytes`].
+pub fn read_recording_from(stream: impl Read, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let mut reading = Reading::new(limits, table);
+    let mut stream = stream.take(limits.stream_bytes.saturating_add(1));
+    let mut chunk = Vec::new();
+    loop {
+        let base = reading.base;
+        read_chunk_bytes(&mut stream, &mut chunk).map_err(|error| reading.place(error.at("chunk", base)))?;
+        if stream.limit() == 0 {
+            let found = limits.stream_bytes.saturating_add(1);
+            let kind = ErrorKind::LimitExceeded { what: "size of the recording", found, limit: limits.stream_bytes };
+            return Err(reading.place(Error::new(kind)));
+        }
+        if chunk.is_empty() && reading.base > 0 {
+            return Ok(reading.finish());
+        }
+        let read = reading.add_chunk(&chunk).map_err(|error| reading.place(error))?;
+        if read == 0 {
+            return Ok(reading.finish());
+        }
+    }
+}
+
+/// Reads the next chunk, or what is left of it, into `chunk`.
+fn read_chunk_bytes(stream: &mut impl Read, chunk: &mut Vec<u8>) -> Result<()> {
+    let failed = |source| Error::io("cannot read", source);
+    chunk.clear();
+    stream.take(chunk::HEADER_BYTES).read_to_end(chunk).map_err(failed)?;
+    let rest = chunk::announced_size(chunk).saturating_sub(chunk.len() as u64);
+    // Memory grows with what comes, not with what the header announces.
+    stream.take(rest).read_to_end(chunk).map_err(failed)?;
+    Ok(())
+}
+
+/// A recording being read chunk by chunk.
+struct Reading<'a> {
+    limits: &'a Limits,
+    table: &'a mut StackTable,
+    warnings: Vec<Warning>,
+    format: String,
+    /// Offset of the next chunk in the file.
+    base: u64,
+    /// References to constants that are not there.
+    missing: u64,
+}
+
+impl<'a> Reading<'a> {
+    fn new(limits: &'a Limits, table: &'a mut StackTable) -> Self {
+        let format = "Flight Recorder".to_string();
+        Self { limits, table, warnings: Vec::new(), format, base: 0, missing: 0 }
+    }
+
+    fn place(&self, error: Error) -> Error {
+        error.in_format(&self.format)
+    }
+
+    /// Adds the chunk that `data` begins with; returns its size, 0 for a last
+    /// chunk that is cut.
+    fn add_chunk(&mut self, data: &[u8]) -> Result<usize> {
+        let chunk = match Chunk::read(data, self.base)? {
             Next::Chunk(chunk) => chunk,
-            Next::Cut(error) if base == 0 => {
+            Next::Cut(error) if self.base == 0 => {
                 return Err(error.with_hint(
                     "the recording was not finished; let the program end normally, or dump the recording with jcmd JFR.dump",
                 ));
             }
             Next::Cut(error) => {
-                table.observed.parts_cut += 1;
+                self.table.observed.parts_cut += 1;
+                let base = self.base;
                 let message =
                     format!("the last chunk is incomplete and left out, the {base} bytes before it are used: {error}");
-                warnings.push(Warning::new(message));
-                break;
+                self.warnings.push(Warning::new(message));
+                return Ok(0);
             }
         };
-        *format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
-        table.observed.add_source(format);
-        missing += read_chunk(&chunk, limits, table)?;
-        rest = &rest[chunk.data.len()..];
+        self.format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
+        self.table.observed.add_source(&self.format);
+        self.missing += read_chunk(&chunk, self.limits, self.table)?;
+        self.base += chunk.data.len() as u64;
+        Ok(chunk.data.len())
     }
-    if missing > 0 {
-        let message =
-            format!("references to constants that the recording does not hold: {missing}; what they name is left out");
-        warnings.push(Warning::new(message));
+
+    fn finish(mut self) -> Vec<Warning> {
+        if self.missing > 0 {
+            let message = format!(
+                "references to constants that the recording does not hold: {}; what they name is left out",
+                self.missing
+            );
+            self.warnings.push(Warning::new(message));
+        }
+        self.warnings
     }
-    Ok(())
 }
 
 /// Adds one chunk; returns how many references led nowhere.

@@ -445,6 +445,28 @@ fn a_cut_last_chunk_is_left_out_with_a_warning_and_alone_is_an_error() {
 }
 
 #[test]
+fn a_stream_gives_what_the_whole_bytes_give() {
+    let whole = [chunk(true, "app/Main"), chunk(false, "other/Main")].concat();
+    let half = whole.len() / 2;
+    for len in (0..=whole.len()).step_by(31).chain([68, half - 1, half, half + 1, whole.len()]) {
+        let bytes = &whole[..len];
+        let mut table = StackTable::new();
+        let streamed = read_recording_from(bytes, &Limits::default(), &mut table);
+        match (read(bytes), streamed) {
+            (Ok((expected, warnings)), Ok(found)) => {
+                assert_eq!((lines(&table), found), (lines(&expected), warnings));
+                assert_eq!(table.observed, expected.observed);
+            }
+            (Err(expected), Err(found)) => assert_eq!(found.to_string(), expected.to_string()),
+            (expected, found) => panic!("{len}: {expected:?} and {found:?}"),
+        }
+    }
+    let tight = Limits { stream_bytes: 100, ..Limits::default() };
+    let error = read_recording_from(whole.as_slice(), &tight, &mut StackTable::new()).unwrap_err();
+    assert!(error.to_string().contains("size of the recording is 101, the limit is 100"), "{error}");
+}
+
+#[test]
 fn what_is_no_recording_is_named() {
     for (bytes, text) in [
         (b"FLR".to_vec(), "chunk header needs 68 bytes, 3 left"),
