@@ -37,6 +37,7 @@
 
 pub mod chunks;
 pub mod correlate;
+pub mod counters;
 pub mod describe;
 pub mod header;
 pub mod image;
@@ -45,6 +46,7 @@ pub mod names;
 mod plan;
 pub mod profile;
 pub mod reader;
+mod sections;
 pub mod values;
 pub mod write;
 
@@ -53,12 +55,13 @@ mod tests;
 
 pub use chunks::NameChunks;
 pub use correlate::{Correlator, ImageRecords};
+pub use counters::{Counters, TimedCounters};
 pub use describe::describe;
 pub use header::Header;
 pub use image::{Image, ImageSum};
 pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 pub use names::RawNames;
-pub use profile::{Counters, RawProfile, TimedCounters};
+pub use profile::RawProfile;
 pub use reader::{LargeCounters, RawOptions, RawReader};
 pub use values::Targets;
 pub use write::{WriteOptions, losses, write};

@@ -3,10 +3,12 @@
 
 use super::chunks::NameChunks;
 use super::correlate::ImageRecords;
-use super::header::{CUT_SHORT, Header};
+use super::counters::{Counters, TimedCounters};
+use super::header::Header;
 use super::layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 use super::names::RawNames;
-use crate::bytes::{Cursor, Endian, PointerWidth};
+use super::sections::{Sections, read_binary_ids};
+use crate::bytes::PointerWidth;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::manner::Manner;
@@ -40,22 +42,6 @@ pub struct RawProfile<'data> {
     manner: Manner,
 }
 
-/// Byte ranges within the file; a section that the version lacks is empty.
-#[derive(Debug, Clone)]
-struct Sections {
-    binary_ids: Range<usize>,
-    data: Range<usize>,
-    counters: Range<usize>,
-    bitmap: Range<usize>,
-    uniform_counters: Range<usize>,
-    names: Range<usize>,
-    vtables: Range<usize>,
-    vtable_names: Range<usize>,
-    /// Known size in versions 2 and 3 only; from 4 on the range is empty and
-    /// says where value data begins.
-    value_data: Range<usize>,
-}
-
 /// Where the records come from.
 #[derive(Debug, Clone)]
 enum Records<'data> {
@@ -74,59 +60,6 @@ enum Addressing {
     Relative,
     /// Offsets already (records that come from an image).
     Offset,
-}
-
-/// The counters of one function, borrowed from the file.
-#[derive(Debug, Clone, Copy)]
-pub enum Counters<'data> {
-    /// Counts of 64 bits.
-    Words(&'data [[u8; 8]], Endian),
-    /// Byte coverage: 0 in the file means executed.
-    Bytes(&'data [u8]),
-}
-
-impl<'data> Counters<'data> {
-    /// Number of counters.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Words(words, _) => words.len(),
-            Self::Bytes(bytes) => bytes.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The counts in the order of the profile, decoded when they are asked
-    /// for, so the file need not be aligned. With byte coverage 1 for executed.
-    pub fn iter(&self) -> impl Iterator<Item = u64> + 'data {
-        let (words, bytes, endian) = match *self {
-            Self::Words(words, endian) => (words, &[][..], endian),
-            Self::Bytes(bytes) => (&[][..], bytes, Endian::Little),
-        };
-        words.iter().map(move |word| endian.u64(*word)).chain(bytes.iter().map(|byte| u64::from(*byte == 0)))
-    }
-
-    /// Appends the counts to `counts`.
-    pub fn append_to(&self, counts: &mut Vec<u64>) {
-        match *self {
-            Self::Words(words, Endian::Little) => counts.extend(words.iter().map(|word| u64::from_le_bytes(*word))),
-            Self::Words(words, Endian::Big) => counts.extend(words.iter().map(|word| u64::from_be_bytes(*word))),
-            Self::Bytes(bytes) => counts.extend(bytes.iter().map(|byte| u64::from(*byte == 0))),
-        }
-    }
-}
-
-/// A function's timestamp of first execution and its counters, apart.
-#[derive(Debug, Clone, Copy)]
-pub struct TimedCounters<'data> {
-    /// Sequence number of the function's first call, from 1; `None` when it
-    /// was never called or the profile is not temporal.
-    pub timestamp: Option<u64>,
-    /// The counters proper.
-    pub counters: Counters<'data>,
 }
 
 impl<'data> RawProfile<'data> {
@@ -565,116 +498,4 @@ struct Part {
     delta: u64,
     count: u32,
     size: u64,
-}
-
-impl Sections {
-    fn locate(file: &[u8], start: usize, header: &Header, manner: Manner) -> Result<Self> {
-        let mut walk =
-            Walk { position: (start + header.size()) as u64, end: file.len() as u64, wraps: manner.is_llvm() };
-        let version = header.version();
-        let word = |word| Some(header.word(word));
-        let times = |count: Word, size: usize| {
-            let count = header.word(count);
-            if manner.is_llvm() { Some(count.wrapping_mul(size as u64)) } else { count.checked_mul(size as u64) }
-        };
-        let pad = |size: usize| Some(size.next_multiple_of(8).wrapping_sub(size) as u64);
-
-        let ids_size = header.word(Word::BinaryIdsSize);
-        if version >= 8 && !ids_size.is_multiple_of(8) {
-            let detail = format!("BinaryIdsSize is {ids_size}, which is not a multiple of 8");
-            return Err(Error::bad_header(detail).at("header", start as u64 + 16));
-        }
-        let binary_ids = walk.take("binary ids", Some(ids_size))?;
-        if manner.is_llvm() {
-            walk.finish()?;
-            // LLVM complains about the ids before it looks at what follows.
-            read_binary_ids(file, &binary_ids, header)?;
-        }
-        let data = walk.take("data", times(Word::NumData, RecordLayout::new(header.encoding()).size()))?;
-        walk.take("padding before counters", word(Word::PadBeforeCounters))?;
-        let counters = walk.take("counters", times(Word::NumCounters, header.counter_size()))?;
-        walk.take("padding after counters", word(Word::PadAfterCounters))?;
-        let bitmap = walk.take("bitmap", word(Word::NumBitmapBytes))?;
-        walk.take("padding after bitmap", word(Word::PadAfterBitmap))?;
-        let uniform_counters = walk.take("uniform counters", times(Word::NumUniformCounters, 8))?;
-        walk.take("padding after uniform counters", word(Word::PadAfterUniformCounters))?;
-        let names = walk.take("names", word(Word::NamesSize))?;
-        if version >= 2 {
-            walk.take("padding after names", pad(names.len()))?;
-        }
-        let vtable_size = VTableRecord::size_in_file(header.encoding().pointer);
-        let vtables = walk.take("vtables", times(Word::NumVTables, vtable_size))?;
-        let vtable_names = walk.take("vtable names", word(Word::VNamesSize))?;
-        walk.take("padding after vtable names", pad(vtable_names.len()))?;
-        let value_data = walk.take("value data", word(Word::ValueDataSize))?;
-        walk.finish()?;
-        Ok(Self { binary_ids, data, counters, bitmap, uniform_counters, names, vtables, vtable_names, value_data })
-    }
-}
-
-fn read_binary_ids(file: &[u8], range: &Range<usize>, header: &Header) -> Result<Vec<BinaryId>> {
-    let section = file.get(range.clone()).unwrap_or_default();
-    let endian = header.encoding().endian;
-    let mut cursor = Cursor::new(section, range.start as u64, endian, Section::BinaryIds.name());
-    let mut ids = Vec::new();
-    let fault = |cursor: &Cursor<'_>, detail: String, llvm: &str| {
-        cursor.place(Error::malformed(detail)).with_llvm_detail(llvm).in_format(header.format_name())
-    };
-    while !cursor.is_empty() {
-        if cursor.left() < 8 {
-            let detail = format!("{} bytes are left for the length of a binary id, expected 8", cursor.left());
-            return Err(fault(&cursor, detail, "not enough data to read binary id length"));
-        }
-        let len = cursor.u64("length of a binary id")?;
-        if len == 0 {
-            return Err(fault(&cursor, "the length of a binary id is 0".to_string(), "binary id length is 0"));
-        }
-        let padded = if header.version() == 7 { Some(len) } else { len.checked_next_multiple_of(8) };
-        let Some(padded) = padded.filter(|padded| *padded <= cursor.left()) else {
-            let detail = format!("a binary id is {len} bytes, {} left in its section", cursor.left());
-            return Err(fault(&cursor, detail, "not enough data to read binary id data"));
-        };
-        ids.push(cursor.take("binary id", len)?.to_vec());
-        cursor.take("padding of a binary id", padded - len)?;
-    }
-    Ok(ids)
-}
-
-/// Walks the file section by section; every size is compared with what is left.
-struct Walk {
-    position: u64,
-    end: u64,
-    /// LLVM adds modulo 2^64 and looks only where all sections end.
-    wraps: bool,
-}
-
-impl Walk {
-    /// The next `size` bytes; `None` stands for a size above 2^64.
-    fn take(&mut self, section: &'static str, size: Option<u64>) -> Result<Range<usize>> {
-        let start = self.position;
-        if self.wraps {
-            self.position = start.wrapping_add(size.unwrap_or_default());
-            // A range that lies outside the file, or ends before it begins, is
-            // read by nobody unless the walk ends inside by accident.
-            let inside = start <= self.position && self.position <= self.end;
-            let range = if inside { start..self.position } else { start.min(self.end)..start.min(self.end) };
-            return Ok(range.start as usize..range.end as usize);
-        }
-        let left = self.end - start;
-        let Some(size) = size.filter(|size| *size <= left) else {
-            let found = size.map_or("more than 2^64".to_string(), |size| size.to_string());
-            let detail = format!("{section} take {found} bytes, {left} are left in the file");
-            return Err(Error::bad_header(detail).at(section, start).with_hint(CUT_SHORT));
-        };
-        self.position += size;
-        Ok(start as usize..self.position as usize)
-    }
-
-    fn finish(&self) -> Result<()> {
-        if self.position > self.end {
-            let detail = format!("the sections end at byte {}, the file at {}", self.position, self.end);
-            return Err(Error::bad_header(detail).with_hint(CUT_SHORT));
-        }
-        Ok(())
-    }
 }
