@@ -40,8 +40,6 @@ impl Family {
 pub struct MixedOptions {
     /// How the LLVM part is merged.
     pub llvm: MergeOptions,
-    /// What happens when two inputs disagree about a branch.
-    pub branch_clash: BranchClash,
     /// What to believe where a document contradicts its own extension.
     pub trust: Option<Trust>,
     /// How documents are read.
@@ -95,7 +93,8 @@ pub fn merge_mixed(
     if report.used() > 0 {
         profiles.add(&std::mem::take(&mut report.profile), 1)?;
     }
-    let mut rests = iprof::Merger::new(merge_options(options.branch_clash));
+    // Shapes of branches stay apart on LLVM's side; the way to iprof settles them.
+    let mut rests = iprof::Merger::new(iprof::MergeOptions { branch_clash: BranchClash::Keep });
     rests.add(&Document::new(), &SectionWeights::uniform(Weight::ONE));
     for input in of_family(Family::Iprof) {
         let (document, found) = read_document(&input.path, &options.iprof)?;
@@ -107,15 +106,9 @@ pub fn merge_mixed(
         profiles.add(&parts.profile, input.weight.get()).map_err(|error| error.in_file(&input.path))?;
     }
     let (rest, merged) = rests.finish()?;
-    warnings.extend(merged.warnings(options.branch_clash));
+    warnings.extend(merged.warnings(BranchClash::Keep));
     let parts = Parts { rest, profile: profiles.finish() };
     Ok(MixedSum { llvm: report, warnings, losses, parts, options: options.clone() })
-}
-
-fn merge_options(branch_clash: BranchClash) -> iprof::MergeOptions {
-    let mut options = iprof::MergeOptions::default();
-    options.branch_clash = branch_clash;
-    options
 }
 
 impl MixedSum {

@@ -62,7 +62,7 @@ proptest! {
     fn weights_reach_every_count_of_a_document(document in any_document()) {
         let folder = tempfile::tempdir().unwrap();
         let empty = Profile::default();
-        let twice = merge_both(folder.path(), &empty, &[document.clone()], 2);
+        let twice = merge_both(folder.path(), &empty, std::slice::from_ref(&document), 2);
         let both = merge_both(folder.path(), &empty, &[document.clone(), document], 1);
         let text = |sum: MixedSum| text_of(&sum.into_iprof(&ToIprofOptions::default()).unwrap().0);
         prop_assert_eq!(text(twice), text(both));

@@ -123,7 +123,7 @@ fn both_families_merge_into_either() {
     let folder = folder();
     let folder = folder.path();
     let said = succeed(folder, &["merge", "a.iprof", "b.proftext", "-o", "m.iprof"]);
-    assert_eq!(said, "through the bridge: 1 LLVM profiles and 1 iprof files become an iprof\n");
+    assert_eq!(said, "through the bridge: 1 LLVM profile and 1 iprof file become an iprof\n");
     succeed(folder, &["merge", "b.proftext", "a.iprof", "-o", "m.profdata", "--quiet"]);
     succeed(folder, &["convert", "m.profdata", "-o", "m2.iprof"]);
     succeed(folder, &["convert", "m.iprof", "-o", "m.proftext"]);
@@ -148,12 +148,31 @@ fn documents_that_carry_profiles_merge_as_llvm_does() {
 }
 
 #[test]
+fn shapes_of_a_branch_stay_apart_in_llvm_and_settle_in_iprof() {
+    let folder = folder();
+    let folder = folder.path();
+    let other = FIBONACCI.replace("[7,0,89,14,1,87]", "[8,0,1,15,1,2]");
+    std::fs::write(folder.join("other.iprof"), other).unwrap();
+    succeed(folder, &["merge", "a.iprof", "other.iprof", "--to", "llvm", "--text", "-o", "m.proftext"]);
+    let merged = text(folder, "m.proftext");
+    assert!(merged.contains("{calls 2?7,14}\n") && merged.contains("{2?8,15}\n"), "{merged}");
+    let said = succeed(folder, &["convert", "m.proftext", "-o", "m.iprof"]);
+    assert!(said.contains("1 branch list that contradicts a heavier one"), "{said}");
+    assert!(text(folder, "m.iprof").contains("[7,0,89,14,1,87]"));
+    succeed(folder, &["merge", "m.proftext", "--on-branch-clash", "keep", "-o", "kept.iprof"]);
+    let kept = text(folder, "kept.iprof");
+    assert!(kept.contains("[7,0,89,14,1,87]") && kept.contains("[8,0,1,15,1,2]"), "{kept}");
+}
+
+#[test]
 fn merging_reports_as_json() {
     let folder = folder();
     let output = run(folder.path(), &["merge", "a.iprof", "b.proftext", "-o", "m.iprof", "--json", "--quiet"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.starts_with(r#"{"schema":"profbridge.merge/1","format":"iprof","output":"m.iprof","inputs":["#),
+        text.starts_with(
+            r#"{"schema":"profbridge.merge/1","format":"bridged","family":"iprof","output":"m.iprof","inputs":["#
+        ),
         "{text}"
     );
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());

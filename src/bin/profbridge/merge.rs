@@ -184,7 +184,6 @@ impl MergeArgs {
         let mut options = MixedOptions::default();
         options.llvm = self.merge_options()?;
         options.llvm.keep_vtable_names |= target == Family::Iprof;
-        options.branch_clash = self.iprof.branch_clash();
         options.trust = self.bridge.trust();
         if !self.quiet {
             eprintln!("{}", mixed_merge::announcement(&inputs, target));
@@ -199,7 +198,7 @@ impl MergeArgs {
         }
         let losses = match target {
             Family::Iprof => {
-                let (document, losses) = sum.into_iprof(&self.bridge.to_iprof_options(options.branch_clash))?;
+                let (document, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
                 self.report_losses(&losses)?;
                 self.iprof_write.write(&document, &self.output)?;
                 losses

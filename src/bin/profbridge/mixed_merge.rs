@@ -67,10 +67,12 @@ pub(crate) fn announcement(inputs: &[(WeightedInput, Family)], target: Family) -
         Family::Llvm => "an LLVM profile",
         Family::Iprof => "an iprof",
     };
-    format!("through the bridge: {llvm} LLVM profiles and {iprof} iprof files become {result}")
+    let several = |count: usize| if count == 1 { "" } else { "s" };
+    let (llvm_s, iprof_s) = (several(llvm), several(iprof));
+    format!("through the bridge: {llvm} LLVM profile{llvm_s} and {iprof} iprof file{iprof_s} become {result}")
 }
 
-/// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
+/// The report as JSON on standard output; see `docs/json-schema/merge-bridged-1.json`.
 pub(crate) fn print_json(
     inputs: &[(WeightedInput, Family)],
     target: Family,
@@ -84,7 +86,8 @@ pub(crate) fn print_json(
     };
     console::print_json(&Json {
         schema: "profbridge.merge/1",
-        format: word(target),
+        format: "bridged",
+        family: word(target),
         output: output.to_string_lossy().into_owned(),
         inputs: inputs.iter().map(input).collect(),
         losses: losses.iter().map(Loss::to_string).collect(),
@@ -96,6 +99,7 @@ pub(crate) fn print_json(
 struct Json {
     schema: &'static str,
     format: &'static str,
+    family: &'static str,
     output: String,
     inputs: Vec<JsonInput>,
     losses: Vec<String>,
