@@ -10,13 +10,13 @@ use crate::model::{NameRef, name_ref};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'data> {
     /// The buckets' items.
-    payload: &'data [u8],
+    pub(super) payload: &'data [u8],
     /// Absolute offset of the payload.
-    payload_offset: u64,
+    pub(super) payload_offset: u64,
     /// Bucket offsets and all that follows, after the two counts.
     index: &'data [u8],
     /// Absolute offset of the index.
-    index_offset: u64,
+    pub(super) index_offset: u64,
     buckets: u64,
     entries: u64,
     version: u32,
@@ -82,6 +82,13 @@ impl<'data> Table<'data> {
             return Err(place(Error::malformed(detail)));
         }
         Ok(self.index_offset + 16 + self.buckets * 8)
+    }
+
+    /// Offsets of all buckets, as far as the file goes; 0 for an empty one.
+    pub(super) fn bucket_offsets(&self) -> impl ExactSizeIterator<Item = u64> + use<'data> {
+        let (offsets, _) = self.index.as_chunks::<8>();
+        let count = usize::try_from(self.buckets).unwrap_or(usize::MAX).min(offsets.len());
+        offsets[..count].iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
     /// The item of that name, if it is there; reads its bucket only.
@@ -151,15 +158,15 @@ impl<'data> Iterator for Walk<'data> {
 }
 
 /// A key and its data, as stored.
-struct Item<'data> {
-    name_ref: NameRef,
-    name: &'data [u8],
+pub(super) struct Item<'data> {
+    pub(super) name_ref: NameRef,
+    pub(super) name: &'data [u8],
     data: &'data [u8],
     data_offset: u64,
 }
 
 impl<'data> Item<'data> {
-    fn read(cursor: &mut Cursor<'data>) -> Result<Self> {
+    pub(super) fn read(cursor: &mut Cursor<'data>) -> Result<Self> {
         let start = cursor.position();
         let mut header = || -> Result<_> {
             let words = [cursor.u64("key hash")?, cursor.u64("key length")?, cursor.u64("data length")?];

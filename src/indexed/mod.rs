@@ -38,6 +38,7 @@ mod profile;
 mod reader;
 mod records;
 mod table;
+mod verify;
 mod write;
 
 pub use describe::describe;

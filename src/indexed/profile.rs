@@ -200,6 +200,16 @@ impl<'data> IndexedProfile<'data> {
         self.walk().map(move |entry| entry.map_err(|error| error.in_format(format!("indexed v{version}"))))
     }
 
+    /// Checks what neither [`get`](Self::get) nor [`entries`](Self::entries)
+    /// needs: that every name is where a lookup finds it, and under its hash.
+    ///
+    /// # Errors
+    ///
+    /// Malformed for the first disagreement of index and payload.
+    pub fn verify(&self) -> Result<()> {
+        self.table.verify().map_err(|error| self.in_format(error))
+    }
+
     pub(super) fn walk(&self) -> Walk<'data> {
         self.table.walk()
     }

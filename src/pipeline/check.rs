@@ -6,8 +6,10 @@
 
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, ErrorKind, Result};
+use crate::indexed;
 use crate::input::{self, Format};
 use crate::iprof::{self, Level, Verdict};
+use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::{FunctionRecord, ProfileReader};
 use serde::Serialize;
@@ -153,6 +155,7 @@ fn check_llvm(bytes: &[u8], format: Format) -> FileCheck {
             let number = reader.version_word() & 0x00ff_ffff_ffff_ffff;
             version = (name != "text").then(|| number.to_string());
             check.records(&mut *reader);
+            check.index(bytes, options.limits);
         }
     }
     let has_errors = check.findings.iter().any(|finding| finding.level == Level::Error.name());
@@ -172,6 +175,17 @@ fn check_llvm(bytes: &[u8], format: Format) -> FileCheck {
 }
 
 impl LlvmCheck {
+    /// Merging does not use the index of an indexed profile, compilers do.
+    fn index(&mut self, bytes: &[u8], limits: Limits) {
+        if self.format != "indexed" || self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
+            return;
+        }
+        let options = indexed::ReadOptions::new(limits, Manner::Profbridge);
+        if let Err(error) = indexed::IndexedProfile::read(bytes, options).and_then(|profile| profile.verify()) {
+            self.error(&error);
+        }
+    }
+
     fn records(&mut self, reader: &mut dyn ProfileReader) {
         loop {
             match reader.next_record() {

@@ -91,6 +91,7 @@ pub fn write(profile: &Profile, options: &TextOptions<'_>) -> Written {
     if options.has_traces() && profile.kind.contains(ProfileKind::TEMPORAL) {
         writer.write_traces();
     }
+    writer.out.reserve(writer.estimate());
     writer.write_functions();
     Written { bytes: writer.out, stopped: None }
 }
@@ -275,6 +276,20 @@ impl<'a> Writer<'a> {
             self.out.push(b',');
         }
         self.out.push(b'\n');
+    }
+
+    /// About how many bytes the records take: six for a count and its line end.
+    fn estimate(&self) -> usize {
+        let table = &self.profile.functions;
+        let of_record = |record: &FunctionRecord| {
+            let values: usize = ValueKind::ALL.iter().map(|kind| record.sites(*kind).values_len()).sum();
+            100 + 6 * record.counters.len() + 5 * record.bitmap.len() + 40 * values
+        };
+        let of_function = |id: &FunctionId| {
+            let function = table.function(*id);
+            function.records().map(|record| function.name().len() + of_record(record)).sum::<usize>()
+        };
+        self.functions.iter().map(of_function).sum()
     }
 
     fn write_functions(&mut self) {

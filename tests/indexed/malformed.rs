@@ -368,3 +368,34 @@ fn a_memory_profile_of_an_unknown_version_is_not_supported() {
          MemProf version 9 not supported; requires version between 2 and 4, inclusive"
     );
 }
+
+/// What the strict comparison of index and payload says.
+fn disagreement(damage: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut bytes = sound(13);
+    damage(&mut bytes);
+    let profile = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
+    profile.verify().expect_err("index and payload should disagree").to_string()
+}
+
+#[test]
+fn index_and_payload_have_to_agree_when_asked() {
+    for version in 1..=13 {
+        let bytes = sound(version);
+        IndexedProfile::read(&bytes, ReadOptions::default()).unwrap().verify().unwrap();
+    }
+    let index = word(&sound(13), 32) as usize;
+    assert_eq!(
+        disagreement(|b| b[PAYLOAD + 2] ^= 1),
+        "indexed v13, section hash table, byte 0x20a: malformed: \
+         the key hash of main is 0xdb956436e78dd5fb, its MD5 says 0xdb956436e78dd5fa"
+    );
+    assert_eq!(
+        disagreement(|b| put(b, index + 16, 0x20c)),
+        "indexed v13, section hash table, byte 0x208: malformed: \
+         the index puts bucket 0 at 0x20c, it can only be here"
+    );
+    assert!(
+        disagreement(|b| put(b, index + 8, 0)).ends_with("malformed: the index counts 0 entries, its buckets hold 1")
+    );
+    assert!(disagreement(|b| b[index - 1] = 1).contains("before the index belong to no bucket"));
+}
