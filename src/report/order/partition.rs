@@ -7,9 +7,10 @@
 //! "Compressing graphs and indexes with recursive graph bisection"; Hoag et
 //! al., "Optimizing function layout for mobile applications".)
 //!
-//! The result must be the same as LLVM's, so everything it depends on is kept:
-//! single precision, the random numbers, and the order in which the GNU C++
-//! library's `nth_element` and `partition` leave equal elements.
+//! The result must be the same as that of LLVM 22, so everything it depends on
+//! is kept: single precision, the random numbers, and the order in which the
+//! GNU C++ library's `partition` leaves elements. (Up to 19 the halves were
+//! made with `nth_element`, which leaves another order and so another result.)
 
 use super::mersenne::Mersenne;
 use crate::model::{NameRef, TemporalTrace};
@@ -96,7 +97,7 @@ fn bisect(nodes: &mut [Node], depth: u32, root: u32, offset: u32) {
     let mut random = Mersenne::new(root);
     let (left, right) = (2 * root, 2 * root + 1);
     let middle = nodes.len().div_ceil(2);
-    nth_element(nodes, middle, |node| node.input_order);
+    nodes.sort_unstable_by_key(|node| node.input_order);
     nodes[..middle].iter_mut().for_each(|node| node.bucket = left);
     nodes[middle..].iter_mut().for_each(|node| node.bucket = right);
     exchange(nodes, left, &mut random);
@@ -239,150 +240,14 @@ fn partition<T>(items: &mut [T], is_first: impl Fn(&T) -> bool) -> usize {
     }
 }
 
-/// Below this many elements `nth_element` sorts by insertion.
-const INSERTION: usize = 3;
-
-/// Brings the element of rank `nth` to its place, smaller ones before it, and
-/// leaves the others where the GNU C++ library's introselect leaves them:
-/// median-of-three partitions, then insertion; heap selection when the
-/// partitions stay lopsided.
-fn nth_element<T>(items: &mut [T], nth: usize, key: impl Fn(&T) -> u32) {
-    if nth >= items.len() {
-        return;
-    }
-    let (mut first, mut last) = (0, items.len());
-    let mut depth = 2 * items.len().ilog2();
-    while last - first > INSERTION {
-        if depth == 0 {
-            heap_select(&mut items[first..last], nth + 1 - first, &key);
-            items.swap(first, nth);
-            return;
-        }
-        depth -= 1;
-        let cut = partition_around_pivot(items, first, last, &key);
-        if cut <= nth { first = cut } else { last = cut }
-    }
-    for at in first + 1..last {
-        let mut hole = at;
-        while hole > first && key(&items[hole]) < key(&items[hole - 1]) {
-            items.swap(hole, hole - 1);
-            hole -= 1;
-        }
-    }
-}
-
-/// The median of the second, middle and last element becomes the pivot in the
-/// first place; the rest is split around it. Returns the start of the upper part.
-fn partition_around_pivot<T>(items: &mut [T], first: usize, last: usize, key: &impl Fn(&T) -> u32) -> usize {
-    let (a, b, c) = (first + 1, first + (last - first) / 2, last - 1);
-    let less = |x: usize, y: usize| key(&items[x]) < key(&items[y]);
-    let median = match (less(a, b), less(b, c), less(a, c)) {
-        (true, true, _) => b,
-        (true, false, true) => c,
-        (true, false, false) => a,
-        (false, _, true) => a,
-        (false, true, false) => c,
-        (false, false, false) => b,
-    };
-    items.swap(first, median);
-    let pivot = key(&items[first]);
-    let (mut low, mut high) = (first + 1, last);
-    loop {
-        while key(&items[low]) < pivot {
-            low += 1;
-        }
-        high -= 1;
-        while pivot < key(&items[high]) {
-            high -= 1;
-        }
-        if low >= high {
-            return low;
-        }
-        items.swap(low, high);
-        low += 1;
-    }
-}
-
-/// Makes a heap of the first `middle` elements and lets every smaller one of
-/// the rest take the place of the largest.
-fn heap_select<T>(items: &mut [T], middle: usize, key: &impl Fn(&T) -> u32) {
-    for parent in (0..middle / 2).rev() {
-        sift(&mut items[..middle], parent, key);
-    }
-    for at in middle..items.len() {
-        if key(&items[at]) < key(&items[0]) {
-            items.swap(at, 0);
-            sift(&mut items[..middle], 0, key);
-        }
-    }
-}
-
-/// Lets the hole at `start` sink to a leaf along the larger children and the
-/// element rise from there, as `__adjust_heap` does.
-fn sift<T>(heap: &mut [T], start: usize, key: &impl Fn(&T) -> u32) {
-    let len = heap.len();
-    let mut hole = start;
-    while hole < (len.saturating_sub(1)) / 2 {
-        let mut child = 2 * (hole + 1);
-        if key(&heap[child]) < key(&heap[child - 1]) {
-            child -= 1;
-        }
-        heap.swap(hole, child);
-        hole = child;
-    }
-    if len >= 2 && len.is_multiple_of(2) && hole == (len - 2) / 2 {
-        let child = 2 * hole + 1;
-        heap.swap(hole, child);
-        hole = child;
-    }
-    while hole > start {
-        let parent = (hole - 1) / 2;
-        if key(&heap[parent]) >= key(&heap[hole]) {
-            break;
-        }
-        heap.swap(parent, hole);
-        hole = parent;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn partition_swaps_from_both_ends() {
         let mut items = [1, 2, 3, 4, 5, 6, 7];
         let split = partition(&mut items, |x| x % 2 == 0);
         assert_eq!((split, items), (3, [6, 2, 4, 3, 5, 1, 7]));
-    }
-
-    proptest! {
-        #[test]
-        fn the_nth_element_separates_smaller_from_larger(mut keys in proptest::collection::vec(any::<u32>(), 1..300), at in any::<prop::sample::Index>()) {
-            keys.sort_unstable();
-            keys.dedup();
-            let mut items: Vec<u32> = keys.clone();
-            // A fixed shuffle, so that a failure shrinks.
-            let len = items.len();
-            for i in 0..len { items.swap(i, (i * 7919 + 13) % len); }
-            let nth = at.index(len);
-            nth_element(&mut items, nth, |x| *x);
-            prop_assert_eq!(items[nth], keys[nth]);
-            prop_assert!(items[..nth].iter().all(|x| *x < keys[nth]));
-        }
-
-        #[test]
-        fn heap_selection_finds_the_smallest(keys in proptest::collection::vec(any::<u32>(), 1..100), at in any::<prop::sample::Index>()) {
-            let mut items = keys.clone();
-            let middle = at.index(items.len()) + 1;
-            heap_select(&mut items, middle, &|x| *x);
-            let mut sorted = keys;
-            sorted.sort_unstable();
-            prop_assert_eq!(items[0], sorted[middle - 1]);
-            let mut chosen = items[..middle].to_vec();
-            chosen.sort_unstable();
-            prop_assert_eq!(&chosen[..], &sorted[..middle]);
-        }
     }
 }
