@@ -191,7 +191,8 @@ impl MergeObserver for Complaints {
     fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
         let file = input.path.as_os_str().as_encoded_bytes();
         messages::line(&[file, b": ", function, b": ", error.llvm_message().as_bytes()].concat());
-        if first && error.is_mismatch() {
+        // Bitmaps of another size get no advice, though they are a mismatch too.
+        if first && error.is_mismatch() && error != SoftError::BitmapMismatch {
             messages::line(b"Make sure that all profile data to be merged is generated from the same binary.");
         }
     }
