@@ -1,6 +1,6 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
-use super::merge::{MergeOptions, Silent, merge_files};
+use super::merge::{MergeObserver, MergeOptions, merge_files};
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Result, Warning};
 use crate::input::{self, Access, InputBytes, WeightedInput};
@@ -71,7 +71,8 @@ pub enum Comparison {
     },
 }
 
-/// Compares two files.
+/// Compares two files; `observer` hears of records of the base profile that
+/// contradict each other.
 ///
 /// # Errors
 ///
@@ -82,6 +83,7 @@ pub fn overlap_files(
     test: &Path,
     read: &ReadOptions,
     options: &OverlapOptions,
+    observer: &mut dyn MergeObserver,
 ) -> Result<Reported<Comparison>> {
     let sums = |path: &Path| {
         with_reader(path, read, |reader| {
@@ -97,7 +99,7 @@ pub fn overlap_files(
         }
     }
     let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
-    let functions = base_functions(base, read)?;
+    let functions = base_functions(base, read, observer)?;
     let mut compared = with_reader(test, read, |reader| {
         let (report, compared) = overlap::overlap(&functions, base_sums, test_sums, reader, options);
         if !read.manner.ignores_faults_when_comparing() {
@@ -110,10 +112,10 @@ pub fn overlap_files(
 }
 
 /// The functions of a file, records of one name and hash added up.
-fn base_functions(path: &Path, read: &ReadOptions) -> Result<FunctionTable> {
+fn base_functions(path: &Path, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<FunctionTable> {
     let mut options = MergeOptions::default();
     options.read = reporting(read);
-    let report = merge_files(&[WeightedInput::new(path)], &options, &mut Silent)?;
+    let report = merge_files(&[WeightedInput::new(path)], &options, observer)?;
     Ok(report.profile.functions)
 }
 

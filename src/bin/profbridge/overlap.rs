@@ -3,8 +3,8 @@
 use crate::console;
 use crate::show::write_output;
 use clap::Args;
-use profbridge::pipeline::{self, Comparison, ReadOptions};
-use profbridge::report::overlap::OverlapOptions;
+use profbridge::pipeline::{self, Comparison, ReadOptions, Silent};
+use profbridge::report::overlap::{OverlapOptions, OverlapReport};
 use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,6 +39,14 @@ pub(crate) struct OverlapArgs {
     json: bool,
 }
 
+/// The JSON view: the test profile is `file`.
+#[derive(serde::Serialize)]
+struct Compared {
+    base: String,
+    #[serde(flatten)]
+    report: OverlapReport,
+}
+
 impl OverlapArgs {
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
@@ -46,7 +54,7 @@ impl OverlapArgs {
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff;
         options.context_sensitive = self.cs;
-        let compared = pipeline::overlap_files(&self.base, &self.test, &ReadOptions::default(), &options)?;
+        let compared = pipeline::overlap_files(&self.base, &self.test, &ReadOptions::default(), &options, &mut Silent)?;
         compared.warnings.iter().for_each(console::warning);
         let report = match compared.report {
             Comparison::Done(report) => report,
@@ -61,7 +69,8 @@ impl OverlapArgs {
             }
         };
         if self.json {
-            let value = console::json("profbridge.overlap/1", &self.test, &report)?;
+            let compared = Compared { base: self.base.to_string_lossy().into_owned(), report };
+            let value = console::json("profbridge.overlap/1", &self.test, &compared)?;
             write_output(&self.output, |out| writeln!(out, "{value}"))?;
         } else {
             let (base, test) = (self.base.as_os_str().as_encoded_bytes(), self.test.as_os_str().as_encoded_bytes());

@@ -87,9 +87,9 @@ impl Rewriter {
 
     fn member(&mut self, name: &str) -> Result<()> {
         let what = match name {
-            "sample" => "sample profiles (--sample)",
-            "memory" => "memory profiles (--memory)",
-            "gcc" => "GCC's format (--gcc)",
+            "sample" => "reading sample profiles (--sample)",
+            "memory" => "showing memory profiles (--memory)",
+            "gcc" => "writing GCC's format (--gcc)",
             "instr" => return Ok(()),
             format => {
                 self.switch("text", format == "text");

@@ -185,7 +185,7 @@ fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Resul
 }
 
 /// Says at once what is wrong with single records.
-struct Complaints;
+pub(super) struct Complaints;
 
 impl MergeObserver for Complaints {
     fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {

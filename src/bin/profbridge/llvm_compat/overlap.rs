@@ -1,5 +1,6 @@
 //! `llvm-profdata overlap`.
 
+use super::merge::Complaints;
 use super::options::KINDS;
 use super::parse::Parsed;
 use super::{Failure, create_output, read_options};
@@ -21,7 +22,8 @@ pub(super) fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
     options.function = parsed.value("function").map(<[u8]>::to_vec);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
-    let compared = pipeline::overlap_files(&PathBuf::from(base), &PathBuf::from(test), &read_options(), &options);
+    let compared =
+        pipeline::overlap_files(&PathBuf::from(base), &PathBuf::from(test), &read_options(), &options, &mut Complaints);
     // The genuine tool says what it was doing in place of the file's name.
     let whence = Some(b"error in getting profile count sums".to_vec());
     match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {

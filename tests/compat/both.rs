@@ -1,0 +1,116 @@
+//! Runs the program, and the genuine one, in a folder of the test's own.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The name under which both are called: messages begin with it.
+pub const NAME: &str = "llvm-profdata-22";
+
+/// What a run said, wrote and returned.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// `None` when a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// The file `out`, if the run left one.
+    pub written: Option<Vec<u8>>,
+}
+
+/// Where the genuine tool is; says loudly that a test is skipped without it.
+pub fn genuine(test: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(NAME)).find(|file| file.is_file());
+    if found.is_none() {
+        // Not `eprintln!`: the test harness would swallow that in a test that passes.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {NAME} not installed");
+    }
+    found
+}
+
+/// A folder with the example profiles, in which programs run.
+pub struct Folder {
+    folder: tempfile::TempDir,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        let folder = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        for (name, text) in super::examples::FILES {
+            folder.write(name, text.as_bytes());
+        }
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folder can be made");
+        std::fs::write(path, bytes).expect("file can be written");
+    }
+
+    /// Runs our program under llvm-profdata's name.
+    pub fn drop_in(&self, arguments: &[&str], input: &[u8]) -> Finished {
+        let link = self.path("bin").join(NAME);
+        if !link.exists() {
+            std::fs::create_dir_all(self.path("bin")).expect("folder can be made");
+            std::fs::hard_link(env!("CARGO_BIN_EXE_profbridge"), &link)
+                .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_profbridge"), &link).map(drop))
+                .expect("the program can be linked");
+        }
+        self.run(&link, arguments, input)
+    }
+
+    /// Runs our program under its own name.
+    pub fn ours(&self, arguments: &[&str], input: &[u8]) -> Finished {
+        self.run(Path::new(env!("CARGO_BIN_EXE_profbridge")), arguments, input)
+    }
+
+    /// Runs a program; its path in messages is replaced by `TOOL`.
+    pub fn run(&self, program: &Path, arguments: &[&str], input: &[u8]) -> Finished {
+        let written = self.path("out");
+        let _ = std::fs::remove_file(&written);
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // A program that does not read its input closes it: that is no failure here.
+        let _ = child.stdin.take().expect("standard input is a pipe").write_all(input);
+        let output = child.wait_with_output().expect("the program ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*program.to_string_lossy(), "TOOL");
+        Finished {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+            written: std::fs::read(written).ok(),
+        }
+    }
+
+    /// Asserts that both programs do the same for a command line.
+    ///
+    /// Where the genuine one crashes, ours fails in an orderly way. Where both
+    /// fail, ours may have printed more of what it read before.
+    #[track_caller]
+    pub fn assert_alike(&self, genuine: &Path, arguments: &[&str], input: &[u8]) {
+        let theirs = self.run(genuine, arguments, input);
+        let ours = self.drop_in(arguments, input);
+        if theirs.code.is_none() || theirs.stderr.contains("LLVM ERROR") {
+            assert_eq!(ours.code, Some(1), "{arguments:?}: {}", ours.stderr);
+            assert!(!ours.stderr.contains("panicked"), "{arguments:?}: {}", ours.stderr);
+            return;
+        }
+        let more = theirs.code == Some(1) && ours.code == Some(1) && ours.stdout.starts_with(&theirs.stdout);
+        assert_eq!(ours.code, theirs.code, "{arguments:?}: {}", ours.stderr);
+        assert_eq!(ours.stderr, theirs.stderr, "{arguments:?}");
+        assert!(more || ours.stdout == theirs.stdout, "{arguments:?}:\n{}\n\n{}", ours.stdout, theirs.stdout);
+        assert!(ours.written == theirs.written, "{arguments:?}: the files differ");
+    }
+}

@@ -1,0 +1,42 @@
+//! What the genuine tool said, kept in `golden.txt`.
+//!
+//! Blocks of lines: `$ ` a command line, `= ` its exit status, `> ` a line of
+//! standard output, `! ` a line of standard error.
+
+use super::both::{Finished, Folder, genuine};
+
+const GOLDEN: &str = include_str!("golden.txt");
+
+/// The command lines and what is kept of each.
+fn blocks() -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
+    GOLDEN.split("$ ").skip(1).map(|block| {
+        let (line, kept) = block.split_once('\n').expect("a block has lines");
+        (line.split_whitespace().collect(), kept)
+    })
+}
+
+fn in_words(finished: &Finished) -> String {
+    let mut text = format!("= {}\n", finished.code.expect("no signal ends the program"));
+    for (mark, lines) in [('>', &finished.stdout), ('!', &finished.stderr)] {
+        lines.lines().for_each(|line| text.push_str(&format!("{mark} {line}\n")));
+    }
+    text
+}
+
+#[test]
+fn the_drop_in_says_what_is_kept() {
+    let folder = Folder::new();
+    assert!(blocks().count() > 30);
+    for (words, kept) in blocks() {
+        assert_eq!(in_words(&folder.drop_in(&words, b"")), kept, "{words:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_what_the_genuine_tool_says() {
+    let Some(tool) = genuine("what_is_kept_is_what_the_genuine_tool_says") else { return };
+    let folder = Folder::new();
+    for (words, kept) in blocks() {
+        assert_eq!(in_words(&folder.run(&tool, &words, b"")), kept, "{words:?}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Called as llvm-profdata, the program cannot be told from it.
+//!
+//! [`genuine`] runs both over the same command lines and compares standard
+//! output, standard error, exit status and the file written; it skips loudly
+//! without llvm-profdata-22. [`golden`] needs nothing: it keeps what the
+//! genuine tool said. [`ours`] is about the same commands under our own name.
+
+mod both;
+mod examples;
+mod genuine;
+mod golden;
+mod ours;
+mod random;

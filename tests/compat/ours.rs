@@ -1,0 +1,189 @@
+//! The same commands under our own name.
+
+use super::both::Folder;
+use serde_json::Value;
+use std::path::Path;
+
+/// Runs a command that must succeed and gives its JSON.
+#[track_caller]
+fn json(folder: &Folder, line: &str) -> Value {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let finished = folder.ours(&words, b"");
+    assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+    serde_json::from_str(&finished.stdout).expect("the output is JSON")
+}
+
+/// Checks members, types, constants and references; enough for our schemas.
+fn assert_fits(value: &Value, schema: &Value, root: &Value, place: &str) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().expect("a reference has a name");
+        return assert_fits(value, &root["$defs"][name], root, place);
+    }
+    if !schema["const"].is_null() {
+        assert_eq!(*value, schema["const"], "{place}");
+    }
+    if let Some(allowed) = schema["enum"].as_array() {
+        assert!(allowed.contains(value), "{place}: {value}");
+    }
+    let kinds = match &schema["type"] {
+        Value::String(kind) => vec![kind.as_str()],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let is = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64(),
+        "number" => value.is_number(),
+        "null" => value.is_null(),
+        other => panic!("{place}: unknown type {other}"),
+    };
+    assert!(kinds.is_empty() || kinds.into_iter().any(is), "{place}: {value} is of another type");
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        assert!(value.get(name).is_some(), "{place}: {name} is missing");
+    }
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let known = &schema["properties"][name];
+        if known.is_null() {
+            assert!(!schema["additionalProperties"].is_null(), "{place}: {name} is in no schema");
+        } else {
+            assert_fits(member, known, root, &format!("{place}.{name}"));
+        }
+    }
+    for item in value.as_array().into_iter().flatten().filter(|_| !schema["items"].is_null()) {
+        assert_fits(item, &schema["items"], root, &format!("{place}[]"));
+    }
+}
+
+#[track_caller]
+fn assert_has_schema(value: &Value, file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json-schema").join(file);
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema is there")).expect("it is JSON");
+    assert_fits(value, &schema, &schema, file);
+}
+
+#[test]
+fn every_view_has_json_that_fits_its_schema() {
+    let folder = Folder::new();
+    for file in ["a.proftext", "hot.proftext", "traces.proftext", "front-end.proftext", "blank.proftext"] {
+        let all = json(
+            &folder,
+            &format!(
+                "show --json --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 \
+                 --hot-func-list --value-cutoff=1 --detailed-summary --binary-ids --profile-version \
+                 --temporal-profile-traces {file}"
+            ),
+        );
+        assert_has_schema(&all, "show-1.json");
+        assert_has_schema(&json(&folder, &format!("show --json --covered {file}")), "show-1.json");
+        let below = json(&folder, &format!("show --json --list-below-cutoff --value-cutoff=9 {file}"));
+        assert_has_schema(&below, "show-1.json");
+    }
+    let same = json(&folder, "overlap --json --function=main a.proftext a.proftext");
+    assert_has_schema(&same, "overlap-1.json");
+    assert_eq!(
+        (same["functions"][0]["name"].as_str(), same["program"]["common"]["entries"].as_u64()),
+        (Some("main"), Some(3))
+    );
+    let compared = json(&folder, "overlap --json a.proftext b.proftext");
+    assert_has_schema(&compared, "overlap-1.json");
+    assert_eq!((&compared["program"]["mismatch"]["entries"], &compared["base"]), (&2.into(), &"a.proftext".into()));
+    assert_has_schema(&json(&folder, "order --json traces.proftext"), "order-1.json");
+    let judged = json(&folder, "order --json --num-test-traces=1 traces.proftext");
+    assert_has_schema(&judged, "order-1.json");
+    assert_eq!(judged["page_fault_area"], 1.0);
+}
+
+#[test]
+fn the_text_is_the_one_of_the_drop_in() {
+    let folder = Folder::new();
+    for line in [
+        "show --all-functions --counts --ic-targets a.proftext",
+        "show -all-functions=true -counts=1 -covered=false a.proftext",
+        "overlap -function main a.proftext b.proftext",
+        "order -num-test-traces=1 traces.proftext",
+        "merge --instr -text -j 1 --weighted-input=2,b.proftext a.proftext",
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (ours, theirs) = (folder.ours(&words, b""), folder.drop_in(&words, b""));
+        assert_eq!(ours.code, Some(0), "{line}: {}", ours.stderr);
+        assert_eq!(ours.stdout, theirs.stdout, "{line}");
+    }
+}
+
+#[test]
+fn the_drop_in_is_a_command_as_well() {
+    let folder = Folder::new();
+    let finished = folder.ours(&["llvm-profdata", "show", "--covered", "a.proftext"], b"");
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "main\nhelper\n"));
+    let finished = folder.ours(&["llvm-profdata", "merge", "--bogus"], b"");
+    assert!(finished.stderr.starts_with("llvm-profdata: Unknown command line argument '--bogus'."));
+}
+
+#[test]
+fn profiles_come_from_standard_input_and_go_to_a_pipe() {
+    let folder = Folder::new();
+    let text = super::examples::A.as_bytes();
+    for merged in [folder.ours(&["merge", "-"], text), folder.drop_in(&["merge", "-"], text)] {
+        assert_eq!(merged.code, Some(0), "{}", merged.stderr);
+        assert!(merged.stdout.contains("lprofi"), "an indexed profile has its magic number");
+        assert!(merged.stdout.contains("helper"));
+    }
+    assert_eq!(folder.ours(&["show", "--covered", "-"], text).stdout, "main\nhelper\n");
+    assert_eq!(folder.drop_in(&["show", "--covered", "-"], text).stdout, "main\nhelper\n");
+}
+
+#[test]
+fn kinds_that_only_llvm_handles_are_refused_in_words() {
+    let folder = Folder::new();
+    for line in [
+        "merge --sample a.proftext",
+        "show --memory a.proftext",
+        "overlap --sample a.proftext b.proftext",
+        "merge --supplement-instr-with-sample=x a.proftext -o out",
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let theirs = folder.drop_in(&words, b"");
+        assert_eq!(theirs.code, Some(1), "{line}");
+        assert!(theirs.stderr.contains("not supported by profbridge") || theirs.stderr.contains("not shown"), "{line}");
+        if !line.contains("supplement") {
+            let ours = folder.ours(&words, b"");
+            assert_eq!(ours.code, Some(1), "{line}");
+            assert!(ours.stderr.contains("is not supported\n  hint: use the llvm-profdata"), "{}", ours.stderr);
+        }
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_name_the_commands() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let finished = folder.ours(&["completions", shell], b"");
+        assert_eq!(finished.code, Some(0));
+        assert!(finished.stdout.contains("overlap") && finished.stdout.contains("hot-func-list"), "{shell}");
+    }
+    folder.write("man/keep", b"");
+    assert_eq!(folder.ours(&["man", "man"], b"").code, Some(0));
+    let page = std::fs::read_to_string(folder.path("man/profbridge-show.1")).expect("the page is written");
+    assert!(page.contains("hot\\-func\\-list"), "{page}");
+    assert_eq!(folder.ours(&["man", "missing"], b"").code, Some(1));
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let folder = Folder::new();
+    for command in ["merge", "show", "overlap", "order", "completions", "man"] {
+        let help = folder.ours(&[command, "--help"], b"");
+        assert_eq!(help.code, Some(0));
+        assert!(help.stdout.contains(&format!("Examples:\n  profbridge {command}")), "{command}: {}", help.stdout);
+    }
+}
+
+#[test]
+fn nothing_to_compare_is_an_error_with_a_hint() {
+    let folder = Folder::new();
+    let finished = folder.ours(&["overlap", "blank.proftext", "a.proftext"], b"");
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.stderr.starts_with("error: blank.proftext: the counters add up to 0"), "{}", finished.stderr);
+}
