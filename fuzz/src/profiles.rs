@@ -91,11 +91,14 @@ pub fn all_encodings() -> impl Iterator<Item = Encoding> {
 
 type Sites = [Vec<Vec<ValueCount>>; ValueKind::COUNT];
 
+/// Counters, bitmap and value sites of the record with a name and FuncHash.
+type Records = BTreeMap<(Vec<u8>, u64), (Vec<u64>, Vec<u8>, Sites)>;
+
 /// A profile as a value: equal for profiles that say the same in another order.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content {
     kind: u64,
-    records: BTreeMap<(Vec<u8>, u64), (Vec<u64>, Vec<u8>, Sites)>,
+    records: Records,
     binary_ids: Vec<BinaryId>,
     traces: Vec<(u64, Vec<u64>)>,
     vtable_names: Vec<Vec<u8>>,

@@ -63,7 +63,7 @@ pub fn order_file(path: &Path, read: &ReadOptions, options: &OrderOptions) -> Re
 #[derive(Debug)]
 pub enum Comparison {
     /// The two have something to compare.
-    Done(OverlapReport),
+    Done(Box<OverlapReport>),
     /// The first of the two whose counters add up to nothing.
     NothingCounted {
         /// Whether it is the base profile.
@@ -105,7 +105,7 @@ pub fn overlap_files(
         if !read.manner.ignores_faults_when_comparing() {
             compared?;
         }
-        Ok(Comparison::Done(report))
+        Ok(Comparison::Done(Box::new(report)))
     })?;
     compared.warnings.splice(0..0, base_warnings);
     Ok(compared)

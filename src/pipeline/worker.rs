@@ -331,10 +331,11 @@ impl<'a> Worker<'a> {
         let mut reader = RawReader::new(data, options)?;
         self.placed.clear();
         let merged = self.merge_reader(&mut reader, prepared, report, complain);
-        if let Some(images) = self.images.as_mut().filter(|_| merged.is_ok() && report.warnings.is_empty()) {
-            if reader.profile().start() == 0 && read.correlator.is_none() {
-                images.remember(reader.profile(), reader.names(), std::mem::take(&mut self.placed));
-            }
+        // A file of several profiles, or with records from elsewhere, is no pattern for others.
+        let is_pattern =
+            merged.is_ok() && report.warnings.is_empty() && reader.profile().start() == 0 && read.correlator.is_none();
+        if let Some(images) = self.images.as_mut().filter(|_| is_pattern) {
+            images.remember(reader.profile(), reader.names(), std::mem::take(&mut self.placed));
         }
         self.names = Some(Arc::clone(reader.names()));
         merged
@@ -399,10 +400,9 @@ impl<'a> Worker<'a> {
             self.merger.add_traces(temporal);
         }
         self.merger.add_vtable_names(reader.vtable_names()?);
-        if !self.options.read.manner.is_llvm() {
-            if let Some(section) = reader.memprof() {
-                self.merger.add_memprof(section);
-            }
+        // LLVM's merge leaves an empty section in its place.
+        if let Some(section) = reader.memprof().filter(|_| !self.options.read.manner.is_llvm()) {
+            self.merger.add_memprof(section);
         }
         records
     }

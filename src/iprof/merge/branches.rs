@@ -210,8 +210,8 @@ mod tests {
     fn each_policy_decides_a_clash_its_way() {
         let (light, heavy) = (rows(&[(7, 0, 1), (9, 1, 1)]), rows(&[(7, 0, 5), (20, 1, 5)]));
         let by = |policy| settle(vec![light.clone(), heavy.clone()], policy);
-        assert_eq!(by(BranchClash::Heavier).lists, [heavy.clone()]);
-        assert_eq!(by(BranchClash::First).lists, [light.clone()]);
+        assert_eq!(by(BranchClash::Heavier).lists, std::slice::from_ref(&heavy));
+        assert_eq!(by(BranchClash::First).lists, std::slice::from_ref(&light));
         assert_eq!(by(BranchClash::Keep).lists, [heavy.clone(), light.clone()]);
         assert!(by(BranchClash::Drop).lists.is_empty());
         assert_eq!(by(BranchClash::Union).lists, [rows(&[(7, 0, 6), (20, 1, 5), (9, 2, 1)])]);

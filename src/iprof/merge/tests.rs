@@ -94,7 +94,7 @@ prop_compose! {
         shuffle in any::<bool>(),
     ) -> Document {
         let mut document = Document::new();
-        let mut names = vec!["a.A", "a.B", "b.C", "int"];
+        let mut names = ["a.A", "a.B", "b.C", "int"];
         if shuffle {
             names.reverse();
         }
