@@ -69,7 +69,7 @@ impl OverlapArgs {
             }
         };
         if self.json {
-            let compared = Compared { base: self.base.to_string_lossy().into_owned(), report };
+            let compared = Compared { base: self.base.to_string_lossy().into_owned(), report: *report };
             let value = console::json("profbridge.overlap/1", &self.test, &compared)?;
             write_output(&self.output, |out| writeln!(out, "{value}"))?;
         } else {
