@@ -125,7 +125,7 @@ mod tests {
     fn what_does_not_fit_is_not_kept() {
         let chunks = NameChunks::default();
         let large = vec![b'x'; MOST_BYTES];
-        chunks.keep(Arc::new(HashedChunk::new(source(b"large"), large, &[0..1])));
+        chunks.keep(Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1)))));
         assert!(chunks.find(source(b"large")).is_none());
         assert_eq!(format!("{chunks:?}"), "NameChunks { chunks: 0, bytes: 0 }");
     }
