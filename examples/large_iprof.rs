@@ -88,7 +88,7 @@ fn main() -> std::io::Result<()> {
         let context = document.add_context(&frames);
         document.sections.call_counts.push(CountEntry { context, count: random.count() });
     }
-    for _ in 0..megabytes * 2500 {
+    for _ in 0..megabytes * 1800 {
         let depth = 10 + random.below(51);
         let context = document.add_context(&stack(random, &methods, depth));
         document.sections.samples.push(CountEntry { context, count: 1 + random.count() % 50 });

@@ -224,20 +224,25 @@ impl Findings {
         offset: Option<u64>,
         detail: impl FnOnce() -> (String, String),
     ) {
+        self.report_as(code.level(), code, group, offset, detail);
+    }
+
+    /// As [`report`](Self::report), at another level than the code's. A group has one level.
+    pub(crate) fn report_as(
+        &mut self,
+        level: Level,
+        code: Code,
+        group: &'static str,
+        offset: Option<u64>,
+        detail: impl FnOnce() -> (String, String),
+    ) {
         match self.first.get(&(code, group)) {
             Some(at) => self.list[*at].more += 1,
             None => {
                 let (path, message) = detail();
                 self.first.insert((code, group), self.list.len());
-                self.list.push(Finding { level: code.level(), code, path, offset, message, more: 0 });
+                self.list.push(Finding { level, code, path, offset, message, more: 0 });
             }
-        }
-    }
-
-    /// Lowers the level of what was reported last.
-    pub(crate) fn last_is_info(&mut self) {
-        if let Some(last) = self.list.last_mut() {
-            last.level = Level::Info;
         }
     }
 

@@ -111,52 +111,77 @@ pub fn settle(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Settled {
         return settled;
     }
     let mut shapes = shapes.into_iter();
-    let Some(mut current) = shapes.next() else { return settled };
+    let Some(first) = shapes.next() else { return settled };
+    let mut current = Joined::new(first);
     for rows in shapes {
-        if !is_comparable(&current, &rows) {
+        let named = targets(&rows);
+        if !current.is_comparable(&named) {
             settled.clashes += 1;
             if policy != BranchClash::Union {
                 continue;
             }
         }
-        settled.saturated += join(&mut current, &rows);
+        settled.saturated += current.join(&rows, &named);
     }
     if settled.clashes == 0 || policy != BranchClash::Drop {
-        settled.lists.push(current);
+        settled.lists.push(current.rows);
     }
     settled
 }
 
-/// Whether one list has all targets of the other.
-fn is_comparable(a: &[BranchRow], b: &[BranchRow]) -> bool {
-    let (a, b): (BTreeSet<_>, BTreeSet<_>) = (targets(a).into_iter().collect(), targets(b).into_iter().collect());
-    a.is_subset(&b) || b.is_subset(&a)
+/// A list that others are joined to. It keeps its order and indices.
+struct Joined {
+    rows: Vec<BranchRow>,
+    /// Where each of its targets stands.
+    known: BTreeMap<Target, usize>,
 }
 
-/// Adds `rows` to `current`, which keeps its order and indices. Returns how
-/// many counts saturated.
-fn join(current: &mut Vec<BranchRow>, rows: &[BranchRow]) -> u64 {
-    let known: BTreeMap<Target, usize> = targets(current).into_iter().zip(0..).collect();
-    let mut saturated = 0;
-    let mut unmatched = Vec::new();
-    let named = targets(rows);
-    for at in canonical_order(rows) {
-        match known.get(&named[at]) {
-            Some(position) => saturated += u64::from(add_saturating(&mut current[*position].count, rows[at].count)),
-            None => unmatched.push((named[at], rows[at])),
+impl Joined {
+    fn new(rows: Vec<BranchRow>) -> Self {
+        let known = targets(&rows).into_iter().zip(0..).collect();
+        Self { rows, known }
+    }
+
+    /// Whether one list has all targets of the other.
+    fn is_comparable(&self, named: &[Target]) -> bool {
+        if named.iter().all(|target| self.known.contains_key(target)) {
+            return true;
+        }
+        // Names within a list differ, so a list of as many or fewer cannot have more.
+        named.len() > self.known.len() && {
+            let other: BTreeSet<&Target> = named.iter().collect();
+            self.known.keys().all(|target| other.contains(target))
         }
     }
-    // Real targets first: what shares a target takes its index.
-    unmatched.sort_by_key(|(target, row)| (!matches!(target, Target::Real(..)), row.index));
-    for (target, row) in unmatched {
-        let shared = match target {
-            Target::Shared(real, _) => current.iter().find(|known| known.bci == real).map(|known| known.index),
-            _ => None,
-        };
-        let index = shared.unwrap_or_else(|| free_index(current, row.index));
-        current.push(BranchRow { index, ..row });
+
+    /// Adds a list, whose targets are `named`. Returns how many counts saturated.
+    fn join(&mut self, rows: &[BranchRow], named: &[Target]) -> u64 {
+        let mut saturated = 0;
+        let mut unmatched = Vec::new();
+        for at in canonical_order(rows) {
+            match self.known.get(&named[at]) {
+                Some(position) => {
+                    saturated += u64::from(add_saturating(&mut self.rows[*position].count, rows[at].count));
+                }
+                None => unmatched.push((named[at], rows[at])),
+            }
+        }
+        if unmatched.is_empty() {
+            return saturated;
+        }
+        // Real targets first: what shares a target takes its index.
+        unmatched.sort_by_key(|(target, row)| (!matches!(target, Target::Real(..)), row.index));
+        for (target, row) in unmatched {
+            let shared = match target {
+                Target::Shared(real, _) => self.rows.iter().find(|known| known.bci == real).map(|known| known.index),
+                _ => None,
+            };
+            let index = shared.unwrap_or_else(|| free_index(&self.rows, row.index));
+            self.rows.push(BranchRow { index, ..row });
+        }
+        self.known = targets(&self.rows).into_iter().zip(0..).collect();
+        saturated
     }
-    saturated
 }
 
 /// `wanted` if no row has it, or else the lowest above that none has.

@@ -309,13 +309,16 @@ impl Merger {
         self.spelling = if self.inputs == 1 { spelling } else { InstanceofSpelling::Documented };
         for member in layout {
             if let TopMember::Other(name, value) = member {
-                let member = self.foreign.entry(name.clone()).or_insert(ForeignMember { inputs: 0, value: None });
-                member.inputs += 1;
-                member.value = (member.inputs == 1 && !mapping.renumbered).then(|| value.clone());
-                // The place is kept; the value comes back if it may stay.
-                let place = TopMember::Other(name.clone(), Box::default());
-                if !self.layout.contains(&place) {
-                    self.layout.push(place);
+                let known = self.foreign.get_mut(name);
+                let inputs = known.as_ref().map_or(1, |known| known.inputs + 1);
+                let value = (inputs == 1 && !mapping.renumbered).then(|| value.clone());
+                let member = ForeignMember { inputs, value };
+                if let Some(known) = known {
+                    *known = member;
+                } else {
+                    self.foreign.insert(name.clone(), member);
+                    // The place is kept; the value comes back if it may stay.
+                    self.layout.push(TopMember::Other(name.clone(), Box::default()));
                 }
             } else if !self.layout.contains(member) {
                 self.layout.push(member.clone());

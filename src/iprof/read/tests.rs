@@ -209,3 +209,23 @@ fn hopeless_files_are_told_apart() {
         assert!(examination.document.is_none());
     }
 }
+
+#[test]
+fn known_and_unknown_members_are_told_apart() {
+    let text = whole(r#","llvm":{},"ceConditionalProfilesV2":[],"newProfiles":[],"moreProfiles":[]"#);
+    let examination = examine(text.as_bytes(), &ReadOptions::default());
+    let unknown = examination.findings.iter().filter(|finding| finding.code == Code::UnknownSection);
+    let found: Vec<_> = unknown.map(|finding| (finding.level, finding.path.as_str(), finding.more)).collect();
+    assert_eq!(found, [(Level::Info, "llvm", 1), (Level::Warning, "newProfiles", 1)]);
+}
+
+#[test]
+fn very_many_members_are_read_in_reasonable_time() {
+    let members: Vec<String> = (0..100_000).map(|n| format!("\"m{n}\":{n}")).collect();
+    let text = whole(&format!(",{}", members.join(",")));
+    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(write(&document, &WriteOptions::default()), text.as_bytes());
+    let entry = whole(&format!(r#","callCountProfiles":[{{"ctx":"1:0","records":[1],{}}}]"#, members.join(",")));
+    let (document, _) = read(entry.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(write(&document, &WriteOptions::default()), entry.as_bytes());
+}

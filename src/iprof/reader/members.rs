@@ -3,6 +3,7 @@
 use crate::iprof::document::EntryMember;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{self, Scan, Shape, Stop};
+use std::collections::BTreeSet;
 
 /// What is wrong with an entry, and where: offset in the view, member, and in words.
 #[derive(Debug, Clone)]
@@ -52,7 +53,7 @@ pub(crate) fn walk<'a>(
     }
     let mut seen = 0u32;
     let mut order: Vec<EntryMember> = Vec::new();
-    let mut others: Vec<Box<[u8]>> = Vec::new();
+    let mut others: BTreeSet<Box<[u8]>> = BTreeSet::new();
     scan.expect(b'{', "an object")?;
     let start = scan.pos;
     let mut more = !scan.take(b'}')?;
@@ -79,9 +80,8 @@ pub(crate) fn walk<'a>(
                 order.push(EntryMember::Known(u8::try_from(at).unwrap_or(u8::MAX)));
             }
             None => {
-                repeated = others.iter().any(|other| **other == *key);
                 let value = scan.skip()?;
-                others.push(key.as_ref().into());
+                repeated = !others.insert(key.as_ref().into());
                 if keep_others {
                     let mut compact = Vec::with_capacity(value.len());
                     json::write_compact(&mut compact, value);

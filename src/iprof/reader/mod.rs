@@ -17,7 +17,7 @@ mod tables;
 
 use super::context::Frame;
 use super::document::{EntryMember, InstanceofSpelling, Table, TopMember};
-use super::findings::{Code, Findings, Verdict};
+use super::findings::{Code, Findings, Level, Verdict};
 use super::json::{self, Scan, Shape, Stop};
 use super::sections::{BranchRow, SectionKind, TypeCount};
 use super::tables::Tables;
@@ -26,7 +26,7 @@ use super::window::{Elements, Halt, Window};
 use crate::limits::Limits;
 use entries::{EntryContext, EntryReader};
 use ids::IdMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 pub(crate) use tables::Extras;
 use tables::TableReader;
 
@@ -212,7 +212,7 @@ struct Reader<'r, S> {
     methods_read: bool,
     /// Parts that came before the tables they need: their text and where it stood.
     early: Vec<(Part, Vec<u8>, u64)>,
-    names_seen: Vec<Vec<u8>>,
+    names_seen: HashSet<Vec<u8>>,
     sections_seen: Vec<SectionKind>,
 }
 
@@ -240,7 +240,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             types_read: false,
             methods_read: false,
             early: Vec::new(),
-            names_seen: Vec::new(),
+            names_seen: HashSet::new(),
             sections_seen: Vec::new(),
         }
     }
@@ -318,7 +318,7 @@ impl<'r, S: Sink> Reader<'r, S> {
     /// Whether a member was there before; reports it then.
     fn is_repeated(&mut self, name: &[u8], part: &Part, offset: u64) -> bool {
         let path = names_path(name);
-        if self.names_seen.iter().any(|seen| seen == name) {
+        if !self.names_seen.insert(name.to_vec()) {
             let joined = self.options.join_sections && matches!(part, Part::Section(_));
             self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
             if joined {
@@ -328,7 +328,6 @@ impl<'r, S: Sink> Reader<'r, S> {
             }
             return !joined;
         }
-        self.names_seen.push(name.to_vec());
         if let Part::Section(kind) = part {
             if self.sections_seen.contains(kind) {
                 if *kind == SectionKind::Instanceof {
@@ -544,10 +543,13 @@ impl<'r, S: Sink> Reader<'r, S> {
         }
         let path = names_path(name);
         let message = "the member is not part of the format; it is kept as it is";
-        self.reading.findings.report(Code::UnknownSection, "$", Some(offset), || (path, message.to_string()));
-        if KNOWN_EXTENSIONS.contains(&name) {
-            self.reading.findings.last_is_info();
-        }
+        let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
+            (Level::Info, "known members")
+        } else {
+            (Code::UnknownSection.level(), "members")
+        };
+        let detail = || (path, message.to_string());
+        self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), detail);
         if self.options.keep_unknown {
             self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
         }
@@ -626,9 +628,9 @@ impl<'r, S: Sink> Reader<'r, S> {
     fn check_whole(&mut self) {
         let reading = &mut self.reading;
         let present = [
-            ("version", reading.version_text.is_some() || self.names_seen.iter().any(|name| name == b"version")),
+            ("version", reading.version_text.is_some() || self.names_seen.contains(&b"version"[..])),
             ("types", self.types_read),
-            ("methods", self.methods_read || self.names_seen.iter().any(|name| name == b"methods")),
+            ("methods", self.methods_read || self.names_seen.contains(&b"methods"[..])),
         ];
         for (name, present) in present {
             if present {
