@@ -66,29 +66,39 @@ impl ContextHandle {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    caller: u32,
-    frame: Frame,
-}
-
 /// All contexts of a document: each distinct chain from the outermost caller
 /// inwards is one node, so chains with common callers share them.
 ///
-/// A caller is always added before what it called.
+/// A node that follows its caller at once is found there, without an index:
+/// long stacks that share little with others cost eight bytes a frame. Only a
+/// further callee of a node, which begins a *run* of nodes elsewhere, is in the
+/// index, and its caller in a list beside. A caller is always added before what
+/// it called.
 #[derive(Debug, Clone)]
 pub struct ContextTree {
-    nodes: Vec<Node>,
+    /// The innermost frame of every context, the root's in front.
+    frames: Vec<Frame>,
+    /// One bit a context: whether it begins a run.
+    starts: Vec<u64>,
+    /// How many runs begin before each word of `starts`.
+    starts_before: Vec<u32>,
+    /// The caller of each run's first context.
+    callers: Vec<u32>,
+    /// First contexts of runs, by caller and frame.
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
-    /// The chain added last, outermost first, to start from its common part.
-    last: Vec<(Frame, ContextHandle)>,
 }
 
 impl Default for ContextTree {
     fn default() -> Self {
-        let root = Node { caller: 0, frame: Frame { method: MethodHandle::from_index(0), bci: 0 } };
-        Self { nodes: vec![root], index: HashTable::new(), hasher: Default::default(), last: Vec::new() }
+        Self {
+            frames: vec![Frame { method: MethodHandle::from_index(0), bci: 0 }],
+            starts: vec![0],
+            starts_before: vec![0],
+            callers: Vec::new(),
+            index: HashTable::new(),
+            hasher: Default::default(),
+        }
     }
 }
 
@@ -99,16 +109,20 @@ impl ContextTree {
     }
 
     /// As [`add`](Self::add), with every frame changed by `map` first.
-    pub(crate) fn add_mapped(&mut self, frames: &[Frame], map: impl Fn(&Frame) -> Frame + Clone) -> ContextHandle {
-        let frames = frames.iter().rev().map(map);
-        let same = self.last.iter().zip(frames.clone()).take_while(|((last, _), frame)| last == frame).count();
-        self.last.truncate(same);
-        let mut context = self.last.last().map_or(ContextHandle::ROOT, |(_, context)| *context);
-        for frame in frames.skip(same) {
-            context = self.child(context, frame);
-            self.last.push((frame, context));
+    pub(crate) fn add_mapped(&mut self, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> ContextHandle {
+        let mut frames = frames.iter().rev().map(map);
+        let mut context = ContextHandle::ROOT;
+        for frame in frames.by_ref() {
+            match self.find_child(context, frame) {
+                Some(known) => context = known,
+                None => {
+                    context = self.push(context, frame);
+                    break;
+                }
+            }
         }
-        context
+        // What is new has no callees yet: the rest follows without a look.
+        frames.fold(context, |context, frame| self.push(context, frame))
     }
 
     /// The context of `frame` called from `caller`; added if it is new.
@@ -117,39 +131,67 @@ impl ContextTree {
     ///
     /// With more than 2^32 contexts, which no memory holds today.
     pub fn child(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
-        let hash = hash(&self.hasher, caller.0, frame);
-        let nodes = &self.nodes;
-        let found = self.index.find(hash, |at| {
-            let node = &nodes[*at as usize];
-            node.caller == caller.0 && node.frame == frame
-        });
-        if let Some(found) = found {
-            return ContextHandle(*found);
+        match self.find_child(caller, frame) {
+            Some(known) => known,
+            None => self.push(caller, frame),
         }
-        let context = ContextHandle::from_index(self.nodes.len());
-        self.nodes.push(Node { caller: caller.0, frame });
-        let (nodes, hasher) = (&self.nodes, &self.hasher);
-        self.index.insert_unique(hash, context.0, |at| {
-            let node = &nodes[*at as usize];
-            self::hash(hasher, node.caller, node.frame)
-        });
+    }
+
+    fn find_child(&self, caller: ContextHandle, frame: Frame) -> Option<ContextHandle> {
+        let next = caller.index() + 1;
+        if self.frames.get(next) == Some(&frame) && !self.is_start(next) {
+            return Some(ContextHandle::from_index(next));
+        }
+        let hash = hash(&self.hasher, caller.0, frame);
+        let same = |at: &u32| self.frames[*at as usize] == frame && self.caller(ContextHandle(*at)) == caller;
+        self.index.find(hash, same).map(|at| ContextHandle(*at))
+    }
+
+    /// Adds a context that is not there.
+    fn push(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
+        let context = ContextHandle::from_index(self.frames.len());
+        self.frames.push(frame);
+        let (word, bit) = (context.index() / 64, context.index() % 64);
+        if word == self.starts.len() {
+            self.starts.push(0);
+            self.starts_before.push(u32::try_from(self.callers.len()).expect("fewer runs than contexts"));
+        }
+        if caller.index() + 1 == context.index() {
+            return context;
+        }
+        self.starts[word] |= 1 << bit;
+        self.callers.push(caller.0);
+        let Self { frames, starts, starts_before, callers, index, hasher } = self;
+        let hash_of = |at: &u32| {
+            let caller = callers[run_of(starts, starts_before, *at as usize)];
+            hash(hasher, caller, frames[*at as usize])
+        };
+        index.insert_unique(hash(hasher, caller.0, frame), context.0, hash_of);
         context
+    }
+
+    fn is_start(&self, at: usize) -> bool {
+        self.starts[at / 64] >> (at % 64) & 1 == 1
     }
 
     /// The caller's context; [`ContextHandle::ROOT`] for outermost frames.
     pub fn caller(&self, context: ContextHandle) -> ContextHandle {
-        ContextHandle(self.nodes[context.index()].caller)
+        let at = context.index();
+        if self.is_start(at) {
+            return ContextHandle(self.callers[run_of(&self.starts, &self.starts_before, at)]);
+        }
+        ContextHandle(context.0.saturating_sub(1))
     }
 
     /// The innermost frame, which a context other than the root has.
     pub fn leaf(&self, context: ContextHandle) -> Option<Frame> {
-        (context != ContextHandle::ROOT).then(|| self.nodes[context.index()].frame)
+        (context != ContextHandle::ROOT).then(|| self.frames[context.index()])
     }
 
     /// The frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
-        std::iter::successors(Some(context), |context| Some(self.caller(*context)))
-            .map_while(|context| self.leaf(context))
+        let chain = std::iter::successors(Some(context), |context| Some(self.caller(*context)));
+        chain.map_while(|context| self.leaf(context))
     }
 
     /// How many frames a context has.
@@ -159,22 +201,27 @@ impl ContextTree {
 
     /// How many contexts there are, the root and all callers included.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.frames.len()
     }
 
     /// Whether there is nothing but the root.
     pub fn is_empty(&self) -> bool {
-        self.nodes.len() == 1
+        self.frames.len() == 1
     }
 
     /// Every context with its caller and frame, callers first, without the root.
     pub fn iter(&self) -> impl Iterator<Item = (ContextHandle, ContextHandle, Frame)> + '_ {
-        self.nodes
-            .iter()
-            .enumerate()
-            .skip(1)
-            .map(|(at, node)| (ContextHandle::from_index(at), ContextHandle(node.caller), node.frame))
+        self.frames.iter().enumerate().skip(1).map(|(at, frame)| {
+            let context = ContextHandle::from_index(at);
+            (context, self.caller(context), *frame)
+        })
     }
+}
+
+/// The number of the run that begins at `at`.
+fn run_of(starts: &[u64], starts_before: &[u32], at: usize) -> usize {
+    let earlier = starts[at / 64] & ((1 << (at % 64)) - 1);
+    starts_before[at / 64] as usize + earlier.count_ones() as usize
 }
 
 fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {
@@ -203,5 +250,31 @@ mod tests {
         assert_ne!(odd, context);
         assert_eq!(tree.add(&[]), ContextHandle::ROOT);
         assert_eq!(tree.leaf(ContextHandle::ROOT), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_chain_is_one_context(
+            chains in proptest::collection::vec(proptest::collection::vec((0usize..3, 0i32..2), 0..7), 0..60)
+        ) {
+            let mut tree = ContextTree::default();
+            let mut known = std::collections::BTreeMap::new();
+            for chain in &chains {
+                let frames: Vec<Frame> = chain.iter().map(|(method, bci)| frame(*method, *bci)).collect();
+                let context = tree.add(&frames);
+                proptest::prop_assert_eq!(*known.entry(chain.clone()).or_insert(context), context);
+                proptest::prop_assert_eq!(tree.frames(context).collect::<Vec<_>>(), frames);
+            }
+            let distinct: std::collections::BTreeSet<_> = known.values().collect();
+            proptest::prop_assert_eq!(distinct.len(), known.len());
+            // One node for each distinct tail of a chain, and the root.
+            let tails: std::collections::BTreeSet<_> =
+                chains.iter().flat_map(|chain| (0..=chain.len()).map(move |from| &chain[from..])).collect();
+            proptest::prop_assert_eq!(tree.len(), tails.len().max(1));
+            for (context, caller, frame) in tree.clone().iter() {
+                proptest::prop_assert!(caller < context);
+                proptest::prop_assert_eq!(tree.child(caller, frame), context);
+            }
+        }
     }
 }

@@ -348,10 +348,24 @@ struct MethodSums {
     inlined_calls: u128,
     chains: u64,
     exclusive: u128,
-    inclusive: u128,
+}
+
+/// What is touched for every frame, each in a dense list of its own.
+#[derive(Debug, Default)]
+struct FrameSums {
+    /// Samples with the method anywhere.
+    inclusive: Vec<u128>,
     /// Number of the stack that was counted last, so that recursion counts once.
-    last_stack: u64,
-    executed: bool,
+    last_stack: Vec<u32>,
+    executed: Vec<bool>,
+}
+
+impl FrameSums {
+    fn resize(&mut self, methods: usize) {
+        self.inclusive.resize(methods, 0);
+        self.last_stack.resize(methods, 0);
+        self.executed.resize(methods, false);
+    }
 }
 
 /// A site kept for a list: events first, then the order of the file.
@@ -408,7 +422,8 @@ struct Gathering<'o> {
     options: &'o FigureOptions,
     sections: [SectionSums; SectionKind::ALL.len()],
     methods: Vec<MethodSums>,
-    stacks: u64,
+    frames: FrameSums,
+    stacks: u32,
     entries: u64,
     branches: BranchFigures,
     branches_kept: Kept<(Vec<Frame>, Vec<BranchTarget>)>,
@@ -430,6 +445,7 @@ impl<'o> Gathering<'o> {
             options,
             sections: Default::default(),
             methods: Vec::new(),
+            frames: FrameSums::default(),
             stacks: 0,
             entries: 0,
             branches: BranchFigures::default(),
@@ -452,12 +468,13 @@ impl<'o> Gathering<'o> {
             method.inlined_calls += if frames.len() > 1 { count } else { 0 };
             return;
         }
-        self.stacks += 1;
+        // After 2^32 stacks numbers begin again; a method that was last seen exactly so long ago is no risk.
+        self.stacks = self.stacks.wrapping_add(1);
         self.methods[leaf.method.index()].exclusive += count;
         for frame in frames {
-            let method = &mut self.methods[frame.method.index()];
-            if std::mem::replace(&mut method.last_stack, self.stacks) != self.stacks {
-                method.inclusive += count;
+            let at = frame.method.index();
+            if std::mem::replace(&mut self.frames.last_stack[at], self.stacks) != self.stacks {
+                self.frames.inclusive[at] += count;
             }
         }
     }
@@ -510,7 +527,11 @@ impl<'o> Gathering<'o> {
     fn finish(self, tables: &Tables) -> Result<Figures> {
         let mut methods = self.methods;
         methods.resize(tables.methods_count(), MethodSums::default());
-        let (coverage, packages) = coverage(tables, &methods);
+        let mut frames = self.frames;
+        frames.resize(tables.methods_count());
+        let (coverage, packages) = coverage(tables, &frames.executed);
+        let samples = methods.iter().map(|method| method.exclusive).sum();
+        let exclusive: Vec<u128> = methods.iter().map(|method| method.exclusive).collect();
         let site = |frames: &[Frame]| describe(tables, frames);
         let mut branches = self.branches;
         branches.sites = listed(self.branches_kept)
@@ -533,8 +554,8 @@ impl<'o> Gathering<'o> {
             sections: section_figures(&self.sections),
             sizes: Vec::new(),
             hot_methods: hot_methods(tables, &methods, topn),
-            exclusive_samples: sampled_methods(tables, &methods, topn, |method| method.exclusive),
-            inclusive_samples: sampled_methods(tables, &methods, topn, |method| method.inclusive),
+            exclusive_samples: sampled_methods(tables, &exclusive, samples, topn),
+            inclusive_samples: sampled_methods(tables, &frames.inclusive, samples, topn),
             branches,
             receivers: self.receivers.finish(tables),
             instanceofs: self.instanceofs.finish(tables),
@@ -551,6 +572,7 @@ impl Sink for Gathering<'_> {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         if self.methods.is_empty() {
             self.methods = vec![MethodSums::default(); tables.methods_count()];
+            self.frames.resize(tables.methods_count());
         }
         self.entries += 1;
         let Entry { kind, frames, records, .. } = entry;
@@ -566,7 +588,7 @@ impl Sink for Gathering<'_> {
             Records::Types(pairs) => self.type_site(kind, frames, pairs),
         };
         if kind != SectionKind::Sampling {
-            frames.iter().for_each(|frame| self.methods[frame.method.index()].executed = true);
+            frames.iter().for_each(|frame| self.frames.executed[frame.method.index()] = true);
         }
         let sums = &mut self.sections[kind.index()];
         sums.sites += 1;
@@ -674,63 +696,52 @@ fn type_figures(tables: &Tables, counts: impl Iterator<Item = (super::tables::Ty
 }
 
 /// The methods with most of something, ties in order of name.
-fn top_methods<'m>(
-    tables: &Tables,
-    methods: &'m [MethodSums],
-    topn: usize,
-    events: impl Fn(&MethodSums) -> u128,
-) -> Vec<(String, u128, &'m MethodSums)> {
-    let mut found: Vec<(u128, usize)> =
-        methods.iter().enumerate().map(|(at, method)| (events(method), at)).filter(|(events, _)| *events > 0).collect();
+fn top_methods(tables: &Tables, events: &[u128], topn: usize) -> Vec<(String, u128, usize)> {
+    let all = events.iter().enumerate().map(|(at, events)| (*events, at));
+    let mut found: Vec<(u128, usize)> = all.filter(|(events, _)| *events > 0).collect();
     // Names are made for those that can get on the list: all with as much as its last.
     found.sort_unstable_by_key(|(events, _)| Reverse(*events));
     let least = found.get(topn.wrapping_sub(1)).map_or(0, |(events, _)| *events);
     let candidates = found.into_iter().take_while(|(events, _)| *events >= least);
-    let mut named: Vec<_> = candidates
-        .map(|(events, at)| (tables.human_name(MethodHandle::from_index(at)), events, &methods[at]))
-        .collect();
+    let mut named: Vec<_> =
+        candidates.map(|(events, at)| (tables.human_name(MethodHandle::from_index(at)), events, at)).collect();
     named.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
     named.truncate(topn);
     named
 }
 
 fn hot_methods(tables: &Tables, methods: &[MethodSums], topn: usize) -> Vec<HotMethod> {
-    let total: u128 = methods.iter().map(|method| method.calls).sum();
-    let hot = |(method, calls, sums): (String, u128, &MethodSums)| HotMethod {
+    let calls: Vec<u128> = methods.iter().map(|method| method.calls).collect();
+    let total: u128 = calls.iter().sum();
+    let hot = |(method, calls, at): (String, u128, usize)| HotMethod {
         method,
         calls,
         share: share(calls, total),
-        chains: sums.chains,
-        inlined_share: share(sums.inlined_calls, calls),
+        chains: methods[at].chains,
+        inlined_share: share(methods[at].inlined_calls, calls),
     };
-    top_methods(tables, methods, topn, |method| method.calls).into_iter().map(hot).collect()
+    top_methods(tables, &calls, topn).into_iter().map(hot).collect()
 }
 
-fn sampled_methods(
-    tables: &Tables,
-    methods: &[MethodSums],
-    topn: usize,
-    hits: impl Fn(&MethodSums) -> u128,
-) -> Vec<SampledMethod> {
-    let total: u128 = methods.iter().map(|method| method.exclusive).sum();
-    let sampled = |(method, hits, _): (String, u128, &MethodSums)| SampledMethod {
+fn sampled_methods(tables: &Tables, hits: &[u128], samples: u128, topn: usize) -> Vec<SampledMethod> {
+    let sampled = |(method, hits, _): (String, u128, usize)| SampledMethod {
         method,
         hits,
-        percent: 100.0 * share(hits, total),
+        percent: 100.0 * share(hits, samples),
     };
-    top_methods(tables, methods, topn, hits).into_iter().map(sampled).collect()
+    top_methods(tables, hits, topn).into_iter().map(sampled).collect()
 }
 
-fn coverage(tables: &Tables, methods: &[MethodSums]) -> (Coverage, Vec<Coverage>) {
+fn coverage(tables: &Tables, executed: &[bool]) -> (Coverage, Vec<Coverage>) {
     let mut all = Coverage::default();
     let mut packages: BTreeMap<&[u8], Coverage> = BTreeMap::new();
-    for (handle, sums) in tables.methods().zip(methods) {
+    for (handle, executed) in tables.methods().zip(executed) {
         let package =
             tables.signature(handle).first().map_or(&b""[..], |class| names::package(tables.type_name(*class)));
         let of_package = packages.entry(package).or_default();
         for coverage in [&mut all, of_package] {
             coverage.declared += 1;
-            coverage.executed += u64::from(sums.executed);
+            coverage.executed += u64::from(*executed);
         }
     }
     let named = |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(names::display(name)), ..coverage };

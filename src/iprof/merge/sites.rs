@@ -5,26 +5,23 @@ use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::sections::{BranchRow, CountEntry, RowSection, TypeCount};
 use crate::iprof::tables::TypeHandle;
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 
 const NONE: u32 = u32::MAX;
 
-/// From contexts to the positions of their entries; contexts are numbered densely.
+/// From contexts to the positions of their entries. Callers have contexts of
+/// their own, so far fewer contexts have entries than there are.
 #[derive(Debug, Default)]
-struct Positions(Vec<u32>);
+struct Positions(HashMap<ContextHandle, u32, foldhash::fast::FixedState>);
 
 impl Positions {
     fn find(&self, context: ContextHandle) -> Option<usize> {
-        self.0.get(context.index()).filter(|at| **at != NONE).map(|at| *at as usize)
+        self.0.get(&context).map(|at| *at as usize)
     }
 
     fn set(&mut self, context: ContextHandle, at: usize) {
-        if self.0.len() <= context.index() {
-            // Doubling, since contexts come in growing numbers.
-            self.0.resize((context.index() + 1).max(2 * self.0.len()).min(NONE as usize), NONE);
-        }
-        self.0[context.index()] = u32::try_from(at).unwrap_or(NONE);
+        self.0.insert(context, u32::try_from(at).expect("fewer than 2^32 entries"));
     }
 }
 

@@ -3,7 +3,7 @@
 /// A frame whose method is still the file's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RawFrame {
-    /// `i64::MAX` when the number is larger than any id.
+    /// `i64::MAX` when the number has more than 18 digits.
     pub(super) method: i64,
     pub(super) bci: i32,
 }
@@ -51,16 +51,21 @@ pub(super) fn parse(data: &[u8], start: usize, separator: u8, frames: &mut Vec<R
     }
 }
 
-/// A decimal number, `i64::MAX` if it is that large or larger.
+/// A decimal number, `i64::MAX` if it has more digits than any id.
 #[inline]
 fn digits(data: &[u8], start: usize) -> (i64, usize) {
     let mut value = 0i64;
     let mut at = start;
-    while let Some(digit) = data.get(at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
-        value = value.saturating_mul(10).saturating_add(i64::from(digit));
+    while let Some(byte) = data.get(at) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        // Up to 18 digits cannot overflow, and beyond that the value is not used.
+        value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
         at += 1;
     }
-    (value, at)
+    (if at - start > 18 { i64::MAX } else { value }, at)
 }
 
 /// A key under which equal contexts are equal.
