@@ -113,8 +113,7 @@ pub fn overlap_files(
 
 /// The functions of a file, records of one name and hash added up.
 fn base_functions(path: &Path, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<FunctionTable> {
-    let mut options = MergeOptions::default();
-    options.read = reporting(read);
+    let options = MergeOptions { read: reporting(read), ..MergeOptions::default() };
     let report = merge_files(&[WeightedInput::new(path)], &options, observer)?;
     Ok(report.profile.functions)
 }

@@ -44,7 +44,7 @@ pub(crate) struct OverlapArgs {
 struct Compared {
     base: String,
     #[serde(flatten)]
-    report: OverlapReport,
+    report: Box<OverlapReport>,
 }
 
 impl OverlapArgs {

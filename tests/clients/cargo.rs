@@ -1,0 +1,114 @@
+//! Cargo's coverage tools, run for real on a small crate.
+
+use super::desk::{Desk, Tool, available, find};
+use std::path::Path;
+use std::process::Command;
+
+const LIBRARY: &str = "//! Words.\n
+/// Whether a word reads the same backwards.
+pub fn is_palindrome(word: &str) -> bool {
+    if word.len() < 2 {
+        return true;
+    }
+    word.chars().eq(word.chars().rev())
+}
+
+/// Never called.
+pub fn unused() -> u32 {
+    7
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn palindromes() {
+        assert!(super::is_palindrome(\"level\"));
+        assert!(!super::is_palindrome(\"lever\"));
+    }
+}
+";
+
+fn small_crate(desk: &Desk) {
+    desk.write(
+        "crate/Cargo.toml",
+        "[package]\nname = \"words\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n",
+    );
+    desk.write("crate/src/lib.rs", LIBRARY);
+}
+
+/// Runs a command in the crate, without what this test's own cargo sets.
+#[track_caller]
+fn run(command: &mut Command, folder: &Path) {
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_") || name.starts_with("RUST") || name.starts_with("LLVM_PROFILE") {
+            if !["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"].contains(&name.as_str()) {
+                command.env_remove(name);
+            }
+        }
+    }
+    let output = command.current_dir(folder).output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
+}
+
+/// The LLVM of this rustc must be the one of the tools.
+fn has_llvm_22(test: &str) -> bool {
+    let version = Command::new("rustc").arg("-vV").output().map(|output| output.stdout).unwrap_or_default();
+    let matches = String::from_utf8_lossy(&version).contains("LLVM version: 22");
+    if !matches {
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: rustc is not built with LLVM 22");
+    }
+    matches
+}
+
+#[test]
+fn cargo_llvm_cov_writes_the_same_lcov() {
+    let test = "cargo_llvm_cov_writes_the_same_lcov";
+    if !available(test, &["cargo-llvm-cov", "llvm-profdata-22", "llvm-cov-22"]) || !has_llvm_22(test) {
+        return;
+    }
+    let desk = Desk::new();
+    small_crate(&desk);
+    let [theirs, ours] = [Tool::Genuine, Tool::Ours].map(|tool| {
+        let output = desk.path("lcov.info");
+        let mut command = Command::new("cargo");
+        command.args(["llvm-cov", "--offline", "--lcov", "--output-path"]).arg(&output);
+        command.env("LLVM_PROFDATA", desk.program(tool)).env("LLVM_COV", find("llvm-cov-22").expect("asked before"));
+        run(&mut command, &desk.path("crate"));
+        std::fs::read_to_string(output).expect("the report is written")
+    });
+    assert!(ours.contains("SF:") && ours.contains("DA:3,2"), "{ours}");
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn grcov_writes_the_same_lcov() {
+    let test = "grcov_writes_the_same_lcov";
+    if !available(test, &["grcov", "llvm-profdata-22", "llvm-cov-22"]) || !has_llvm_22(test) {
+        return;
+    }
+    let desk = Desk::new();
+    small_crate(&desk);
+    let mut build = Command::new("cargo");
+    build.args(["test", "--offline", "--lib"]).env("LLVM_PROFILE_FILE", desk.path("raw/%p.profraw"));
+    let folder = desk.path("crate");
+    // After `run` took the outer flags away.
+    run(build.arg("--config").arg("build.rustflags=['-Cinstrument-coverage']"), &folder);
+    let [theirs, ours] = [Tool::Genuine, Tool::Ours].map(|tool| {
+        let linked = desk.folder_of(tool).join("llvm-cov");
+        std::os::unix::fs::symlink(find("llvm-cov-22").expect("asked before"), linked).expect("can be linked");
+        let output = desk.path("lcov.info");
+        let mut command = Command::new("grcov");
+        command
+            .arg(desk.path("raw"))
+            .args(["-s", ".", "-t", "lcov", "--binary-path", "target/debug", "-o"])
+            .arg(&output);
+        command.arg("--llvm-path").arg(desk.folder_of(tool));
+        run(&mut command, &folder);
+        std::fs::read_to_string(output).expect("the report is written")
+    });
+    assert!(ours.contains("SF:"), "{ours}");
+    assert_eq!(ours, theirs);
+}

@@ -1,0 +1,94 @@
+//! A folder with profiles and both tools, each called `llvm-profdata`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Where a program is on the search path.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Whether all `programs` are there; says loudly what is missing.
+///
+/// Not `eprintln!`: the test harness would swallow that in a test that passes.
+pub fn available(test: &str, programs: &[&str]) -> bool {
+    let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
+    if !missing.is_empty() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {} not installed", missing.join(", "));
+    }
+    missing.is_empty()
+}
+
+/// A tool under test, in a folder of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    Genuine,
+    Ours,
+}
+
+/// The folder; it goes away with the test.
+pub struct Desk(tempfile::TempDir);
+
+impl Desk {
+    /// Puts both tools into it.
+    pub fn new() -> Self {
+        let desk = Self(tempfile::tempdir().expect("a temporary folder"));
+        for tool in [Tool::Genuine, Tool::Ours] {
+            let program = match tool {
+                Tool::Genuine => find("llvm-profdata-22").expect("the test asked before"),
+                Tool::Ours => env!("CARGO_BIN_EXE_profbridge").into(),
+            };
+            std::fs::create_dir_all(desk.folder_of(tool)).expect("folder can be made");
+            std::os::unix::fs::symlink(program, desk.program(tool)).expect("the program can be linked");
+        }
+        desk
+    }
+
+    /// Copies `names` from the real profiles into `raw/`, as `N.profraw`.
+    pub fn with_profiles(self, names: &[&str]) -> Self {
+        std::fs::create_dir_all(self.path("raw")).expect("folder can be made");
+        for (at, name) in names.iter().enumerate() {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/raw").join(name);
+            let to = self.path(&format!("raw/{at}.profraw"));
+            std::fs::copy(&from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+        }
+        self
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The folder that holds nothing but the tool, for `--llvm-path`.
+    pub fn folder_of(&self, tool: Tool) -> PathBuf {
+        self.path(if tool == Tool::Ours { "ours" } else { "genuine" })
+    }
+
+    /// The tool, under the name that clients look for.
+    pub fn program(&self, tool: Tool) -> PathBuf {
+        self.folder_of(tool).join("llvm-profdata")
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folder can be made");
+        std::fs::write(path, text).expect("file can be written");
+    }
+
+    /// Runs the tool in the folder.
+    pub fn run(&self, tool: Tool, words: &[&str], input: &str) -> Output {
+        let mut child = Command::new(self.program(tool))
+            .args(words)
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the tool starts");
+        // A tool that does not read its input closes it: no failure here.
+        let _ = child.stdin.take().expect("standard input is a pipe").write_all(input.as_bytes());
+        child.wait_with_output().expect("the tool ends")
+    }
+}

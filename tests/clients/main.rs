@@ -1,0 +1,11 @@
+//! Programs that call llvm-profdata, with ours in its place.
+//!
+//! [`lines`] runs the command lines that clients build, as they build them;
+//! [`cargo`] runs clients themselves where they are installed. Both compare
+//! with the genuine tool and skip loudly without it.
+
+#![cfg(unix)]
+
+mod cargo;
+mod desk;
+mod lines;
