@@ -44,7 +44,7 @@ pub(crate) struct OverlapArgs {
 struct Compared {
     base: String,
     #[serde(flatten)]
-    report: Box<OverlapReport>,
+    report: OverlapReport,
 }
 
 impl OverlapArgs {
