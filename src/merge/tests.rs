@@ -200,6 +200,17 @@ fn traces_are_cut_and_kept_in_order_while_they_fit() {
 }
 
 #[test]
+fn an_input_without_traces_is_passed_over() {
+    for release in [19, 22] {
+        let mut merger = merger(release);
+        merger.add_traces(traces(0..3));
+        merger.add_traces(TemporalProfile { stream_size: 1000, traces: Vec::new() });
+        let kept = merger.finish().temporal;
+        assert_eq!((kept.traces.len(), kept.stream_size), (3, 3), "release {release}");
+    }
+}
+
+#[test]
 fn a_boundless_stream_size_ends_all_the_same() {
     // Release 19 swaps the sides when the other one overflows, and keeps them all.
     for (release, kept) in [(19, 4), (22, 1)] {

@@ -44,8 +44,12 @@ impl Reservoir {
         self.kept
     }
 
-    /// Adds the traces of one input and the number of traces it ever saw.
+    /// Adds the traces of one input and the number of traces it ever saw. An
+    /// input without traces is passed over, whatever number it claims.
     pub(super) fn add(&mut self, mut source: TemporalProfile) {
+        if source.traces.is_empty() {
+            return;
+        }
         for trace in &mut source.traces {
             trace.functions.truncate(self.max_trace_length);
         }
