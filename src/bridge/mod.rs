@@ -13,6 +13,26 @@
 //! in; merging by LLVM gives what merging as iprof gives; what cannot cross is
 //! counted, never dropped in silence.
 //!
+//! ```
+//! use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
+//! use profbridge::iprof::{CountEntry, Document, Frame};
+//!
+//! let mut document = Document::new();
+//! let (main, void) = (document.add_type(b"app.Main"), document.add_type(b"void"));
+//! let method = document.add_method(b"run", &[main, void]);
+//! let context = document.add_context(&[Frame { method, bci: 0 }]);
+//! document.sections.call_counts.push(CountEntry { context, count: 3 });
+//!
+//! let (profile, losses) = to_llvm(&document, &ToLlvmOptions::default())?;
+//! let run = profile.functions.find(b"app.Main#run()void").unwrap();
+//! assert_eq!(run.records().next().unwrap().counters, [3]);
+//! assert!(losses.is_empty());
+//!
+//! let (back, _) = to_iprof(&profile, &ToIprofOptions::default())?;
+//! assert_eq!(back.sections.call_counts[0].count, 3);
+//! # Ok::<(), profbridge::Error>(())
+//! ```
+//!
 //! | file | holds |
 //! |---|---|
 //! | `notation` | Java's types and methods as LLVM names, percent-encoded one to one |

@@ -8,7 +8,7 @@
 //! spelling alone. Demangling leaves things out: which of a class's two
 //! destructors, which clone, which crate. So a method's name ends in `%` and
 //! eight digits of the PGO name's MD5 unless the identity is known to tell all
-//! that the symbol tells, see [`itanium::tells_everything`].
+//! that the symbol tells, see `itanium::tells_everything`.
 
 mod itanium;
 mod local;
