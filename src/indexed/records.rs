@@ -39,7 +39,7 @@ impl<'data> Records<'data> {
     ///
     /// # Errors
     ///
-    /// None after [`read`](Self::read) has accepted the data.
+    /// None: the data was checked from end to end when the entry was found.
     pub fn next_into(&mut self, record: &mut FunctionRecord) -> Result<bool> {
         if self.rest.is_empty() {
             return Ok(false);
