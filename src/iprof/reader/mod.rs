@@ -9,10 +9,14 @@
 //! Sections may stand before the tables that explain them; their text is then
 //! kept until the tables were read.
 
+mod conclude;
 mod context_text;
 mod entries;
+mod entry_text;
 mod ids;
 mod members;
+mod options;
+mod part;
 mod tables;
 
 use super::context::Frame;
@@ -23,52 +27,13 @@ use super::sections::{BranchRow, SectionKind, TypeCount};
 use super::tables::Tables;
 use super::version::Version;
 use super::window::{Elements, Halt, Window};
-use crate::limits::Limits;
 use entries::{EntryContext, EntryReader};
 use ids::IdMap;
+pub use options::ReadOptions;
+use part::{KNOWN_EXTENSIONS, Part};
 use std::collections::{BTreeMap, HashSet};
 pub(crate) use tables::Extras;
 use tables::TableReader;
-
-/// How a file is read.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// Bounds on hostile input.
-    pub limits: Limits,
-    /// The version of a file that has none, or a malformed one. Default: none; such files are rejected.
-    pub assume_version: Option<Version>,
-    /// Keep members that are not part of the format. Default: `true`.
-    pub keep_unknown: bool,
-    /// Look for equal contexts within a section, which costs some memory. Default: `false`.
-    pub find_duplicates: bool,
-    /// Accept files with errors, without what is wrong in them. Default: `false`.
-    pub accept_errors: bool,
-    /// Accept what stands before a syntax error. Default: `false`.
-    pub salvage: bool,
-    /// Read a call count at another position as one at position 0. Default: `false`, it is dropped.
-    pub reset_call_count_leaf: bool,
-    /// Keep the whole rows of an entry that ends within one. Default: `false`, it is dropped.
-    pub keep_whole_rows: bool,
-    /// Join two sections of one name. Default: `false`, which rejects the file.
-    pub join_sections: bool,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            assume_version: None,
-            keep_unknown: true,
-            find_duplicates: false,
-            accept_errors: false,
-            salvage: false,
-            reset_call_count_leaf: false,
-            keep_whole_rows: false,
-            join_sections: false,
-        }
-    }
-}
 
 /// The records of one sound entry.
 #[derive(Debug, Clone, Copy)]
@@ -141,56 +106,6 @@ impl Reading {
             Verdict::PartlyUsable
         } else {
             Verdict::Usable
-        }
-    }
-}
-
-/// A top-level member that says how a value is read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
-    Version,
-    Types,
-    Methods,
-    Section(SectionKind),
-    /// The monitor section of 2022: an object.
-    BareMonitor,
-    Other(Vec<u8>),
-}
-
-/// Sections that GraalVM or its forks are known to write, beyond the format.
-const KNOWN_EXTENSIONS: [&[u8]; 3] = [b"ceConditionalProfilesV2", b"virtualInvokeMethodProfiles", b"llvm"];
-
-impl Part {
-    fn of(name: &[u8]) -> (Self, bool) {
-        let legacy = match name {
-            b"hotnessPoints" => Self::Section(SectionKind::CallCount),
-            b"conditionalPoints" => Self::Section(SectionKind::Conditional),
-            b"invokePoints" => Self::Section(SectionKind::VirtualInvoke),
-            b"monitorsProfile" => Self::BareMonitor,
-            _ => {
-                let section = SectionKind::ALL.iter().find(|kind| kind.name().as_bytes() == name);
-                let part = match (name, section) {
-                    (b"version", _) => Self::Version,
-                    (b"types", _) => Self::Types,
-                    (b"methods", _) => Self::Methods,
-                    (b"instanceOfProfiles", _) => Self::Section(SectionKind::Instanceof),
-                    (_, Some(kind)) => Self::Section(*kind),
-                    _ => Self::Other(name.to_vec()),
-                };
-                return (part, false);
-            }
-        };
-        (legacy, true)
-    }
-
-    fn group(&self) -> &'static str {
-        match self {
-            Self::Version => "version",
-            Self::Types => "types",
-            Self::Methods => "methods",
-            Self::Section(kind) => kind.name(),
-            Self::BareMonitor => SectionKind::Monitor.name(),
-            Self::Other(_) => "other members",
         }
     }
 }
@@ -570,98 +485,6 @@ impl<'r, S: Sink> Reader<'r, S> {
             self.parse_value(&part, &[], &mut window)?;
         }
         Ok(())
-    }
-
-    fn conclude(mut self, window: &Window<'_>, mut end: Result<(), Halt>) -> Reading {
-        if !matches!(end, Err(Halt::Refused)) {
-            let early = self.read_early();
-            end = end.and(early);
-        }
-        self.reading.text_bytes = window.text_len();
-        if let Some(failure) = &window.failure {
-            let message = format!("reading stopped: {failure}");
-            self.report(Code::Unreadable, "$", window.text_len(), "$", message);
-        }
-        let complete = end.is_ok();
-        match end {
-            Ok(()) | Err(Halt::Refused) => {}
-            Err(Halt::Truncated(_)) if window.is_blank() => {
-                if window.failure.is_none() {
-                    self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
-                }
-                self.reading.hopeless = true;
-            }
-            Err(Halt::Truncated(offset)) => {
-                if window.failure.is_none() {
-                    let message = format!("the text ends inside the document; {}", self.recovered());
-                    self.report(Code::Truncated, "$", offset, "$", message);
-                }
-                self.reading.findings.repaired(Code::Truncated, "closed", "document", 1);
-            }
-            Err(Halt::Syntax(offset, expected)) => {
-                let message = format!("{expected} was expected; {}", self.recovered());
-                self.report(Code::BadJson, "$", offset, "$", message);
-                self.reading.hopeless |= !self.options.salvage;
-            }
-            Err(Halt::Encoding(offset)) => {
-                self.report(Code::BadEncoding, "$", offset, "$", "the text is not UTF-8");
-                self.reading.hopeless = true;
-            }
-        }
-        if complete {
-            self.check_whole();
-        } else if self.reading.version.is_none() && !self.reading.hopeless {
-            // Cut before its version: what is there is read as what every producer writes.
-            self.reading.version = Some(self.options.assume_version.unwrap_or_default());
-        }
-        self.reading
-    }
-
-    /// How much was read before the text ended, by table and section.
-    fn recovered(&self) -> String {
-        let parts: Vec<String> =
-            self.reading.parts.iter().map(|(name, part)| format!("{} of {name}", part.entries)).collect();
-        if parts.is_empty() { "no entry is complete".to_string() } else { format!("complete: {}", parts.join(", ")) }
-    }
-
-    /// What can be said only once the document has ended.
-    fn check_whole(&mut self) {
-        let reading = &mut self.reading;
-        let present = [
-            ("version", reading.version_text.is_some() || self.names_seen.contains(&b"version"[..])),
-            ("types", self.types_read),
-            ("methods", self.methods_read || self.names_seen.contains(&b"methods"[..])),
-        ];
-        for (name, present) in present {
-            if present {
-                continue;
-            }
-            let message = format!("the member \"{name}\" is missing");
-            reading.findings.report(Code::MissingField, name, None, || (name.to_string(), message));
-            match self.options.assume_version {
-                Some(assumed) if name == "version" => {
-                    reading.version = Some(assumed);
-                    reading.findings.repaired(Code::MissingField, "assumed", "version", 1);
-                }
-                _ => reading.hopeless = true,
-            }
-        }
-        if reading.legacy {
-            let message = "the field names are those of 2022; they are read as today's";
-            reading.findings.report(Code::LegacyLayout, "$", None, || ("$".into(), message.into()));
-        }
-        let instanceof = self.sections_seen.contains(&SectionKind::Instanceof);
-        if instanceof && reading.version.is_some_and(|version| version < Version::V1_1) {
-            let message = "instance-of profiles came with version 1.1.0";
-            let path = reading.spelling.name().to_string();
-            reading.findings.report(Code::SectionNewerThanVersion, "$", None, || (path, message.into()));
-        }
-        let entries: u64 =
-            SectionKind::ALL.iter().filter_map(|kind| reading.parts.get(kind.name())).map(|part| part.entries).sum();
-        if entries == 0 && !reading.hopeless {
-            let message = "no section has an entry";
-            reading.findings.report(Code::NoProfiles, "$", None, || ("$".into(), message.into()));
-        }
     }
 }
 

@@ -1,0 +1,102 @@
+//! What can be said of a file only at its end.
+
+use super::{Reader, Reading, Sink};
+use crate::iprof::findings::Code;
+use crate::iprof::sections::SectionKind;
+use crate::iprof::version::Version;
+use crate::iprof::window::{Halt, Window};
+
+impl<S: Sink> Reader<'_, S> {
+    /// Reads what waits for its tables, and reports how the text ended.
+    pub(super) fn conclude(mut self, window: &Window<'_>, mut end: Result<(), Halt>) -> Reading {
+        if !matches!(end, Err(Halt::Refused)) {
+            let early = self.read_early();
+            end = end.and(early);
+        }
+        self.reading.text_bytes = window.text_len();
+        if let Some(failure) = &window.failure {
+            let message = format!("reading stopped: {failure}");
+            self.report(Code::Unreadable, "$", window.text_len(), "$", message);
+        }
+        let complete = end.is_ok();
+        match end {
+            Ok(()) | Err(Halt::Refused) => {}
+            Err(Halt::Truncated(_)) if window.is_blank() => {
+                if window.failure.is_none() {
+                    self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
+                }
+                self.reading.hopeless = true;
+            }
+            Err(Halt::Truncated(offset)) => {
+                if window.failure.is_none() {
+                    let message = format!("the text ends inside the document; {}", self.recovered());
+                    self.report(Code::Truncated, "$", offset, "$", message);
+                }
+                self.reading.findings.repaired(Code::Truncated, "closed", "document", 1);
+            }
+            Err(Halt::Syntax(offset, expected)) => {
+                let message = format!("{expected} was expected; {}", self.recovered());
+                self.report(Code::BadJson, "$", offset, "$", message);
+                self.reading.hopeless |= !self.options.salvage;
+            }
+            Err(Halt::Encoding(offset)) => {
+                self.report(Code::BadEncoding, "$", offset, "$", "the text is not UTF-8");
+                self.reading.hopeless = true;
+            }
+        }
+        if complete {
+            self.check_whole();
+        } else if self.reading.version.is_none() && !self.reading.hopeless {
+            // Cut before its version: what is there is read as what every producer writes.
+            self.reading.version = Some(self.options.assume_version.unwrap_or_default());
+        }
+        self.reading
+    }
+
+    /// How much was read before the text ended, by table and section.
+    fn recovered(&self) -> String {
+        let parts: Vec<String> =
+            self.reading.parts.iter().map(|(name, part)| format!("{} of {name}", part.entries)).collect();
+        if parts.is_empty() { "no entry is complete".to_string() } else { format!("complete: {}", parts.join(", ")) }
+    }
+
+    /// What can be said only once the document has ended.
+    fn check_whole(&mut self) {
+        let reading = &mut self.reading;
+        let present = [
+            ("version", reading.version_text.is_some() || self.names_seen.contains(&b"version"[..])),
+            ("types", self.types_read),
+            ("methods", self.methods_read || self.names_seen.contains(&b"methods"[..])),
+        ];
+        for (name, present) in present {
+            if present {
+                continue;
+            }
+            let message = format!("the member \"{name}\" is missing");
+            reading.findings.report(Code::MissingField, name, None, || (name.to_string(), message));
+            match self.options.assume_version {
+                Some(assumed) if name == "version" => {
+                    reading.version = Some(assumed);
+                    reading.findings.repaired(Code::MissingField, "assumed", "version", 1);
+                }
+                _ => reading.hopeless = true,
+            }
+        }
+        if reading.legacy {
+            let message = "the field names are those of 2022; they are read as today's";
+            reading.findings.report(Code::LegacyLayout, "$", None, || ("$".into(), message.into()));
+        }
+        let instanceof = self.sections_seen.contains(&SectionKind::Instanceof);
+        if instanceof && reading.version.is_some_and(|version| version < Version::V1_1) {
+            let message = "instance-of profiles came with version 1.1.0";
+            let path = reading.spelling.name().to_string();
+            reading.findings.report(Code::SectionNewerThanVersion, "$", None, || (path, message.into()));
+        }
+        let entries: u64 =
+            SectionKind::ALL.iter().filter_map(|kind| reading.parts.get(kind.name())).map(|part| part.entries).sum();
+        if entries == 0 && !reading.hopeless {
+            let message = "no section has an entry";
+            reading.findings.report(Code::NoProfiles, "$", None, || ("$".into(), message.into()));
+        }
+    }
+}

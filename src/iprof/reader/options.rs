@@ -1,0 +1,44 @@
+//! How files are read.
+
+use crate::iprof::version::Version;
+use crate::limits::Limits;
+
+/// How a file is read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// The version of a file that has none, or a malformed one. Default: none; such files are rejected.
+    pub assume_version: Option<Version>,
+    /// Keep members that are not part of the format. Default: `true`.
+    pub keep_unknown: bool,
+    /// Look for equal contexts within a section, which costs some memory. Default: `false`.
+    pub find_duplicates: bool,
+    /// Accept files with errors, without what is wrong in them. Default: `false`.
+    pub accept_errors: bool,
+    /// Accept what stands before a syntax error. Default: `false`.
+    pub salvage: bool,
+    /// Read a call count at another position as one at position 0. Default: `false`, it is dropped.
+    pub reset_call_count_leaf: bool,
+    /// Keep the whole rows of an entry that ends within one. Default: `false`, it is dropped.
+    pub keep_whole_rows: bool,
+    /// Join two sections of one name. Default: `false`, which rejects the file.
+    pub join_sections: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            assume_version: None,
+            keep_unknown: true,
+            find_duplicates: false,
+            accept_errors: false,
+            salvage: false,
+            reset_call_count_leaf: false,
+            keep_whole_rows: false,
+            join_sections: false,
+        }
+    }
+}
