@@ -41,10 +41,9 @@ fn small_crate(desk: &Desk) {
 fn run(command: &mut Command, folder: &Path) {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO_") || name.starts_with("RUST") || name.starts_with("LLVM_PROFILE") {
-            if !["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"].contains(&name.as_str()) {
-                command.env_remove(name);
-            }
+        let sets_up_builds = ["CARGO_", "RUST", "LLVM_PROFILE"].iter().any(|prefix| name.starts_with(prefix));
+        if sets_up_builds && !["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"].contains(&name.as_str()) {
+            command.env_remove(name);
         }
     }
     let output = command.current_dir(folder).output().expect("the program starts");

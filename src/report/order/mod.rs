@@ -2,7 +2,7 @@
 //!
 //! From the temporal traces of a profile: functions that ran at about the same
 //! time in many runs are put side by side, by recursive balanced bisection
-//! ([`partition`]). The result is that of `llvm-profdata order` to the byte.
+//! (`partition`). The result is that of `llvm-profdata order` to the byte.
 
 mod mersenne;
 mod partition;

@@ -1,6 +1,6 @@
 //! What is in a profile: functions with their counts, totals, hot functions.
 //!
-//! One walk over the records ([`scan`]) decides what is shown and adds up the
+//! One walk over the records (`scan`) decides what is shown and adds up the
 //! totals; [`show`] prints it as llvm-profdata does, [`collect`] gives it as
 //! data for JSON.
 
