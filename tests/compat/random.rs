@@ -41,7 +41,7 @@ impl Chance {
 
 /// Traces over `functions` names, most of them runs of the same program.
 fn traces(chance: &mut Chance, functions: usize, traces: usize) -> String {
-    let name = |at: usize| if at % 5 == 0 { format!("d{}.c;f{at}", at % 7) } else { format!("f{at}") };
+    let name = |at: usize| if at.is_multiple_of(5) { format!("d{}.c;f{at}", at % 7) } else { format!("f{at}") };
     let mut usual: Vec<usize> = (0..functions).collect();
     chance.shuffle(&mut usual);
     let mut text = format!(":ir\n:temporal_prof_traces\n{traces}\n{traces}\n");
