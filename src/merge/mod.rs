@@ -16,7 +16,6 @@ pub mod filter;
 mod introsort;
 mod join;
 mod merger;
-mod mersenne;
 mod posix;
 pub mod remap;
 mod rules;

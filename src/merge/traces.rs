@@ -4,8 +4,8 @@
 //! trace takes the place of a random kept one. The random numbers have a fixed
 //! seed, so the same inputs in the same order keep the same traces.
 
-use super::mersenne::Mersenne;
 use super::rules::TraceRule;
+use crate::model::mersenne::Mersenne;
 use crate::model::{TemporalProfile, TemporalTrace};
 
 /// Random numbers drawn for one input at most. A file may claim to have seen
@@ -30,7 +30,7 @@ impl Reservoir {
             rule,
             size: usize::try_from(size).unwrap_or(usize::MAX),
             max_trace_length: usize::try_from(max_trace_length).unwrap_or(usize::MAX),
-            random: Mersenne::new(),
+            random: Mersenne::new(Mersenne::DEFAULT_SEED),
             kept: TemporalProfile::default(),
             sampled: false,
         }

@@ -20,6 +20,7 @@ pub mod functions;
 pub(crate) mod hash_order;
 pub mod kind;
 pub mod loss;
+pub(crate) mod mersenne;
 pub mod reader;
 pub mod record;
 pub mod release;

@@ -4,7 +4,6 @@
 //! time in many runs are put side by side, by recursive balanced bisection
 //! (`partition`). The result is that of `llvm-profdata order` to the byte.
 
-mod mersenne;
 mod partition;
 
 pub use partition::Node;

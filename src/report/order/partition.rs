@@ -12,7 +12,7 @@
 //! GNU C++ library's `partition` leaves elements. (Up to 19 the halves were
 //! made with `nth_element`, which leaves another order and so another result.)
 
-use super::mersenne::Mersenne;
+use crate::model::mersenne::Mersenne;
 use crate::model::{NameRef, TemporalTrace};
 use hashbrown::HashMap;
 use std::cmp::Ordering;
@@ -197,7 +197,7 @@ fn move_gain(node: &Node, left: u32, signatures: &[Signature]) -> f32 {
 
 /// Moves a node to the other side, unless chance leaves it where it is.
 fn move_node(node: &mut Node, left: u32, signatures: &mut [Signature], random: &mut Mersenne) -> bool {
-    if random.next_f32() <= SKIP_PROBABILITY {
+    if random.unit_f32() <= SKIP_PROBABILITY {
         return false;
     }
     let to_right = node.bucket == left;
