@@ -78,7 +78,7 @@ fn cargo_llvm_cov_writes_the_same_lcov() {
         run(&mut command, &desk.path("crate"));
         std::fs::read_to_string(output).expect("the report is written")
     });
-    assert!(ours.contains("SF:") && ours.contains("DA:3,2"), "{ours}");
+    assert!(ours.contains("SF:") && ours.contains("DA:7,2"), "{ours}");
     assert_eq!(ours, theirs);
 }
 
