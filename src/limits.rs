@@ -3,6 +3,8 @@
 //! Sizes inside a file are compared with the bytes that are there first;
 //! these limits bound what a small file can expand to.
 
+use crate::error::{Error, Result};
+
 /// Bounds on hostile or broken input. The defaults fit every real profile known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,6 +23,42 @@ pub struct Limits {
     pub context_depth: u32,
 }
 
+impl Limits {
+    /// Names of all limits, as [`set`](Self::set) takes them.
+    pub const NAMES: [&'static str; 6] =
+        ["inflated-bytes", "inflate-ratio", "stream-bytes", "name-bytes", "json-depth", "context-depth"];
+
+    /// Changes the limit of that name.
+    ///
+    /// # Errors
+    ///
+    /// Usage for an unknown name, and for a number that the limit cannot be.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
+        let small = || {
+            u32::try_from(value).map_err(|_| Error::usage(format!("the limit {name} cannot be more than {}", u32::MAX)))
+        };
+        match name {
+            "inflated-bytes" => self.inflated_bytes = value,
+            "inflate-ratio" => self.inflate_ratio = value,
+            "stream-bytes" => self.stream_bytes = value,
+            "name-bytes" if value > MOST_NAME_BYTES => {
+                return Err(Error::usage(format!("the limit {name} cannot be more than {MOST_NAME_BYTES}")));
+            }
+            "name-bytes" => self.name_bytes = value,
+            "json-depth" => self.json_depth = small()?,
+            "context-depth" => self.context_depth = small()?,
+            _ => {
+                let known = Self::NAMES.join(", ");
+                return Err(Error::usage(format!("there is no limit {name:?}")).with_hint(format!("limits: {known}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lengths of names are kept in 32 bits.
+const MOST_NAME_BYTES: u64 = u32::MAX as u64;
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -31,5 +69,37 @@ impl Default for Limits {
             json_depth: 256,
             context_depth: 4096,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_can_be_set_by_its_name() {
+        let mut limits = Limits::default();
+        for (at, name) in Limits::NAMES.into_iter().enumerate() {
+            limits.set(name, at as u64 + 7).unwrap();
+        }
+        let expected = Limits {
+            inflated_bytes: 7,
+            inflate_ratio: 8,
+            stream_bytes: 9,
+            name_bytes: 10,
+            json_depth: 11,
+            context_depth: 12,
+        };
+        assert_eq!(limits, expected);
+    }
+
+    #[test]
+    fn unknown_names_and_impossible_values_are_refused() {
+        let mut limits = Limits::default();
+        assert_eq!(limits.set("bytes", 1).unwrap_err().to_string(), "there is no limit \"bytes\"");
+        for name in ["name-bytes", "json-depth", "context-depth"] {
+            assert!(limits.set(name, 1 << 32).is_err(), "{name}");
+        }
+        assert_eq!(limits, Limits::default());
     }
 }

@@ -51,7 +51,9 @@ pub fn merged(reader: &mut dyn ProfileReader, manner: Manner) -> Option<Profile>
 /// What a file holds, record by record, as it stands there.
 pub fn read_back(reader: &mut dyn ProfileReader) -> Profile {
     let mut profile = Profile::default();
-    while let Some(item) = reader.next_record().expect("what was written can be read") {
+    while let Some(item) =
+        reader.next_record().unwrap_or_else(|error| panic!("what was written cannot be read: {error}"))
+    {
         let function = profile.functions.intern(item.name);
         assert!(profile.functions.find_record(function, item.record.func_hash).is_none(), "a record was written twice");
         profile.functions.push_record(function, item.record.clone());

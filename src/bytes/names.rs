@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::borrow::Cow;
+use std::io;
 
 /// Separates names inside a chunk.
 pub const SEPARATOR: u8 = 0x01;
@@ -26,6 +27,8 @@ pub const SEPARATOR: u8 = 0x01;
 pub struct Chunks<'data> {
     cursor: Cursor<'data>,
     limits: Limits,
+    /// Bytes that the chunks so far inflate to.
+    inflated: u64,
 }
 
 /// One chunk, still compressed.
@@ -44,7 +47,7 @@ pub struct Chunk<'data> {
 impl<'data> Chunks<'data> {
     /// The chunks of `section`, which begins at byte `base` of the file.
     pub fn new(section: &'data [u8], base: u64, limits: Limits) -> Self {
-        Self { cursor: Cursor::new(section, base, Endian::Little, "names"), limits }
+        Self { cursor: Cursor::new(section, base, Endian::Little, "names"), limits, inflated: 0 }
     }
 
     /// The next chunk, or `None` at the end of the section.
@@ -76,10 +79,11 @@ impl<'data> Chunks<'data> {
                 let detail = format!("{compressed_len} compressed bytes cannot hold the promised {text_len}");
                 return Err(Error::malformed(detail).at("names", offset));
             }
-            if text_len > self.limits.inflated_bytes {
+            self.inflated = self.inflated.saturating_add(text_len);
+            if self.inflated > self.limits.inflated_bytes {
                 let kind = ErrorKind::LimitExceeded {
                     what: "size of inflated names",
-                    found: text_len,
+                    found: self.inflated,
                     limit: self.limits.inflated_bytes,
                 };
                 return Err(Error::new(kind).at("names", offset));
@@ -102,7 +106,7 @@ impl<'data> Chunk<'data> {
         }
         let len = usize::try_from(self.text_len)
             .map_err(|_| Error::malformed("names do not fit the address space").at("names", self.offset))?;
-        let mut text = Vec::with_capacity(len);
+        let mut text = room_for(len).map_err(|error| error.at("names", self.offset))?;
         let mut inflater = Decompress::new(true);
         let failed = |detail: String| Err(Error::new(ErrorKind::UncompressFailed { detail }).at("names", self.offset));
         match inflater.decompress_vec(self.stored, &mut text, FlushDecompress::Finish) {
@@ -120,6 +124,19 @@ impl<'data> Chunk<'data> {
         }
         Ok(Cow::Owned(text))
     }
+}
+
+/// An empty buffer with room for `len` bytes, or an error where the machine has
+/// not so much memory: an allocation that fails would end the process.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn room_for(len: usize) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    let reserved = buffer.try_reserve_exact(len);
+    reserved.map_err(|_| Error::io("cannot hold inflated data", io::ErrorKind::OutOfMemory.into()))?;
+    Ok(buffer)
 }
 
 /// The names of a chunk's text; no name is empty.

@@ -136,6 +136,7 @@ pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
 /// What the version asked for cannot hold of a profile.
 pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
+    count_values_beyond_limit(&mut losses, profile, options);
     if !options.has(since::BITMAPS) || options.value_kinds().len() < ValueKind::COUNT {
         count_unknown_parts(&mut losses, profile, options);
     }
@@ -156,6 +157,17 @@ pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     let kind = profile.kind.without(counted);
     losses.add(LossKind::KindBits, u64::from((kind.indexed_bits() & !options.kind_bits(kind)).count_ones()));
     losses.into_vec()
+}
+
+/// Counts the values that full sites lose; a merge has cut them before.
+fn count_values_beyond_limit(losses: &mut Losses, profile: &Profile, options: &WriteOptions<'_>) {
+    let functions = profile.functions.iter().filter(|function| options.selection.keeps(*function));
+    for record in functions.flat_map(FunctionView::records).filter(|record| record.has_value_sites()) {
+        for sites in options.value_kinds().iter().map(|kind| record.sites(*kind)) {
+            let beyond = sites.iter().map(|site| site.len().saturating_sub(MAX_VALUES_PER_SITE)).sum::<usize>();
+            losses.add(LossKind::ValuesBeyondLimit, beyond as u64);
+        }
+    }
 }
 
 /// Counts parts of records that the version or the release does not know.

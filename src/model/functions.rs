@@ -5,7 +5,7 @@
 
 use super::record::FunctionRecord;
 use super::symbols::{NameRef, name_ref};
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 
 /// Handle of a function (a name) in a [`FunctionTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,7 @@ struct Entry {
     name_len: u32,
     first: u32,
     last: u32,
+    records: u32,
     name_ref: NameRef,
 }
 
@@ -53,7 +54,12 @@ pub struct FunctionTable {
     entries: Vec<Entry>,
     slots: Vec<Slot>,
     index: HashTable<u32>,
+    /// Records of functions with more than [`FEW_RECORDS`], by function and FuncHash.
+    many: HashMap<(u32, u64), u32, foldhash::fast::RandomState>,
 }
+
+/// So many records of a function are looked through one by one.
+const FEW_RECORDS: u32 = 16;
 
 /// One function of a table.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +152,14 @@ impl FunctionTable {
         }
         let at = u32::try_from(self.entries.len()).expect("fewer than 2^32 functions fit in memory");
         let name_len = u32::try_from(name.len()).expect("limits keep names below 4 GiB");
-        self.entries.push(Entry { name_start: self.names.len(), name_len, first: NONE, last: NONE, name_ref: hash });
+        self.entries.push(Entry {
+            name_start: self.names.len(),
+            name_len,
+            first: NONE,
+            last: NONE,
+            records: 0,
+            name_ref: hash,
+        });
         self.names.extend_from_slice(name);
         let entries = &self.entries;
         self.index.insert_unique(spread(hash), at, |&at| spread(entries[at as usize].name_ref));
@@ -155,6 +168,9 @@ impl FunctionTable {
 
     /// The record of a function with that FuncHash.
     pub fn find_record(&self, function: FunctionId, func_hash: u64) -> Option<RecordId> {
+        if self.entries[function.index()].records > FEW_RECORDS {
+            return self.many.get(&(function.0, func_hash)).copied().map(RecordId);
+        }
         let view = FunctionView { table: self, id: function };
         view.record_ids().find(|id| self.record(*id).func_hash == func_hash)
     }
@@ -162,6 +178,7 @@ impl FunctionTable {
     /// Adds a record to a function; its FuncHash must be new there.
     pub fn push_record(&mut self, function: FunctionId, record: FunctionRecord) -> RecordId {
         let at = u32::try_from(self.slots.len()).expect("fewer than 2^32 records fit in memory");
+        let func_hash = record.func_hash;
         self.slots.push(Slot { record, next: NONE });
         let entry = &mut self.entries[function.index()];
         match entry.last {
@@ -169,7 +186,24 @@ impl FunctionTable {
             last => self.slots[last as usize].next = at,
         }
         entry.last = at;
+        entry.records += 1;
+        if entry.records > FEW_RECORDS {
+            self.index_record(function, at, func_hash);
+        }
         RecordId(at)
+    }
+
+    /// Keeps finding a record of a function with many quick: a file may give
+    /// one name to all its records.
+    fn index_record(&mut self, function: FunctionId, at: u32, func_hash: u64) {
+        if self.entries[function.index()].records == FEW_RECORDS + 1 {
+            let ids: Vec<RecordId> = self.function(function).record_ids().collect();
+            for id in ids {
+                self.many.entry((function.0, self.record(id).func_hash)).or_insert(id.0);
+            }
+        } else {
+            self.many.entry((function.0, func_hash)).or_insert(at);
+        }
     }
 
     /// A record.
@@ -243,6 +277,21 @@ fn spread(hash: NameRef) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_many_records_is_found_as_one_of_few_is() {
+        let mut table = FunctionTable::new();
+        let (f, g) = (table.intern(b"f"), table.intern(b"g"));
+        for hash in 0..100 {
+            table.push_record(f, FunctionRecord::new(hash, vec![hash]));
+            for known in 0..=hash {
+                let found = table.find_record(f, known).map(|id| table.record(id).counters.clone());
+                assert_eq!(found, Some(vec![known]), "{known} of {hash}");
+            }
+            assert_eq!(table.find_record(f, hash + 1), None);
+            assert_eq!(table.find_record(g, hash), None);
+        }
+    }
 
     #[test]
     fn records_of_a_name_keep_their_order() {

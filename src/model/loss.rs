@@ -38,6 +38,8 @@ pub enum LossKind {
     ValuesBeyondLimit,
     /// Entries of a trace that name no record, or one again (raw files).
     TraceEntries,
+    /// Weights of traces (raw files: a trace is one run).
+    TraceWeights,
     /// FuncHashes (no place in iprof's own sections).
     FuncHashes,
     /// Counters that are no call counts (no place in iprof's own sections).
@@ -73,6 +75,7 @@ impl LossKind {
             Self::BinaryIds => ("binary id", "binary ids"),
             Self::TemporalTraces => ("temporal trace", "temporal traces"),
             Self::MemProf => ("memory profile", "memory profiles"),
+            Self::TraceWeights => ("weight of a trace", "weights of traces"),
             Self::VTableNames => ("vtable name", "vtable names"),
             Self::KindBits => ("property of the profile", "properties of the profile"),
             Self::UnspeakableNames => {

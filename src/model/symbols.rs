@@ -1,7 +1,6 @@
 //! Names of functions and vtables, and their hashes.
 
 use hashbrown::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Low 64 bits of a name's MD5, which stands for the name in all formats.
 pub type NameRef = u64;
@@ -17,28 +16,9 @@ pub fn name_ref(name: &[u8]) -> NameRef {
     u64::from_le_bytes(*digest.first_chunk().expect("an MD5 digest has 16 bytes"))
 }
 
-/// Hashes keys that are hashes already.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct IdentityHasher(u64);
-
-impl Hasher for IdentityHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        // Only 64-bit keys are used; anything else still hashes somehow.
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-    fn write_u64(&mut self, value: u64) {
-        // A multiplication spreads keys that somebody chose to collide.
-        self.0 = value.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    }
-}
-
-/// A map keyed by [`NameRef`].
-pub type NameRefMap<V> = HashMap<NameRef, V, BuildHasherDefault<IdentityHasher>>;
+/// A map keyed by [`NameRef`]. The hashes come from files, so the map hashes
+/// them once more with a seed that nobody can choose them for.
+pub type NameRefMap<V> = HashMap<NameRef, V, foldhash::fast::RandomState>;
 
 /// Handle of a name in the [`SymbolTable`] that gave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

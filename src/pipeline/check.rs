@@ -85,7 +85,7 @@ fn open_and_check(path: &Path, options: &iprof::ReadOptions) -> Result<FileCheck
     if bytes.starts_with(&[0x1f, 0x8b]) {
         bytes = input::inflate(&bytes, &options.limits)?;
     }
-    Ok(check_llvm(&bytes, input.format))
+    Ok(check_llvm(&bytes, input.format, options.limits))
 }
 
 fn failed(error: &Error) -> FileCheck {
@@ -138,7 +138,7 @@ struct LlvmCheck {
     executed: u64,
 }
 
-fn check_llvm(bytes: &[u8], format: Format) -> FileCheck {
+fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
     let name = match format {
         Format::Raw { .. } => "raw",
         Format::Indexed => "indexed",
@@ -146,7 +146,7 @@ fn check_llvm(bytes: &[u8], format: Format) -> FileCheck {
         _ => "unknown",
     };
     let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0 };
-    let options = ReadOptions::new(Manner::Profbridge);
+    let options = ReadOptions { limits, ..ReadOptions::new(Manner::Profbridge) };
     let mut version = None;
     match open_reader(bytes, &options) {
         Err(error) => check.error(&error),

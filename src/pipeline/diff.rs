@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::input::{self, Format, InputStream, WeightedInput};
 use crate::iprof::compare::{CommonSpace, Events};
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
-use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
@@ -32,7 +31,7 @@ pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<
 
 fn diff_iprof(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
     let mut space = CommonSpace::default();
-    let read = iprof::ReadOptions::default();
+    let read = iprof::ReadOptions { limits: options.limits, ..iprof::ReadOptions::default() };
     let mut facts = |(path, input): (&Path, InputStream)| {
         let events = space.read_from(input.stream, &read).map_err(|error| error.in_file(path))?;
         Ok::<_, Error>(iprof_facts(&events))
@@ -216,12 +215,12 @@ impl Names for LlvmSpace {
 
 fn diff_llvm(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
     let mut space = LlvmSpace::default();
-    let read = ReadOptions::new(Manner::Profbridge);
+    let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Manner::Profbridge) };
     let mut facts = |(path, mut input): (&Path, InputStream)| {
         let mut bytes = Vec::new();
-        input::read_stream(&mut input.stream, &mut bytes, &Limits::default()).map_err(|error| error.in_file(path))?;
+        input::read_stream(&mut input.stream, &mut bytes, &options.limits).map_err(|error| error.in_file(path))?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            bytes = input::inflate(&bytes, &Limits::default()).map_err(|error| error.in_file(path))?;
+            bytes = input::inflate(&bytes, &options.limits).map_err(|error| error.in_file(path))?;
         }
         let mut reader = open_reader(&bytes, &read).map_err(|error| error.in_file(path))?;
         space.read(&mut *reader).map_err(|error| error.in_file(path))

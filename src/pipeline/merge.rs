@@ -103,6 +103,8 @@ pub struct InputReport {
     pub outcome: InputOutcome,
     /// Records read from it.
     pub records: u64,
+    /// Something of it was merged, if only its kind.
+    pub(super) begun: bool,
     /// What is worth saying about it.
     pub warnings: Vec<Warning>,
 }

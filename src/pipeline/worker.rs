@@ -63,7 +63,7 @@ pub(super) fn run(inputs: &[Prepared], options: &MergeOptions, observer: &mut dy
 
 /// Under our own rules a bad input gives nothing at all, unless its good
 /// records are asked for: merges once more without the inputs that failed
-/// after some of their records were merged.
+/// after something of them was merged.
 fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
     let keeps_parts = options.read.manner.is_llvm() || options.salvage;
     // The result is not used when a bad input ends the merge.
@@ -71,7 +71,7 @@ fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observe
         return run;
     }
     let failed: BTreeSet<usize> = (0..inputs.len())
-        .filter(|at| matches!(run.reports[*at].outcome, InputOutcome::Failed(_)) && run.reports[*at].records > 0)
+        .filter(|at| matches!(run.reports[*at].outcome, InputOutcome::Failed(_)) && run.reports[*at].begun)
         .collect();
     if failed.is_empty() {
         return run;
@@ -320,6 +320,7 @@ impl<'a> Worker<'a> {
             let profile = RawProfile::read(data, 0, read.manner)?;
             if let Some(found) = images.find(&profile) {
                 self.merger.begin_input(profile.kind())?;
+                report.begun = true;
                 let weight = prepared.input.weight.get();
                 if images.add(found, data, &profile, weight, read.manner, &mut self.merger) {
                     report.records = profile.len() as u64;
@@ -349,6 +350,7 @@ impl<'a> Worker<'a> {
         complain: &mut Complain<'_>,
     ) -> Result<()> {
         self.merger.begin_input(reader.kind())?;
+        report.begun = true;
         let records = self.merge_records(reader, prepared.input.weight.get(), report, complain);
         let warnings = reader.take_warnings();
         report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&prepared.input.path)));
@@ -364,6 +366,10 @@ impl<'a> Worker<'a> {
     ) -> Result<()> {
         while let Some(incoming) = reader.next_record()? {
             report.records += 1;
+            let (found, limit) = (incoming.name.len() as u64, self.options.read.limits.name_bytes);
+            if found > limit {
+                return Err(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into());
+            }
             let renamed = self.options.remapping.apply(incoming.name);
             let incoming = if renamed == incoming.name {
                 incoming
@@ -435,6 +441,6 @@ fn load<'b>(
 
 impl InputReport {
     fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
-        Self { input: input.clone(), outcome, records: 0, warnings: Vec::new() }
+        Self { input: input.clone(), outcome, records: 0, begun: false, warnings: Vec::new() }
     }
 }

@@ -4,7 +4,7 @@ use super::chunks::{ChunkSource, HashedChunk, NameChunks};
 use super::layout::Section;
 use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
-use crate::bytes::names::{Chunks, split_names};
+use crate::bytes::names::{Chunks, room_for, split_names};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
@@ -205,7 +205,7 @@ impl NameSink<'_> {
 /// Inflates a stream of at most `most` bytes.
 fn inflate_at_most(stored: &[u8], most: u64, limits: &Limits) -> Option<Vec<u8>> {
     let possible = (stored.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
-    let mut text = Vec::with_capacity(usize::try_from(most.min(possible)).ok()?);
+    let mut text = room_for(usize::try_from(most.min(possible)).ok()?).ok()?;
     let mut inflater = Decompress::new(true);
     match inflater.decompress_vec(stored, &mut text, FlushDecompress::Finish) {
         Ok(Status::StreamEnd) => Some(text),

@@ -144,6 +144,7 @@ impl<'p> Plan<'p> {
         }
         let Some((trace, further)) = traces.split_first() else { return };
         self.losses.add(LossKind::TemporalTraces, further.len() as u64);
+        self.losses.add(LossKind::TraceWeights, u64::from(trace.weight != 1));
         let mut first_items = NameRefMap::<usize>::default();
         for (at, item) in self.items.iter().enumerate() {
             first_items.entry(item.name_ref).or_insert(at);

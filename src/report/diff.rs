@@ -6,6 +6,7 @@
 //! totals; *Jaccard* is the share of keys that both have. Runs of one program
 //! differ in many rare keys, so weigh the overlap first.
 
+use crate::limits::Limits;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -43,11 +44,13 @@ pub struct DiffOptions {
     pub branches: Vec<&'static str>,
     /// Sections of types or targets: sites whose most frequent one changed are listed.
     pub receivers: Vec<&'static str>,
+    /// Bounds on hostile input.
+    pub limits: Limits,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self { topn: 10, branches: Vec::new(), receivers: Vec::new() }
+        Self { topn: 10, branches: Vec::new(), receivers: Vec::new(), limits: Limits::default() }
     }
 }
 

@@ -271,8 +271,10 @@ impl<'a> Writer<'a> {
             }
             self.out.push(b'\n');
         }
+        // A name that begins a comment or ends the line would take the line away.
+        let keeps = |name: &&[u8]| !self.mends || speakable(name);
         for hash in &trace.functions {
-            self.out.extend_from_slice(self.symbols.name(*hash).unwrap_or_default());
+            self.out.extend_from_slice(self.symbols.name(*hash).filter(keeps).unwrap_or_default());
             self.out.push(b',');
         }
         self.out.push(b'\n');

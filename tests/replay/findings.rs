@@ -1,9 +1,13 @@
 //! What fuzzing found, one named test each; the files are in `testdata/bad/found`.
 
+use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::indexed;
 use profbridge::input::WeightedInput;
-use profbridge::model::{FunctionRecord, Profile, ProfileReader};
+use profbridge::model::{
+    FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind, name_ref,
+};
 use profbridge::pipeline::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
-use profbridge::raw::{Image, ImageSum, RawProfile, Section};
+use profbridge::raw::{self, Image, ImageSum, RawProfile, Section};
 use profbridge::text::{self, TextOptions, TextReader};
 use profbridge::{Limits, Manner};
 use std::path::PathBuf;
@@ -54,4 +58,55 @@ fn a_name_of_digits_is_mended_before_its_second_record_too() {
     }
     assert_eq!(records, [(b"10".to_vec(), vec![7]), (b"10".to_vec(), vec![8, 9])]);
     super::bodies::run("write_text", &std::fs::read(found("write_text-digits-name-twice")).expect("file is readable"));
+}
+
+/// A trace that begins with a function called `#x`: its line was a comment, and
+/// the reader took the next record's name for the trace.
+#[test]
+fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
+    let mut profile = Profile { kind: ProfileKind::TEMPORAL, ..Profile::default() };
+    for name in [b"#x".as_slice(), b"a\nb", b"f"] {
+        let function = profile.functions.intern(name);
+        profile.functions.push_record(function, FunctionRecord::new(1, vec![7]));
+    }
+    let functions = vec![name_ref(b"#x"), name_ref(b"f"), name_ref(b"a\nb")];
+    profile.temporal.traces = vec![TemporalTrace { weight: 1, functions }];
+    profile.temporal.stream_size = 1;
+    let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
+    let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
+    let mut names = Vec::new();
+    while let Some(item) = reader.next_record().expect("records can be read back") {
+        names.push(item.name.to_vec());
+    }
+    assert_eq!(names, [b"#x".to_vec(), b"a\nb".to_vec(), b"f".to_vec()]);
+    assert_eq!(reader.temporal(), profile.temporal);
+}
+
+/// A raw file knows one run: another weight of its trace is counted as lost.
+#[test]
+fn the_weight_of_a_trace_is_not_lost_in_silence() {
+    let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::TEMPORAL, ..Profile::default() };
+    let function = profile.functions.intern(b"f");
+    profile.functions.push_record(function, FunctionRecord::new(1, vec![7]));
+    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+    for (weight, lost) in [(1, 0), (4, 1)] {
+        profile.temporal.traces = vec![TemporalTrace { weight, functions: vec![name_ref(b"f")] }];
+        let losses = raw::losses(&profile, &raw::WriteOptions::new(encoding)).expect("the version is known");
+        let found = losses.iter().filter(|loss| loss.kind == LossKind::TraceWeights).count();
+        assert_eq!(found, lost, "weight {weight}: {losses:?}");
+    }
+}
+
+/// An indexed site holds 255 values; what is cut is counted as lost.
+#[test]
+fn values_beyond_the_limit_are_not_lost_in_silence() {
+    let mut profile = Profile::default();
+    let mut record = FunctionRecord::new(1, vec![7]);
+    let values: Vec<ValueCount> = (0..260).map(|value| ValueCount { value, count: 1 }).collect();
+    record.sites_mut(ValueKind::MemOpSize).push_site(&values);
+    let function = profile.functions.intern(b"f");
+    profile.functions.push_record(function, record);
+    let losses = indexed::losses(&profile, &indexed::WriteOptions::for_version(13));
+    let beyond = losses.iter().find(|loss| loss.kind == LossKind::ValuesBeyondLimit);
+    assert_eq!(beyond.map(|loss| loss.count), Some(5));
 }

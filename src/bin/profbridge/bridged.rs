@@ -5,7 +5,7 @@ use crate::iprof_files::{IprofWriteArgs, print_findings};
 use clap::{Args, ValueEnum};
 use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
 use profbridge::input::InputStream;
-use profbridge::iprof::{self, BranchClash, Document, ReadOptions, SectionKind};
+use profbridge::iprof::{self, BranchClash, Document, SectionKind};
 use profbridge::model::{Loss, Profile, refuse_losses};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
@@ -94,7 +94,7 @@ pub(crate) fn read_profile(
     change: impl FnOnce(&mut Document) -> Result<()>,
 ) -> Result<Profile> {
     let in_file = |error: Error| error.in_file(path);
-    let (mut document, findings) = iprof::read_from(input.stream, &ReadOptions::default()).map_err(in_file)?;
+    let (mut document, findings) = iprof::read_from(input.stream, &crate::limits::iprof_options()).map_err(in_file)?;
     print_findings(path, &findings);
     change(&mut document)?;
     let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;

@@ -2,7 +2,7 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::iprof::{Level, ReadOptions, Version};
+use profbridge::iprof::{Level, Version};
 use profbridge::pipeline::{self, FileCheck};
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -49,7 +49,7 @@ const FAILED: u8 = 2;
 impl CheckArgs {
     /// Checks every file and prints what was found.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let mut options = ReadOptions::default();
+        let mut options = crate::limits::iprof_options();
         options.assume_version = self.assume_version;
         let checks: Vec<FileCheck> = self.files.iter().map(|path| pipeline::check_file(path, &options)).collect();
         if self.json {

@@ -11,6 +11,10 @@ use std::process::ExitCode;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Change a bound on what a hostile input can cost: inflated-bytes, inflate-ratio, stream-bytes,
+    /// name-bytes, json-depth or context-depth
+    #[arg(long = "limit", value_name = "NAME=NUMBER", global = true, help_heading = "Limits")]
+    pub(crate) limits: Vec<String>,
 }
 
 /// The commands.

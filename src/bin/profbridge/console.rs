@@ -31,6 +31,51 @@ pub(crate) fn escape(text: &str) -> String {
         .collect()
 }
 
+/// Passes text on with its control characters escaped, so that a report of
+/// names from a file can go to a terminal.
+pub(crate) struct Escaped<W: Write> {
+    out: W,
+    /// The byte last seen may begin a control character of two bytes (U+0080
+    /// to U+009F in UTF-8) and is not passed on yet.
+    half: bool,
+}
+
+impl<W: Write> Escaped<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, half: false }
+    }
+}
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut text = Vec::with_capacity(bytes.len() + 16);
+        for &byte in bytes {
+            if std::mem::take(&mut self.half) {
+                if (0x80..=0x9f).contains(&byte) {
+                    text.extend_from_slice(format!("\\u{{{byte:x}}}").as_bytes());
+                    continue;
+                }
+                text.push(0xc2);
+            }
+            match byte {
+                0xc2 => self.half = true,
+                b'\n' | b'\t' => text.push(byte),
+                0..0x20 | 0x7f => text.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
+                _ => text.push(byte),
+            }
+        }
+        self.out.write_all(&text)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        if std::mem::take(&mut self.half) {
+            self.out.write_all(&[0xc2])?;
+        }
+        self.out.flush()
+    }
+}
+
 /// Prints an error and its hint.
 pub(crate) fn error(error: &Error) {
     labelled("error", "31", &error.to_string());

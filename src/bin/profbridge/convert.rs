@@ -12,7 +12,7 @@ use profbridge::input::{self, InputStream, WeightedInput};
 use profbridge::iprof::BranchClash;
 use profbridge::model::{Profile, Release, release};
 use profbridge::pipeline::{self, InputOutcome, MergeOptions, OutputFormat, Silent, WriteOptions};
-use profbridge::{Error, Result, Warning};
+use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -158,14 +158,17 @@ impl ConvertArgs {
     /// The profile of an LLVM input, in the order that a merge gives it.
     fn merged_profile(&self, input: &Path) -> Result<Profile> {
         let mut options = MergeOptions::default();
+        options.read.limits = crate::limits::chosen();
         options.release = self.indexed_target(indexed::NEWEST_VERSION)?.0;
         options.keep_vtable_names = true;
         let inputs = [WeightedInput::new(input)];
         let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
-            if let InputOutcome::Failed(error) = std::mem::replace(&mut input.outcome, InputOutcome::Used) {
-                return Err(error);
+            match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
+                InputOutcome::Failed(error) => return Err(error),
+                InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
+                _ => {}
             }
         }
         Ok(report.profile)

@@ -61,6 +61,7 @@ impl DiffArgs {
     /// Compares and prints.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = DiffOptions::default();
+        options.limits = crate::limits::chosen();
         options.topn = self.topn;
         let report = pipeline::diff_files(&self.first, &self.second, &options)?;
         if self.json {

@@ -7,7 +7,7 @@ use profbridge::model::Description;
 use profbridge::model::release::{RELEASES, ReleaseRow};
 use profbridge::pipeline;
 use profbridge::report::info;
-use profbridge::{Error, Limits, Result};
+use profbridge::{Error, Result};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl InfoArgs {
 
 /// A file that cannot be opened is described by its error.
 fn describe(path: &Path) -> Description {
-    let limits = Limits::default();
+    let limits = crate::limits::chosen();
     match input::bytes::open_stored(path, Access::Read, &limits) {
         Ok(bytes) => pipeline::describe(&bytes, &limits),
         Err(error) => {

@@ -5,8 +5,8 @@ use crate::console;
 use crate::iprof_files::{IprofWriteArgs, is_gzip_name, print_findings};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, Access, InputStream};
-use profbridge::iprof::{self, BranchClash, Document, Layout, MethodFilter, ReadOptions, SectionKind, Version};
-use profbridge::{Error, Limits, Result, Warning};
+use profbridge::iprof::{self, BranchClash, Document, Layout, MethodFilter, SectionKind, Version};
+use profbridge::{Error, Result, Warning};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -79,7 +79,7 @@ pub(crate) fn run(
     write: &IprofWriteArgs,
 ) -> Result<ExitCode> {
     let interprets = arguments.changes() || write.canonical || write.graal_spelling;
-    let read = iprof::read_from(input.stream, &ReadOptions::default());
+    let read = iprof::read_from(input.stream, &crate::limits::iprof_options());
     let (mut document, findings) = match read {
         Ok(read) => read,
         Err(error) if !interprets && is_unsupported_major(&error) && path.as_os_str() != "-" => {
@@ -152,7 +152,7 @@ fn is_unsupported_major(error: &Error) -> bool {
 
 /// Lays the text out anew without interpreting it.
 fn reformat(path: &Path, output: &Path, write: &IprofWriteArgs) -> Result<ExitCode> {
-    let limits = Limits::default();
+    let limits = crate::limits::chosen();
     let bytes = input::open(path, Access::Read, &limits)?;
     let mut options = iprof::WriteOptions::default();
     options.layout = if write.pretty { Layout::Pretty } else { Layout::Compact };

@@ -6,8 +6,7 @@ use clap::{Args, ValueEnum};
 use profbridge::bridge;
 use profbridge::input::{self, Format, WeightedInput};
 use profbridge::iprof::{
-    self, BranchClash, Document, MergeOptions, MergeReport, Merger, ReadOptions, SectionKind, SectionTotals,
-    SectionWeights, Weight,
+    self, BranchClash, Document, MergeOptions, MergeReport, Merger, SectionKind, SectionTotals, SectionWeights, Weight,
 };
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -101,7 +100,7 @@ impl IprofMerge<'_> {
         options.branch_clash = self.arguments.branch_clash();
         let weights = self.weights()?;
         let mut merger = Merger::new(options);
-        let read = ReadOptions::default();
+        let read = crate::limits::iprof_options();
         let progress = console::Progress::new("merging", self.quiet);
         for (at, (input, weights)) in self.inputs.iter().zip(&weights).enumerate() {
             let stream = open(&input.path)?;
@@ -155,7 +154,7 @@ impl IprofMerge<'_> {
         if !self.arguments.normalize {
             return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
         }
-        let read = ReadOptions::default();
+        let read = crate::limits::iprof_options();
         let totals = |(input, weight): (&WeightedInput, Weight)| {
             if input.path.as_os_str() == "-" {
                 return Err(Error::usage("--normalize reads every input twice, which standard input does not allow"));

@@ -13,6 +13,7 @@ mod iprof_convert;
 mod iprof_files;
 mod iprof_merge;
 mod iprof_show;
+mod limits;
 mod llvm_compat;
 mod merge;
 mod mixed_merge;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     // For `check`, 1 means a file with errors, so wrong use has a code of its own.
     let checks = arguments.get(1).is_some_and(|command| command == "check");
     match cli::Cli::try_parse_from(arguments) {
-        Ok(cli) => console::finish(cli.command.run()),
+        Ok(cli) => console::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run())),
         Err(error) => {
             let failed = error.use_stderr();
             let failure = if checks { 2 } else { 1 };

@@ -14,11 +14,10 @@ use profbridge::merge::{FunctionFilter, Remapping, SoftError};
 use profbridge::model::{Loss, Release, release};
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
 use profbridge::pipeline::{
-    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, ReadOptions,
-    WriteOptions,
+    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
 };
 use profbridge::report::show::ShowOptions;
-use profbridge::{Error, Limits, Manner, Result, Warning};
+use profbridge::{Error, Manner, Result, Warning};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -246,7 +245,7 @@ impl MergeArgs {
         }
         if self.show {
             let mut stdout = std::io::stdout().lock();
-            pipeline::show_file(&self.output, &ReadOptions::default(), &ShowOptions::default(), &mut stdout)?;
+            pipeline::show_file(&self.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -263,6 +262,7 @@ impl MergeArgs {
 
     fn merge_options(&self) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
+        options.read.limits = crate::limits::chosen();
         options.release = self.target(indexed::NEWEST_VERSION)?.0;
         options.read.correlator = self.correlate.correlator()?;
         options.failure_mode = self.failure_mode.into();
@@ -311,7 +311,7 @@ const PREVIOUS_VERSION: u32 = 11;
 /// A list or remapping file; `-` is standard input.
 fn read_small(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    input::read_into(path, &mut bytes, &Limits::default())?;
+    input::read_into(path, &mut bytes, &crate::limits::chosen())?;
     Ok(bytes)
 }
 

@@ -4,7 +4,7 @@ use crate::console;
 use crate::show::write_output;
 use clap::Args;
 use profbridge::Result;
-use profbridge::pipeline::{self, ReadOptions};
+use profbridge::pipeline;
 use profbridge::report::order::OrderOptions;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ impl OrderArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;
-        let ordered = pipeline::order_file(&self.file, &ReadOptions::default(), &options)?;
+        let ordered = pipeline::order_file(&self.file, &crate::limits::read_options(), &options)?;
         ordered.warnings.iter().for_each(console::warning);
         if self.json {
             let value = console::json("profbridge.order/1", &self.file, &ordered.report)?;

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::show::write_output;
 use clap::Args;
-use profbridge::pipeline::{self, Comparison, ReadOptions, Silent};
+use profbridge::pipeline::{self, Comparison, Silent};
 use profbridge::report::overlap::{OverlapOptions, OverlapReport};
 use profbridge::{Error, Result};
 use std::path::PathBuf;
@@ -54,7 +54,8 @@ impl OverlapArgs {
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff;
         options.context_sensitive = self.cs;
-        let compared = pipeline::overlap_files(&self.base, &self.test, &ReadOptions::default(), &options, &mut Silent)?;
+        let compared =
+            pipeline::overlap_files(&self.base, &self.test, &crate::limits::read_options(), &options, &mut Silent)?;
         compared.warnings.iter().for_each(console::warning);
         let report = match compared.report {
             Comparison::Done(report) => report,

@@ -82,6 +82,7 @@ impl RepairArgs {
 
     fn options(&self) -> RepairOptions {
         let mut options = RepairOptions::default();
+        options.read.limits = crate::limits::chosen();
         options.read.assume_version = self.assume_version;
         options.read.salvage = self.salvage;
         options.read.keep_whole_rows = self.keep_whole_rows;

@@ -6,7 +6,7 @@ use crate::iprof_show::{self, IprofShowArgs};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::pipeline::{self, ReadOptions, Reported};
+use profbridge::pipeline::{self, Reported};
 use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Result};
 use std::io::{self, Write};
@@ -108,7 +108,7 @@ impl ShowArgs {
         if let Some(input) = open_iprof(&self.file, false)? {
             return iprof_show::run(&self.file, input, &self.output, &self.iprof, self.topn, self.json);
         }
-        let (read, options) = (ReadOptions::default(), self.options());
+        let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
             let Reported { report, warnings } = pipeline::collect_file(&self.file, &read, &options)?;
             warnings.iter().for_each(console::warning);
@@ -151,20 +151,27 @@ impl ShowArgs {
 
 /// Writes a report whole, to a file or standard output.
 pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    profbridge::input::output::replace_with(path, write)
+    profbridge::input::output::replace_with(path, |out| {
+        if path.as_os_str() != "-" {
+            return write(out);
+        }
+        let mut text = console::Escaped::new(out);
+        write(&mut text)?;
+        text.flush()
+    })
 }
 
 /// A text that is written while it is made: straight to standard output, to a
 /// file only when it is complete.
 enum Text<'a> {
-    Stdout(io::BufWriter<io::Stdout>),
+    Stdout(io::BufWriter<console::Escaped<io::Stdout>>),
     File(&'a Path, Vec<u8>),
 }
 
 impl<'a> Text<'a> {
     fn new(path: &'a Path) -> Self {
         if path.as_os_str() == "-" {
-            Self::Stdout(io::BufWriter::new(io::stdout()))
+            Self::Stdout(io::BufWriter::new(console::Escaped::new(io::stdout())))
         } else {
             Self::File(path, Vec::new())
         }

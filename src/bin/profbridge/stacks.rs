@@ -10,7 +10,7 @@ use profbridge::model::stacks::{SampleSource, Selection, StackTable};
 use profbridge::pipeline::samples::{self, StackOptions, StackSource};
 use profbridge::sample::reference::Overload;
 use profbridge::sample::text::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
-use profbridge::{Error, ErrorKind, Limits, Result, Warning};
+use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -71,6 +71,7 @@ impl StackArgs {
     /// How inputs are read.
     pub(crate) fn read_options(&self) -> StackOptions {
         let mut options = StackOptions::default();
+        options.limits = crate::limits::chosen();
         options.text.dialect = match self.stacks {
             DialectArg::Auto => Dialect::Auto,
             DialectArg::Collapsed => Dialect::Collapsed,
@@ -214,7 +215,7 @@ pub(crate) fn convert(
 }
 
 fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String>) -> Result<StackTable> {
-    let reference = samples::read_reference(&write.reference, &Limits::default())?;
+    let reference = samples::read_reference(&write.reference, &crate::limits::chosen())?;
     let overload = match write.overload {
         OverloadArg::First => Overload::First,
         OverloadArg::Skip => Overload::Skip,

@@ -1,0 +1,217 @@
+//! Small files that ask for much: refused within little memory and time.
+
+use super::program::{Finished, run, run_after, testdata};
+use profbridge::bytes::{Endian, Sink, leb128};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Address space of a run in KiB: code, stacks and arenas of threads take most of it.
+const SPACE: &str = "ulimit -v 600000";
+
+/// Commands that read a profile.
+const COMMANDS: [&[&str]; 5] =
+    [&["merge", "-o", "/dev/null"], &["show"], &["info"], &["check"], &["llvm-profdata", "show"]];
+
+fn run_in_little_space(arguments: &[&str], input: &Path) -> Finished {
+    let mut all: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
+    all.push(input.to_path_buf());
+    run_after(SPACE, all)
+}
+
+/// A raw profile of version 10 with these names and nothing else.
+fn raw_with_names(names: &[u8]) -> Vec<u8> {
+    let mut sink = Sink::new(Endian::Little);
+    sink.bytes(&[0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6c, 0xff]);
+    let words = [10, 0, 0, 0, 0, 0, 0, 0, names.len() as u64, 0, 0, 0, 0, 0, 2];
+    words.iter().for_each(|word| sink.u64(*word));
+    sink.bytes(names);
+    sink.align(8);
+    sink.into_bytes()
+}
+
+/// A chunk whose stream inflates to `len` bytes, all the same.
+fn chunk_of(byte: u8, len: usize) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    let block = vec![byte; 1 << 20];
+    (0..len >> 20).for_each(|_| encoder.write_all(&block).unwrap());
+    let stream = encoder.finish().unwrap();
+    let mut sink = Sink::new(Endian::Little);
+    leb128::write_uleb128(&mut sink, len as u64);
+    leb128::write_uleb128(&mut sink, stream.len() as u64);
+    sink.bytes(&stream);
+    sink.into_bytes()
+}
+
+#[test]
+fn a_decompression_bomb_ends_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let bomb = folder.path().join("bomb.profraw");
+    // 1 GiB from 1 MiB: more than the space, no more than the default limit.
+    fs::write(&bomb, raw_with_names(&chunk_of(b'a', 1 << 30))).unwrap();
+    for command in COMMANDS {
+        let finished = run_in_little_space(command, &bomb);
+        finished.assert_orderly();
+        let said = finished.stderr + &String::from_utf8_lossy(&finished.stdout);
+        assert!(said.contains("memory") || said.contains("uncompress"), "{command:?}: {said}");
+    }
+    let bounded = ["merge", "--limit", "inflated-bytes=1000000", "-o", "/dev/null"];
+    run_in_little_space(&bounded, &bomb)
+        .assert_refused(&["size of inflated names is 1073741824, the limit is 1000000"]);
+}
+
+#[test]
+fn many_small_bombs_are_one_bomb() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bombs.profraw");
+    fs::write(&path, raw_with_names(&chunk_of(b'a', 4 << 20).repeat(8))).unwrap();
+    let limits = ["merge", "--limit", "inflated-bytes=20000000", "-o", "/dev/null"];
+    run_in_little_space(&limits, &path).assert_refused(&["the limit is 20000000"]);
+}
+
+#[test]
+fn a_gzip_bomb_ends_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let bomb = folder.path().join("bomb.gz");
+    let mut encoder = flate2::write::GzEncoder::new(fs::File::create(&bomb).unwrap(), flate2::Compression::best());
+    let block = vec![b' '; 1 << 20];
+    (0..1024).for_each(|_| encoder.write_all(&block).unwrap());
+    encoder.finish().unwrap();
+    for command in &COMMANDS[..4] {
+        run_in_little_space(command, &bomb).assert_orderly();
+    }
+    run_in_little_space(&["merge", "--limit", "stream-bytes=1000000", "-o", "/dev/null"], &bomb)
+        .assert_refused(&["the limit is 1000000"]);
+}
+
+#[test]
+fn sizes_near_two_to_the_sixtieth_are_refused_by_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.profraw");
+    // Each word of the header in turn.
+    for word in 1..16 {
+        let mut bytes = raw_with_names(b"");
+        bytes[word * 8..word * 8 + 8].copy_from_slice(&(1u64 << 60 | 10).to_le_bytes());
+        fs::write(&path, &bytes).unwrap();
+        run_in_little_space(&["merge", "-o", "/dev/null"], &path).assert_orderly();
+        run_in_little_space(&["llvm-profdata", "show"], &path).assert_orderly();
+    }
+}
+
+#[test]
+fn every_bad_file_is_survived_in_little_space() {
+    let mut seen = 0;
+    for entry in fs::read_dir(testdata("bad")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            seen += 1;
+            for command in [COMMANDS[0], COMMANDS[4]] {
+                run_in_little_space(command, &path).assert_orderly();
+            }
+        }
+    }
+    assert!(seen > 40);
+}
+
+#[test]
+fn deep_and_endless_json_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep.iprof");
+    let start = "{\"version\":\"1.0.0\",\"types\":[],\"methods\":[],\"x\":";
+    let texts = [
+        format!("{start}{}", "[".repeat(3_000_000)),
+        format!("{start}{}", "{\"a\":".repeat(1_000_000)),
+        format!("{start}\"{}", "a".repeat(40 << 20)),
+        format!("{{\"version\":\"1.0.0\",\"types\":[{}", "{\"id\":".repeat(1_000_000)),
+    ];
+    for text in texts {
+        fs::write(&path, &text).unwrap();
+        for command in [&["merge", "-o", "/dev/null"][..], &["check"], &["info"], &["repair", "-o", "/dev/null"]] {
+            let finished = run_in_little_space(command, &path);
+            assert!(!finished.stderr.contains("overflow"), "{}", finished.stderr);
+            finished.assert_orderly();
+        }
+    }
+}
+
+#[test]
+fn a_deep_context_is_refused_by_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep.collapsed");
+    fs::write(&path, format!("{} 1\n", vec!["a.B.c"; 100].join(";"))).unwrap();
+    let merge = |limit: &str| {
+        run([
+            Path::new("convert"),
+            Path::new("--limit"),
+            Path::new(limit),
+            &path,
+            Path::new("-o"),
+            &folder.path().join("o.iprof"),
+        ])
+    };
+    merge("context-depth=99").assert_refused(&["the limit is 99"]);
+    merge("context-depth=100").assert_done();
+}
+
+#[test]
+fn a_name_longer_than_the_limit_is_refused_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = super::program::profile(&[(&"n".repeat(5000), 1)]);
+    let files = [
+        super::program::raw_bytes(&profile, 10),
+        super::program::indexed_bytes(&profile),
+        super::program::text_bytes(&profile),
+    ];
+    let path = folder.path().join("long");
+    for bytes in files {
+        fs::write(&path, bytes).unwrap();
+        run_in_little_space(&["merge", "--limit", "name-bytes=4999", "-o", "/dev/null"], &path)
+            .assert_refused(&["length of a name is 5000, the limit is 4999"]);
+        run_in_little_space(&["merge", "--limit", "name-bytes=5000", "-o", "/dev/null"], &path).assert_done();
+    }
+}
+
+/// Seconds for a text of so many records of one name, each with another hash.
+fn time_for_records(count: usize, path: &Path) -> Duration {
+    let text: String = (0..count).map(|hash| format!("f\n{hash}\n1\n1\n")).collect();
+    fs::write(path, text).unwrap();
+    let begin = Instant::now();
+    run([Path::new("merge"), path, Path::new("-o"), Path::new("/dev/null")]).assert_done();
+    begin.elapsed()
+}
+
+#[test]
+fn time_grows_with_the_input_and_not_with_its_square() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.proftext");
+    let (small, large) = (time_for_records(10_000, &path), time_for_records(80_000, &path));
+    eprintln!("10,000 records of one name: {small:?}, 80,000: {large:?}");
+    // A square would be 64 times; a loaded machine is allowed much.
+    assert!(large < small * 30 + Duration::from_secs(2), "{small:?} became {large:?}");
+}
+
+/// The factor that SECURITY.md states, for the worst text that is known.
+#[test]
+fn memory_stays_in_proportion_to_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small-records.proftext");
+    let text: String = (0..300_000).map(|at| format!("{at:x}f\n1\n1\n1\n")).collect();
+    let bytes = text.len() as u64;
+    fs::write(&path, text).unwrap();
+    let kilobytes = 100_000 + bytes * 60 / 1024;
+    let merge = [Path::new("merge"), Path::new("--num-threads=1"), Path::new("-o"), Path::new("/dev/null"), &path];
+    run_after(&format!("ulimit -v {kilobytes}"), merge).assert_done();
+}
+
+#[test]
+fn wrong_limits_are_said() {
+    for (argument, words) in [
+        ("x", "NAME=NUMBER"),
+        ("no-such=1", "there is no limit"),
+        ("json-depth=99999999999", "cannot be more"),
+        ("name-bytes=-1", "NAME=NUMBER"),
+    ] {
+        run(["merge", "--limit", argument, "/dev/null"]).assert_refused(&[words]);
+    }
+}

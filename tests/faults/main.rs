@@ -1,0 +1,13 @@
+//! What goes wrong around the program: full disks, kills, inputs that change or
+//! lie, and what SECURITY.md promises about each.
+#![cfg(unix)]
+
+mod folders;
+mod inputs;
+mod kills;
+mod limits;
+mod many;
+mod outputs;
+mod program;
+mod safety;
+mod terminal;

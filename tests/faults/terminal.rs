@@ -1,0 +1,51 @@
+//! What comes from a file reaches a terminal escaped.
+
+use super::program::{Finished, command, indexed_bytes, profile, text_bytes};
+use std::fs;
+
+/// Sets the title, clears the screen, in seven and in eight bits.
+const EVIL: &str = "evil\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{8}\u{7f}\r";
+
+#[track_caller]
+fn assert_harmless(finished: &Finished, what: &str) {
+    for (stream, text) in
+        [("stdout", String::from_utf8_lossy(&finished.stdout)), ("stderr", finished.stderr.as_str().into())]
+    {
+        let found = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+        assert!(found.is_none(), "{what}: {stream} has {found:?} in {text:?}");
+    }
+}
+
+#[test]
+fn control_characters_of_a_file_are_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let evil = profile(&[(EVIL, 3), ("f", 1)]);
+    fs::write(path("a.profdata"), indexed_bytes(&evil)).unwrap();
+    fs::write(path("b.proftext"), text_bytes(&profile(&[("f", 2)]))).unwrap();
+    // A name with a fault, so that messages quote it.
+    fs::write(path("bad.proftext"), format!("{}\n1\nx{EVIL}\n", EVIL.trim_end())).unwrap();
+    fs::write(path("bad.iprof"), format!("{{\"version\":\"1.0.0{EVIL}\",\"types\":[],\"{EVIL}\":[")).unwrap();
+    fs::write(path(EVIL), "neither this nor that").unwrap();
+    let runs: [&[&str]; 12] = [
+        &["show", "--all-functions", "--counts", "a.profdata"],
+        &["show", "--topn=5", "a.profdata"],
+        &["info", "a.profdata"],
+        &["info", EVIL],
+        &["check", "a.profdata", "bad.iprof", "bad.proftext", EVIL],
+        &["diff", "a.profdata", "b.proftext"],
+        &["overlap", "a.profdata", "b.proftext"],
+        &["merge", "-o", "o1", "bad.proftext"],
+        &["merge", "-o", "o2", "bad.iprof"],
+        &["merge", "-o", "o3", EVIL],
+        &["repair", "-o", "o4.iprof", "bad.iprof"],
+        &["merge", "-o", "o5", "a.profdata", "--limit", EVIL],
+    ];
+    for arguments in runs {
+        let mut command = command();
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        let finished = Finished::from(output);
+        finished.assert_orderly();
+        assert_harmless(&finished, &arguments.join(" ").escape_debug().to_string());
+    }
+}
