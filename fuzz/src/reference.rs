@@ -54,7 +54,6 @@ fn ours(path: &Path) -> Verdict {
     let mut options = MergeOptions::default();
     options.read = ReadOptions::new(Manner::Llvm22);
     options.failure_mode = FailureMode::Any;
-    options.keep_vtable_names = true;
     let Ok(report) = pipeline::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
         return Verdict::Refused;
     };

@@ -19,8 +19,10 @@ pub fn raw(data: &[u8]) {
     let found = read_back(&mut reader);
     if losses.is_empty() {
         assert_eq!(content(&found, by_name), content(&profile, by_name), "{encoding:?}");
+        // What was left out leaves gaps that a second writing closes, as among
+        // the times of a trace that names a function twice.
+        assert_eq!(raw::write(&found, &options).expect("it was written before"), bytes, "{encoding:?}");
     }
-    assert_eq!(raw::write(&found, &options).expect("it was written before"), bytes, "{encoding:?}");
 }
 
 /// Indexed profiles in every version.
