@@ -23,22 +23,13 @@ fn every_finding_has_a_file_and_every_file_a_finding() {
     assert_eq!(found, expected);
 }
 
-/// Findings that cannot come alone.
-fn companions(code: Code) -> &'static [Code] {
-    match code {
-        // Its JSON is sound, but so is that of a profile two of whose sections are equal.
-        Code::LegacyLayout => &[],
-        _ => &[],
-    }
-}
-
 #[test]
 fn each_file_has_its_finding_and_no_other() {
     for (code, bytes) in bad_files() {
         let report = check_from(&bytes[..], &ReadOptions::default());
         let found: Vec<Code> = report.findings.iter().map(|finding| finding.code).collect();
         assert!(found.contains(&code), "{code}: {found:?}");
-        let others: Vec<_> = found.iter().filter(|c| **c != code && !companions(code).contains(c)).collect();
+        let others: Vec<_> = found.iter().filter(|other| **other != code).collect();
         assert!(others.is_empty(), "{code}: also {others:?}");
         let level = report.findings.iter().map(|finding| finding.level).max();
         assert_eq!(level, Some(code.level()), "{code}");
