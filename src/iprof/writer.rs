@@ -98,12 +98,21 @@ struct Writer<'a> {
     text: Vec<u8>,
     /// One entry in compact form, on its way to being indented.
     entry: Vec<u8>,
+    frames: FrameTexts,
     top_members: usize,
 }
 
 impl<'a> Writer<'a> {
     fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut dyn Write) -> Self {
-        Self { document, options, out, text: Vec::with_capacity(2 * FLUSH_BYTES), entry: Vec::new(), top_members: 0 }
+        Self {
+            document,
+            options,
+            out,
+            text: Vec::with_capacity(2 * FLUSH_BYTES),
+            entry: Vec::new(),
+            frames: FrameTexts::default(),
+            top_members: 0,
+        }
     }
 
     fn document(mut self) -> io::Result<()> {
@@ -193,9 +202,17 @@ impl<'a> Writer<'a> {
         let name = if kind == SectionKind::Instanceof { spelling.name() } else { kind.name() };
         self.key(name.as_bytes());
         let table = Table::Section(kind);
+        let frames = std::mem::take(&mut self.frames).ready(document);
+        let result = self.section_entries(kind, table, &frames);
+        self.frames = frames;
+        result
+    }
+
+    fn section_entries(&mut self, kind: SectionKind, table: Table, frames: &FrameTexts) -> io::Result<()> {
+        let document = self.document;
         if let Some(counts) = document.sections.counts(kind) {
             return self.entries(table, counts.iter(), |out, member, entry| match member {
-                0 => write_context(out, document, entry.context),
+                0 => frames.write_context(out, document, entry.context),
                 _ => {
                     out.push(b'[');
                     write_number(out, entry.count);
@@ -205,7 +222,7 @@ impl<'a> Writer<'a> {
         }
         if let Some(types) = document.sections.types(kind) {
             return self.entries(table, types.iter(), |out, member, (context, pairs)| match member {
-                0 => write_context(out, document, context),
+                0 => frames.write_context(out, document, context),
                 _ => write_list(out, pairs, |out, pair| {
                     write_number(out, u64::from(document.tables.type_id(pair.class)));
                     out.push(b',');
@@ -214,7 +231,7 @@ impl<'a> Writer<'a> {
             });
         }
         self.entries(table, document.sections.conditionals.iter(), |out, member, (context, rows)| match member {
-            0 => write_context(out, document, context),
+            0 => frames.write_context(out, document, context),
             _ => write_list(out, rows, |out, row| {
                 write_signed(out, row.bci);
                 out.push(b',');
@@ -315,20 +332,50 @@ fn write_list<T>(out: &mut Vec<u8>, items: &[T], mut item: impl FnMut(&mut Vec<u
     out.push(b']');
 }
 
-fn write_context(out: &mut Vec<u8>, document: &Document, context: ContextHandle) {
-    if context == ContextHandle::ROOT {
-        out.extend_from_slice(b"\"0:0\"");
-        return;
+/// The text `id:` of every method, made once: contexts repeat it for each frame.
+#[derive(Default)]
+struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
+
+impl FrameTexts {
+    /// Ten digits, a colon, and last how many bytes of these are used.
+    const BYTES: usize = 12;
+
+    fn ready(self, document: &Document) -> Self {
+        if !self.0.is_empty() || document.contexts.is_empty() {
+            return self;
+        }
+        let tables = &document.tables;
+        let mut number = Vec::new();
+        let text = |handle| {
+            number.clear();
+            write_number(&mut number, u64::from(tables.method_id(handle)));
+            number.push(b':');
+            let mut text = [0; Self::BYTES];
+            text[..number.len()].copy_from_slice(&number);
+            text[Self::BYTES - 1] = number.len() as u8;
+            text
+        };
+        Self(tables.methods().map(text).collect())
     }
-    let mut separator = b'"';
-    for frame in document.contexts.frames(context) {
-        out.push(separator);
-        write_number(out, u64::from(document.tables.method_id(frame.method)));
-        out.push(b':');
-        write_signed(out, frame.bci);
-        separator = b'<';
+
+    fn write_context(&self, out: &mut Vec<u8>, document: &Document, context: ContextHandle) {
+        if context == ContextHandle::ROOT {
+            out.extend_from_slice(b"\"0:0\"");
+            return;
+        }
+        let mut separator = b'"';
+        for frame in document.contexts.frames(context) {
+            out.push(separator);
+            let text = &self.0[frame.method.index()];
+            let end = out.len() + usize::from(text[Self::BYTES - 1]);
+            // A copy of fixed length is quicker than one of the right length.
+            out.extend_from_slice(text);
+            out.truncate(end);
+            write_signed(out, frame.bci);
+            separator = b'<';
+        }
+        out.push(b'"');
     }
-    out.push(b'"');
 }
 
 fn write_signed(out: &mut Vec<u8>, number: i32) {

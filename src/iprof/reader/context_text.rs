@@ -54,13 +54,41 @@ pub(super) fn parse(data: &[u8], start: usize, separator: u8, frames: &mut Vec<R
 /// A decimal number, `i64::MAX` if it has more digits than any id.
 #[inline]
 fn digits(data: &[u8], start: usize) -> (i64, usize) {
+    match up_to_seven_digits(data, start) {
+        Some((value, len)) => (value, start + len),
+        None => many_digits(data, start),
+    }
+}
+
+/// Value and length of a number of up to seven digits, eight bytes at a time:
+/// lengths vary from frame to frame, and a loop would guess most of them wrong.
+#[inline]
+fn up_to_seven_digits(data: &[u8], start: usize) -> Option<(i64, usize)> {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(*data.get(start..)?.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
+    // The first byte that is no digit sets its high bit; digits before it carry nothing over.
+    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
+    let len = others.trailing_zeros() / 8;
+    if len == 0 {
+        return Some((0, 0));
+    }
+    if len >= 8 {
+        return None;
+    }
+    // The digits move to the upper bytes, zeros in front of them: eight digits, pairs first.
+    let digits = word << (64 - 8 * len);
+    let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
+    let value = fours.wrapping_mul(42_949_672_960_001) >> 32;
+    Some((i64::try_from(value).ok()?, len as usize))
+}
+
+/// As [`digits`], for numbers of any length and at the end of the text.
+#[cold]
+fn many_digits(data: &[u8], start: usize) -> (i64, usize) {
     let mut value = 0i64;
     let mut at = start;
-    while let Some(byte) = data.get(at) {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
+    while let Some(digit) = data.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
         // Up to 18 digits cannot overflow, and beyond that the value is not used.
         value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
         at += 1;
@@ -95,6 +123,20 @@ mod tests {
         for text in ["", "1", "1:", "1:-", "1:2<", "-1:2", "+1:2", "1 :2", "1:2147483648", "a"] {
             let parsed = parse(text.as_bytes(), 0, b'<', &mut frames);
             assert!(!parsed.sound || parsed.end < text.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_same_by_words_and_by_digits() {
+        for number in ["", "0", "7", "42", "999", "65534", "278000", "9999999", "12345678", "2147483648", "00012"] {
+            for after in
+                ["", ":", "<1:23456789", "\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}", "/0000000", ":9999999", "é9999999"]
+            {
+                let text = format!("x{number}{after}");
+                let (value, end) = many_digits(text.as_bytes(), 1);
+                assert_eq!(digits(text.as_bytes(), 1), (value, end), "{text}");
+                assert_eq!((value, end), (number.parse().unwrap_or(0), 1 + number.len()), "{text}");
+            }
         }
     }
 
