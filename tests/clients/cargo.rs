@@ -111,3 +111,45 @@ fn grcov_writes_the_same_lcov() {
     assert!(ours.contains("SF:"), "{ours}");
     assert_eq!(ours, theirs);
 }
+
+/// cargo-pgo takes the tool of the toolchain before that of the search path.
+fn toolchain_has_its_own(test: &str) -> bool {
+    let output = Command::new("rustc").args(["--print", "target-libdir"]).output().map(|output| output.stdout);
+    let libraries = String::from_utf8(output.unwrap_or_default()).unwrap_or_default();
+    let own = Path::new(libraries.trim()).with_file_name("bin").join("llvm-profdata").is_file();
+    if own {
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: the toolchain has an llvm-profdata of its own");
+    }
+    own
+}
+
+#[test]
+fn cargo_pgo_optimizes_with_the_same_profile() {
+    let test = "cargo_pgo_optimizes_with_the_same_profile";
+    if !available(test, &["cargo-pgo", "llvm-profdata-22"]) || !has_llvm_22(test) || toolchain_has_its_own(test) {
+        return;
+    }
+    let desk = Desk::new();
+    small_crate(&desk);
+    desk.write("crate/src/main.rs", "fn main() {\n    println!(\"{}\", words::is_palindrome(\"level\"));\n}\n");
+    let folder = desk.path("crate");
+    run(Command::new("cargo").args(["pgo", "run"]), &folder);
+    let profiles = folder.join("target/pgo-profiles");
+    let [theirs, ours] = [Tool::Genuine, Tool::Ours].map(|tool| {
+        let outer = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(desk.folder_of(tool)).chain(std::env::split_paths(&outer));
+        let path = std::env::join_paths(path).expect("folders without separators");
+        run(Command::new("cargo").args(["pgo", "optimize"]).env("PATH", path), &folder);
+        let entries = std::fs::read_dir(&profiles).expect("cargo-pgo keeps its profiles here");
+        let mut merged = entries
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "profdata"));
+        let merged = merged.next().expect("the profiles were merged");
+        let bytes = std::fs::read(&merged).expect("the merged profile can be read");
+        std::fs::remove_file(merged).expect("it can be removed");
+        bytes
+    });
+    assert!(!ours.is_empty());
+    assert_eq!(ours, theirs);
+}
