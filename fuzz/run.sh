@@ -24,6 +24,18 @@ seed() {
     find ../testdata -type f -name "*.$ending" -size -64k -print0 |
       while IFS= read -r -d '' file; do cp -n "$file" "corpus/$target/$(sha1sum <"$file" | cut -c1-16).$ending"; done
   done
+  # Recordings are kept compressed.
+  if [ "$target" = read_recording ]; then
+    for file in ../testdata/java/*.jfr.gz; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .gz)"; done
+  fi
+}
+
+# Real recordings are larger than other seeds.
+largest() {
+  case $1 in
+    read_recording) echo 262144 ;;
+    *) echo 65536 ;;
+  esac
 }
 
 endings() {
@@ -34,7 +46,6 @@ endings() {
     read_names) echo names ;;
     read_any | same_as_llvm) echo profraw profdata proftext ;;
     read_iprof | bridge_laws) echo iprof gz ;;
-    read_recording) echo jfr ;;
     read_stacks) echo collapsed folded txt ;;
     read_classes) echo class jar ;;
     parse_list | parse_remapping) echo list txt map ;;
@@ -57,7 +68,7 @@ for target in "${targets[@]}"; do
   seed "$target" $(endings "$target")
   log=$(mktemp)
   "$binaries/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" -max_total_time="$seconds" \
-    -max_len=65536 -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 >"$log" 2>&1
+    -max_len="$(largest "$target")" -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 >"$log" 2>&1
   code=$?
   last=$(grep -aE '^#[0-9]+.*cov: ' "$log" | tail -1)
   value() { sed -nE "s/.* $1: ([0-9]+).*/\1/p" <<<"$last"; }

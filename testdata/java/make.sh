@@ -2,6 +2,7 @@
 # Makes the recordings in this folder and what they should be read as.
 #
 #   JAVA_HOME=/usr/lib/jvm/java-17-openjdk-amd64 testdata/java/make.sh shapes-jdk17
+#   testdata/java/make.sh classes
 #
 # Needs a JDK of version 17 or later, python3 and gzip. Samples differ from run
 # to run, so both files are always made together.
@@ -11,6 +12,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=${JAVA_HOME:+$JAVA_HOME/bin/}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+if [ "$name" = classes ]; then
+    # What method references are looked up in; javac 17.
+    "${bin}javac" -g:source,lines --release 8 -d "$work" "$here/Shapes.java"
+    (cd "$work" && "${bin}jar" --create --no-manifest --date=2026-01-01T00:00:00Z --file "$here/Shapes.jar" ./*.class)
+    cp "$work/Shapes.class" "$here/"
+    exit
+fi
 settings=$here/samples.jfc
 if "${bin}java" -version 2>&1 | grep -q '"2[5-9]'; then
     # JDK 25 also samples by CPU time.

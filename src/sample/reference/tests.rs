@@ -109,3 +109,20 @@ fn jars_and_jmods_are_read_and_damage_is_named() {
     let error = Reference::new().add_classes(b"text", &Limits::default()).unwrap_err();
     assert!(error.hint().unwrap().contains("jars"));
 }
+
+/// What a real compiler and its archiver wrote (`testdata/java/make.sh classes`).
+/// Methods are counted with their overloads together: the jar has 21, two of one name.
+#[test]
+fn real_classes_and_jars_name_the_same_methods() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java");
+    let stacks = table("Shapes.deep;Shapes.step 1\n");
+    for (file, methods) in [("Shapes.class", 14), ("Shapes.jar", 20)] {
+        let bytes = std::fs::read(folder.join(file)).unwrap();
+        assert!(Reference::takes(&bytes), "{file}");
+        let mut reference = Reference::new();
+        reference.add_classes(&bytes, &Limits::default()).unwrap();
+        assert_eq!(reference.methods_count(), methods, "{file}");
+        let (out, _) = reference.resolve(&stacks, Overload::First);
+        assert_eq!(text(&out), "Shapes.deep(ILShapes$Shape|)I;Shapes.step(LShapes$Shape|I)V 1\n", "{file}");
+    }
+}
