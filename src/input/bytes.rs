@@ -1,5 +1,6 @@
 //! Bytes of an input: read, mapped, or taken from a stream.
 
+use super::once;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use flate2::read::MultiGzDecoder;
@@ -69,7 +70,7 @@ pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> 
 ///
 /// As [`open`].
 pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
-    if path.as_os_str() != "-" && access == Access::Map {
+    if access == Access::Map && !once::comes_once(path) {
         return map(path, limits);
     }
     let mut bytes = Vec::new();
@@ -85,6 +86,9 @@ pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<Input
 /// As [`open`].
 pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     buffer.clear();
+    if let Some(once::Opened { head, rest }) = once::take(path) {
+        return read_stream(head.as_slice().chain(rest), buffer, limits).map_err(|error| error.in_file(path));
+    }
     if path.as_os_str() == "-" {
         return read_stream(io::stdin().lock(), buffer, limits).map_err(|error| error.in_file(path));
     }
@@ -140,7 +144,7 @@ pub fn inflate(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
 
 /// Opens a file for reading. A folder opens as well and fails when it is read,
 /// in the system's own words.
-fn open_file(path: &Path) -> Result<File> {
+pub(super) fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))
 }
 
@@ -148,7 +152,7 @@ fn map(path: &Path, limits: &Limits) -> Result<InputBytes> {
     let file = open_file(path)?;
     let metadata = file.metadata().map_err(|source| Error::io("cannot read", source).in_file(path))?;
     if !metadata.is_file() || metadata.len() == 0 {
-        // Pipes and devices cannot be mapped, empty files need not be.
+        // Folders cannot be mapped, empty files need not be.
         let mut bytes = Vec::new();
         read_stream(file, &mut bytes, limits).map_err(|error| error.in_file(path))?;
         return Ok(bytes.into());

@@ -7,10 +7,12 @@
 pub mod bytes;
 pub mod detect;
 pub mod list;
+pub mod once;
 pub mod output;
 pub mod stream;
 
 pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};
 pub use detect::{Format, detect};
 pub use list::{InputList, WeightedInput};
-pub use stream::{InputStream, open_stream};
+pub use once::comes_once;
+pub use stream::{InputStream, format_of, open_stream};

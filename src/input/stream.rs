@@ -1,9 +1,9 @@
 //! A path becomes a stream whose format is known, without reading all of it.
 
 use super::detect::{Format, detect};
+use super::once;
 use crate::error::{Error, Result};
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -30,18 +30,28 @@ impl std::fmt::Debug for InputStream {
 ///
 /// I/O errors with the path.
 pub fn open_stream(path: &Path) -> Result<InputStream> {
-    let mut stream: Box<dyn Read + Send> = if path.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))?)
+    let opened = match once::take(path) {
+        Some(opened) => opened,
+        None => {
+            let mut rest = once::open(path)?;
+            let mut head = Vec::new();
+            let read = rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
+            read.map_err(|source| Error::io("cannot read", source).in_file(path))?;
+            once::Opened { head, rest }
+        }
     };
-    let mut head = Vec::new();
-    stream
-        .by_ref()
-        .take(HEAD_BYTES as u64)
-        .read_to_end(&mut head)
-        .map_err(|source| Error::io("cannot read", source).in_file(path))?;
-    Ok(InputStream { format: detect_inside(&head), stream: Box::new(io::Cursor::new(head).chain(stream)) })
+    let once::Opened { head, rest } = opened;
+    Ok(InputStream { format: detect_inside(&head), stream: Box::new(io::Cursor::new(head).chain(rest)) })
+}
+
+/// The format of an input, of what is inside for a gzip stream. Whoever opens
+/// the input afterwards gets all of it, also of a pipe.
+///
+/// # Errors
+///
+/// I/O errors with the path.
+pub fn format_of(path: &Path) -> Result<Format> {
+    Ok(detect_inside(&once::look(path, HEAD_BYTES)?))
 }
 
 /// The format of what a gzip stream holds, or of the bytes themselves.

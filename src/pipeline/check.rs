@@ -4,6 +4,7 @@
 //! profiles begin with the format: `raw.truncated`, `indexed.bad-magic`. Their
 //! readers stop at the first fault, so there is at most one error a file.
 
+use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
@@ -74,10 +75,9 @@ pub fn check_file(path: &Path, options: &iprof::ReadOptions) -> FileCheck {
 }
 
 fn open_and_check(path: &Path, options: &iprof::ReadOptions) -> Result<FileCheck> {
+    let family = Family::of_input(path)?;
     let mut input = input::open_stream(path)?;
-    let called_iprof = path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"));
-    let is_llvm = matches!(input.format, Format::Raw { .. } | Format::Indexed);
-    if input.format == Format::Iprof || (called_iprof && !is_llvm) {
+    if family == Family::Iprof {
         return Ok(check_iprof(input.stream, options));
     }
     let mut bytes = Vec::new();

@@ -1,12 +1,14 @@
 //! Comparing two files of whatever formats.
 
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
+use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use crate::bridge::{self, ToIprofOptions};
 use crate::error::{Error, Result};
-use crate::input::{self, Format, InputStream, WeightedInput};
+use crate::input::{self, Access, WeightedInput};
 use crate::iprof::compare::{CommonSpace, Events};
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
+use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
@@ -18,22 +20,28 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage for an LLVM profile from standard
-/// input beside an iprof.
+/// Those of the readers, with the path; usage when standard input should be both.
 pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
-    let (one, other) = (input::open_stream(first)?, input::open_stream(second)?);
-    match (one.format == Format::Iprof, other.format == Format::Iprof) {
-        (true, true) => diff_iprof((first, one), (second, other), options),
-        (false, false) => diff_llvm((first, one), (second, other), options),
-        _ => diff_across((first, one), (second, other), options),
+    if first == second && first.as_os_str() == "-" {
+        return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
     }
+    if Family::of_input(first)? == Family::Llvm && Family::of_input(second)? == Family::Llvm {
+        return diff_llvm(first, second, options);
+    }
+    diff_iprof(first, second, options)
 }
 
-fn diff_iprof(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
+/// Compares two profiles as iprof, of which one may be LLVM's.
+fn diff_iprof(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
     let mut space = CommonSpace::default();
     let read = iprof::ReadOptions { limits: options.limits, ..iprof::ReadOptions::default() };
-    let mut facts = |(path, input): (&Path, InputStream)| {
-        let events = space.read_from(input.stream, &read).map_err(|error| error.in_file(path))?;
+    let mut facts = |path: &Path| {
+        let events = if Family::of_input(path)? == Family::Iprof {
+            space.read_from(input::open_stream(path)?.stream, &read).map_err(|error| error.in_file(path))?
+        } else {
+            let profile = read_profile(path, &options.limits)?;
+            space.add(&bridge::to_iprof(&profile, &ToIprofOptions::default())?.0)
+        };
         Ok::<_, Error>(iprof_facts(&events))
     };
     let (first, second) = (facts(first)?, facts(second)?);
@@ -47,31 +55,10 @@ fn iprof_options(options: &DiffOptions) -> DiffOptions {
     options
 }
 
-/// Compares files of both families.
-fn diff_across(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
-    let mut space = CommonSpace::default();
-    let read = iprof::ReadOptions::default();
-    let mut facts = |(path, input): (&Path, InputStream)| {
-        let events = if input.format == Format::Iprof {
-            space.read_from(input.stream, &read).map_err(|error| error.in_file(path))?
-        } else {
-            let profile = read_profile(path)?;
-            let (document, _) = bridge::to_iprof(&profile, &ToIprofOptions::default())?;
-            space.add(&document)
-        };
-        Ok::<_, Error>(iprof_facts(&events))
-    };
-    let (first, second) = (facts(first)?, facts(second)?);
-    Ok(diff(first, second, &IprofNames(&space), &iprof_options(options)))
-}
-
 /// A whole LLVM profile.
-fn read_profile(path: &Path) -> Result<Profile> {
-    if path.as_os_str() == "-" {
-        let hint = "give a file, or convert it with `profbridge convert` first";
-        return Err(Error::usage("an LLVM profile from standard input is not compared with an iprof").with_hint(hint));
-    }
+fn read_profile(path: &Path, limits: &Limits) -> Result<Profile> {
     let mut options = MergeOptions::default();
+    options.read.limits = *limits;
     options.keep_vtable_names = true;
     let mut report = merge_files(&[WeightedInput::new(path)], &options, &mut Silent)?;
     for input in &mut report.inputs {
@@ -213,15 +200,11 @@ impl Names for LlvmSpace {
     }
 }
 
-fn diff_llvm(first: (&Path, InputStream), second: (&Path, InputStream), options: &DiffOptions) -> Result<DiffReport> {
+fn diff_llvm(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
     let mut space = LlvmSpace::default();
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Manner::Profbridge) };
-    let mut facts = |(path, mut input): (&Path, InputStream)| {
-        let mut bytes = Vec::new();
-        input::read_stream(&mut input.stream, &mut bytes, &options.limits).map_err(|error| error.in_file(path))?;
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            bytes = input::inflate(&bytes, &options.limits).map_err(|error| error.in_file(path))?;
-        }
+    let mut facts = |path: &Path| {
+        let bytes = input::open(path, Access::Read, &options.limits)?;
         let mut reader = open_reader(&bytes, &read).map_err(|error| error.in_file(path))?;
         space.read(&mut *reader).map_err(|error| error.in_file(path))
     };
@@ -279,7 +262,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (text, iprof) = (folder.path().join("a.proftext"), folder.path().join("a.iprof"));
         std::fs::write(&text, ":fe\nmain\n1\n1\n30\n\nfoo\n2\n1\n10\n").unwrap();
-        let (document, _) = bridge::to_iprof(&read_profile(&text).unwrap(), &ToIprofOptions::default()).unwrap();
+        let (document, _) =
+            bridge::to_iprof(&read_profile(&text, &Limits::default()).unwrap(), &ToIprofOptions::default()).unwrap();
         std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
         let report = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
         assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));

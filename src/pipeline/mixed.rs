@@ -23,14 +23,24 @@ pub enum Family {
 }
 
 impl Family {
-    /// The family of a file, by its content.
+    /// The family of an input, by its content. What is no LLVM profile by its
+    /// magic number and is called `.iprof` is taken for one, since that is what
+    /// somebody took it for: it may be cut or damaged.
     ///
-    /// What cannot be opened, or read twice, is taken for LLVM's: merging says
-    /// what is wrong with it.
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub fn of_input(path: &Path) -> Result<Self> {
+        let format = input::format_of(path)?;
+        let called = path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"));
+        let other = matches!(format, Format::Raw { .. } | Format::Indexed | Format::Jfr);
+        Ok(if format == Format::Iprof || (called && !other) { Self::Iprof } else { Self::Llvm })
+    }
+
+    /// As [`of_input`](Self::of_input); what cannot be opened is taken for
+    /// LLVM's: merging says what is wrong with it.
     pub fn of_file(path: &Path) -> Self {
-        let again = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        let is_iprof = again && input::open_stream(path).is_ok_and(|input| input.format == Format::Iprof);
-        if is_iprof { Self::Iprof } else { Self::Llvm }
+        Self::of_input(path).unwrap_or(Self::Llvm)
     }
 }
 

@@ -56,7 +56,7 @@ pub fn read_content(
     let mut warnings = Vec::new();
     let (mut stacks, mut llvm) = (0usize, Vec::new());
     for path in paths {
-        if path.as_os_str() != "-" && stack_source_of_file(path)? == Some(StackSource::Jfr) {
+        if stack_source_of_file(path)? == Some(StackSource::Jfr) {
             stacks += 1;
             let found = add_file(path, options, &mut table).map_err(|error| error.in_file(path))?;
             warnings.extend(in_file(found, path));

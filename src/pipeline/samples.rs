@@ -2,7 +2,7 @@
 
 use crate::bridge::samples::{IprofHits, add_reference, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::input::{self, Access, Format, detect};
+use crate::input::{self, Access, Format, detect, once};
 use crate::iprof::{self, Document};
 use crate::limits::Limits;
 use crate::model::stacks::{Frame, Function, StackTable};
@@ -11,7 +11,6 @@ use crate::sample::jfr;
 use crate::sample::reference::Reference;
 use crate::sample::text::{TextOptions, looks_like_stacks, read_stacks as read_text};
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -50,30 +49,27 @@ pub fn stack_source(data: &[u8]) -> Option<StackSource> {
 }
 
 /// Bytes of a file that are enough to tell what it is.
-const HEAD_BYTES: u64 = 1 << 20;
+const HEAD_BYTES: usize = 1 << 20;
 
-/// What a file is by its beginning, compressed or not; `None` for anything but
-/// a source of stacks, for folders, pipes and devices, whose bytes come but once.
+/// What an input is by its beginning, compressed or not; `None` for anything but
+/// a source of stacks, and for folders. `-` is standard input.
 ///
 /// # Errors
 ///
 /// I/O errors with the path.
 pub fn stack_source_of_file(path: &Path) -> Result<Option<StackSource>> {
-    let failed = |action| move |source| Error::io(action, source).in_file(path);
-    let file = File::open(path).map_err(failed("cannot open"))?;
-    if !file.metadata().map_err(failed("cannot read"))?.is_file() {
+    if path.is_dir() {
         return Ok(None);
     }
-    let mut head = Vec::new();
-    file.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed("cannot read"))?;
+    let mut head = once::look(path, HEAD_BYTES)?;
     if detect(&head) == Format::Gzip {
         let mut inflated = Vec::new();
         // The stream is cut, or damaged: whoever reads it whole will say so.
-        let _ = MultiGzDecoder::new(head.as_slice()).take(HEAD_BYTES).read_to_end(&mut inflated);
+        let _ = MultiGzDecoder::new(head.as_slice()).take(HEAD_BYTES as u64).read_to_end(&mut inflated);
         head = inflated;
     }
     // The last line may be cut.
-    let whole_lines = head.iter().rposition(|byte| *byte == b'\n').filter(|_| head.len() as u64 == HEAD_BYTES);
+    let whole_lines = head.iter().rposition(|byte| *byte == b'\n').filter(|_| head.len() == HEAD_BYTES);
     Ok(stack_source(whole_lines.map_or(&head[..], |end| &head[..end])))
 }
 
@@ -96,18 +92,18 @@ pub fn read_stacks(paths: &[PathBuf], options: &StackOptions) -> Result<(StackTa
 /// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
 /// it is never in memory as a whole.
 pub(super) fn add_file(path: &Path, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
-    let is_recording = path.as_os_str() != "-" && stack_source_of_file(path)? == Some(StackSource::Jfr);
-    if !is_recording {
+    if stack_source_of_file(path)? != Some(StackSource::Jfr) {
         let data = input::open(path, Access::Read, &options.limits)?;
         return add_input(&data, options, table);
     }
-    let file = File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))?;
-    let mut stream = BufReader::with_capacity(1 << 16, file);
+    let mut stream = BufReader::with_capacity(1 << 16, input::open_stream(path)?.stream);
     let head = stream.fill_buf().map_err(|source| Error::io("cannot read", source).in_file(path))?;
     if head.starts_with(&GZIP) {
-        let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let mut limits = options.limits;
-        limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
+        // How long a pipe is shows at its end.
+        if let Some(size) = std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len()) {
+            limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
+        }
         return jfr::read_recording_from(MultiGzDecoder::new(stream), &limits, table);
     }
     jfr::read_recording_from(stream, &options.limits, table)

@@ -2,6 +2,7 @@
 
 mod examples;
 mod findings;
+mod pipes;
 mod program;
 
 use std::path::PathBuf;

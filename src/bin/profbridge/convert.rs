@@ -32,8 +32,7 @@ use std::process::ExitCode;
 A coverage map compiled into a binary has a version of its own, which a converted
 profile does not change: llvm-cov must still be new enough for the binary.")]
 pub(crate) struct ConvertArgs {
-    /// The profile, or several recordings or texts of stacks, which add up; `-` is standard
-    /// input (for stacks, with --stacks)
+    /// The profile, or several recordings or texts of stacks, which add up; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
     /// Where to write; `-` is standard output
@@ -114,7 +113,7 @@ impl ConvertArgs {
         };
         if to_iprof
             && let [path] = &self.inputs[..]
-            && let Some(input) = open_iprof(path, only_iprof)?
+            && let Some(input) = open_iprof(path)?
         {
             return iprof_convert::run(path, input, &self.output, &self.iprof, &self.iprof_write);
         }
@@ -131,7 +130,7 @@ impl ConvertArgs {
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
-        let (profile, (release, version)) = match open_iprof(input, false)? {
+        let (profile, (release, version)) = match open_iprof(input)? {
             Some(stream) => self.bridged_profile(input, stream, target)?,
             None => (self.merged_profile(input)?, self.indexed_target(indexed::NEWEST_VERSION)?),
         };

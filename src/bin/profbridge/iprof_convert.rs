@@ -82,7 +82,7 @@ pub(crate) fn run(
     let read = iprof::read_from(input.stream, &crate::limits::iprof_options());
     let (mut document, findings) = match read {
         Ok(read) => read,
-        Err(error) if !interprets && is_unsupported_major(&error) && path.as_os_str() != "-" => {
+        Err(error) if !interprets && is_unsupported_major(&error) && !input::comes_once(path) => {
             console::warning(
                 &Warning::new("the version is not known; the text is laid out anew and else left alone").in_file(path),
             );

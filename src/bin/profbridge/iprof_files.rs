@@ -2,8 +2,9 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::input::{self, Format, InputStream};
+use profbridge::input::{self, InputStream};
 use profbridge::iprof::{self, Code, Document, Findings, InstanceofSpelling, Layout, WriteOptions};
+use profbridge::pipeline::mixed::Family;
 use profbridge::{Result, Warning};
 use std::path::Path;
 
@@ -43,16 +44,12 @@ pub(crate) fn is_iprof_name(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
 }
 
-/// Opens a file if it is an iprof. Standard input and pipes can be looked at
-/// only once, so they are taken for one only if `expected`.
-pub(crate) fn open_iprof(path: &Path, expected: bool) -> Result<Option<InputStream>> {
-    let again = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    if !again && !expected {
-        return Ok(None);
+/// Opens an input if it is an iprof.
+pub(crate) fn open_iprof(path: &Path) -> Result<Option<InputStream>> {
+    match Family::of_input(path)? {
+        Family::Iprof => input::open_stream(path).map(Some),
+        Family::Llvm => Ok(None),
     }
-    let input = input::open_stream(path)?;
-    let cut = matches!(input.format, Format::Empty | Format::Text | Format::Gzip) && is_iprof_name(path);
-    Ok((input.format == Format::Iprof || cut).then_some(input))
 }
 
 /// Warns of what decides how a whole file was understood.

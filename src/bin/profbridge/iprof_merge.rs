@@ -12,6 +12,7 @@ use profbridge::{Error, Result};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -98,12 +99,13 @@ impl IprofMerge<'_> {
     pub(crate) fn run(&self) -> Result<Option<ExitCode>> {
         let mut options = MergeOptions::default();
         options.branch_clash = self.arguments.branch_clash();
-        let weights = self.weights()?;
+        let sources = self.sources()?;
+        let weights = self.weights(&sources)?;
         let mut merger = Merger::new(options);
         let read = crate::limits::iprof_options();
         let progress = console::Progress::new("merging", self.quiet);
-        for (at, (input, weights)) in self.inputs.iter().zip(&weights).enumerate() {
-            let stream = open(&input.path)?;
+        for (at, ((input, source), weights)) in self.inputs.iter().zip(&sources).zip(&weights).enumerate() {
+            let stream = source.open(&input.path)?;
             let findings = merger.add_from(stream, &read, weights).map_err(|error| error.in_file(&input.path))?;
             if !self.quiet {
                 print_findings(&input.path, &findings);
@@ -144,7 +146,21 @@ impl IprofMerge<'_> {
             || self.inputs.iter().any(|input| input.weight.get() > 1)
     }
 
-    fn weights(&self) -> Result<Vec<SectionWeights>> {
+    /// Where the inputs come from: to be normalized they are read twice, so what
+    /// comes but once is kept.
+    fn sources(&self) -> Result<Vec<Source>> {
+        let source = |input: &WeightedInput| {
+            if !self.arguments.normalize || !input::comes_once(&input.path) {
+                return Ok(Source::Path);
+            }
+            let mut bytes = Vec::new();
+            input::read_into(&input.path, &mut bytes, &crate::limits::chosen())?;
+            Ok(Source::Memory(bytes))
+        };
+        self.inputs.iter().map(source).collect()
+    }
+
+    fn weights(&self, sources: &[Source]) -> Result<Vec<SectionWeights>> {
         let scale = self.arguments.scale.unwrap_or_default();
         let weight = |input: &WeightedInput| {
             let own = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
@@ -155,14 +171,11 @@ impl IprofMerge<'_> {
             return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
         }
         let read = crate::limits::iprof_options();
-        let totals = |(input, weight): (&WeightedInput, Weight)| {
-            if input.path.as_os_str() == "-" {
-                return Err(Error::usage("--normalize reads every input twice, which standard input does not allow"));
-            }
-            let totals = SectionTotals::read_from(open(&input.path)?, &read);
+        let totals = |((input, source), weight): ((&WeightedInput, &Source), Weight)| {
+            let totals = SectionTotals::read_from(source.open(&input.path)?, &read);
             Ok((weight, totals.map_err(|error| error.in_file(&input.path))?))
         };
-        let totals = self.inputs.iter().zip(weights).map(totals).collect::<Result<Vec<_>>>()?;
+        let totals = self.inputs.iter().zip(sources).zip(weights).map(totals).collect::<Result<Vec<_>>>()?;
         Ok(SectionWeights::normalized(&totals))
     }
 
@@ -205,14 +218,27 @@ struct InputJson {
     weight: u64,
 }
 
-/// Opens an input that must be an iprof.
-fn open(path: &Path) -> Result<Box<dyn std::io::Read + Send>> {
-    let input = input::open_stream(path)?;
-    match input.format {
-        Format::Raw { .. } | Format::Indexed | Format::Jfr => {
-            let detail = format!("a {} among iprof files", input.format);
-            Err(Error::usage(detail).in_file(path).with_hint("`profbridge convert` turns it into an iprof first"))
+/// Where an input comes from.
+enum Source {
+    /// From its path.
+    Path,
+    /// It came through a pipe.
+    Memory(Vec<u8>),
+}
+
+impl Source {
+    /// Opens an input that must be an iprof.
+    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send + '_>> {
+        if let Self::Memory(bytes) = self {
+            return Ok(Box::new(bytes.as_slice()));
         }
-        _ => Ok(input.stream),
+        let input = input::open_stream(path)?;
+        match input.format {
+            Format::Raw { .. } | Format::Indexed | Format::Jfr => {
+                let detail = format!("a {} among iprof files", input.format);
+                Err(Error::usage(detail).in_file(path).with_hint("`profbridge convert` turns it into an iprof first"))
+            }
+            _ => Ok(input.stream),
+        }
     }
 }

@@ -154,7 +154,7 @@ impl MergeArgs {
         if self.output.as_os_str() == "-" && (self.show || self.json) {
             return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
         }
-        let families = mixed_merge::families(&inputs, &self.output);
+        let families = mixed_merge::families(&inputs);
         let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
         if families.iter().all(|family| *family == target) {
             if target == Family::Llvm {

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::iprof_files::is_iprof_name;
 use clap::ValueEnum;
-use profbridge::input::WeightedInput;
+use profbridge::input::{self, WeightedInput};
 use profbridge::model::Loss;
 use profbridge::pipeline::mixed::Family;
 use profbridge::{Error, Result};
@@ -20,18 +20,13 @@ pub(crate) enum FamilyArg {
 
 /// The family of each input.
 ///
-/// The first is looked at; of the others, those that are called iprof, or all
-/// if the first is one: runs of thousands of raw profiles are not opened twice.
-/// What cannot be looked at goes with the first, or with the output's name.
-pub(crate) fn families(inputs: &[WeightedInput], output: &Path) -> Vec<Family> {
-    let can_look = |input: &&WeightedInput| std::fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file());
-    let first = match inputs.iter().find(can_look) {
-        Some(first) => Family::of_file(&first.path),
-        None if is_iprof_name(output) => Family::Iprof,
-        None => Family::Llvm,
-    };
+/// The first is looked at, and what comes through a pipe; of the other files,
+/// those that are called iprof, or all if the first is one: runs of thousands
+/// of raw profiles are not opened twice.
+pub(crate) fn families(inputs: &[WeightedInput]) -> Vec<Family> {
+    let Some(first) = inputs.first().map(|first| Family::of_file(&first.path)) else { return Vec::new() };
     let family = |input: &WeightedInput| {
-        let look = (first == Family::Iprof || is_iprof_name(&input.path)) && can_look(&input);
+        let look = first == Family::Iprof || is_iprof_name(&input.path) || input::comes_once(&input.path);
         if look { Family::of_file(&input.path) } else { first }
     };
     inputs.iter().map(family).collect()

@@ -105,7 +105,7 @@ impl ShowArgs {
             let chains = self.iprof.chains();
             return show_stacks::run(&self.file, &self.output, &self.stacks, &chains, self.topn, self.json);
         }
-        if let Some(input) = open_iprof(&self.file, false)? {
+        if let Some(input) = open_iprof(&self.file)? {
             return iprof_show::run(&self.file, input, &self.output, &self.iprof, self.topn, self.json);
         }
         let (read, options) = (crate::limits::read_options(), self.options());

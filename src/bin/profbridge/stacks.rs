@@ -84,12 +84,10 @@ impl StackArgs {
     }
 
     /// Whether an input holds stacks and nothing else: a recording, or text.
-    /// Standard input is taken for them when the form of text was named.
+    /// Standard input is taken for them also when the form of text was named.
     pub(crate) fn are_in(&self, path: &Path) -> Result<bool> {
-        if path.as_os_str() == "-" {
-            return Ok(self.stacks != DialectArg::Auto);
-        }
-        Ok(matches!(samples::stack_source_of_file(path)?, Some(StackSource::Jfr | StackSource::Text)))
+        let named = path.as_os_str() == "-" && self.stacks != DialectArg::Auto;
+        Ok(named || matches!(samples::stack_source_of_file(path)?, Some(StackSource::Jfr | StackSource::Text)))
     }
 
     /// Which samples count.
