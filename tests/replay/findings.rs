@@ -3,8 +3,10 @@
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
 use profbridge::input::WeightedInput;
+use profbridge::merge::Merger;
 use profbridge::model::{
-    FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind, name_ref,
+    FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, PseudoCount, RecordRef, TemporalTrace, ValueCount,
+    ValueKind, name_ref,
 };
 use profbridge::pipeline::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
 use profbridge::raw::{self, Image, ImageSum, RawProfile, Section};
@@ -109,4 +111,23 @@ fn values_beyond_the_limit_are_not_lost_in_silence() {
     let losses = indexed::losses(&profile, &indexed::WriteOptions::for_version(13));
     let beyond = losses.iter().find(|loss| loss.kind == LossKind::ValuesBeyondLimit);
     assert_eq!(beyond.map(|loss| loss.count), Some(5));
+}
+
+/// Of two pseudo counts the marks combine in any order, but the counters behind
+/// them stay those of whichever record came first (LLVM returns before it adds).
+#[test]
+fn behind_two_pseudo_counts_the_first_record_stays() {
+    let (warm, hot) = (PseudoCount::Warm.counter(), PseudoCount::Hot.counter());
+    for (inputs, rest) in [([(warm, 3), (hot, 4)], 3), ([(hot, 4), (warm, 3)], 4)] {
+        let mut merger = Merger::new(profbridge::merge::MergeOptions::default());
+        for (mark, behind) in inputs {
+            let record = FunctionRecord::new(1, vec![mark, behind]);
+            merger.add_record(RecordRef { name: b"f", name_ref: None, record: &record }, 1);
+        }
+        let merged = merger.finish();
+        let record = merged.functions.find(b"f").and_then(|function| function.records().next());
+        assert_eq!(record.map(|record| record.counters.clone()), Some(vec![hot, rest]));
+    }
+    let file = std::fs::read(found("merge_laws-two-pseudo-counts")).expect("file is readable");
+    super::bodies::run("merge_laws", &file);
 }
