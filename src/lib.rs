@@ -11,6 +11,7 @@
 
 pub mod bridge;
 pub mod bytes;
+mod digits;
 pub mod error;
 pub mod indexed;
 pub mod input;

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Rooms that every other room may use.
-const BASE: &[&str] = &["error", "limits", "manner"];
+const BASE: &[&str] = &["digits", "error", "limits", "manner"];
 
 /// Each room and the rooms it may use beside [`BASE`] and itself.
 const ROOMS: &[(&str, &[&str])] = &[
+    ("digits", &[]),
     ("error", &[]),
     ("limits", &[]),
     ("manner", &[]),

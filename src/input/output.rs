@@ -24,9 +24,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 ///
 /// As [`replace`].
-pub fn replace_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     if path.as_os_str() == "-" {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = io::stdout();
         let done = write(&mut stdout).and_then(|()| stdout.flush());
         return done.map_err(|source| Error::io("cannot write standard output", source));
     }
@@ -52,7 +52,7 @@ pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 type Failure = (&'static str, io::Error);
 
-fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+fn write_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
     let target = resolve(path);
     let existing = fs::metadata(&target).ok();
     if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {

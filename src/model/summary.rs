@@ -114,8 +114,10 @@ impl SummaryBuilder {
 
     /// The summary with a row for each of `cutoffs`, which must ascend.
     pub fn finish(mut self, cutoffs: &[u32]) -> ProfileSummary {
-        self.large.sort_unstable();
-        if let Some(&largest) = self.large.last() {
+        if !cutoffs.is_empty() {
+            self.large.sort_unstable();
+        }
+        if let Some(&largest) = self.large.iter().max() {
             self.summary.max_count = largest;
         } else if let Some(largest) = self.small.iter().rposition(|seen| *seen != 0) {
             self.summary.max_count = largest as u64;

@@ -3,10 +3,14 @@
 use crate::bytes::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
+use crate::input::output;
 use crate::manner::Manner;
 use crate::merge::FunctionFilter;
+use crate::model::selection::NameTest;
 use crate::model::{Loss, Profile, Release, Selection};
 use crate::{raw, text};
+use std::num::NonZeroUsize;
+use std::path::Path;
 
 /// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +56,31 @@ pub struct WriteOptions {
     pub strict: bool,
     /// Whose rules decide.
     pub manner: Manner,
+    /// Threads that write text; `None` asks the machine. The bytes do not
+    /// depend on it.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl WriteOptions {
+    /// Which functions are written; `keeps` is the test of the filter.
+    fn selection<'a>(&self, keeps: NameTest<'a>) -> Selection<'a> {
+        let selection = Selection::all().sparse(self.sparse);
+        if self.filter.is_none() { selection } else { selection.names(keeps) }
+    }
+
+    fn text<'a>(&self, release: Release, selection: Selection<'a>) -> text::TextOptions<'a> {
+        let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = self.threads.unwrap_or_else(available);
+        text::TextOptions::new(self.manner).release(release).selection(selection).threads(threads)
+    }
+
+    /// What text cannot say. LLVM does not tell, and counting takes time.
+    fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
+        let says = !self.manner.is_llvm() || self.strict;
+        let losses = if says { text::losses(profile, writing) } else { Vec::new() };
+        check_losses(&losses, self.strict)?;
+        Ok(losses)
+    }
 }
 
 /// An encoded profile and what could not be encoded.
@@ -67,6 +96,39 @@ pub struct Encoded {
     pub stopped: Option<Error>,
 }
 
+/// What became of a profile that was written to a file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Saved {
+    /// As [`Encoded::losses`].
+    pub losses: Vec<Loss>,
+    /// As [`Encoded::stopped`].
+    pub stopped: Option<Error>,
+}
+
+/// Encodes a profile and replaces a file by it, or writes it to standard output
+/// for `-`; text goes there while it is made.
+///
+/// # Errors
+///
+/// As [`encode`] and [`output::replace`].
+pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
+    let OutputFormat::Text { release } = options.format else {
+        let encoded = encode(profile, options)?;
+        output::replace(path, &encoded.bytes)?;
+        return Ok(Saved { losses: encoded.losses, stopped: encoded.stopped });
+    };
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let writing = options.text(release, options.selection(&keeps));
+    let losses = options.text_losses(profile, &writing)?;
+    let mut stopped = None;
+    output::replace_with(path, |out| {
+        stopped = text::write_to(profile, &writing, out)?;
+        Ok(())
+    })?;
+    Ok(Saved { losses, stopped })
+}
+
 /// Encodes a profile.
 ///
 /// # Errors
@@ -75,10 +137,7 @@ pub struct Encoded {
 /// format's writer says.
 pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
-    let mut selection = Selection::all().sparse(options.sparse);
-    if !options.filter.is_none() {
-        selection = selection.names(&keeps);
-    }
+    let selection = options.selection(&keeps);
     let encoded = match options.format {
         OutputFormat::Indexed { release, version } => {
             let writing = indexed::WriteOptions::for_version_by(version, release).selection(selection);
@@ -87,11 +146,8 @@ pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
             Encoded { bytes: indexed::write(profile, &writing)?, losses, stopped: None }
         }
         OutputFormat::Text { release } => {
-            let writing = text::TextOptions::new(options.manner).release(release).selection(selection);
-            // LLVM does not say what its text loses, and counting takes time.
-            let says = !options.manner.is_llvm() || options.strict;
-            let losses = if says { text::losses(profile, &writing) } else { Vec::new() };
-            check_losses(&losses, options.strict)?;
+            let writing = options.text(release, selection);
+            let losses = options.text_losses(profile, &writing)?;
             let written = text::write(profile, &writing);
             Encoded { bytes: written.bytes, losses, stopped: written.stopped }
         }

@@ -35,7 +35,7 @@ mod reader;
 mod write;
 
 pub use reader::TextReader;
-pub use write::{TextOptions, Written, losses, write, write_record};
+pub use write::{TextOptions, Written, losses, write, write_record, write_to};
 
 /// How the text calls a target without a name.
 const EXTERNAL: &[u8] = b"** External Symbol **";

@@ -281,3 +281,26 @@ fn every_fault_has_its_place_and_its_words() {
         assert_eq!((error.to_string().as_str(), error.llvm_message().as_str()), (ours, llvm), "{input:?}");
     }
 }
+
+/// Enough functions for several blocks, with names that have to be mended.
+#[test]
+fn text_is_the_same_for_any_number_of_threads() {
+    let name = |index: u32| match index % 7 {
+        0 => format!("$dollar{index}"),
+        1 => format!("#comment{index}"),
+        2 => format!("{index}"),
+        _ => format!("_ZN4name{index}Ev"),
+    };
+    let names: Vec<String> = (0..2000).map(name).collect();
+    let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+    let profile = with_names(&names);
+    for manner in [Manner::Llvm22, Manner::Profbridge] {
+        let alone = write(&profile, manner);
+        for threads in [2, 3, 8] {
+            let options = TextOptions::new(manner).threads(threads.try_into().unwrap());
+            assert!(text::write(&profile, &options).bytes == alone, "{threads} threads, {manner:?}");
+        }
+    }
+    let mended = write(&profile, Manner::Profbridge);
+    assert!(write(&load(&mended, Manner::Profbridge).unwrap(), Manner::Profbridge) == mended);
+}

@@ -8,7 +8,7 @@ use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
-use profbridge::input::{self, InputStream, WeightedInput};
+use profbridge::input::{InputStream, WeightedInput};
 use profbridge::iprof::BranchClash;
 use profbridge::model::{Profile, Release, release};
 use profbridge::pipeline::{self, InputOutcome, MergeOptions, OutputFormat, Silent, WriteOptions};
@@ -148,9 +148,8 @@ impl ConvertArgs {
             }
             Format::Collapsed => return Err(Error::usage("this profile holds no stacks").in_file(input)),
         };
-        let encoded = pipeline::encode(&profile, &write)?;
-        console::losses(&encoded.losses, &self.output);
-        input::output::replace(&self.output, &encoded.bytes)?;
+        let saved = pipeline::write_file(&profile, &write, &self.output)?;
+        console::losses(&saved.losses, &self.output);
         Ok(ExitCode::SUCCESS)
     }
 

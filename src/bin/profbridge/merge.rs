@@ -207,11 +207,11 @@ impl MergeArgs {
                 let sections = SectionKind::ALL.to_vec();
                 let (profile, losses) = sum.into_llvm(&self.bridge.to_llvm_options(sections, version))?;
                 self.report_losses(&losses)?;
-                let encoded = pipeline::encode(&profile, &self.write_options(&options.llvm, release, version))?;
+                let write = self.write_options(&options.llvm, release, version);
+                let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
-                    console::losses(&encoded.losses, &self.output);
+                    console::losses(&saved.losses, &self.output);
                 }
-                input::output::replace(&self.output, &encoded.bytes)?;
                 losses
             }
         };
@@ -233,11 +233,11 @@ impl MergeArgs {
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
         let (release, version) = self.target(indexed::NEWEST_VERSION)?;
-        let encoded = pipeline::encode(&report.profile, &self.write_options(&options, release, version))?;
+        let write = self.write_options(&options, release, version);
+        let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
-            console::losses(&encoded.losses, &self.output);
+            console::losses(&saved.losses, &self.output);
         }
-        input::output::replace(&self.output, &encoded.bytes)?;
         if self.json {
             print_json(&report, &self.output)?;
         } else if !self.quiet {
@@ -301,6 +301,7 @@ impl MergeArgs {
         write.sparse = self.sparse;
         write.strict = self.strict;
         write.filter = options.filter.clone();
+        write.threads = options.threads;
         write
     }
 }

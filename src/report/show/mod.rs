@@ -5,6 +5,7 @@
 //! data for JSON.
 
 mod collect;
+mod largest;
 mod scan;
 mod text;
 

@@ -1,6 +1,7 @@
 //! The walk over a profile's records that all views share.
 
 use super::ShowOptions;
+use super::largest::Largest;
 use crate::error::{Error, Result};
 use crate::model::summary::{CUTOFFS, SummaryRow, SummaryRules};
 use crate::model::{
@@ -30,8 +31,8 @@ pub(super) struct Totals {
     pub(super) shown: u64,
     /// Functions below the cutoff.
     pub(super) below_cutoff: u64,
-    /// Largest counter of each function, falling; ties in file order. Filled
-    /// only when asked for.
+    /// Functions and their largest counters, falling; ties in file order. As
+    /// many as are asked for.
     pub(super) maxima: Vec<(Vec<u8>, u64)>,
     /// Value sites of the functions shown, by kind.
     pub(super) sites: [SiteCounts; ValueKind::COUNT],
@@ -93,6 +94,8 @@ pub(super) fn scan(
         maxima: Vec::new(),
         sites: Default::default(),
     };
+    // The hot ones are known at the end only.
+    let mut largest = Largest::new(if options.hot_functions { usize::MAX } else { options.top });
     let nameless = SymbolTable::new();
     let (mut name, mut record) = (Vec::new(), FunctionRecord::default());
     while let Some(read) = reader.next_record()? {
@@ -100,7 +103,7 @@ pub(super) fn scan(
         // something must be asked the record is copied first.
         let is_other_sort = read.record.is_context_sensitive() != options.context_sensitive;
         if !is_other_sort {
-            let plan = totals.plan(read.name, read.record, options, &mut builder);
+            let plan = totals.plan(read.name, read.record, options, &mut builder, &mut largest);
             if !plan.needs_symbols(options) {
                 plan.emit(read.name, read.record, &nameless, each)?;
                 continue;
@@ -112,14 +115,14 @@ pub(super) fn scan(
         copy(read, &mut name, &mut record);
         // Only IR profiles hold two sorts; elsewhere the bit is part of the hash.
         if !reader.kind().is_ir() {
-            let plan = totals.plan(&name, &record, options, &mut builder);
+            let plan = totals.plan(&name, &record, options, &mut builder, &mut largest);
             let symbols = if plan.needs_symbols(options) { reader.symbols()? } else { &nameless };
             plan.emit(&name, &record, symbols, each)?;
         }
     }
     totals.kind = reader.kind();
     totals.summary = builder.finish(&cutoffs);
-    totals.maxima.sort_by_key(|(_, max)| std::cmp::Reverse(*max));
+    totals.maxima = largest.into_sorted();
     Ok(totals)
 }
 
@@ -163,6 +166,7 @@ impl Totals {
         record: &FunctionRecord,
         options: &ShowOptions,
         builder: &mut SummaryBuilder,
+        largest: &mut Largest,
     ) -> Plan {
         let selected = options.selects(name);
         if selected && options.text {
@@ -185,9 +189,7 @@ impl Totals {
         if options.only_below_cutoff {
             return Plan::Skip;
         }
-        if options.top > 0 || options.hot_functions {
-            self.maxima.push((name.to_vec(), max));
-        }
+        largest.add(name, max);
         if !selected {
             return Plan::Skip;
         }

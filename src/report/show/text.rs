@@ -2,6 +2,7 @@
 
 use super::ShowOptions;
 use super::scan::{Event, SiteCounts, Totals, scan};
+use crate::digits::{push_decimal, push_decimals, push_hex_16};
 use crate::error::{Error, Result};
 use crate::model::{FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, PseudoCount, SymbolTable, ValueKind};
 use crate::report::format::six_significant_digits;
@@ -24,41 +25,85 @@ pub fn show(
     write_record: RecordWriter<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let printed = |result: io::Result<()>| result.map_err(|source| Error::io("cannot write", source));
+    let mut page = Page { text: Vec::new(), out };
+    let shown = print(reader, options, write_record, &mut page);
+    let flushed = page.print();
+    shown.and(flushed)
+}
+
+/// Text that is printed when there is enough of it.
+struct Page<'o> {
+    text: Vec<u8>,
+    out: &'o mut dyn Write,
+}
+
+impl Page<'_> {
+    /// So many bytes are printed at once.
+    const ENOUGH: usize = 1 << 16;
+
+    fn print_if_full(&mut self) -> Result<()> {
+        if self.text.len() < Self::ENOUGH { Ok(()) } else { self.print() }
+    }
+
+    fn print(&mut self) -> Result<()> {
+        let written = self.out.write_all(&self.text);
+        self.text.clear();
+        printed(written)
+    }
+}
+
+fn printed(result: io::Result<()>) -> Result<()> {
+    result.map_err(|source| Error::io("cannot write", source))
+}
+
+fn print(
+    reader: &mut dyn ProfileReader,
+    options: &ShowOptions,
+    write_record: RecordWriter<'_>,
+    page: &mut Page<'_>,
+) -> Result<()> {
     let is_ir = reader.kind().is_ir();
     if options.only_below_cutoff && !options.text {
         let cutoff = options.value_cutoff;
-        printed(writeln!(out, "The list of functions with the maximum counter less than {cutoff}:"))?;
+        printed(writeln!(page.text, "The list of functions with the maximum counter less than {cutoff}:"))?;
     }
     if options.text && is_ir {
-        printed(out.write_all(b":ir\n"))?;
+        page.text.extend_from_slice(b":ir\n");
     }
     let mut is_first = true;
     let totals = scan(reader, options, &mut |event| {
-        printed(match event {
-            Event::Text { name, record, symbols } => write_record(out, name, record, symbols),
-            Event::Covered { name } => out.write_all(&[name, b"\n"].concat()),
+        let text = &mut page.text;
+        match event {
+            Event::Text { name, record, symbols } => printed(write_record(text, name, record, symbols))?,
+            Event::Covered { name } => {
+                text.extend_from_slice(name);
+                text.push(b'\n');
+            }
             Event::BelowCutoff { name, max, sum } => {
-                let line = [b"  ", name, format!(": (Max = {max} Sum = {sum})\n").as_bytes()].concat();
-                out.write_all(&line)
+                text.extend_from_slice(b"  ");
+                text.extend_from_slice(name);
+                printed(writeln!(text, ": (Max = {max} Sum = {sum})"))?;
             }
             Event::Details { name, record, symbols } => {
-                let heading = if std::mem::take(&mut is_first) { "Counters:\n" } else { "" };
-                let details = Details { options, is_ir, symbols };
-                out.write_all(heading.as_bytes()).and_then(|()| details.write(name, record, out))
+                if std::mem::take(&mut is_first) {
+                    text.extend_from_slice(b"Counters:\n");
+                }
+                printed(Details { options, is_ir, symbols }.push(text, name, record))?;
             }
-        })
+        }
+        page.print_if_full()
     })?;
     if options.text || options.covered {
         return Ok(());
     }
-    printed(write_totals(&totals, options, out))?;
+    let text = &mut page.text;
+    printed(write_totals(&totals, options, text))?;
     if options.hot_functions {
         let threshold = totals.hot_threshold(options)?;
-        printed(write_hot(&totals, threshold, out))?;
+        printed(write_hot(&totals, threshold, text))?;
     }
-    printed(write_statistics(&totals, options, out))?;
-    printed(write_file_blocks(reader, options, out)?)
+    printed(write_statistics(&totals, options, text))?;
+    printed(write_file_blocks(reader, options, text)?)
 }
 
 /// How one function is shown.
@@ -69,32 +114,35 @@ struct Details<'a> {
 }
 
 impl Details<'_> {
-    fn write(&self, name: &[u8], record: &FunctionRecord, out: &mut dyn Write) -> io::Result<()> {
+    fn push(&self, text: &mut Vec<u8>, name: &[u8], record: &FunctionRecord) -> io::Result<()> {
         let options = self.options;
-        out.write_all(b"  ")?;
-        out.write_all(name)?;
-        write!(out, ":\n    Hash: 0x{:016x}\n    Counters: {}", record.func_hash, record.counters.len())?;
+        text.extend_from_slice(b"  ");
+        text.extend_from_slice(name);
+        text.extend_from_slice(b":\n    Hash: 0x");
+        push_hex_16(text, record.func_hash);
+        text.extend_from_slice(b"\n    Counters: ");
+        push_decimal(text, record.counters.len() as u64);
         match record.pseudo_count() {
-            Some(PseudoCount::Hot) => return out.write_all(b"    <PseudoHot>\n"),
-            Some(PseudoCount::Warm) => return out.write_all(b"    <PseudoWarm>\n"),
-            None => out.write_all(b"\n")?,
+            Some(PseudoCount::Hot) => return text.write_all(b"    <PseudoHot>\n"),
+            Some(PseudoCount::Warm) => return text.write_all(b"    <PseudoWarm>\n"),
+            None => text.push(b'\n'),
         }
         if !self.is_ir {
-            writeln!(out, "    Function count: {}", record.counters.first().copied().unwrap_or(0))?;
+            writeln!(text, "    Function count: {}", record.counters.first().copied().unwrap_or(0))?;
         }
         let sites = |kind| record.sites(kind).len();
         if options.indirect_call_targets {
-            writeln!(out, "    Indirect Call Site Count: {}", sites(ValueKind::IndirectCallTarget))?;
+            writeln!(text, "    Indirect Call Site Count: {}", sites(ValueKind::IndirectCallTarget))?;
         }
         if options.vtables {
-            writeln!(out, "    Number of instrumented vtables: {}", sites(ValueKind::VTableTarget))?;
+            writeln!(text, "    Number of instrumented vtables: {}", sites(ValueKind::VTableTarget))?;
         }
         let shows_sizes = options.memop_sizes && sites(ValueKind::MemOpSize) > 0;
         if shows_sizes {
-            writeln!(out, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
+            writeln!(text, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
         }
         if options.counts {
-            self.write_counts(&record.counters, out)?;
+            self.push_counts(text, &record.counters);
         }
         let blocks = [
             (options.indirect_call_targets, "Indirect Target Results", ValueKind::IndirectCallTarget),
@@ -102,36 +150,37 @@ impl Details<'_> {
             (shows_sizes, "Memory Intrinsic Size Results", ValueKind::MemOpSize),
         ];
         for (_, heading, kind) in blocks.into_iter().filter(|(shown, ..)| *shown) {
-            writeln!(out, "    {heading}:")?;
-            self.write_values(record, kind, out)?;
+            writeln!(text, "    {heading}:")?;
+            self.push_values(text, record, kind)?;
         }
         Ok(())
     }
 
     /// Front-end profiles show the first counter as the function's count.
-    fn write_counts(&self, counters: &[u64], out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(b"    Block counts: [")?;
-        for (index, count) in counters.iter().skip(usize::from(!self.is_ir)).enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(out, "{separator}{count}")?;
+    fn push_counts(&self, text: &mut Vec<u8>, counters: &[u64]) {
+        text.extend_from_slice(b"    Block counts: [");
+        let shown = counters.get(usize::from(!self.is_ir)..).unwrap_or_default();
+        if let Some((last, others)) = shown.split_last() {
+            push_decimals(text, others, *b", ");
+            push_decimal(text, *last);
         }
-        out.write_all(b"]\n")
+        text.extend_from_slice(b"]\n");
     }
 
-    fn write_values(&self, record: &FunctionRecord, kind: ValueKind, out: &mut dyn Write) -> io::Result<()> {
+    fn push_values(&self, text: &mut Vec<u8>, record: &FunctionRecord, kind: ValueKind) -> io::Result<()> {
         for (index, site) in record.sites(kind).iter().enumerate() {
             let total = site.iter().fold(0u64, |sum, value| sum.wrapping_add(value.count));
             for value in site {
-                write!(out, "\t[ {index:>2}, ")?;
+                write!(text, "\t[ {index:>2}, ")?;
                 if kind.is_name() {
-                    out.write_all(self.symbols.name(value.value).unwrap_or_default())?;
+                    text.extend_from_slice(self.symbols.name(value.value).unwrap_or_default());
                 } else {
-                    write!(out, "{:>4}", value.value)?;
+                    write!(text, "{:>4}", value.value)?;
                 }
                 // LLVM prints the count as a signed number.
                 let count = value.count.cast_signed();
                 let share = if total == 0 { 0.0 } else { value.count as f64 * 100.0 / total as f64 };
-                writeln!(out, ", {count:>10} ] ({share:.2}%)")?;
+                writeln!(text, ", {count:>10} ] ({share:.2}%)")?;
             }
         }
         Ok(())

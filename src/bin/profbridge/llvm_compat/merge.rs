@@ -166,6 +166,7 @@ fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Resul
     write.manner = Manner::Llvm22;
     write.sparse = parsed.is_on("sparse");
     write.filter = options.filter.clone();
+    write.threads = options.threads;
     let is_text = parsed.last_of(&FORMATS) == Some("text");
     if is_text {
         write.format = OutputFormat::Text { release: options.release };
@@ -176,9 +177,8 @@ fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Resul
     if output.as_os_str() == "-" && !is_text && io::stdout().is_terminal() {
         return Err(Failure::text("cannot write a non-text format profile to the terminal"));
     }
-    let encoded = pipeline::encode(&report.profile, &write)?;
-    input::output::replace(&output, &encoded.bytes)?;
-    if let Some(stopped) = &encoded.stopped {
+    let saved = pipeline::write_file(&report.profile, &write, &output)?;
+    if let Some(stopped) = &saved.stopped {
         messages::warning(None, &stopped.llvm_message());
     }
     Ok(())

@@ -1,0 +1,143 @@
+//! Numbers spelled in digits, eight at a time.
+//!
+//! Text profiles and reports are mostly counts, so most of the time of writing
+//! them is spent here.
+
+/// Digits of the largest number.
+const MAX_DIGITS: usize = 20;
+/// Eight digits are stored at once, also where fewer are wanted.
+const STORE: usize = 8;
+const STORED: u64 = 100_000_000;
+/// Numbers that share one growth of the output.
+const BATCH: usize = 16;
+
+/// Appends a number.
+pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
+    if number < 10 {
+        out.push(b'0' + number as u8);
+        return;
+    }
+    let start = out.len();
+    out.resize(start + MAX_DIGITS + STORE, 0);
+    let end = put(out, start, number);
+    out.truncate(end);
+}
+
+/// Appends numbers, each with `end` behind it.
+pub(crate) fn push_decimals<const N: usize>(out: &mut Vec<u8>, numbers: &[u64], end: [u8; N]) {
+    for batch in numbers.chunks(BATCH) {
+        let mut at = out.len();
+        out.resize(at + batch.len() * (MAX_DIGITS + N) + STORE, 0);
+        for &number in batch {
+            at = put(out, at, number);
+            out[at..at + N].copy_from_slice(&end);
+            at += N;
+        }
+        out.truncate(at);
+    }
+}
+
+/// Appends a number as 16 hexadecimal digits in lower case.
+pub(crate) fn push_hex_16(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&hex_digits((number >> 32) as u32).to_le_bytes());
+    out.extend_from_slice(&hex_digits(number as u32).to_le_bytes());
+}
+
+/// Eight hexadecimal digits, the first one in the lowest byte.
+fn hex_digits(number: u32) -> u64 {
+    // Spread the half-bytes, the first one to the highest byte.
+    let spread = u64::from(number);
+    let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
+    let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
+    let spread = (spread | spread << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // From 10 on a half-byte plus 6 carries into the next one.
+    let letters = ((spread + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
+    (spread + ASCII + letters * u64::from(b'a' - b'0' - 10)).swap_bytes()
+}
+
+/// Stores a number at `at` and returns where its digits end; up to seven bytes
+/// behind them change, too.
+#[inline]
+fn put(buffer: &mut [u8], at: usize, number: u64) -> usize {
+    if number >= STORED {
+        return put_large(buffer, at, number);
+    }
+    let digits = eight_digits(number as u32);
+    // The last digit stands, also when it is zero.
+    let leading = (digits | 1 << 63).trailing_zeros() / 8;
+    store(buffer, at, (digits | ASCII) >> (8 * leading));
+    at + STORE - leading as usize
+}
+
+#[cold]
+#[inline(never)]
+fn put_large(buffer: &mut [u8], at: usize, number: u64) -> usize {
+    let at = put(buffer, at, number / STORED);
+    store(buffer, at, eight_digits((number % STORED) as u32) | ASCII);
+    at + STORE
+}
+
+#[inline]
+fn store(buffer: &mut [u8], at: usize, digits: u64) {
+    buffer[at..at + STORE].copy_from_slice(&digits.to_le_bytes());
+}
+
+/// `0` in every byte.
+const ASCII: u64 = 0x3030_3030_3030_3030;
+
+/// The digits of a number below 10^8, the first one in the lowest byte. Splits
+/// into halves, these into pairs and these into digits, all of a size at once;
+/// a division is a multiplication and a shift that is exact for the range.
+#[inline]
+fn eight_digits(number: u32) -> u64 {
+    let (high, low) = (u64::from(number / 10_000), u64::from(number % 10_000));
+    let halves = high | low << 32;
+    let hundreds = ((halves * 5243) >> 19) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | (halves - hundreds * 100) << 16;
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (pairs - tens * 10) << 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_length_of_number_is_spelled() {
+        let mut edges = vec![0, u64::MAX];
+        edges.extend((0..20).map(|power| 10u64.pow(power)).flat_map(|n| [n - 1, n, n + 1]));
+        for number in edges {
+            let mut text = b"x".to_vec();
+            push_decimal(&mut text, number);
+            assert_eq!(text, format!("x{number}").into_bytes());
+        }
+    }
+
+    #[test]
+    fn every_half_has_its_digits() {
+        for number in 0..10_000 {
+            let digits = (eight_digits(number * 10_000 + number) | ASCII).to_le_bytes();
+            assert_eq!(digits, format!("{number:04}{number:04}").as_bytes());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hexadecimal_digits_are_those_of_the_standard_library(number in any::<u64>(), shift in 0..64) {
+            let mut text = Vec::new();
+            push_hex_16(&mut text, number >> shift);
+            prop_assert_eq!(String::from_utf8(text).unwrap(), format!("{:016x}", number >> shift));
+        }
+
+        #[test]
+        fn numbers_in_a_row_are_those_one_by_one(
+            numbers in prop::collection::vec(prop_oneof![any::<u64>(), 0u64..200_000_000, 0u64..2000], 0..50)
+        ) {
+            let mut text = Vec::new();
+            push_decimals(&mut text, &numbers, *b", ");
+            let expected: String = numbers.iter().map(|number| format!("{number}, ")).collect();
+            prop_assert_eq!(String::from_utf8(text).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Blocks of output made by several threads and written in order.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Makes blocks 0 to `count` - 1 on up to `threads` threads, this one included,
+/// and writes them one after the other: the bytes do not depend on `threads`.
+///
+/// Every thread has one buffer, makes the next block that nobody has begun, and
+/// waits for its turn to write it; meanwhile the others make theirs.
+///
+/// # Errors
+///
+/// The first one of `out`; nothing is written after it.
+pub(super) fn write_in_order(
+    count: usize,
+    threads: usize,
+    make: &(dyn Fn(usize, &mut Vec<u8>) + Sync),
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    let queue = Queue {
+        begun: AtomicUsize::new(0),
+        turn: Mutex::new(Turn { next: 0, out, outcome: Ok(()), is_over: false }),
+        moved_on: Condvar::new(),
+    };
+    let work = || queue.work(count, make);
+    std::thread::scope(|scope| {
+        (1..threads.min(count)).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    queue.turn.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
+}
+
+struct Queue<'o> {
+    /// Blocks that some thread has begun.
+    begun: AtomicUsize,
+    turn: Mutex<Turn<'o>>,
+    moved_on: Condvar,
+}
+
+struct Turn<'o> {
+    /// The block that is written next.
+    next: usize,
+    out: &'o mut (dyn Write + Send),
+    outcome: io::Result<()>,
+    /// Nothing more is to be written: a write failed or a thread panicked.
+    is_over: bool,
+}
+
+impl Queue<'_> {
+    fn work(&self, count: usize, make: &(dyn Fn(usize, &mut Vec<u8>) + Sync)) {
+        let _end = EndOnPanic(self);
+        let mut buffer = Vec::new();
+        loop {
+            let block = self.begun.fetch_add(1, Ordering::Relaxed);
+            if block >= count {
+                return;
+            }
+            buffer.clear();
+            make(block, &mut buffer);
+            let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let waiting = |turn: &mut Turn<'_>| turn.next != block && !turn.is_over;
+            let mut turn = self.moved_on.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
+            if turn.is_over {
+                return;
+            }
+            turn.outcome = turn.out.write_all(&buffer);
+            turn.is_over = turn.outcome.is_err();
+            turn.next += 1;
+            self.moved_on.notify_all();
+        }
+    }
+}
+
+/// Lets nobody wait for the block of a thread that panicked.
+struct EndOnPanic<'a, 'o>(&'a Queue<'o>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
+            self.0.moved_on.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make(block: usize, out: &mut Vec<u8>) {
+        // Later blocks are quicker to make, so that they have to wait.
+        std::thread::sleep(std::time::Duration::from_micros(100_u64.saturating_sub(block as u64)));
+        out.extend_from_slice(format!("block {block}\n").as_bytes());
+    }
+
+    #[test]
+    fn blocks_are_in_order_whoever_made_them() {
+        let expected: String = (0..200).map(|block| format!("block {block}\n")).collect();
+        for threads in [0, 1, 2, 7] {
+            let mut out = Vec::new();
+            write_in_order(200, threads, &make, &mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn nothing_follows_a_failed_write() {
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut out = Full(5);
+        let error = write_in_order(100, 3, &make, &mut out).unwrap_err();
+        assert_eq!((error.kind(), out.0), (io::ErrorKind::StorageFull, 0));
+    }
+
+    #[test]
+    fn a_panic_ends_the_wait_of_the_others() {
+        let make = |block: usize, out: &mut Vec<u8>| {
+            assert_ne!(block, 3, "made to fail");
+            make(block, out);
+        };
+        let run = || write_in_order(50, 4, &make, &mut Vec::new());
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
+}

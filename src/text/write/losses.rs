@@ -1,0 +1,56 @@
+//! What text cannot say of a profile.
+
+use super::{Content, NamePlace, TextOptions};
+use crate::model::{Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
+
+/// What text written with these options cannot say of a profile.
+pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
+    let mut losses = Losses::new();
+    if !options.manner.mends_text_output() {
+        count_unsaid_names(&mut losses, profile, options);
+    }
+    if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {
+        count_unknown_parts(&mut losses, profile, options);
+    }
+    losses.add(LossKind::BinaryIds, profile.binary_ids.len() as u64);
+    losses.add(LossKind::MemProf, u64::from(profile.memprof.is_some()));
+    if !options.has_traces() {
+        losses.add(LossKind::TemporalTraces, profile.temporal.traces.len() as u64);
+    }
+    let flags = options.flags().fold(ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE, |all, (kind, _)| all | kind);
+    let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
+    let unsaid = profile.kind.without(flags | counted).indexed_bits();
+    losses.add(LossKind::KindBits, u64::from(unsaid.count_ones()));
+    losses.into_vec()
+}
+
+/// Counts names that LLVM's text loses: of functions and of targets.
+fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
+    let content = Content::new(profile, options);
+    let mut place = NamePlace::default();
+    for id in &content.functions {
+        let function = profile.functions.function(*id);
+        losses.add(LossKind::UnspeakableNames, u64::from(place.hides(function)));
+        for record in function.records() {
+            for kind in options.value_kinds().iter().filter(|kind| kind.is_name()) {
+                let values = record.sites(*kind).values();
+                let nameless = values.iter().filter(|v| v.value != 0 && content.symbols.name(v.value).is_none());
+                losses.add(LossKind::TargetNames, nameless.count() as u64);
+            }
+        }
+    }
+}
+
+/// Counts parts of records that the release does not know.
+fn count_unknown_parts(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
+    for function in profile.functions.iter().filter(|function| options.selection.keeps(*function)) {
+        for record in function.records() {
+            if !options.has_bitmaps() {
+                losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+            }
+            if !options.value_kinds().contains(&ValueKind::VTableTarget) {
+                losses.add(LossKind::VTableSites, record.sites(ValueKind::VTableTarget).len() as u64);
+            }
+        }
+    }
+}
