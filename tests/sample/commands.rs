@@ -139,6 +139,8 @@ fn pictures_are_made_of_every_kind_of_profile() {
         ("report a.proftext --baseline a.proftext -o out", "Overlap of the two profiles: 100.000 %"),
         ("report a.iprof -o out", "<td>a.B.f() @3</td><td class=\"n\" data-v=\"4\">4</td>"),
         ("flamegraph a.jfr b.collapsed -o out", "<title>Shapes$Circle.area: 7 hits"),
+        ("flamegraph a.jfr b.collapsed -o out --baseline b.collapsed", ">a.jfr, b.collapsed against b.collapsed<"),
+        ("report a.proftext --title Mine -o out", "<title>Mine</title>"),
         ("flamegraph a.iprof -o out", "<title>a.B.f(): 5 calls, 100.000 %</title>"),
     ] {
         folder.ok(arguments);

@@ -19,6 +19,7 @@ mod merge;
 mod mixed_merge;
 mod order;
 mod overlap;
+mod pictures;
 mod repair;
 mod report;
 mod shell;

@@ -1,0 +1,68 @@
+//! What the commands that draw profiles have in common: inputs, baseline,
+//! output and heading.
+
+use crate::console;
+use crate::stacks::StackArgs;
+use clap::Args;
+use profbridge::Result;
+use profbridge::input::output;
+use profbridge::pipeline::pictures::{Content, read_content};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What is drawn, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct PictureArgs {
+    /// Recordings, collapsed or folded stacks, an iprof, for a report also LLVM profiles; `-` is
+    /// standard input
+    #[arg(value_name = "FILE", required = true)]
+    inputs: Vec<PathBuf>,
+    /// A profile of the same kind to compare with
+    #[arg(long, value_name = "FILE")]
+    baseline: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The heading; by default the names of the inputs
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    #[command(flatten)]
+    stacks: StackArgs,
+}
+
+impl PictureArgs {
+    /// Reads the inputs and what they are compared with, and writes what
+    /// `draw` makes of heading, content and baseline.
+    pub(crate) fn run(
+        &self,
+        draw: impl FnOnce(String, &Content, Option<&Content>) -> Result<String>,
+    ) -> Result<ExitCode> {
+        let baseline = if self.baseline.is_empty() { None } else { Some(self.read(&self.baseline)?) };
+        let content = self.read(&self.inputs)?;
+        let picture = draw(self.title(), &content, baseline.as_ref())?;
+        output::replace(&self.output, picture.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn read(&self, paths: &[PathBuf]) -> Result<Content> {
+        let (content, warnings) = read_content(paths, &self.stacks.read_options(), &self.stacks.selection())?;
+        warnings.iter().for_each(console::warning);
+        Ok(content)
+    }
+
+    /// The heading asked for, or the names of the files without their folders.
+    fn title(&self) -> String {
+        let names = |paths: &[PathBuf]| {
+            let name = |path: &PathBuf| Path::new(path.file_name().unwrap_or(path.as_os_str())).display().to_string();
+            match paths {
+                [first, _, _, ..] => format!("{} and {} more", name(first), paths.len() - 1),
+                _ => paths.iter().map(name).collect::<Vec<_>>().join(", "),
+            }
+        };
+        match (&self.title, &self.baseline[..]) {
+            (Some(title), _) => title.clone(),
+            (None, []) => names(&self.inputs),
+            (None, baseline) => format!("{} against {}", names(&self.inputs), names(baseline)),
+        }
+    }
+}
