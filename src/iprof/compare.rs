@@ -2,7 +2,7 @@
 
 use super::context::{ContextHandle, ContextTree, Frame};
 use super::document::Document;
-use super::figures::targets;
+use super::figures::{ChainsBy, targets};
 use super::merge::{Mapping, describe};
 use super::names;
 use super::read::{accept, replay};
@@ -34,6 +34,9 @@ pub struct CommonSpace {
 #[derive(Debug, Default)]
 pub struct Events {
     sections: [Vec<(EventKey, u128)>; SectionKind::ALL.len()],
+    contexts: [Vec<ContextHandle>; SectionKind::ALL.len()],
+    /// Which methods of the common table the file's table has.
+    declared: Vec<bool>,
     /// By position in the common table.
     calls: Vec<u128>,
     samples: Vec<u128>,
@@ -45,10 +48,29 @@ impl Events {
         &self.sections[kind.index()]
     }
 
-    /// Methods with their calls, or with their samples if there are no calls.
-    pub fn methods(&self) -> impl Iterator<Item = (MethodHandle, u128)> + '_ {
-        let by_calls = self.calls.iter().any(|calls| *calls > 0);
-        let events = if by_calls { &self.calls } else { &self.samples };
+    /// The contexts of a section's entries, in the order of the file; a context may occur several times.
+    pub fn contexts(&self, kind: SectionKind) -> &[ContextHandle] {
+        &self.contexts[kind.index()]
+    }
+
+    /// Whether the file's table has a method, entries or not.
+    pub fn declares(&self, method: MethodHandle) -> bool {
+        self.declared.get(method.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether some method was called.
+    pub fn has_calls(&self) -> bool {
+        self.calls.iter().any(|calls| *calls > 0)
+    }
+
+    /// Whether some method was sampled.
+    pub fn has_samples(&self) -> bool {
+        self.samples.iter().any(|samples| *samples > 0)
+    }
+
+    /// Methods with their calls or their samples.
+    pub fn methods(&self, by: ChainsBy) -> impl Iterator<Item = (MethodHandle, u128)> + '_ {
+        let events = if by == ChainsBy::Calls { &self.calls } else { &self.samples };
         events.iter().enumerate().map(|(at, events)| (MethodHandle::from_index(at), *events)).filter(|(_, n)| *n > 0)
     }
 }
@@ -63,6 +85,7 @@ impl CommonSpace {
         let options = ReadOptions { keep_unknown: false, ..options.clone() };
         let mut gathering = Gathering { space: self, mapping: None, events: Events::default() };
         let reading = read_with(Window::from_reader(stream, &options.limits), &options, &mut gathering);
+        gathering.declare(&reading.tables);
         let events = gathering.events;
         accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), &options)?;
         Ok(events)
@@ -72,7 +95,13 @@ impl CommonSpace {
     pub fn add(&mut self, document: &Document) -> Events {
         let mut gathering = Gathering { space: self, mapping: None, events: Events::default() };
         replay(document, &mut gathering);
+        gathering.declare(&document.tables);
         gathering.events
+    }
+
+    /// All contexts of all files.
+    pub fn contexts(&self) -> &ContextTree {
+        &self.contexts
     }
 
     /// A context as people write it.
@@ -104,6 +133,13 @@ struct Gathering<'s> {
 }
 
 impl Gathering<'_> {
+    /// Remembers which methods the file has.
+    fn declare(&mut self, tables: &Tables) {
+        let mapping = self.mapping.get_or_insert_with(|| Mapping::into(&mut self.space.tables, tables, false));
+        self.events.declared = vec![false; self.space.tables.methods_count()];
+        mapping.methods.iter().for_each(|method| self.events.declared[method.index()] = true);
+    }
+
     fn count_method(&mut self, kind: SectionKind, method: Option<MethodHandle>, count: u64) {
         let Some(method) = method else { return };
         let sums = if kind == SectionKind::Sampling { &mut self.events.samples } else { &mut self.events.calls };
@@ -122,6 +158,7 @@ impl Sink for Gathering<'_> {
         let context = space.contexts.add_mapped(entry.frames, mapped);
         let leaf = space.contexts.leaf(context).map(|leaf| leaf.method);
         let key = |detail| EventKey { context, detail };
+        self.events.contexts[entry.kind.index()].push(context);
         let section = &mut self.events.sections[entry.kind.index()];
         match entry.records {
             Records::Count(count) => {
@@ -160,7 +197,7 @@ mod tests {
             };
             assert_eq!(sorted(&a), sorted(&b), "{kind:?}");
         }
-        assert!(a.methods().eq(b.methods()));
+        assert!(a.methods(ChainsBy::Calls).eq(b.methods(ChainsBy::Calls)));
         let (key, _) = a.section(SectionKind::VirtualInvoke)[0];
         assert_eq!(
             (space.site(key.context), space.detail(SectionKind::VirtualInvoke, key.detail)),

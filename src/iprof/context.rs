@@ -137,7 +137,8 @@ impl ContextTree {
         }
     }
 
-    fn find_child(&self, caller: ContextHandle, frame: Frame) -> Option<ContextHandle> {
+    /// The context of `frame` called from `caller`, if it is there.
+    pub(crate) fn find_child(&self, caller: ContextHandle, frame: Frame) -> Option<ContextHandle> {
         let next = caller.index() + 1;
         if self.frames.get(next) == Some(&frame) && !self.is_start(next) {
             return Some(ContextHandle::from_index(next));

@@ -33,6 +33,7 @@ pub mod context;
 pub mod document;
 pub mod figures;
 pub mod findings;
+pub mod fit;
 mod json;
 pub mod merge;
 pub mod names;

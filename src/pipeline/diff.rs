@@ -7,13 +7,41 @@ use crate::bridge::{self, ToIprofOptions};
 use crate::error::{Error, Result};
 use crate::input::{self, Access, WeightedInput};
 use crate::iprof::compare::{CommonSpace, Events};
+use crate::iprof::figures::ChainsBy;
+use crate::iprof::fit::{self, Fit};
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
-use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
+use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff, write_text};
+use serde::Serialize;
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
+
+/// What comparing two files gave.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FileDiff {
+    /// How they differ.
+    #[serde(flatten)]
+    pub report: DiffReport,
+    /// How far the first fits the program of the second; `None` for LLVM profiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+}
+
+impl FileDiff {
+    /// Writes everything as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        write_text(out, &self.report)?;
+        self.fit.as_ref().map_or(Ok(()), |found| fit::write_text(out, found))
+    }
+}
 
 /// Compares two profiles, iprof or LLVM; `-` is standard input. Where only one
 /// is LLVM's, it is compared as the iprof that the bridge makes of it.
@@ -21,35 +49,50 @@ use std::path::Path;
 /// # Errors
 ///
 /// Those of the readers, with the path; usage when standard input should be both.
-pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
+pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<FileDiff> {
     if first == second && first.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
     }
     if Family::of_input(first)? == Family::Llvm && Family::of_input(second)? == Family::Llvm {
-        return diff_llvm(first, second, options);
+        return Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None });
     }
     diff_iprof(first, second, options)
 }
 
 /// Compares two profiles as iprof, of which one may be LLVM's.
-fn diff_iprof(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
+fn diff_iprof(first: &Path, second: &Path, options: &DiffOptions) -> Result<FileDiff> {
     let mut space = CommonSpace::default();
     let read = iprof::ReadOptions { limits: options.limits, ..iprof::ReadOptions::default() };
-    let mut facts = |path: &Path| {
-        let events = if Family::of_input(path)? == Family::Iprof {
+    let mut events = |path: &Path| {
+        Ok::<_, Error>(if Family::of_input(path)? == Family::Iprof {
             space.read_from(input::open_stream(path)?.stream, &read).map_err(|error| error.in_file(path))?
         } else {
             let profile = read_profile(path, &options.limits)?;
             space.add(&bridge::to_iprof(&profile, &ToIprofOptions::default())?.0)
-        };
-        Ok::<_, Error>(iprof_facts(&events))
+        })
     };
-    let (first, second) = (facts(first)?, facts(second)?);
-    Ok(diff(first, second, &IprofNames(&space), &iprof_options(options)))
+    let (first, second) = (events(first)?, events(second)?);
+    let fit = fit::fit(&space, &first, &second);
+    let by = basis(&first, &second);
+    let [first, second] = [first, second].map(|events| iprof_facts(&events, by));
+    let report = diff(first, second, &IprofNames(&space), &iprof_options(options, by));
+    Ok(FileDiff { report, fit: Some(fit) })
 }
 
-fn iprof_options(options: &DiffOptions) -> DiffOptions {
+/// What methods are compared by: calls, unless only samples are in both. Samples are no calls.
+fn basis(first: &Events, second: &Events) -> ChainsBy {
+    let calls = [first, second].map(Events::has_calls);
+    let samples = [first, second].map(Events::has_samples);
+    match (calls, samples) {
+        ([true, true], _) => ChainsBy::Calls,
+        (_, [true, true]) | ([false, false], _) => ChainsBy::Samples,
+        _ => ChainsBy::Calls,
+    }
+}
+
+fn iprof_options(options: &DiffOptions, by: ChainsBy) -> DiffOptions {
     let mut options = options.clone();
+    options.functions_by = if by == ChainsBy::Calls { "calls" } else { "samples" };
     options.branches = vec![SectionKind::Conditional.name()];
     options.receivers = vec![SectionKind::VirtualInvoke.name(), SectionKind::Instanceof.name()];
     options
@@ -69,14 +112,14 @@ fn read_profile(path: &Path, limits: &Limits) -> Result<Profile> {
     Ok(report.profile)
 }
 
-fn iprof_facts(events: &Events) -> Facts {
+fn iprof_facts(events: &Events, by: ChainsBy) -> Facts {
     let section = |kind: SectionKind| {
         let keyed = events.section(kind).iter();
         (kind.name(), keyed.map(|(key, count)| ((u64::from(key.context.number()), key.detail), *count)).collect())
     };
     Facts {
         sections: SectionKind::ALL.map(section).into(),
-        functions: events.methods().map(|(method, count)| (method.index() as u64, count)).collect(),
+        functions: events.methods(by).map(|(method, count)| (method.index() as u64, count)).collect(),
     }
 }
 
@@ -210,6 +253,7 @@ fn diff_llvm(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffR
     };
     let (first, second) = (facts(first)?, facts(second)?);
     let mut options = options.clone();
+    options.functions_by = COUNTERS;
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
     Ok(diff(first, second, &space, &options))
 }
@@ -225,7 +269,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         });
-        diff_files(&a, &b, &DiffOptions::default())
+        diff_files(&a, &b, &DiffOptions::default()).map(|found| found.report)
     }
 
     #[test]
@@ -265,7 +309,9 @@ mod tests {
         let (document, _) =
             bridge::to_iprof(&read_profile(&text, &Limits::default()).unwrap(), &ToIprofOptions::default()).unwrap();
         std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
-        let report = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
+        let FileDiff { report, fit } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
+        let fit = fit.unwrap();
+        assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));
         assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));
         assert_eq!(report.sections[0].section, "callCountProfiles");
     }

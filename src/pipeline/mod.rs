@@ -20,7 +20,7 @@ mod worker;
 
 pub use check::{CheckFinding, FileCheck, check_file};
 pub use describe::describe;
-pub use diff::diff_files;
+pub use diff::{FileDiff, diff_files};
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use merge::{
     FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,

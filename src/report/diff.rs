@@ -44,13 +44,21 @@ pub struct DiffOptions {
     pub branches: Vec<&'static str>,
     /// Sections of types or targets: sites whose most frequent one changed are listed.
     pub receivers: Vec<&'static str>,
+    /// What the events of functions are, in a word. Default: `events`.
+    pub functions_by: &'static str,
     /// Bounds on hostile input.
     pub limits: Limits,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self { topn: 10, branches: Vec::new(), receivers: Vec::new(), limits: Limits::default() }
+        Self {
+            topn: 10,
+            branches: Vec::new(),
+            receivers: Vec::new(),
+            functions_by: "events",
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -62,6 +70,8 @@ pub struct DiffReport {
     pub overlap: f64,
     /// Every section that has events in either.
     pub sections: Vec<SectionDiff>,
+    /// What functions are compared by: calls, samples, counters.
+    pub functions_by: &'static str,
     /// Functions whose share grew most.
     pub risers: Vec<Move>,
     /// Functions whose share shrank most.
@@ -193,6 +203,7 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
         new_functions: only_in(&second.functions, &first.functions, names, options.topn),
         lost_functions: only_in(&first.functions, &second.functions, names, options.topn),
         sections,
+        functions_by: options.functions_by,
         risers,
         fallers,
     }
@@ -279,32 +290,40 @@ struct FoundChange {
     events: u128,
 }
 
-/// Finds sites whose largest part changed; returns how many sites both profiles have.
+/// Finds sites whose largest part changed; returns how many sites both profiles
+/// have. Where several parts are largest, a site changed only if none of them
+/// is among the largest of the other profile.
 fn changed_sites(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)], found: &mut Vec<FoundChange>) -> u64 {
-    let (a, b) = (sites(a), sites(b));
     let mut compared = 0;
-    let mut others = b.iter().peekable();
-    for (site, first, first_events) in &a {
-        while others.next_if(|(other, ..)| other < site).is_some() {}
-        let Some((_, second, second_events)) = others.next_if(|(other, ..)| other == site) else { continue };
+    let mut others = sites(b).peekable();
+    for here in sites(a) {
+        while others.next_if(|there| there.site < here.site).is_some() {}
+        let Some(there) = others.next_if(|there| there.site == here.site) else { continue };
         compared += 1;
-        if first != second {
-            let events = first_events + second_events;
-            found.push(FoundChange { section, site: *site, first: *first, second: *second, events });
+        let ([first, ..], [second, ..]) = (&here.winners[..], &there.winners[..]) else { continue };
+        if here.winners.iter().all(|winner| there.winners.binary_search(winner).is_err()) {
+            let events = here.events + there.events;
+            found.push(FoundChange { section, site: here.site, first: *first, second: *second, events });
         }
     }
     compared
 }
 
-/// Each site with its largest part (the lowest of equal ones) and all its events.
-fn sites(events: &[(Key, u128)]) -> Vec<(u64, i64, u128)> {
-    let by_site = events.chunk_by(|a, b| a.0.0 == b.0.0);
-    by_site
-        .filter_map(|parts| {
-            let ((site, part), _) = parts.iter().min_by_key(|((_, part), events)| (Reverse(*events), *part))?;
-            Some((*site, *part, total(parts)))
-        })
-        .collect()
+/// A site, its parts with most events in order, and all its events.
+struct Site {
+    site: u64,
+    winners: Vec<i64>,
+    events: u128,
+}
+
+/// The sites of a tidy list.
+fn sites(events: &[(Key, u128)]) -> impl Iterator<Item = Site> + '_ {
+    events.chunk_by(|a, b| a.0.0 == b.0.0).filter_map(|parts| {
+        let ((site, _), _) = parts.first()?;
+        let most = parts.iter().map(|(_, events)| *events).max()?;
+        let winners = parts.iter().filter(|(_, events)| *events == most).map(|((_, part), _)| *part).collect();
+        Some(Site { site: *site, winners, events: total(parts) })
+    })
 }
 
 fn moves(a: &[(u64, u128)], b: &[(u64, u128)], names: &dyn Names, topn: usize) -> (Vec<Move>, Vec<Move>) {
@@ -363,7 +382,7 @@ pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
     writeln!(out, "Smallest overlap: {:.3} %", 100.0 * report.overlap)?;
     for (title, moves) in [("Risers", &report.risers), ("Fallers", &report.fallers)] {
         if !moves.is_empty() {
-            writeln!(out, "\n{title}:")?;
+            writeln!(out, "\n{title}, by {}:", report.functions_by)?;
         }
         for moved in moves {
             let (first, second) = (100.0 * moved.first_share, 100.0 * moved.second_share);
@@ -447,6 +466,17 @@ mod tests {
         assert_eq!((flipped.count, flipped.compared), (1, 2));
         let change = &flipped.sites[0];
         assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("branches@1", "7", "8"));
+    }
+
+    #[test]
+    fn a_tie_contradicts_nobody_who_agrees_with_part_of_it() {
+        let tie = || facts(&[((1, 7), 5), ((1, 8), 5)], &[]);
+        for (other, flipped) in [(7, 0), (8, 0), (9, 1)] {
+            let report = diff(tie(), facts(&[((1, other), 3)], &[]), &Plain, &options());
+            assert_eq!((report.flipped_branches.count, report.flipped_branches.compared), (flipped, 1), "{other}");
+            let report = diff(facts(&[((1, other), 3)], &[]), tie(), &Plain, &options());
+            assert_eq!(report.flipped_branches.count, flipped, "{other}");
+        }
     }
 
     #[test]

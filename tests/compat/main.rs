@@ -11,3 +11,4 @@ mod genuine;
 mod golden;
 mod ours;
 mod random;
+mod schema;

@@ -1,9 +1,12 @@
 //! iprof from outside: the test data, the findings, the program.
 
 mod examples;
+mod figures;
 mod findings;
 mod pipes;
 mod program;
+#[path = "../compat/schema.rs"]
+mod schema;
 
 use std::path::PathBuf;
 

@@ -12,17 +12,17 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
+pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("output is text")
 }
 
-fn path(name: &str) -> String {
+pub fn path(name: &str) -> String {
     testdata(name).to_str().expect("the path is text").to_string()
 }
 
-fn json(text: &str) -> Value {
+pub fn json(text: &str) -> Value {
     assert!(text.starts_with("{\"schema\":\"profbridge."), "{text}");
     serde_json::from_str(text).expect("output is JSON")
 }

@@ -2,8 +2,8 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::pipeline;
-use profbridge::report::diff::{DiffOptions, DiffReport, write_text};
+use profbridge::pipeline::{self, FileDiff};
+use profbridge::report::diff::DiffOptions;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -12,7 +12,12 @@ use std::process::ExitCode;
 
 /// Say how two profiles differ
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code: 0, or 1 when the overlap is below what --fail-below asks for.
+#[command(after_help = "For iprof files the report ends with how far FIRST fits the program of SECOND: which of its
+contexts have only methods that SECOND declares (relevant), and which contexts of SECOND it has: as
+they are (exact), without outermost frames (partial), by the innermost frame alone (leaf). These
+mean something only as a trend.
+
+Exit code: 0, or 1 when the overlap is below what --fail-below asks for.
 
 Examples:
   profbridge diff before.iprof after.iprof
@@ -42,7 +47,7 @@ struct Json<'a> {
     first: Cow<'a, str>,
     second: Cow<'a, str>,
     #[serde(flatten)]
-    report: &'a DiffReport,
+    report: &'a FileDiff,
 }
 
 /// A share from 0 to 1, or a percentage.
@@ -63,20 +68,20 @@ impl DiffArgs {
         let mut options = DiffOptions::default();
         options.limits = crate::limits::chosen();
         options.topn = self.topn;
-        let report = pipeline::diff_files(&self.first, &self.second, &options)?;
+        let found = pipeline::diff_files(&self.first, &self.second, &options)?;
         if self.json {
             let (first, second) = (self.first.to_string_lossy(), self.second.to_string_lossy());
-            console::print_json(&Json { schema: "profbridge.diff/1", first, second, report: &report })?;
+            console::print_json(&Json { schema: "profbridge.diff/1", first, second, report: &found })?;
         } else {
             let mut text = String::new();
-            write_text(&mut text, &report).map_err(|_| Error::usage("the report cannot be written"))?;
+            found.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
             console::print_line(console::escape(&text).trim_end())?;
         }
         let Some(least) = self.fail_below else { return Ok(ExitCode::SUCCESS) };
-        if report.overlap >= least {
+        if found.report.overlap >= least {
             return Ok(ExitCode::SUCCESS);
         }
-        let detail = format!("the smallest overlap is {:.4}, below {least}", report.overlap);
+        let detail = format!("the smallest overlap is {:.4}, below {least}", found.report.overlap);
         console::error(&Error::usage(detail));
         Ok(ExitCode::from(1))
     }

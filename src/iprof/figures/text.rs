@@ -120,7 +120,7 @@ fn receivers(out: &mut impl Write, title: &str, receivers: &ReceiverFigures) -> 
     }
     writeln!(
         out,
-        "\n{title}: {monomorphic} sites monomorphic, {bimorphic} bimorphic, {polymorphic} polymorphic, \
+        "\n{title}: {monomorphic} monomorphic, {bimorphic} bimorphic, {polymorphic} polymorphic, \
          {saturated} saturated, {never_executed} never executed"
     )?;
     for site in sites {
