@@ -106,7 +106,17 @@ impl InputList {
     ///
     /// Usage when the weight is no decimal integer above 0; else as [`push`](Self::push).
     pub fn push_weighted_text(&mut self, text: &OsStr) -> Result<()> {
-        let WeightedInput { path, weight } = parse_weighted(text.as_encoded_bytes())?;
+        let form = |error: Error| {
+            if self.manner.is_llvm() {
+                error
+            } else {
+                error.with_hint("an input with a weight has the form WEIGHT,FILE")
+            }
+        };
+        let WeightedInput { path, weight } = parse_weighted(text.as_encoded_bytes()).map_err(form)?;
+        if path.as_os_str().is_empty() && !self.manner.is_llvm() {
+            return Err(form(Error::usage("the weight has no file")));
+        }
         self.push_weighted(&path, weight)
     }
 

@@ -182,6 +182,28 @@ pub struct Finding {
     pub more: u64,
 }
 
+impl Finding {
+    /// What can be done where a plain repair is refused for this finding;
+    /// `None` where a repair takes care of it.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match (self.code, self.path.as_str()) {
+            (Code::BadJson, _) => "`profbridge repair --salvage` keeps what stands before the error",
+            (Code::BadVersion, _) | (Code::MissingField, "version") => {
+                "`profbridge repair --assume-version 1.0.0` takes the file for that version"
+            }
+            (Code::DuplicateKey, _) => "`profbridge repair --join-sections` joins sections of one name",
+            (Code::UnsupportedMajor, _) => {
+                "only `profbridge convert` to iprof takes such a file, and lays its text out anew"
+            }
+            (Code::EmptyFile, _) => "the program that should write it was killed, or has not ended yet",
+            (Code::BadEncoding | Code::RootNotObject, _) | (Code::MissingField, "types" | "methods") => {
+                "nothing of it can be kept: record again"
+            }
+            _ => return None,
+        })
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}", self.level.name(), self.code, self.path)?;

@@ -94,7 +94,8 @@ pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error
         Some(offset) => error.at(section_of(&finding.path), offset),
         None => error,
     };
-    error.with_hint("`profbridge check` lists all findings, `profbridge repair` keeps what is sound")
+    let repair = "`profbridge check` lists all findings, `profbridge repair` keeps what is sound";
+    error.with_hint(finding.remedy().unwrap_or(repair))
 }
 
 fn section_of(path: &str) -> &str {

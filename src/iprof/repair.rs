@@ -90,7 +90,8 @@ fn drop_nonsense(document: &mut Document, findings: &mut Findings, options: &Rep
 /// One declaration of each thing, and one entry of each context. Ids stay.
 fn unify(document: &Document, findings: &mut Findings) -> Result<(Document, Vec<String>)> {
     let mut options = MergeOptions::default();
-    options.branch_clash = BranchClash::Heavier;
+    // Shapes of a branch that do not go together are no damage.
+    options.branch_clash = BranchClash::Keep;
     let mut merger = Merger::new(options);
     merger.add(document, &SectionWeights::default());
     let (sum, report) = merger.finish()?;

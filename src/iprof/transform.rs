@@ -230,6 +230,14 @@ impl Pattern {
             Self::Regex(expression) => expression.is_match(method),
         }
     }
+
+    /// Whether this is how a method's name ends: `run`, `Main.run` or `run(int)`.
+    fn ends(&self, method: &str) -> bool {
+        let Self::Prefix(text) = self else { return false };
+        // A name may hold a parenthesis; the last one begins the parameters.
+        let named = method.rfind('(').map_or(method, |end| &method[..end]);
+        [named, method].iter().any(|name| name.strip_suffix(text.as_str()).is_some_and(|rest| rest.ends_with('.')))
+    }
 }
 
 impl MethodFilter {
@@ -252,6 +260,19 @@ impl MethodFilter {
     pub fn matches(&self, method: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(method)))
             && !self.exclude.iter().any(|pattern| pattern.matches(method))
+    }
+
+    /// The methods that match, or else those whose name ends so: `run` finds
+    /// `app.Main.run(int)`.
+    pub(super) fn find(&self, tables: &Tables) -> BTreeSet<MethodHandle> {
+        let by = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<MethodHandle> {
+            tables.methods().filter(|method| wanted(&tables.human_name(*method))).collect()
+        };
+        let found = by(&|method| self.matches(method));
+        if !found.is_empty() {
+            return found;
+        }
+        by(&|method| self.only.iter().any(|pattern| pattern.ends(method)))
     }
 
     /// Keeps entries whose innermost method is wanted. Monitors belong to no

@@ -31,6 +31,9 @@ pub struct FileCheck {
     pub verdict: &'static str,
     /// What is wrong or odd.
     pub findings: Vec<CheckFinding>,
+    /// What can be done where a plain repair is not enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<&'static str>,
     /// The file could not be opened at all.
     #[serde(skip)]
     pub failed: bool,
@@ -106,6 +109,7 @@ fn failed(error: &Error) -> FileCheck {
         version: None,
         verdict: Verdict::Unusable.name(),
         findings: vec![finding],
+        hint: None,
         failed: true,
     }
 }
@@ -126,6 +130,7 @@ fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> FileCheck {
         version: report.version,
         verdict: report.verdict.name(),
         findings: findings.collect(),
+        hint: report.findings.iter().find_map(iprof::Finding::remedy),
         failed: false,
     }
 }
@@ -170,6 +175,7 @@ fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
         version,
         verdict: verdict.name(),
         findings: check.findings,
+        hint: None,
         failed: false,
     }
 }

@@ -7,6 +7,7 @@ mod pipes;
 mod program;
 #[path = "../compat/schema.rs"]
 mod schema;
+mod users;
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Runs the program in a folder; paths of test data are given in full.
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
     command.args(arguments).current_dir(folder).output().expect("the program starts")
 }

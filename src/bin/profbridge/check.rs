@@ -2,9 +2,10 @@
 
 use crate::console;
 use clap::Args;
+use profbridge::input::InputList;
 use profbridge::iprof::{Level, Version};
 use profbridge::pipeline::{self, FileCheck};
-use profbridge::{Error, Result};
+use profbridge::{Error, Manner, Result};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ Examples:
   profbridge check default.iprof
   profbridge check --strict --json *.profraw")]
 pub(crate) struct CheckArgs {
-    /// Profiles; `-` is standard input
+    /// Profiles or folders of them; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Let warnings count as errors
@@ -51,7 +52,12 @@ impl CheckArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = crate::limits::iprof_options();
         options.assume_version = self.assume_version;
-        let checks: Vec<FileCheck> = self.files.iter().map(|path| pipeline::check_file(path, &options)).collect();
+        let files = self.files()?;
+        if files.is_empty() {
+            console::error(&Error::usage("there are no files in the folder"));
+            return Ok(ExitCode::from(FAILED));
+        }
+        let checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
         if self.json {
             console::print_json(&Json { schema: "profbridge.check/1", files: &checks })?;
         } else {
@@ -68,6 +74,23 @@ impl CheckArgs {
     }
 }
 
+impl CheckArgs {
+    /// The files, those below folders included.
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for path in &self.files {
+            if path.is_dir() {
+                let mut below = InputList::new(Manner::Profbridge);
+                below.push(path)?;
+                files.extend(below.into_inputs().into_iter().map(|input| input.path));
+            } else {
+                files.push(path.clone());
+            }
+        }
+        Ok(files)
+    }
+}
+
 fn print(check: &FileCheck) -> Result<(), Error> {
     let version = check.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let head = format!("{}: {}{version}: {}", check.path, check.format, check.verdict);
@@ -78,6 +101,9 @@ fn print(check: &FileCheck) -> Result<(), Error> {
         let line =
             format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);
         console::print_line(&console::escape(&line))?;
+    }
+    if let Some(hint) = check.hint {
+        console::print_line(&format!("  hint: {hint}"))?;
     }
     Ok(())
 }

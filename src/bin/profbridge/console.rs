@@ -115,6 +115,14 @@ pub(crate) fn print_line(text: &str) -> Result<()> {
     writeln!(stdout, "{text}").map_err(|source| Error::io("cannot write standard output", source))
 }
 
+/// Refuses to print a report where the profile goes to standard output.
+pub(crate) fn needs_file(output: &Path) -> Result<()> {
+    if output.as_os_str() == "-" {
+        return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
+    }
+    Ok(())
+}
+
 /// Prints a value as one line of JSON on standard output.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string(value)

@@ -106,7 +106,7 @@ enum RawArch {
 impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let only_iprof = self.iprof.changes() || self.iprof_write.canonical;
+        let only_iprof = self.iprof.changes() || self.iprof_write.asks();
         let to_iprof = match self.to {
             Some(format) => format == Format::Iprof,
             None => is_iprof_name(&self.output) || (only_iprof && format_of_name(&self.output).is_err()),

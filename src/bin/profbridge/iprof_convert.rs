@@ -94,7 +94,13 @@ pub(crate) fn run(
     if interprets {
         document.version = document.version.released();
     }
-    for name in arguments.apply(&mut document)? {
+    let before = entries(&document);
+    let dropped = arguments.apply(&mut document)?;
+    if before > 0 && entries(&document) == 0 {
+        let text = "no entry is left: none has an innermost method and a section that are wanted";
+        console::warning(&Warning::new(text).in_file(path));
+    }
+    for name in dropped {
         let text = format!("the member \"{name}\" may refer to what was dropped and is left out");
         console::warning(&Warning::new(text).in_file(path));
     }
@@ -104,13 +110,17 @@ pub(crate) fn run(
                 format!("the member \"{}\" is not part of the format and is left out", iprof::names::display(name));
             console::warning(&Warning::new(text).in_file(path));
         }
-        document = iprof::canonical_with(&document, BranchClash::Heavier);
+        document = iprof::canonical_with(&document, BranchClash::Keep);
     }
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
     write.write(&document, output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn entries(document: &Document) -> usize {
+    SectionKind::ALL.iter().map(|kind| document.sections.entries_count(*kind)).sum()
 }
 
 impl IprofConvertArgs {

@@ -24,6 +24,11 @@ pub(crate) struct IprofWriteArgs {
 }
 
 impl IprofWriteArgs {
+    /// Whether anything is asked for, which only an iprof can have.
+    pub(crate) fn asks(&self) -> bool {
+        self.pretty || self.canonical || self.graal_spelling
+    }
+
     /// Writes a document; the name of `output` asks for gzip.
     pub(crate) fn write(&self, document: &Document, output: &Path) -> Result<()> {
         let mut options = WriteOptions::default();

@@ -235,7 +235,7 @@ impl Source {
         let input = input::open_stream(path)?;
         match input.format {
             Format::Raw { .. } | Format::Indexed | Format::Jfr => {
-                let detail = format!("a {} among iprof files", input.format);
+                let detail = format!("{} among iprof files", input.format);
                 Err(Error::usage(detail).in_file(path).with_hint("`profbridge convert` turns it into an iprof first"))
             }
             _ => Ok(input.stream),

@@ -151,8 +151,8 @@ impl MergeArgs {
         if inputs.is_empty() {
             return Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"));
         }
-        if self.output.as_os_str() == "-" && (self.show || self.json) {
-            return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
+        if self.show || self.json {
+            console::needs_file(&self.output)?;
         }
         let families = mixed_merge::families(&inputs);
         let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
@@ -160,6 +160,7 @@ impl MergeArgs {
             if target == Family::Llvm {
                 return self.merge_llvm(&inputs);
             }
+            self.refuse_llvm_options()?;
             let iprof = IprofMerge {
                 inputs: &inputs,
                 output: &self.output,
@@ -173,6 +174,30 @@ impl MergeArgs {
             }
         }
         self.merge_mixed(inputs.into_iter().zip(families).collect(), target)
+    }
+
+    /// Options that choose records or inputs of LLVM profiles would be without
+    /// effect on iprof files, and the result another than the one asked for.
+    fn refuse_llvm_options(&self) -> Result<()> {
+        let only = "`profbridge convert --only` keeps packages, classes or methods";
+        let exclude = "`profbridge convert --exclude` leaves out packages, classes or methods";
+        let repair = "`profbridge repair` makes a sound file of a damaged one first";
+        let bound = "leave --min-total-count, --min-functions and --min-inputs out";
+        for (given, option, hint) in [
+            (self.function.is_some(), "--function", only),
+            (self.no_function.is_some(), "--no-function", exclude),
+            (self.remapping_file.is_some(), "--remapping-file", "names of an iprof are not changed"),
+            (self.salvage, "--salvage", repair),
+            (!matches!(self.failure_mode, FailureModeArg::Any), "--failure-mode", repair),
+            (self.min_total_count > 0, "--min-total-count", bound),
+            (self.min_functions > 0, "--min-functions", bound),
+            (self.min_inputs > 0, "--min-inputs", bound),
+        ] {
+            if given {
+                return Err(Error::usage(format!("{option} is for LLVM profiles, not for iprof files")).with_hint(hint));
+            }
+        }
+        Ok(())
     }
 
     /// Takes inputs of both families, or to the other one, through the bridge.

@@ -56,9 +56,12 @@ pub(crate) struct RepairArgs {
 impl RepairArgs {
     /// Repairs and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if self.json {
+            console::needs_file(&self.output)?;
+        }
         let input = input::open_stream(&self.input)?;
         if matches!(input.format, Format::Raw { .. } | Format::Indexed) {
-            let what = format!("repairing a {}", input.format);
+            let what = format!("repairing an {}", input.format);
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
                 .in_file(&self.input)
                 .with_hint("`profbridge merge --failure-mode=warn --salvage` keeps the good records"));

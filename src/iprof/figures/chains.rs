@@ -118,6 +118,7 @@ const MAX_DEPTH: usize = 64;
 /// Gathers call trees entry by entry.
 #[derive(Debug)]
 pub(super) struct ChainBuilder {
+    asked: String,
     filter: MethodFilter,
     direction: Direction,
     positions: bool,
@@ -128,15 +129,16 @@ pub(super) struct ChainBuilder {
 }
 
 impl ChainBuilder {
-    pub(super) fn new(filter: MethodFilter, direction: Direction, positions: bool, by: Option<ChainsBy>) -> Self {
-        Self { filter, direction, positions, by, chosen: None, calls: Tree::new(), samples: Tree::new() }
+    /// Trees of the methods that `asked` finds.
+    pub(super) fn new(asked: &str, direction: Direction, positions: bool, by: Option<ChainsBy>) -> Result<Self> {
+        let filter = MethodFilter::new(&[asked.to_string()], &[])?;
+        let (calls, samples) = (Tree::new(), Tree::new());
+        Ok(Self { asked: asked.to_string(), filter, direction, positions, by, chosen: None, calls, samples })
     }
 
     fn chosen(&mut self, tables: &Tables) -> &BTreeSet<MethodHandle> {
         let filter = &self.filter;
-        self.chosen.get_or_insert_with(|| {
-            tables.methods().filter(|method| filter.matches(&tables.human_name(*method))).collect()
-        })
+        self.chosen.get_or_insert_with(|| filter.find(tables))
     }
 
     /// Adds an entry of call counts or samples; its frames are innermost first.
@@ -170,7 +172,7 @@ impl ChainBuilder {
 
     pub(super) fn finish(mut self, tables: &Tables, topn: usize) -> Result<CallTree> {
         if self.chosen(tables).is_empty() {
-            return Err(Error::usage("no method of the profile matches what callers or callees are asked of")
+            return Err(Error::usage(format!("no method of the profile matches `{}`", self.asked))
                 .with_hint("give a package, a class, a method such as app.Main.run, or /a regular expression/"));
         }
         let by = self.by.unwrap_or(if self.samples.entries > 0 { ChainsBy::Samples } else { ChainsBy::Calls });
@@ -189,8 +191,7 @@ mod tests {
         let mut tables = Tables::default();
         let class = tables.add_type(b"A");
         let [f, g] = [&b"f"[..], b"g"].map(|name| tables.add_method(name, &[class, class]));
-        let filter = MethodFilter::new(&["A.f".to_string()], &[]).unwrap();
-        let mut builder = ChainBuilder::new(filter, Direction::Callees, false, None);
+        let mut builder = ChainBuilder::new("A.f", Direction::Callees, false, None).unwrap();
         // f called f, which called g.
         let frames = [(g, 0), (f, 1), (f, 2)].map(|(method, bci)| Frame { method, bci });
         builder.add(&tables, SectionKind::Sampling, &frames, 5);

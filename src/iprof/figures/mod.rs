@@ -27,9 +27,8 @@ use super::read::replay;
 use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
 use super::sections::{BranchRow, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables};
-use super::transform::MethodFilter;
 use super::window::Window;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use chains::ChainBuilder;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -224,10 +223,9 @@ struct Gathering<'o> {
 
 impl<'o> Gathering<'o> {
     fn new(options: &'o FigureOptions) -> Result<Self> {
-        let chains = |pattern: &Option<String>, direction| {
-            let filter = |text: &String| MethodFilter::new(std::slice::from_ref(text), &[]);
-            let builder = |filter| ChainBuilder::new(filter, direction, options.positions, options.chains_by);
-            Ok::<_, Error>(pattern.as_ref().map(filter).transpose()?.map(builder))
+        let chains = |asked: &Option<String>, direction| {
+            let builder = |asked: &String| ChainBuilder::new(asked, direction, options.positions, options.chains_by);
+            asked.as_ref().map(builder).transpose()
         };
         Ok(Self {
             options,

@@ -55,8 +55,8 @@ impl<S: Sink> Reader<'_, S> {
 
     /// How much was read before the text ended, by table and section.
     fn recovered(&self) -> String {
-        let parts: Vec<String> =
-            self.reading.parts.iter().map(|(name, part)| format!("{} of {name}", part.entries)).collect();
+        let listed = self.reading.parts.iter().filter(|(name, _)| *name != "version");
+        let parts: Vec<String> = listed.map(|(name, part)| format!("{} of {name}", part.entries)).collect();
         if parts.is_empty() { "no entry is complete".to_string() } else { format!("complete: {}", parts.join(", ")) }
     }
 

@@ -1,0 +1,186 @@
+//! What people expect who do not know the program: advice that helps, nothing
+//! lost or passed over in silence.
+
+use crate::program::{json, path, run, succeed};
+use crate::schema::assert_has_schema;
+use std::path::Path;
+
+/// What a run that fails says.
+#[track_caller]
+fn fail(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("messages are text")
+}
+
+/// What a run that succeeds says beside its output.
+#[track_caller]
+fn remarks(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let said = String::from_utf8(output.stderr).expect("messages are text");
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    said
+}
+
+/// One method with a branch at 3, which goes to `rows`.
+fn branch(rows: &str) -> String {
+    format!(
+        r#"{{"version":"1.0.0","types":[{{"id":0,"name":"A"}}],"methods":[{{"id":0,"name":"m","signature":[0,0]}}],"conditionalProfiles":[{{"ctx":"0:3","records":[{rows}]}}]}}"#
+    )
+}
+
+/// A folder with `kept.iprof`: two shapes of one branch, kept apart.
+fn kept_shapes() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.iprof"), branch("5,0,9,8,1,1")).expect("written");
+    std::fs::write(folder.path().join("b.iprof"), branch("5,0,1,7,1,2")).expect("written");
+    succeed(folder.path(), &["merge", "--on-branch-clash", "keep", "a.iprof", "b.iprof", "-o", "kept.iprof"]);
+    folder
+}
+
+#[test]
+fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, advice, option) in [
+        ("bad-json", "--salvage", Some("--salvage")),
+        ("bad-version", "--assume-version", Some("--assume-version=1.0.0")),
+        ("duplicate-key", "--join-sections", Some("--join-sections")),
+        ("unsupported-major", "profbridge convert", None),
+        ("bad-encoding", "nothing of it can be kept", None),
+        ("root-not-object", "nothing of it can be kept", None),
+        ("empty-file", "ended", None),
+    ] {
+        let file = path(&format!("bad/{name}.iprof"));
+        for command in ["repair", "convert"] {
+            if (name, command) == ("unsupported-major", "convert") {
+                continue;
+            }
+            let said = fail(folder.path(), &[command, &file, "-o", "x.iprof"]);
+            assert!(said.contains(advice) && !said.contains("`profbridge repair` keeps what is sound"), "{said}");
+        }
+        let checked = run(folder.path(), &["check", &file]);
+        let text = String::from_utf8(checked.stdout).expect("text");
+        assert!(text.contains("\n  hint: ") && text.contains(advice), "{text}");
+        let checked = run(folder.path(), &["check", "--json", &file]);
+        let report = json(&String::from_utf8(checked.stdout).expect("text"));
+        assert_has_schema(&report, "check-1.json");
+        assert!(report["files"][0]["hint"].as_str().expect("a hint").contains(advice));
+        if let Some(option) = option {
+            succeed(folder.path(), &["repair", &file, "-o", "x.iprof", option]);
+            assert_eq!(run(folder.path(), &["check", "x.iprof"]).status.code(), Some(0));
+        }
+    }
+    let sound = json(&succeed(folder.path(), &["check", "--json", &path("figures.iprof")]));
+    assert_has_schema(&sound, "check-1.json");
+    assert!(sound["files"][0]["hint"].is_null());
+}
+
+#[test]
+fn what_was_complete_is_counted_in_entries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let checked = run(folder.path(), &["check", &path("bad/truncated.iprof")]);
+    let text = String::from_utf8(checked.stdout).expect("text");
+    assert!(text.contains("complete: 2 of callCountProfiles") && !text.contains("of version"), "{text}");
+}
+
+#[test]
+fn sorting_and_repairing_lose_no_shape_of_a_branch() {
+    let folder = kept_shapes();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("written");
+    let kept = read("kept.iprof");
+    assert!(kept.contains("[5,0,9,8,1,1]") && kept.contains("[5,0,1,7,1,2]"), "{kept}");
+    succeed(folder.path(), &["convert", "--canonical", "kept.iprof", "-o", "sorted.iprof"]);
+    assert_eq!(read("sorted.iprof"), kept);
+    succeed(folder.path(), &["repair", "kept.iprof", "-o", "repaired.iprof"]);
+    assert_eq!(read("repaired.iprof"), kept);
+}
+
+#[test]
+fn a_filter_that_leaves_nothing_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("figures.iprof");
+    let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "no.such"]);
+    assert!(said.contains("warning") && said.contains("no entry is left"), "{said}");
+    let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "app"]);
+    assert!(said.is_empty(), "{said}");
+}
+
+#[test]
+fn options_for_llvm_profiles_are_not_passed_over_in_a_merge_of_iprofs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("figures.iprof");
+    for (option, advice) in [
+        ("--function=main", "profbridge convert --only"),
+        ("--no-function=main", "profbridge convert --exclude"),
+        ("--salvage", "profbridge repair"),
+        ("--failure-mode=warn", "profbridge repair"),
+        ("--min-total-count=5", "--min-total-count"),
+    ] {
+        let said = fail(folder.path(), &["merge", &example, "-o", "x.iprof", option]);
+        assert!(said.contains(option.split('=').next().expect("a name")) && said.contains(advice), "{said}");
+        assert!(!folder.path().join("x.iprof").exists());
+    }
+    // What changes nothing about an iprof may stand in a script.
+    succeed(folder.path(), &["merge", &example, "-o", "x.iprof", "--sparse", "-j", "2", "--failure-mode=any"]);
+}
+
+#[test]
+fn call_chains_of_a_method_are_found_by_its_name_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("figures.iprof");
+    let full = succeed(folder.path(), &["show", "--callers", "app.Shape.draw", &example]);
+    for name in ["draw", "Shape.draw", "draw()", "app.Shape.draw()"] {
+        assert_eq!(succeed(folder.path(), &["show", "--callers", name, &example]), full, "{name}");
+    }
+    let said = fail(folder.path(), &["show", "--callers", "raw", &example]);
+    assert!(said.contains("no method of the profile matches `raw`"), "{said}");
+}
+
+#[test]
+fn reports_do_not_mix_with_a_profile_on_standard_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("figures.iprof");
+    for command in ["repair", "merge"] {
+        let said = fail(folder.path(), &[command, &example, "--json", "-o", "-"]);
+        assert!(said.contains("standard output takes the profile already"), "{said}");
+    }
+    let report = succeed(folder.path(), &["repair", &path("bad/bad-context.iprof"), "--json", "-o", "x.iprof"]);
+    assert_has_schema(&json(&report), "repair-1.json");
+    let report = succeed(folder.path(), &["merge", &example, &example, "--json", "-o", "x.iprof"]);
+    assert_has_schema(&json(&report), "merge-iprof-1.json");
+}
+
+#[test]
+fn options_for_iprof_output_tell_the_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = path("even-or-odd.iprof");
+    let pretty = succeed(folder.path(), &["convert", &example, "-o", "-", "--pretty"]);
+    assert!(pretty.starts_with("{\n  \"version\""), "{pretty}");
+    assert!(
+        succeed(folder.path(), &["convert", &example, "-o", "-", "--graal-spelling"]).contains("instanceOfProfiles")
+    );
+}
+
+#[test]
+fn folders_are_checked_file_by_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("runs")).expect("made");
+    std::fs::copy(path("bad/bad-context.iprof"), folder.path().join("runs/a.iprof")).expect("copied");
+    std::fs::copy(path("figures.iprof"), folder.path().join("runs/b.iprof")).expect("copied");
+    let checked = run(folder.path(), &["check", "runs"]);
+    let text = String::from_utf8(checked.stdout).expect("text");
+    assert_eq!(checked.status.code(), Some(1), "{text}");
+    assert!(text.contains("runs/a.iprof: iprof 1.1.0: partly usable") && text.contains("runs/b.iprof: "), "{text}");
+    std::fs::create_dir(folder.path().join("none")).expect("made");
+    let empty = run(folder.path(), &["check", "none"]);
+    assert_eq!(empty.status.code(), Some(2), "a folder without files checks nothing");
+}
+
+#[test]
+fn a_weight_without_a_file_is_told_from_a_missing_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for text in ["3", "a.iprof", "x,a.iprof", "0,a.iprof"] {
+        let said = fail(folder.path(), &["merge", &format!("--weighted-input={text}"), "-o", "x.iprof"]);
+        assert!(said.contains("WEIGHT,FILE"), "{said}");
+    }
+}
