@@ -131,3 +131,10 @@ fn behind_two_pseudo_counts_the_first_record_stays() {
     let file = std::fs::read(found("merge_laws-two-pseudo-counts")).expect("file is readable");
     super::bodies::run("merge_laws", &file);
 }
+
+/// A recording whose method has an empty name made a document that `check` refuses.
+#[test]
+fn a_recording_with_a_nameless_method_becomes_a_sound_document() {
+    let file = std::fs::read(found("read_recording-method-without-name")).expect("file is readable");
+    super::bodies::run("read_recording", &file);
+}

@@ -33,7 +33,7 @@ use chunk::{Chunk, Next};
 use events::Counts;
 use metadata::Types;
 use pools::Pools;
-use resolve::Resolver;
+use resolve::{Gaps, Resolver};
 use std::io::Read;
 
 /// Adds the samples of a recording to `table`, chunk by chunk.
@@ -107,14 +107,13 @@ struct Reading<'a> {
     format: String,
     /// Offset of the next chunk in the file.
     base: u64,
-    /// References to constants that are not there.
-    missing: u64,
+    gaps: Gaps,
 }
 
 impl<'a> Reading<'a> {
     fn new(limits: &'a Limits, table: &'a mut StackTable) -> Self {
         let format = "Flight Recorder".to_string();
-        Self { limits, table, warnings: Vec::new(), format, base: 0, missing: 0 }
+        Self { limits, table, warnings: Vec::new(), format, base: 0, gaps: Gaps::default() }
     }
 
     fn place(&self, error: Error) -> Error {
@@ -142,25 +141,31 @@ impl<'a> Reading<'a> {
         };
         self.format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
         self.table.observed.add_source(&self.format);
-        self.missing += read_chunk(&chunk, self.limits, self.table)?;
+        let gaps = read_chunk(&chunk, self.limits, self.table)?;
+        self.gaps.missing += gaps.missing;
+        self.gaps.nameless += gaps.nameless;
         self.base += chunk.data.len() as u64;
         Ok(chunk.data.len())
     }
 
     fn finish(mut self) -> Vec<Warning> {
-        if self.missing > 0 {
+        if self.gaps.missing > 0 {
             let message = format!(
                 "references to constants that the recording does not hold: {}; what they name is left out",
-                self.missing
+                self.gaps.missing
             );
+            self.warnings.push(Warning::new(message));
+        }
+        if self.gaps.nameless > 0 {
+            let message = format!("methods without a name: {}; they are called [unknown]", self.gaps.nameless);
             self.warnings.push(Warning::new(message));
         }
         self.warnings
     }
 }
 
-/// Adds one chunk; returns how many references led nowhere.
-fn read_chunk(chunk: &Chunk<'_>, limits: &Limits, table: &mut StackTable) -> Result<u64> {
+/// Adds one chunk; returns what it should say and does not.
+fn read_chunk(chunk: &Chunk<'_>, limits: &Limits, table: &mut StackTable) -> Result<Gaps> {
     let mut types = Types::read(chunk)?;
     let counts = Counts::read(chunk, &mut types)?;
     let observed = &mut table.observed;
@@ -168,12 +173,12 @@ fn read_chunk(chunk: &Chunk<'_>, limits: &Limits, table: &mut StackTable) -> Res
     observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
     observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
     if counts.samples.is_empty() {
-        return Ok(0);
+        return Ok(Gaps::default());
     }
     let pools = Pools::read(chunk, &mut types)?;
     let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table);
     resolver.add_samples(&counts)?;
-    Ok(resolver.missing)
+    Ok(resolver.gaps)
 }
 
 #[cfg(test)]

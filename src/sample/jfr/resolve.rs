@@ -25,9 +25,20 @@ pub(super) struct Resolver<'a, 'data> {
     methods: HashMap<u64, FunctionId>,
     kinds: HashMap<u64, FrameKind>,
     threads: HashMap<u64, Option<ThreadId>>,
+    pub(super) gaps: Gaps,
+}
+
+/// What a recording should say and does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gaps {
     /// References to constants that are not there.
     pub(super) missing: u64,
+    /// Methods that have an empty name, or none.
+    pub(super) nameless: u64,
 }
+
+/// What a method without a name is called; other profilers call such frames so too.
+const NAMELESS: &str = "[unknown]";
 
 impl<'a, 'data> Resolver<'a, 'data> {
     pub(super) fn new(
@@ -47,7 +58,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             methods: HashMap::new(),
             kinds: HashMap::new(),
             threads: HashMap::new(),
-            missing: 0,
+            gaps: Gaps::default(),
         }
     }
 
@@ -85,7 +96,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             Value::Pooled(class, key) => match self.pools.find(class, key) {
                 Some(at) => Some((class, at)),
                 None => {
-                    self.missing += u64::from(key != 0);
+                    self.gaps.missing += u64::from(key != 0);
                     None
                 }
             },
@@ -240,7 +251,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             Ok(true)
         })?;
         let declaring = self.text_of(declaring)?.unwrap_or_default();
-        let name = self.text_of(name)?.unwrap_or_default();
+        let name = self.text_of(name)?.filter(|name| !name.is_empty());
+        self.gaps.nameless += u64::from(name.is_none());
+        let name = name.unwrap_or_else(|| NAMELESS.to_string());
         let descriptor = self.text_of(descriptor)?.unwrap_or_default();
         let function = if declaring.is_empty() {
             self.table.intern_symbol(&name)

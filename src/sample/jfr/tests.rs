@@ -218,6 +218,11 @@ fn header(compressed: bool, size: usize, pools_at: usize, metadata_at: usize) ->
 /// One chunk with samples of `Lapp/Main;`: two of stack 1 (`run` ← `main`), one
 /// of stack 2 (truncated), one without stack, and constants in two pool events.
 fn chunk(compressed: bool, class_name: &str) -> Vec<u8> {
+    chunk_with_method(compressed, class_name, "run")
+}
+
+/// The same with another name for `run`.
+fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> Vec<u8> {
     let c = compressed;
     let symbol = |key: u64, text: &str| (key, value(c, |w| w.utf8(text)));
     let frame = |w: &mut Writer, bci: i32, method: u64, kind: u64| {
@@ -258,7 +263,7 @@ fn chunk(compressed: bool, class_name: &str) -> Vec<u8> {
                 60,
                 vec![
                     symbol(1, class_name),
-                    symbol(2, "run"),
+                    symbol(2, method_name),
                     symbol(3, "(I[J)Lapp/Main;"),
                     symbol(4, "main"),
                     symbol(5, "old"),
@@ -528,6 +533,15 @@ fn a_list_of_values_without_bytes_costs_nothing() {
         &[(101, "jdk.ExecutionSample", &[("a", 70, false, true)]), (70, "Empty", &[]), (51, "int", &[])];
     let (table, _) = read(&chunk_of(classes, &value(true, |w| w.int(-1)))).unwrap();
     assert_eq!(table.observed.samples_without_stack, 1);
+}
+
+/// An empty name is no name: documents made of it would not be sound.
+#[test]
+fn a_method_without_a_name_is_called_unknown_and_said() {
+    let (table, warnings) = read(&chunk_with_method(true, "app/Main", "")).unwrap();
+    assert!(lines(&table)[0].contains(" app.Main.[unknown](int,long[])@12:33:compiled "), "{:?}", lines(&table));
+    let messages: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(messages, ["methods without a name: 1; they are called [unknown]"]);
 }
 
 #[test]
