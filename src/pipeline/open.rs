@@ -64,6 +64,27 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
     }
 }
 
+/// From so many bytes on, a text is worth a thread that parses it.
+const PARSED_AHEAD: usize = 1 << 20;
+
+/// Opens a profile as [`open_reader`] does and lends its reader to `read`, with
+/// a thread that helps if there are several.
+///
+/// # Errors
+///
+/// Those of [`open_reader`] and of `read`.
+pub(super) fn read_with<T>(
+    data: &[u8],
+    options: &ReadOptions,
+    threads: usize,
+    read: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
+) -> Result<T> {
+    if threads > 1 && data.len() >= PARSED_AHEAD && detect(data) == Format::Text {
+        return TextReader::parse_ahead(data, options.manner, |reader| read(reader));
+    }
+    read(open_reader(data, options)?.as_mut())
+}
+
 /// Why a format that was recognised cannot be read as an LLVM profile.
 fn unreadable(format: Format, manner: Manner) -> Error {
     if manner.is_llvm() {

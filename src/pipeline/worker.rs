@@ -3,7 +3,7 @@
 
 use super::images::Images;
 use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
-use super::open::open_reader;
+use super::open::read_with;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, WeightedInput};
 use crate::limits::Limits;
@@ -86,10 +86,13 @@ fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observe
 }
 
 fn threads(inputs: usize, options: &MergeOptions) -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let wanted = options.threads.map_or_else(available, NonZeroUsize::get);
     // A thread with a single input costs more to join than it saves.
-    wanted.min(inputs / 2).max(1)
+    wanted_threads(options).min(inputs / 2).max(1)
+}
+
+fn wanted_threads(options: &MergeOptions) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    options.threads.map_or_else(available, NonZeroUsize::get)
 }
 
 /// What remembers chunks of names; of no use to a single input.
@@ -105,6 +108,7 @@ pub(super) fn run_exact(
     observer: &mut dyn MergeObserver,
 ) -> Run {
     let mut worker = Worker::new(options, None, known_chunks(inputs), Merger::new);
+    worker.threads = wanted_threads(options);
     let mut complained = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
@@ -132,10 +136,11 @@ pub(super) fn run_quick(
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
     let chunks = known_chunks(inputs);
+    let threads_each = wanted_threads(options) / threads;
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress, chunks) = (&stop, &progress, &chunks);
         let work = move |run, new_merger| {
-            let worker = merge_run(run, new_merger, options, chunks.as_ref(), stop, progress);
+            let worker = merge_run(run, new_merger, options, threads_each, chunks.as_ref(), stop, progress);
             if worker.is_none() {
                 // Others need not go on: the work must be done again.
                 stop.store(true, Ordering::Relaxed);
@@ -167,11 +172,13 @@ fn merge_run<'a>(
     run: &[Prepared],
     new_merger: NewMerger,
     options: &'a MergeOptions,
+    threads_each: usize,
     chunks: Option<&Arc<NameChunks>>,
     stop: &AtomicBool,
     progress: &Progress<'_>,
 ) -> Option<Worker<'a>> {
     let mut worker = Worker::new(options, Some(Images::default()), chunks.cloned(), new_merger);
+    worker.threads = threads_each;
     for prepared in run {
         worker.merge_input(prepared, &mut |_, _| {});
         let events = worker.merger.order_events();
@@ -234,6 +241,8 @@ struct Worker<'a> {
     chunks: Option<Arc<NameChunks>>,
     /// Where the records of the current input went, while `images` wants it.
     placed: Vec<RecordId>,
+    /// Threads for each input, this one included.
+    threads: usize,
 }
 
 type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
@@ -254,6 +263,7 @@ impl<'a> Worker<'a> {
             names: None,
             chunks,
             placed: Vec::new(),
+            threads: 1,
         }
     }
 
@@ -299,8 +309,8 @@ impl<'a> Worker<'a> {
         if matches!(input::detect(data), input::Format::Raw { .. }) {
             return self.merge_raw(data, prepared, report, complain);
         }
-        let mut reader = open_reader(data, &self.options.read)?;
-        self.merge_reader(reader.as_mut(), prepared, report, complain)
+        let options = self.options;
+        read_with(data, &options.read, self.threads, |reader| self.merge_reader(reader, prepared, report, complain))
     }
 
     /// Merges a raw file: quickly when it is of an image met before, else

@@ -1,6 +1,7 @@
 //! Lines of a text profile, without empty lines and comments.
 
 use super::directive;
+use super::numbers::{line_end, parse_line};
 
 /// What a line is to the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +39,9 @@ pub(super) struct Lines<'data> {
 impl<'data> Lines<'data> {
     /// A NUL byte ends the text, as for LLVM.
     pub(super) fn new(file: &'data [u8], directives: bool) -> Self {
-        let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
-        Self { data: &file[..end], position: 0, directives, peeked: None }
+        // The standard library's search is quicker when it need not say where.
+        let end = file.contains(&0).then(|| file.iter().position(|byte| *byte == 0)).flatten();
+        Self { data: &file[..end.unwrap_or(file.len())], position: 0, directives, peeked: None }
     }
 
     /// The next line, which stays.
@@ -57,25 +59,19 @@ impl<'data> Lines<'data> {
         Some(line)
     }
 
-    /// Takes the next line if it is a plain decimal number of at most 19
-    /// digits; the common case, without a search for the end of the line.
-    pub(super) fn next_number(&mut self) -> Option<u64> {
+    /// Takes up to `most` lines as long as they are plain decimal numbers of at
+    /// most 19 digits; the common case, without a look at what else they are.
+    pub(super) fn take_numbers(&mut self, most: u64, numbers: &mut Vec<u64>) {
         if self.peeked.is_some() {
-            return None;
+            return;
         }
-        let rest = &self.data[self.position..];
-        let mut number = 0u64;
-        for (at, byte) in rest.iter().take(20).enumerate() {
-            match byte {
-                b'0'..=b'9' if at < 19 => number = number * 10 + u64::from(byte - b'0'),
-                b'\n' if at > 0 => {
-                    self.position += at + 1;
-                    return Some(number);
-                }
-                _ => return None,
-            }
+        let mut rest = &self.data[self.position..];
+        for _ in 0..most {
+            let Some((number, len)) = parse_line(rest) else { break };
+            numbers.push(number);
+            rest = &rest[len..];
         }
-        None
+        self.position = self.data.len() - rest.len();
     }
 
     /// Offset of what was not taken yet.
@@ -97,7 +93,7 @@ impl<'data> Lines<'data> {
         let mut start = self.position;
         while start < self.data.len() {
             let rest = &self.data[start..];
-            let (len, next) = match rest.iter().position(|byte| *byte == b'\n') {
+            let (len, next) = match line_end(rest) {
                 // A CR is removed only in front of a LF.
                 Some(len) if rest[..len].ends_with(b"\r") => (len - 1, start + len + 1),
                 Some(len) => (len, start + len + 1),
@@ -114,7 +110,7 @@ impl<'data> Lines<'data> {
     fn classify(&self, line: &'data [u8]) -> Option<(&'data [u8], LineKind)> {
         match line.first() {
             None => None,
-            Some(b'#') if !self.directives => None,
+            Some(b'#') if !self.directives || !line.starts_with(b"#!") => None,
             Some(b'#') => {
                 let kinds = [
                     (directive::HIDDEN, LineKind::Plain),
@@ -181,13 +177,24 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_number_gives_way_to_anything_unusual() {
-        let mut lines = Lines::new(b"12\n#\n3\n4x\n", true);
-        assert_eq!(lines.next_number(), Some(12));
-        assert_eq!(lines.next_number(), None);
+    fn quick_numbers_give_way_to_anything_unusual() {
+        let mut lines = Lines::new(b"12\n0\n#\n3\n4x\n", true);
+        let mut numbers = Vec::new();
+        lines.take_numbers(9, &mut numbers);
+        assert_eq!(numbers, [12, 0]);
         assert_eq!(lines.next_line().map(|line| line.text), Some(b"3".as_slice()));
-        assert_eq!(lines.next_number(), None);
-        assert_eq!(lines.number_at(lines.offset()), 4);
+        lines.take_numbers(9, &mut numbers);
+        assert_eq!(numbers, [12, 0]);
+        assert_eq!(lines.number_at(lines.offset()), 5);
+    }
+
+    #[test]
+    fn no_more_numbers_are_taken_than_wanted() {
+        let mut lines = Lines::new(b"1\n2\n3\n", true);
+        let mut numbers = Vec::new();
+        lines.take_numbers(2, &mut numbers);
+        assert_eq!(lines.next_line().map(|line| line.text), Some(b"3".as_slice()));
+        assert_eq!(numbers, [1, 2]);
     }
 
     proptest! {

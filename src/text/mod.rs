@@ -29,8 +29,10 @@
 //! reader knows both forms; under [`Manner::Llvm22`](crate::Manner) such lines
 //! are comments, as for LLVM.
 
+mod batch;
 mod lines;
 mod numbers;
+mod parser;
 mod reader;
 mod write;
 

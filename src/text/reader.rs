@@ -1,32 +1,46 @@
 //! Reading text profiles.
 
-use super::EXTERNAL;
-use super::lines::{Line, LineKind, Lines, unescape_name};
-use super::numbers::{parse_any_radix, parse_decimal};
-use crate::error::{Error, ErrorKind, Result};
+use super::batch::{Batch, Item, Target};
+use super::parser::Parser;
+use crate::error::Result;
 use crate::manner::Manner;
-use crate::model::{
-    BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
-    TemporalTrace, ValueCount, ValueKind, name_ref,
-};
+use crate::model::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use std::borrow::Cow;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 /// Hands out the records of a text profile in file order.
 #[derive(Debug)]
 pub struct TextReader<'data> {
-    lines: Lines<'data>,
+    source: Source<'data>,
     manner: Manner,
     kind: ProfileKind,
     temporal: TemporalProfile,
     symbols: SymbolTable,
+    /// Names met since the symbols were asked for.
+    unlisted: Vec<(NameRef, Cow<'data, [u8]>)>,
     vtable_names: Vec<Vec<u8>>,
-    name: Cow<'data, [u8]>,
-    record: FunctionRecord,
+    batch: Batch<'data>,
+    /// Records of the batch that were handed out.
+    handed_out: usize,
     /// The last bitmap that no merge took over, see
     /// [`Manner::text_bitmaps_stick`].
     sticking: Vec<u8>,
-    failed: bool,
+    finished: bool,
 }
+
+/// Where batches of records come from.
+#[derive(Debug)]
+enum Source<'data> {
+    Parser(Parser<'data>),
+    /// A thread that parses ahead, and takes back batches to use them again.
+    Thread {
+        parsed: Receiver<Batch<'data>>,
+        used: Sender<Batch<'data>>,
+    },
+}
+
+/// Batches that a thread parses ahead.
+const AHEAD: usize = 2;
 
 impl<'data> TextReader<'data> {
     /// Reads the header lines and the traces.
@@ -35,279 +49,101 @@ impl<'data> TextReader<'data> {
     ///
     /// Bad header for an unknown keyword; malformed or end of file in traces.
     pub fn new(file: &'data [u8], manner: Manner) -> Result<Self> {
-        let mut reader = Self {
-            lines: Lines::new(file, !manner.is_llvm()),
+        let mut parser = Parser::new(file, manner);
+        let header = parser.read_header()?;
+        Ok(Self {
+            source: Source::Parser(parser),
             manner,
-            kind: ProfileKind::NONE,
-            temporal: TemporalProfile::default(),
-            symbols: SymbolTable::new(),
+            kind: header.kind,
+            temporal: header.temporal,
+            symbols: header.symbols,
+            unlisted: Vec::new(),
             vtable_names: Vec::new(),
-            name: Cow::Borrowed(&[]),
-            record: FunctionRecord::default(),
+            batch: Batch::default(),
+            handed_out: 0,
             sticking: Vec::new(),
-            failed: false,
-        };
-        reader.read_header()?;
-        Ok(reader)
-    }
-
-    fn read_header(&mut self) -> Result<()> {
-        while let Some(line) = self.lines.peek() {
-            let Some(keyword) = line.text.strip_prefix(b":").filter(|_| line.kind == LineKind::Plain) else { break };
-            self.lines.next_line();
-            match keyword.to_ascii_lowercase().as_slice() {
-                b"ir" => self.kind |= ProfileKind::IR,
-                b"fe" => self.kind |= ProfileKind::FRONT_END,
-                b"csir" => self.kind |= ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE,
-                b"entry_first" => self.kind |= ProfileKind::ENTRY_FIRST,
-                b"not_entry_first" => self.kind = self.kind.without(ProfileKind::ENTRY_FIRST),
-                b"instrument_loop_entries" => self.kind |= ProfileKind::LOOP_ENTRIES,
-                b"single_byte_coverage" => self.kind |= ProfileKind::BYTE_COVERAGE,
-                b"temporal_prof_traces" => {
-                    self.kind |= ProfileKind::TEMPORAL;
-                    self.parse_traces()?;
-                }
-                _ => {
-                    let detail = format!("unknown keyword :{}", keyword.escape_ascii());
-                    return Err(self.at(line, Error::bad_header(detail)));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn parse_traces(&mut self) -> Result<()> {
-        let count = self.trace_number("number of traces", u32::MAX.into())?;
-        self.temporal.stream_size = self.trace_number("trace stream size", u64::MAX)?;
-        for _ in 0..count {
-            let weight = self.trace_number("trace weight", u64::MAX)?;
-            let line = self.trace_line()?;
-            let functions = if line.kind == LineKind::Functions {
-                self.trace_line()?;
-                let hashes = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
-                let hashes = hashes.map(|piece| parse_any_radix(piece).ok_or(piece));
-                hashes.collect::<Result<_, _>>().map_err(|piece| self.not_a_number(line, "name hash", piece))?
-            } else {
-                let names = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
-                names.map(|name| self.trace_function(trim(name))).collect()
-            };
-            self.temporal.traces.push(TemporalTrace { weight, functions });
-        }
-        Ok(())
-    }
-
-    /// LLVM does not learn names from traces.
-    fn trace_function(&mut self, name: &[u8]) -> NameRef {
-        if self.manner.is_llvm() { name_ref(name) } else { self.symbols.insert(name) }
-    }
-
-    fn trace_number(&mut self, what: &'static str, max: u64) -> Result<u64> {
-        let line = self.trace_line()?;
-        parse_any_radix(line.text)
-            .filter(|number| *number <= max)
-            .ok_or_else(|| self.not_a_number(line, what, line.text))
-    }
-
-    fn trace_line(&mut self) -> Result<Line<'data>> {
-        self.lines.next_line().ok_or_else(|| {
-            let error = Error::new(ErrorKind::EndOfFile).with_hint("the file ends inside the temporal traces");
-            self.at_end(error)
+            finished: false,
         })
     }
 
-    /// Parses one record into `self.name` and `self.record`; `false` at the end.
-    fn parse_record(&mut self) -> Result<bool> {
-        let Some(line) = self.lines.next_line() else { return Ok(false) };
-        self.name = match line.kind {
-            LineKind::Name => unescape_name(line.text)
-                .map(Cow::Owned)
-                .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?,
-            LineKind::Plain => Cow::Borrowed(line.text),
-            _ => return Err(self.at(line, Error::malformed("a name is expected here"))),
-        };
-        self.record.clear();
-        let line = self.line("FuncHash")?;
-        self.record.func_hash = parse_any_radix(line.text).ok_or_else(|| {
-            self.not_a_number(line, "FuncHash", line.text).with_llvm_detail("function hash is not a valid integer")
-        })?;
-        self.parse_counters()?;
-        self.parse_bitmap()?;
-        self.parse_values()?;
-        Ok(true)
-    }
-
-    fn parse_counters(&mut self) -> Result<()> {
-        let line = self.line("number of counters")?;
-        let count = parse_decimal(line.text).ok_or_else(|| {
-            let llvm = "number of counters is not a valid integer";
-            self.not_a_number(line, "number of counters", line.text).with_llvm_detail(llvm)
-        })?;
-        if count == 0 {
-            let error = Error::malformed("a record has no counters").with_llvm_detail("number of counters is zero");
-            return Err(self.at(line, error));
-        }
-        // Every counter takes at least a digit and a line end.
-        self.record.counters.reserve(usize::try_from(count).unwrap_or(usize::MAX).min(self.lines.left() / 2 + 1));
-        for _ in 0..count {
-            let counter = match self.lines.next_number() {
-                Some(counter) => counter,
-                None => {
-                    let line = self.line("counter")?;
-                    parse_decimal(line.text).ok_or_else(|| {
-                        self.not_a_number(line, "counter", line.text).with_llvm_detail("count is invalid")
-                    })?
-                }
-            };
-            self.record.counters.push(counter);
-        }
-        Ok(())
-    }
-
-    fn parse_bitmap(&mut self) -> Result<()> {
-        let next = self.lines.peek().filter(|line| line.kind == LineKind::Plain && line.text.starts_with(b"$"));
-        let Some(line) = next else {
-            if self.manner.text_bitmaps_stick() {
-                self.record.bitmap.clone_from(&self.sticking);
+    /// Lends a reader to `read` while another thread parses ahead of it. What
+    /// the reader hands out is the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new) and of `read`.
+    pub fn parse_ahead<T>(
+        file: &'data [u8],
+        manner: Manner,
+        read: impl FnOnce(&mut TextReader<'data>) -> Result<T>,
+    ) -> Result<T> {
+        let mut reader = Self::new(file, manner)?;
+        std::thread::scope(|scope| {
+            let (send_parsed, parsed) = mpsc::sync_channel(AHEAD);
+            let (used, take_used) = mpsc::channel();
+            if let Source::Parser(mut parser) = std::mem::replace(&mut reader.source, Source::Thread { parsed, used }) {
+                scope.spawn(move || {
+                    loop {
+                        let mut batch: Batch<'data> = take_used.try_recv().unwrap_or_default();
+                        parser.parse_batch(&mut batch);
+                        let is_last = batch.items().is_empty() || batch.error.is_some();
+                        if send_parsed.send(batch).is_err() || is_last {
+                            return;
+                        }
+                    }
+                });
             }
-            return Ok(());
-        };
-        self.lines.next_line();
-        let size = trim(&line.text[1..]);
-        let size = parse_any_radix(size).ok_or_else(|| {
-            let llvm = "number of bitmap bytes is not a valid integer";
-            let hint = "a function name that begins with $ needs a line $0 before it";
-            self.not_a_number(line, "number of bitmap bytes", size).with_llvm_detail(llvm).with_hint(hint)
-        })?;
-        // LLVM counts these lines in 8 bits and never arrives at more.
-        let endless = self.manner.is_llvm() && size > 255;
-        for _ in 0..if endless { u64::MAX } else { size } {
-            let line = self.line("bitmap byte")?;
-            let byte = parse_any_radix(line.text).and_then(|byte| u8::try_from(byte).ok()).ok_or_else(|| {
-                self.not_a_number(line, "bitmap byte", line.text).with_llvm_detail("bitmap byte is not a valid integer")
-            })?;
-            self.record.bitmap.push(byte);
+            let done = read(&mut reader);
+            // A thread that waits to hand over a batch sees that nobody wants it.
+            drop(reader);
+            done
+        })
+    }
+
+    /// Gets the next records; none at the end.
+    fn next_batch(&mut self) {
+        self.handed_out = 0;
+        match &mut self.source {
+            Source::Parser(parser) => parser.parse_batch(&mut self.batch),
+            Source::Thread { parsed, used } => {
+                let next = parsed.recv().unwrap_or_default();
+                // The thread may be at the end and need it no more.
+                let _ = used.send(std::mem::replace(&mut self.batch, next));
+            }
         }
+    }
+
+    /// Hands out the next record of the batch.
+    fn hand_out(&mut self) -> RecordRef<'_> {
+        let at = self.handed_out;
+        self.learn_targets(self.targets_learnt(), self.batch.items()[at].targets_end);
+        self.handed_out += 1;
+        let Item { name, name_ref, record, has_bitmap, .. } = self.batch.item_mut(at);
+        self.unlisted.push((*name_ref, name.clone()));
         if self.manner.text_bitmaps_stick() {
-            self.sticking.clone_from(&self.record.bitmap);
-        }
-        Ok(())
-    }
-
-    fn parse_values(&mut self) -> Result<()> {
-        let next = self.lines.peek().filter(|line| line.kind == LineKind::Plain);
-        let Some((line, kinds)) = next.and_then(|line| Some((line, parse_u32(line.text)?))) else { return Ok(()) };
-        self.lines.next_line();
-        if kinds == 0 || kinds as usize > ValueKind::COUNT {
-            let detail = format!("{kinds} value kinds, 1 to {} are possible", ValueKind::COUNT);
-            let error = Error::malformed(detail).with_llvm_detail("number of value kinds is invalid");
-            return Err(self.at(line, error));
-        }
-        for _ in 0..kinds {
-            let (line, number) = self.value_number("value kind")?;
-            let Some(kind) = ValueKind::from_number(number) else {
-                let detail = format!("value kind {number}, kinds are 0 to {}", ValueKind::COUNT - 1);
-                return Err(self.at(line, Error::malformed(detail).with_llvm_detail("value kind is invalid")));
-            };
-            let (_, sites) = self.value_number("number of value sites")?;
-            for _ in 0..sites {
-                self.parse_site(kind)?;
+            if *has_bitmap {
+                self.sticking.clone_from(&record.bitmap);
+            } else {
+                record.bitmap.clone_from(&self.sticking);
             }
         }
-        Ok(())
+        RecordRef { name, name_ref: Some(*name_ref), record }
     }
 
-    fn value_number(&mut self, what: &'static str) -> Result<(Line<'data>, u32)> {
-        let line = self.line(what)?;
-        match parse_u32(line.text) {
-            Some(number) => Ok((line, number)),
-            None => Err(self.not_a_number(line, what, line.text)),
-        }
-    }
-
-    fn parse_site(&mut self, kind: ValueKind) -> Result<()> {
-        let (_, values) = self.value_number("number of values")?;
-        for _ in 0..values {
-            let mut line = self.any_line("value")?;
-            let mut known = None;
-            if line.kind == LineKind::Target {
-                known =
-                    Some(parse_any_radix(line.text).ok_or_else(|| self.not_a_number(line, "name hash", line.text))?);
-                line = self.any_line("value")?;
+    /// Learns the names of targets of the batch between two positions.
+    fn learn_targets(&mut self, from: usize, to: usize) {
+        for &Target { hash, name, is_vtable } in &self.batch.targets[from..to] {
+            self.unlisted.push((hash, Cow::Borrowed(name)));
+            if is_vtable {
+                self.vtable_names.push(name.to_vec());
             }
-            if line.kind != LineKind::Plain {
-                return Err(self.at(line, Error::malformed("a value is expected here")));
-            }
-            let colon = line.text.iter().rposition(|byte| *byte == b':').unwrap_or(line.text.len());
-            let (value, count) = line.text.split_at(colon);
-            let value = match known {
-                Some(hash) => hash,
-                None => self.parse_value(line, kind, value)?,
-            };
-            let count = count.get(1..).unwrap_or_default();
-            let count = parse_decimal(count).ok_or_else(|| self.not_a_number(line, "count of a value", count))?;
-            self.record.sites_mut(kind).push_value(ValueCount { value, count });
         }
-        self.record.sites_mut(kind).end_site();
-        Ok(())
     }
 
-    fn parse_value(&mut self, line: Line<'data>, kind: ValueKind, text: &'data [u8]) -> Result<u64> {
-        if !kind.is_name() {
-            return parse_decimal(text).ok_or_else(|| self.not_a_number(line, "value", text));
-        }
-        if text == EXTERNAL {
-            return Ok(0);
-        }
-        if text.is_empty() {
-            let error = Error::malformed("a target has no name").with_llvm_detail("symbol name is empty");
-            return Err(self.at(line, error));
-        }
-        let hash = self.symbols.insert(text);
-        if kind == ValueKind::VTableTarget {
-            self.vtable_names.push(text.to_vec());
-        }
-        Ok(hash)
+    /// Number of targets of the records handed out.
+    fn targets_learnt(&self) -> usize {
+        self.handed_out.checked_sub(1).map_or(0, |last| self.batch.items()[last].targets_end)
     }
-
-    /// The next line, which has to be there and to be plain.
-    fn line(&mut self, what: &'static str) -> Result<Line<'data>> {
-        let line = self.any_line(what)?;
-        if line.kind != LineKind::Plain {
-            return Err(self.at(line, Error::malformed(format!("{what} is expected here"))));
-        }
-        Ok(line)
-    }
-
-    fn any_line(&mut self, what: &'static str) -> Result<Line<'data>> {
-        self.lines.next_line().ok_or_else(|| self.at_end(Error::truncated(what, 1, 0)))
-    }
-
-    fn at(&self, line: Line<'data>, error: Error) -> Error {
-        let number = self.lines.number_at(line.offset);
-        error.in_format(format!("text, line {number}")).at("records", line.offset as u64)
-    }
-
-    fn at_end(&self, error: Error) -> Error {
-        let number = self.lines.number_at(self.lines.offset());
-        error.in_format(format!("text, line {number}")).at("records", self.lines.offset() as u64)
-    }
-
-    fn not_a_number(&self, line: Line<'data>, what: &'static str, found: &[u8]) -> Error {
-        let shown = &found[..found.len().min(60)];
-        self.at(line, Error::malformed(format!("{what} is not a number it can be: {}", shown.escape_ascii())))
-    }
-}
-
-fn parse_u32(text: &[u8]) -> Option<u32> {
-    parse_decimal(text).and_then(|number| u32::try_from(number).ok())
-}
-
-/// Without white space around, as LLVM's `StringRef::trim`.
-fn trim(text: &[u8]) -> &[u8] {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
-    let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
-    let end = text.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
-    &text[start..end]
 }
 
 impl ProfileReader for TextReader<'_> {
@@ -320,21 +156,19 @@ impl ProfileReader for TextReader<'_> {
     }
 
     fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
-        if self.failed {
-            return Ok(None);
-        }
-        match self.parse_record() {
-            Ok(true) => {
-                let hash: NameRef = name_ref(&self.name);
-                self.symbols.insert_hashed(hash, &self.name);
-                Ok(Some(RecordRef { name: &self.name, name_ref: Some(hash), record: &self.record }))
+        while self.handed_out == self.batch.items().len() {
+            if self.finished {
+                return Ok(None);
             }
-            Ok(false) => Ok(None),
-            Err(error) => {
-                self.failed = true;
-                Err(error)
+            if let Some(error) = self.batch.error.take() {
+                self.finished = true;
+                self.learn_targets(self.targets_learnt(), self.batch.targets.len());
+                return Err(error);
             }
+            self.next_batch();
+            self.finished = self.batch.items().is_empty() && self.batch.error.is_none();
         }
+        Ok(Some(self.hand_out()))
     }
 
     fn record_taken_over(&mut self) {
@@ -342,6 +176,9 @@ impl ProfileReader for TextReader<'_> {
     }
 
     fn symbols(&mut self) -> Result<&SymbolTable> {
+        for (hash, name) in self.unlisted.drain(..) {
+            self.symbols.insert_hashed(hash, &name);
+        }
         Ok(&self.symbols)
     }
 
@@ -355,5 +192,102 @@ impl ProfileReader for TextReader<'_> {
 
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
         Ok(self.vtable_names.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All that a reader gives, as text.
+    fn read(reader: &mut TextReader<'_>, taken_over: u8) -> String {
+        let mut seen = format!("{:?} {:?}\n", reader.kind(), reader.temporal());
+        for number in 0.. {
+            match reader.next_record() {
+                Ok(Some(found)) => {
+                    let mut record = found.record.clone();
+                    if !record.has_value_sites() {
+                        record.drop_value_sites();
+                    }
+                    seen += &format!("{} {:?} {record:?}\n", found.name.escape_ascii(), found.name_ref);
+                }
+                Ok(None) => break,
+                Err(error) => seen += &format!("{error:?}\n"),
+            }
+            // Every other record goes into one that was there before.
+            if taken_over >> (number % 8) & 1 == 1 {
+                reader.record_taken_over();
+            }
+            if number % 5 == 0 {
+                seen += &format!("{} names\n", reader.symbols().map_or(0, SymbolTable::len));
+            }
+        }
+        let vtables = reader.vtable_names().unwrap_or_default();
+        seen + &format!("{vtables:?} {}\n", reader.symbols().map_or(0, SymbolTable::len))
+    }
+
+    fn both_ways(text: &[u8], manner: Manner, taken_over: u8) -> (String, String) {
+        let said = |outcome: Result<String>| outcome.unwrap_or_else(|error| format!("{error:?}"));
+        let here = TextReader::new(text, manner).map(|mut reader| read(&mut reader, taken_over));
+        let ahead = TextReader::parse_ahead(text, manner, |reader| Ok(read(reader, taken_over)));
+        (said(here), said(ahead))
+    }
+
+    /// Records of which some have bitmaps, targets or hidden lines.
+    fn record(index: usize) -> String {
+        let rest = match index % 5 {
+            0 => "$2\n0x1\n0xff\n",
+            1 => "2\n0\n1\n2\ncallee:3\n** External Symbol **:1\n2\n1\n1\nvtable:7\n",
+            2 => "$0\n",
+            _ => "",
+        };
+        let content = format!("# Func Hash:\n0x{index:x}\n3\n1\n{}\n{index}\n{rest}", u64::MAX);
+        if index % 7 != 3 {
+            return format!("f{index}\n{content}\n");
+        }
+        let hidden: String = content.lines().map(|line| format!("#!|{line}\n")).collect();
+        format!("#!name=%23{index}\n{hidden}\n")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn parsing_ahead_changes_nothing(
+            records in prop_oneof![0usize..12, 500usize..800],
+            damage in prop_oneof![Just(None), (any::<prop::sample::Index>(), any::<u8>()).prop_map(Some)],
+            taken_over in any::<u8>(),
+        ) {
+            let mut text: Vec<u8> = b":ir\n".to_vec();
+            (0..records).for_each(|index| text.extend_from_slice(record(index).as_bytes()));
+            if let Some((at, byte)) = damage {
+                let at = at.index(text.len());
+                text[at] = byte;
+            }
+            for manner in [Manner::Llvm22, Manner::Profbridge] {
+                let (here, ahead) = both_ways(&text, manner, taken_over);
+                prop_assert_eq!(here, ahead);
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_comes_behind_the_records_in_front_of_it() {
+        let mut text: String = (0..600).map(record).collect();
+        text += "broken\n12\n1\nx\n";
+        let (here, ahead) = both_ways(text.as_bytes(), Manner::Llvm22, 0);
+        assert_eq!(here, ahead);
+        let hidden = (0..600).filter(|index| index % 7 == 3).count();
+        assert_eq!(here.matches("FunctionRecord").count(), 600 - hidden);
+        assert!(here.contains("counter is not a number it can be: x"), "{here}");
+    }
+
+    #[test]
+    fn nobody_has_to_read_to_the_end() {
+        let text: String = (0..5000).map(record).collect();
+        let first = TextReader::parse_ahead(text.as_bytes(), Manner::Llvm22, |reader| {
+            Ok(reader.next_record()?.map(|found| found.name.to_vec()))
+        });
+        assert_eq!(first.unwrap(), Some(b"f0".to_vec()));
     }
 }

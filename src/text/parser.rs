@@ -1,0 +1,312 @@
+//! Parsing the lines of a text profile, without a look at what was read before.
+
+use super::EXTERNAL;
+use super::batch::{Batch, Item, Target};
+use super::lines::{Line, LineKind, Lines, unescape_name};
+use super::numbers::{parse_any_radix, parse_decimal};
+use crate::error::{Error, ErrorKind, Result};
+use crate::manner::Manner;
+use crate::model::{
+    NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
+};
+use std::borrow::Cow;
+
+/// What stands in front of the records.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    pub(super) kind: ProfileKind,
+    pub(super) temporal: TemporalProfile,
+    /// Names in the traces, under our own rules.
+    pub(super) symbols: SymbolTable,
+}
+
+/// Parses a file front to back.
+#[derive(Debug)]
+pub(super) struct Parser<'data> {
+    lines: Lines<'data>,
+    manner: Manner,
+}
+
+impl<'data> Parser<'data> {
+    pub(super) fn new(file: &'data [u8], manner: Manner) -> Self {
+        Self { lines: Lines::new(file, !manner.is_llvm()), manner }
+    }
+
+    /// Parses the header lines and the traces.
+    pub(super) fn read_header(&mut self) -> Result<Header> {
+        let mut header = Header::default();
+        while let Some(line) = self.lines.peek() {
+            let Some(keyword) = line.text.strip_prefix(b":").filter(|_| line.kind == LineKind::Plain) else { break };
+            self.lines.next_line();
+            match keyword.to_ascii_lowercase().as_slice() {
+                b"ir" => header.kind |= ProfileKind::IR,
+                b"fe" => header.kind |= ProfileKind::FRONT_END,
+                b"csir" => header.kind |= ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE,
+                b"entry_first" => header.kind |= ProfileKind::ENTRY_FIRST,
+                b"not_entry_first" => header.kind = header.kind.without(ProfileKind::ENTRY_FIRST),
+                b"instrument_loop_entries" => header.kind |= ProfileKind::LOOP_ENTRIES,
+                b"single_byte_coverage" => header.kind |= ProfileKind::BYTE_COVERAGE,
+                b"temporal_prof_traces" => {
+                    header.kind |= ProfileKind::TEMPORAL;
+                    self.parse_traces(&mut header)?;
+                }
+                _ => {
+                    let detail = format!("unknown keyword :{}", keyword.escape_ascii());
+                    return Err(self.at(line, Error::bad_header(detail)));
+                }
+            }
+        }
+        Ok(header)
+    }
+
+    fn parse_traces(&mut self, header: &mut Header) -> Result<()> {
+        let count = self.trace_number("number of traces", u32::MAX.into())?;
+        header.temporal.stream_size = self.trace_number("trace stream size", u64::MAX)?;
+        for _ in 0..count {
+            let weight = self.trace_number("trace weight", u64::MAX)?;
+            let line = self.trace_line()?;
+            let functions = if line.kind == LineKind::Functions {
+                self.trace_line()?;
+                let hashes = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
+                let hashes = hashes.map(|piece| parse_any_radix(piece).ok_or(piece));
+                hashes.collect::<Result<_, _>>().map_err(|piece| self.not_a_number(line, "name hash", piece))?
+            } else {
+                let names = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
+                names.map(|name| self.trace_function(trim(name), header)).collect()
+            };
+            header.temporal.traces.push(TemporalTrace { weight, functions });
+        }
+        Ok(())
+    }
+
+    /// LLVM does not learn names from traces.
+    fn trace_function(&self, name: &[u8], header: &mut Header) -> NameRef {
+        if self.manner.is_llvm() { name_ref(name) } else { header.symbols.insert(name) }
+    }
+
+    fn trace_number(&mut self, what: &'static str, max: u64) -> Result<u64> {
+        let line = self.trace_line()?;
+        parse_any_radix(line.text)
+            .filter(|number| *number <= max)
+            .ok_or_else(|| self.not_a_number(line, what, line.text))
+    }
+
+    fn trace_line(&mut self) -> Result<Line<'data>> {
+        self.lines.next_line().ok_or_else(|| {
+            let error = Error::new(ErrorKind::EndOfFile).with_hint("the file ends inside the temporal traces");
+            self.at_end(error)
+        })
+    }
+
+    /// Parses the next records, until the batch is full. One that is not full
+    /// ends with the file or with its error.
+    pub(super) fn parse_batch(&mut self, batch: &mut Batch<'data>) {
+        batch.clear();
+        let start = self.lines.offset();
+        while batch.has_room(self.lines.offset() - start) {
+            match self.parse_record(batch) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    batch.error = Some(error);
+                    break;
+                }
+            }
+        }
+        batch.hash_names();
+    }
+
+    /// Parses one record; `false` at the end.
+    fn parse_record(&mut self, batch: &mut Batch<'data>) -> Result<bool> {
+        let Some(line) = self.lines.next_line() else { return Ok(false) };
+        let name = match line.kind {
+            LineKind::Name => unescape_name(line.text)
+                .map(Cow::Owned)
+                .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?,
+            LineKind::Plain => Cow::Borrowed(line.text),
+            _ => return Err(self.at(line, Error::malformed("a name is expected here"))),
+        };
+        let mut item = batch.spare_item();
+        item.name = name;
+        let line = self.line("FuncHash")?;
+        item.record.func_hash = parse_any_radix(line.text).ok_or_else(|| {
+            self.not_a_number(line, "FuncHash", line.text).with_llvm_detail("function hash is not a valid integer")
+        })?;
+        self.parse_counters(&mut item)?;
+        self.parse_bitmap(&mut item)?;
+        self.parse_values(&mut item, batch)?;
+        batch.push(item);
+        Ok(true)
+    }
+
+    fn parse_counters(&mut self, item: &mut Item<'data>) -> Result<()> {
+        let counters = &mut item.record.counters;
+        let line = self.line("number of counters")?;
+        let count = parse_decimal(line.text).ok_or_else(|| {
+            let llvm = "number of counters is not a valid integer";
+            self.not_a_number(line, "number of counters", line.text).with_llvm_detail(llvm)
+        })?;
+        if count == 0 {
+            let error = Error::malformed("a record has no counters").with_llvm_detail("number of counters is zero");
+            return Err(self.at(line, error));
+        }
+        // Every counter takes at least a digit and a line end.
+        counters.reserve(usize::try_from(count).unwrap_or(usize::MAX).min(self.lines.left() / 2 + 1));
+        loop {
+            self.lines.take_numbers(count - counters.len() as u64, counters);
+            if counters.len() as u64 == count {
+                return Ok(());
+            }
+            let line = self.line("counter")?;
+            counters.push(
+                parse_decimal(line.text).ok_or_else(|| {
+                    self.not_a_number(line, "counter", line.text).with_llvm_detail("count is invalid")
+                })?,
+            );
+        }
+    }
+
+    fn parse_bitmap(&mut self, item: &mut Item<'data>) -> Result<()> {
+        let next = self.lines.peek().filter(|line| line.kind == LineKind::Plain && line.text.starts_with(b"$"));
+        let Some(line) = next else { return Ok(()) };
+        item.has_bitmap = true;
+        self.lines.next_line();
+        let size = trim(&line.text[1..]);
+        let size = parse_any_radix(size).ok_or_else(|| {
+            let llvm = "number of bitmap bytes is not a valid integer";
+            let hint = "a function name that begins with $ needs a line $0 before it";
+            self.not_a_number(line, "number of bitmap bytes", size).with_llvm_detail(llvm).with_hint(hint)
+        })?;
+        // LLVM counts these lines in 8 bits and never arrives at more.
+        let endless = self.manner.is_llvm() && size > 255;
+        for _ in 0..if endless { u64::MAX } else { size } {
+            let line = self.line("bitmap byte")?;
+            let byte = parse_any_radix(line.text).and_then(|byte| u8::try_from(byte).ok()).ok_or_else(|| {
+                self.not_a_number(line, "bitmap byte", line.text).with_llvm_detail("bitmap byte is not a valid integer")
+            })?;
+            item.record.bitmap.push(byte);
+        }
+        Ok(())
+    }
+
+    fn parse_values(&mut self, item: &mut Item<'data>, batch: &mut Batch<'data>) -> Result<()> {
+        let next = self.lines.peek().filter(|line| line.kind == LineKind::Plain);
+        let Some((line, kinds)) = next.and_then(|line| Some((line, parse_u32(line.text)?))) else { return Ok(()) };
+        self.lines.next_line();
+        if kinds == 0 || kinds as usize > ValueKind::COUNT {
+            let detail = format!("{kinds} value kinds, 1 to {} are possible", ValueKind::COUNT);
+            let error = Error::malformed(detail).with_llvm_detail("number of value kinds is invalid");
+            return Err(self.at(line, error));
+        }
+        for _ in 0..kinds {
+            let (line, number) = self.value_number("value kind")?;
+            let Some(kind) = ValueKind::from_number(number) else {
+                let detail = format!("value kind {number}, kinds are 0 to {}", ValueKind::COUNT - 1);
+                return Err(self.at(line, Error::malformed(detail).with_llvm_detail("value kind is invalid")));
+            };
+            let (_, sites) = self.value_number("number of value sites")?;
+            for _ in 0..sites {
+                self.parse_site(kind, item, batch)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn value_number(&mut self, what: &'static str) -> Result<(Line<'data>, u32)> {
+        let line = self.line(what)?;
+        match parse_u32(line.text) {
+            Some(number) => Ok((line, number)),
+            None => Err(self.not_a_number(line, what, line.text)),
+        }
+    }
+
+    fn parse_site(&mut self, kind: ValueKind, item: &mut Item<'data>, batch: &mut Batch<'data>) -> Result<()> {
+        let sites = item.record.sites_mut(kind);
+        let (_, values) = self.value_number("number of values")?;
+        for _ in 0..values {
+            let mut line = self.any_line("value")?;
+            let mut known = None;
+            if line.kind == LineKind::Target {
+                known =
+                    Some(parse_any_radix(line.text).ok_or_else(|| self.not_a_number(line, "name hash", line.text))?);
+                line = self.any_line("value")?;
+            }
+            if line.kind != LineKind::Plain {
+                return Err(self.at(line, Error::malformed("a value is expected here")));
+            }
+            let colon = line.text.iter().rposition(|byte| *byte == b':').unwrap_or(line.text.len());
+            let (value, count) = line.text.split_at(colon);
+            let value = match known {
+                Some(hash) => hash,
+                None => self.parse_value(line, kind, value, batch)?,
+            };
+            let count = count.get(1..).unwrap_or_default();
+            let count = parse_decimal(count).ok_or_else(|| self.not_a_number(line, "count of a value", count))?;
+            sites.push_value(ValueCount { value, count });
+        }
+        sites.end_site();
+        Ok(())
+    }
+
+    fn parse_value(
+        &self,
+        line: Line<'data>,
+        kind: ValueKind,
+        text: &'data [u8],
+        batch: &mut Batch<'data>,
+    ) -> Result<u64> {
+        if !kind.is_name() {
+            return parse_decimal(text).ok_or_else(|| self.not_a_number(line, "value", text));
+        }
+        if text == EXTERNAL {
+            return Ok(0);
+        }
+        if text.is_empty() {
+            let error = Error::malformed("a target has no name").with_llvm_detail("symbol name is empty");
+            return Err(self.at(line, error));
+        }
+        let hash = name_ref(text);
+        batch.targets.push(Target { hash, name: text, is_vtable: kind == ValueKind::VTableTarget });
+        Ok(hash)
+    }
+
+    /// The next line, which has to be there and to be plain.
+    fn line(&mut self, what: &'static str) -> Result<Line<'data>> {
+        let line = self.any_line(what)?;
+        if line.kind != LineKind::Plain {
+            return Err(self.at(line, Error::malformed(format!("{what} is expected here"))));
+        }
+        Ok(line)
+    }
+
+    fn any_line(&mut self, what: &'static str) -> Result<Line<'data>> {
+        self.lines.next_line().ok_or_else(|| self.at_end(Error::truncated(what, 1, 0)))
+    }
+
+    fn at(&self, line: Line<'data>, error: Error) -> Error {
+        let number = self.lines.number_at(line.offset);
+        error.in_format(format!("text, line {number}")).at("records", line.offset as u64)
+    }
+
+    fn at_end(&self, error: Error) -> Error {
+        let number = self.lines.number_at(self.lines.offset());
+        error.in_format(format!("text, line {number}")).at("records", self.lines.offset() as u64)
+    }
+
+    fn not_a_number(&self, line: Line<'data>, what: &'static str, found: &[u8]) -> Error {
+        let shown = &found[..found.len().min(60)];
+        self.at(line, Error::malformed(format!("{what} is not a number it can be: {}", shown.escape_ascii())))
+    }
+}
+
+fn parse_u32(text: &[u8]) -> Option<u32> {
+    parse_decimal(text).and_then(|number| u32::try_from(number).ok())
+}
+
+/// Without white space around, as LLVM's `StringRef::trim`.
+fn trim(text: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
+    let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
+    let end = text.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
