@@ -77,13 +77,12 @@ pub struct SectionFit {
     pub applicability: Applicability,
 }
 
-/// How well a site is found, from nothing to everything.
+/// How well a site is found that is not there under its very context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Nothing,
     Leaf,
     Partial,
-    Exact,
 }
 
 /// How far `profile` fits the program that `program` is a profile of; both were
@@ -124,14 +123,7 @@ fn section_fit(
         (all + count, matching + if relevant[key.context.index()] { *count } else { 0 })
     });
     let asked = distinct(program.contexts(kind));
-    let known = KnownSites::new(contexts, &entries);
-    let mut levels = [0; 3];
-    for site in &asked {
-        let found = known.find(contexts, *site);
-        for (level, count) in [Found::Exact, Found::Partial, Found::Leaf].into_iter().zip(&mut levels) {
-            *count += u64::from(found >= level);
-        }
-    }
+    let levels = levels_of(contexts, &entries, &asked);
     let (entries, sites) = (entries.len() as u64, asked.len() as u64);
     let [exact_sites, partial_sites, leaf_sites] = levels;
     SectionFit {
@@ -148,6 +140,21 @@ fn section_fit(
         leaf_sites,
         applicability: Applicability::new(levels, sites),
     }
+}
+
+/// How many of the sites asked for are among the entries at each level: exact, partial, leaf.
+fn levels_of(contexts: &ContextTree, entries: &[ContextHandle], asked: &[ContextHandle]) -> [u64; 3] {
+    let others: Vec<_> = asked.iter().filter(|site| entries.binary_search(site).is_err()).collect();
+    let mut levels = [(asked.len() - others.len()) as u64; 3];
+    if !others.is_empty() && !entries.is_empty() {
+        let known = KnownSites::new(contexts, entries);
+        for site in others {
+            let found = known.find(contexts, *site);
+            levels[1] += u64::from(found >= Found::Partial);
+            levels[2] += u64::from(found >= Found::Leaf);
+        }
+    }
+    levels
 }
 
 impl Applicability {
@@ -210,7 +217,7 @@ impl KnownSites {
             at = next;
             found = found.max(if self.ends[at.index()] { Found::Partial } else { Found::Leaf });
         }
-        if self.ends[at.index()] { Found::Exact } else { found }
+        found
     }
 }
 

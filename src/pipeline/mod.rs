@@ -28,4 +28,4 @@ pub use merge::{
 pub use open::{ReadOptions, open_reader};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
-pub use report::{Comparison, Reported, collect_file, order_file, overlap_files, show_file};
+pub use report::{Comparison, Reported, collect_file, iprof_figures, order_file, overlap_files, show_file};

@@ -2,15 +2,17 @@
 
 use super::merge::{MergeObserver, MergeOptions, merge_files};
 use super::open::{ReadOptions, open_reader};
-use crate::error::{Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::input::{self, Access, InputBytes, WeightedInput};
+use crate::iprof::figures::{self, FigureOptions, Figures, figures_from, repeats};
+use crate::iprof::{self, Findings};
 use crate::model::{FunctionTable, ProfileReader};
 use crate::raw::LargeCounters;
 use crate::report::order::{self, Order, OrderOptions};
 use crate::report::overlap::{self, OverlapOptions, OverlapReport, Sums};
 use crate::report::show::{self, ShowOptions, ShowReport};
 use crate::text;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// A report and what is worth saying about the files it is from.
@@ -38,6 +40,35 @@ pub fn show_file(path: &Path, read: &ReadOptions, options: &ShowOptions, out: &m
 /// Those of the file's reader, with its path.
 pub fn collect_file(path: &Path, read: &ReadOptions, options: &ShowOptions) -> Result<Reported<ShowReport>> {
     with_reader(path, read, |reader| show::collect(reader, options))
+}
+
+/// The figures of an iprof. A file that has something more than once is read
+/// a second time, and what comes through a pipe is kept for that.
+///
+/// # Errors
+///
+/// I/O, what makes the file invalid, and usage when no method matches what
+/// callers or callees are asked of, all with the path.
+pub fn iprof_figures(path: &Path, options: &FigureOptions) -> Result<(Figures, Findings)> {
+    let kept = if input::comes_once(path) {
+        Some(input::bytes::open_stored(path, Access::Read, &options.read.limits)?)
+    } else {
+        None
+    };
+    let open = || -> Result<Box<dyn Read + Send + '_>> {
+        match &kept {
+            Some(bytes) => Ok(Box::new(&bytes[..])),
+            None => Ok(input::open_stream(path)?.stream),
+        }
+    };
+    let in_file = |error: Error| error.in_file(path);
+    let (figures, findings) = figures_from(open()?, options).map_err(in_file)?;
+    if !repeats(&findings) {
+        return Ok((figures, findings));
+    }
+    let (document, _) = iprof::read_from(open()?, &options.read).map_err(in_file)?;
+    let joined = figures::figures(&document, options).map_err(in_file)?;
+    Ok((joined.of_file(figures), findings))
 }
 
 /// Orders the functions of a file's traces.

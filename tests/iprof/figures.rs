@@ -182,3 +182,37 @@ fn relevance_and_applicability_are_what_their_definitions_say() {
     assert_eq!(back["fit"]["sections"][0]["relevant_entries"], 3);
     assert_eq!(back["fit"]["sections"][0]["leaf_sites"], 4);
 }
+
+/// What stands repeatedly in a file is one thing: a context, a branch of
+/// several shapes, a method under two ids.
+#[test]
+fn figures_are_of_contexts_and_methods_not_of_entries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = concat!(
+        r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"#,
+        r#""methods":[{"id":0,"name":"m","signature":[0,0]},{"id":1,"name":"m","signature":[0,0]}],"#,
+        r#""callCountProfiles":[{"ctx":"0:0","records":[3]},{"ctx":"1:0","records":[4]},{"ctx":"0:0","records":[5]}],"#,
+        r#""conditionalProfiles":[{"ctx":"0:3","records":[5,0,9,8,1,1]},{"ctx":"0:3","records":[5,0,1,7,1,1]}],"#,
+        r#""virtualInvokeProfiles":[{"ctx":"0:4","records":[0,6]},{"ctx":"1:4","records":[0,1]}]}"#
+    );
+    std::fs::write(folder.path().join("repeats.iprof"), text).expect("written");
+    let shown = json(&succeed(folder.path(), &["show", "--json", "repeats.iprof"]));
+    assert_has_schema(&shown, "show-iprof-1.json");
+    let totals: Vec<_> =
+        shown["sections"].as_array().expect("a list").iter().map(|s| (&s["sites"], &s["events"])).collect();
+    assert_eq!(totals, [(&json!(1), &json!(12)), (&json!(1), &json!(12)), (&json!(1), &json!(7))]);
+    assert_eq!(
+        shown["hot_methods"],
+        json!([{"method": "A.m()", "calls": 12, "share": 1.0, "chains": 1, "inlined_share": 0.0}])
+    );
+    // 10 of 12 events go to 5.
+    let branches = &shown["branches"];
+    assert_eq!((&branches["executed"], &branches["mixed"]), (&json!(1), &json!(1)));
+    assert_eq!(branches["sites"][0]["targets"][0], json!({"bci": 5, "index": 0, "events": 10}));
+    assert_eq!(shown["receivers"]["monomorphic"], 1);
+    assert_eq!((&shown["coverage"]["declared"], &shown["coverage"]["executed"]), (&json!(1), &json!(1)));
+    // Sizes are those of the file.
+    let bytes: Vec<_> = shown["sections"].as_array().expect("a list").iter().map(|s| s["bytes"].as_u64()).collect();
+    assert!(bytes.iter().all(|bytes| bytes.is_some_and(|bytes| bytes > 50)), "{bytes:?}");
+    assert_eq!(shown["sizes"].as_array().map(Vec::len), Some(6));
+}

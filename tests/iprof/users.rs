@@ -184,3 +184,27 @@ fn a_weight_without_a_file_is_told_from_a_missing_file() {
         assert!(said.contains("WEIGHT,FILE"), "{said}");
     }
 }
+
+#[test]
+fn every_command_keeps_to_the_limits_given() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path("figures.iprof");
+    std::fs::write(folder.path().join("a.proftext"), "main\n1\n1\n5\n").expect("written");
+    for arguments in [
+        &["show", &file][..],
+        &["diff", &file, &file],
+        &["diff", &file, "a.proftext"],
+        &["merge", &file, "-o", "x.iprof"],
+        &["merge", &file, "a.proftext", "-o", "x.iprof"],
+        &["merge", &file, "-o", "x.profdata"],
+        &["convert", &file, "-o", "x.iprof"],
+        &["convert", &file, "-o", "x.profdata"],
+        &["flamegraph", &file, "-o", "x.svg"],
+        &["report", &file, "-o", "x.html"],
+    ] {
+        let limited = [&["--limit", "context-depth=2"], arguments].concat();
+        let said = fail(folder.path(), &limited);
+        assert!(said.contains("context"), "{arguments:?}: {said}");
+        assert!(run(folder.path(), arguments).status.success(), "{arguments:?}");
+    }
+}

@@ -4,8 +4,9 @@ use crate::console;
 use crate::iprof_files::print_findings;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, InputStream};
-use profbridge::iprof::figures::{ChainsBy, FigureOptions, Figures, figures_from, write_text};
+use profbridge::input;
+use profbridge::iprof::figures::{ChainsBy, FigureOptions, Figures, write_text};
+use profbridge::pipeline;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -60,15 +61,9 @@ struct Json<'a> {
 }
 
 /// Shows an iprof; lists have `topn` elements, or 10 for 0.
-pub(crate) fn run(
-    path: &Path,
-    input: InputStream,
-    output: &Path,
-    arguments: &IprofShowArgs,
-    topn: usize,
-    json: bool,
-) -> Result<ExitCode> {
+pub(crate) fn run(path: &Path, output: &Path, arguments: &IprofShowArgs, topn: usize, json: bool) -> Result<ExitCode> {
     let mut options = FigureOptions::default();
+    options.read = crate::limits::iprof_options();
     options.topn = if topn == 0 { options.topn } else { topn };
     options.min_events = arguments.min_events.unwrap_or(options.min_events);
     options.callers = arguments.callers.clone();
@@ -78,7 +73,7 @@ pub(crate) fn run(
         ChainsByArg::Calls => ChainsBy::Calls,
         ChainsByArg::Samples => ChainsBy::Samples,
     });
-    let (figures, findings) = figures_from(input.stream, &options).map_err(|error| error.in_file(path))?;
+    let (figures, findings) = pipeline::iprof_figures(path, &options)?;
     print_findings(path, &findings);
     let text = if json {
         let json =

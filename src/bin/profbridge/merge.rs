@@ -207,6 +207,7 @@ impl MergeArgs {
         }
         let mut options = MixedOptions::default();
         options.llvm = self.merge_options()?;
+        options.iprof = crate::limits::iprof_options();
         options.llvm.keep_vtable_names |= target == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {

@@ -1,11 +1,11 @@
 //! `show`: what is in a profile.
 
 use crate::console;
-use crate::iprof_files::open_iprof;
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
+use profbridge::pipeline::mixed::Family;
 use profbridge::pipeline::{self, Reported};
 use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Result};
@@ -105,8 +105,8 @@ impl ShowArgs {
             let chains = self.iprof.chains();
             return show_stacks::run(&self.file, &self.output, &self.stacks, &chains, self.topn, self.json);
         }
-        if let Some(input) = open_iprof(&self.file)? {
-            return iprof_show::run(&self.file, input, &self.output, &self.iprof, self.topn, self.json);
+        if Family::of_input(&self.file)? == Family::Iprof {
+            return iprof_show::run(&self.file, &self.output, &self.iprof, self.topn, self.json);
         }
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {

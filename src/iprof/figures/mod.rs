@@ -21,7 +21,8 @@ pub use text::write_text;
 
 use super::context::Frame;
 use super::document::Document;
-use super::findings::{Findings, Verdict};
+use super::findings::{Code, Findings, Verdict};
+use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights};
 use super::names;
 use super::read::replay;
 use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
@@ -68,7 +69,9 @@ impl Default for FigureOptions {
     }
 }
 
-/// Gathers figures from a file that is read but not kept.
+/// Gathers figures from a file that is read but not kept, entry by entry. Where
+/// [`repeats`] says so of the findings, entries are not the contexts they
+/// should be; [`figures`] of the document joins them first.
 ///
 /// # Errors
 ///
@@ -76,7 +79,7 @@ impl Default for FigureOptions {
 /// callers or callees are asked of.
 pub fn figures_from(stream: impl Read, options: &FigureOptions) -> Result<(Figures, Findings)> {
     let mut gathering = Gathering::new(options)?;
-    let read = ReadOptions { keep_unknown: false, ..options.read.clone() };
+    let read = ReadOptions { keep_unknown: false, find_duplicates: true, ..options.read.clone() };
     let mut reading = read_with(Window::from_reader(stream, &read.limits), &read, &mut gathering);
     super::read::accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), &read)?;
     let findings = std::mem::take(&mut reading.findings);
@@ -87,20 +90,49 @@ pub fn figures_from(stream: impl Read, options: &FigureOptions) -> Result<(Figur
     Ok((figures, findings))
 }
 
-/// The figures of a document, without sizes of text.
+/// Whether a file has contexts, methods or types more than once.
+pub fn repeats(findings: &Findings) -> bool {
+    const REPEATED: [Code; 6] = [
+        Code::DuplicateContext,
+        Code::DuplicateMethod,
+        Code::RepeatedMethod,
+        Code::DuplicateTypeName,
+        Code::RepeatedType,
+        Code::MonitorCount,
+    ];
+    REPEATED.into_iter().any(|code| findings.has(code))
+}
+
+/// The figures of a document, without sizes of text. Entries of one context
+/// are added up first, and all shapes of a branch; methods and types declared
+/// twice are one.
 ///
 /// # Errors
 ///
 /// Usage when no method matches what callers or callees are asked of.
 pub fn figures(document: &Document, options: &FigureOptions) -> Result<Figures> {
+    let mut merger = Merger::new(MergeOptions { branch_clash: BranchClash::Union });
+    merger.add(document, &SectionWeights::default());
+    let (joined, _) = merger.finish()?;
     let mut gathering = Gathering::new(options)?;
-    replay(document, &mut gathering);
-    let mut figures = gathering.finish(&document.tables)?;
+    replay(&joined, &mut gathering);
+    let mut figures = gathering.finish(&joined.tables)?;
     figures.version = Some(document.version.to_string());
     Ok(figures)
 }
 
 impl Figures {
+    /// These figures with what only reading the file could tell: its version,
+    /// verdict and sizes.
+    #[must_use]
+    pub fn of_file(mut self, read: Self) -> Self {
+        for section in &mut self.sections {
+            let same = read.sections.iter().find(|other| other.section == section.section);
+            section.bytes = same.map_or(0, |other| other.bytes);
+        }
+        Self { version: read.version, verdict: read.verdict, sizes: read.sizes, ..self }
+    }
+
     fn add_sizes(&mut self, reading: &Reading) {
         self.version = reading.version_text.clone();
         let whole = reading.text_bytes.max(1) as f64;
@@ -348,6 +380,7 @@ impl<'o> Gathering<'o> {
             monitors: type_figures(tables, monitors).into_iter().take(topn).collect(),
             coverage,
             packages,
+            packages_shown: topn,
             callers: chains(self.callers)?,
             callees: chains(self.callees)?,
         })

@@ -47,6 +47,9 @@ pub struct Figures {
     pub coverage: Coverage,
     /// Coverage by package, in order of name.
     pub packages: Vec<Coverage>,
+    /// How many packages the text has: those with most methods executed.
+    #[serde(skip)]
+    pub packages_shown: usize,
     /// Who calls the methods asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callers: Option<CallTree>,

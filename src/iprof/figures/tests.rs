@@ -123,4 +123,10 @@ fn lists_are_bounded() {
     assert_eq!(figures.hot_methods[0].method, "app.Circle.area(int)");
     assert_eq!((figures.hot_methods.len(), figures.branches.sites.len()), (1, 1));
     assert_eq!(figures.branches.sites[0].events, 9);
+    assert!(shown(&figures).ends_with(concat!(
+        "Methods in counters: 2 of 4 declared\n",
+        "         1 of        2   50.000 %  app\n",
+        "         1 of        2             other packages: 1\n",
+    )));
+    assert_eq!(figures.packages.len(), 2);
 }

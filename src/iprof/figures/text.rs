@@ -1,7 +1,8 @@
 //! Figures as text.
 
 use super::chains::CallNode;
-use super::{CallTree, ChainsBy, Direction, Figures, ReceiverFigures, SampledMethod};
+use super::{CallTree, ChainsBy, Coverage, Direction, Figures, ReceiverFigures, SampledMethod};
+use std::cmp::Reverse;
 use std::fmt::{Result, Write};
 
 /// Writes all figures that say something.
@@ -135,10 +136,19 @@ fn receivers(out: &mut impl Write, title: &str, receivers: &ReceiverFigures) -> 
 fn coverage(out: &mut impl Write, figures: &Figures) -> Result {
     let all = &figures.coverage;
     writeln!(out, "\nMethods in counters: {} of {} declared", all.executed, all.declared)?;
-    for package in &figures.packages {
+    let mut packages: Vec<_> = figures.packages.iter().collect();
+    // Stable: equals stay in order of name.
+    packages.sort_by_key(|package| Reverse(package.executed));
+    let (shown, more) = packages.split_at(packages.len().min(figures.packages_shown));
+    for package in shown {
         let name = package.package.as_deref().filter(|name| !name.is_empty()).unwrap_or("(unnamed package)");
         let percent = 100.0 * super::share(u128::from(package.executed), u128::from(package.declared));
         writeln!(out, "  {:>8} of {:>8}  {percent:>7.3} %  {name}", package.executed, package.declared)?;
+    }
+    if !more.is_empty() {
+        let [executed, declared] = [|c: &Coverage| c.executed, |c: &Coverage| c.declared]
+            .map(|part| more.iter().map(|package| part(package)).sum::<u64>());
+        writeln!(out, "  {executed:>8} of {declared:>8}             other packages: {}", more.len())?;
     }
     Ok(())
 }
