@@ -1,7 +1,7 @@
 //! Calling contexts, kept as one tree of callers.
 
+use super::index::Index;
 use super::tables::MethodHandle;
-use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// The compiler's placeholders where a position has no bytecode index (BCI).
@@ -82,11 +82,18 @@ pub struct ContextTree {
     starts: Vec<u64>,
     /// How many runs begin before each word of `starts`.
     starts_before: Vec<u32>,
-    /// The caller of each run's first context.
-    callers: Vec<u32>,
-    /// First contexts of runs, by caller and frame.
-    index: HashTable<u32>,
+    runs: Vec<Run>,
+    /// Runs by the caller and the frame of their first contexts.
+    index: Index,
     hasher: foldhash::fast::FixedState,
+}
+
+/// Contexts each of which called the next.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: u32,
+    /// The first one's caller.
+    caller: u32,
 }
 
 impl Default for ContextTree {
@@ -95,8 +102,8 @@ impl Default for ContextTree {
             frames: vec![Frame { method: MethodHandle::from_index(0), bci: 0 }],
             starts: vec![0],
             starts_before: vec![0],
-            callers: Vec::new(),
-            index: HashTable::new(),
+            runs: Vec::new(),
+            index: Index::default(),
             hasher: Default::default(),
         }
     }
@@ -144,8 +151,11 @@ impl ContextTree {
             return Some(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
-        let same = |at: &u32| self.frames[*at as usize] == frame && self.caller(ContextHandle(*at)) == caller;
-        self.index.find(hash, same).map(|at| ContextHandle(*at))
+        let same = |run: u32| {
+            let run = self.runs[run as usize];
+            run.caller == caller.0 && self.frames[run.first as usize] == frame
+        };
+        self.index.find(hash, same).map(|run| ContextHandle(self.runs[run as usize].first))
     }
 
     /// Adds a context that is not there.
@@ -155,31 +165,35 @@ impl ContextTree {
         let (word, bit) = (context.index() / 64, context.index() % 64);
         if word == self.starts.len() {
             self.starts.push(0);
-            self.starts_before.push(u32::try_from(self.callers.len()).expect("fewer runs than contexts"));
+            self.starts_before.push(u32::try_from(self.runs.len()).expect("fewer runs than contexts"));
         }
         if caller.index() + 1 == context.index() {
             return context;
         }
         self.starts[word] |= 1 << bit;
-        self.callers.push(caller.0);
-        let Self { frames, starts, starts_before, callers, index, hasher } = self;
-        let hash_of = |at: &u32| {
-            let caller = callers[run_of(starts, starts_before, *at as usize)];
-            hash(hasher, caller, frames[*at as usize])
-        };
-        index.insert_unique(hash(hasher, caller.0, frame), context.0, hash_of);
+        let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
+        self.runs.push(Run { first: context.0, caller: caller.0 });
+        self.index.insert(hash(&self.hasher, caller.0, frame), run);
         context
     }
 
+    #[inline]
     fn is_start(&self, at: usize) -> bool {
         self.starts[at / 64] >> (at % 64) & 1 == 1
     }
 
+    /// The number of the run that begins at `at`.
+    fn run_of(&self, at: usize) -> usize {
+        let earlier = self.starts[at / 64] & ((1 << (at % 64)) - 1);
+        self.starts_before[at / 64] as usize + earlier.count_ones() as usize
+    }
+
     /// The caller's context; [`ContextHandle::ROOT`] for outermost frames.
+    #[inline]
     pub fn caller(&self, context: ContextHandle) -> ContextHandle {
         let at = context.index();
         if self.is_start(at) {
-            return ContextHandle(self.callers[run_of(&self.starts, &self.starts_before, at)]);
+            return ContextHandle(self.runs[self.run_of(at)].caller);
         }
         ContextHandle(context.0.saturating_sub(1))
     }
@@ -191,8 +205,12 @@ impl ContextTree {
 
     /// The frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
-        let chain = std::iter::successors(Some(context), |context| Some(self.caller(*context)));
-        chain.map_while(|context| self.leaf(context))
+        let mut next = context;
+        std::iter::from_fn(move || {
+            let frame = self.leaf(next)?;
+            next = self.caller(next);
+            Some(frame)
+        })
     }
 
     /// How many frames a context has.
@@ -217,12 +235,6 @@ impl ContextTree {
             (context, self.caller(context), *frame)
         })
     }
-}
-
-/// The number of the run that begins at `at`.
-fn run_of(starts: &[u64], starts_before: &[u32], at: usize) -> usize {
-    let earlier = starts[at / 64] & ((1 << (at % 64)) - 1);
-    starts_before[at / 64] as usize + earlier.count_ones() as usize
 }
 
 fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {

@@ -365,6 +365,12 @@ fn push_code_point(text: &mut Vec<u8>, code: u32) {
 /// Appends `text` as a JSON string: escapes only for `"`, `\`, control characters and lone surrogates.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
+    let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\' | 0xed);
+    if !text.iter().fold(false, |found, byte| found | special(byte)) {
+        out.extend_from_slice(text);
+        out.push(b'"');
+        return;
+    }
     let mut plain = 0;
     for (at, byte) in text.iter().enumerate() {
         let surrogate = *byte == 0xed && text.get(at + 1).is_some_and(|next| *next >= 0xa0);

@@ -1,6 +1,6 @@
 //! Names: stored once each, and the forms in which Java people write them.
 
-use hashbrown::HashTable;
+use super::index::Index;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
@@ -13,7 +13,7 @@ pub(crate) struct NameHandle(u32);
 pub(crate) struct Names {
     text: Vec<u8>,
     ends: Vec<usize>,
-    index: HashTable<u32>,
+    index: Index,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -25,21 +25,25 @@ impl Names {
     /// With more than 2^32 distinct names, which no file of less than 4 GiB has.
     pub(crate) fn add(&mut self, name: &[u8]) -> NameHandle {
         let hash = self.hasher.hash_one(name);
-        if let Some(found) = self.index.find(hash, |at| slice(&self.text, &self.ends, *at) == name) {
-            return NameHandle(*found);
+        if let Some(found) = self.index.find(hash, |at| slice(&self.text, &self.ends, at) == name) {
+            return NameHandle(found);
         }
         let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
-        let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
-        self.index.insert_unique(hash, at, |at| hasher.hash_one(slice(text, ends, *at)));
+        self.index.insert(hash, at);
         NameHandle(at)
     }
 
     /// The handle of `name` if it is there.
     pub(crate) fn find(&self, name: &[u8]) -> Option<NameHandle> {
         let hash = self.hasher.hash_one(name);
-        self.index.find(hash, |at| slice(&self.text, &self.ends, *at) == name).map(|at| NameHandle(*at))
+        self.index.find(hash, |at| slice(&self.text, &self.ends, at) == name).map(NameHandle)
+    }
+
+    /// Whether the names of `other` begin with these, in this order.
+    pub(crate) fn is_start_of(&self, other: &Self) -> bool {
+        other.ends.starts_with(&self.ends) && other.text.starts_with(&self.text)
     }
 
     /// The bytes of a name.

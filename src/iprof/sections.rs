@@ -90,6 +90,14 @@ impl<R> Default for RowSection<R> {
 }
 
 impl<R: Copy> RowSection<R> {
+    /// Of contexts and, for each, the end of its rows.
+    pub(crate) fn from_parts(contexts: Vec<ContextHandle>, ends: Vec<usize>, rows: Vec<R>) -> Self {
+        debug_assert!(
+            contexts.len() == ends.len() && ends.is_sorted() && ends.last().is_none_or(|end| *end == rows.len())
+        );
+        Self { contexts, ends, rows }
+    }
+
     /// Appends an entry.
     pub fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.rows.extend_from_slice(rows);

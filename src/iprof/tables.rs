@@ -1,7 +1,7 @@
 //! The two tables of an iprof file that explain all numbers: types and methods.
 
+use super::index::Index;
 use super::names::{self, NameHandle, Names};
-use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -40,13 +40,13 @@ impl MethodHandle {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Type {
     id: u32,
     name: NameHandle,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Method {
     id: u32,
     name: NameHandle,
@@ -61,13 +61,17 @@ struct Method {
 pub struct Tables {
     names: Names,
     types: Vec<Type>,
-    type_index: HashTable<u32>,
+    type_index: Index,
     methods: Vec<Method>,
     signatures: Vec<TypeHandle>,
-    method_index: HashTable<u32>,
+    method_index: Index,
     hasher: foldhash::fast::FixedState,
     next_type_id: u32,
     next_method_id: u32,
+    /// One bit a type: whether it is primitive, or `void`.
+    primitives: Vec<u64>,
+    /// Something is declared twice.
+    twins: bool,
 }
 
 impl Tables {
@@ -106,6 +110,11 @@ impl Tables {
         self.types[handle.index()].name
     }
 
+    /// Whether a type is one of Java's eight primitive types or `void`.
+    pub(crate) fn is_primitive(&self, handle: TypeHandle) -> bool {
+        self.primitives[handle.index() / 64] >> (handle.index() % 64) & 1 == 1
+    }
+
     /// The number under which the file knows the method.
     pub fn method_id(&self, handle: MethodHandle) -> u32 {
         self.methods[handle.index()].id
@@ -126,17 +135,15 @@ impl Tables {
     /// The first type of this name.
     pub fn find_type(&self, name: &[u8]) -> Option<TypeHandle> {
         let name = self.names.find(name)?;
-        self.type_index
-            .find(self.hasher.hash_one(name), |at| self.types[*at as usize].name == name)
-            .map(|at| TypeHandle(*at))
+        self.type_index.find(self.hasher.hash_one(name), |at| self.types[at as usize].name == name).map(TypeHandle)
     }
 
     /// The first method of this name and of these types (by their names).
     pub fn find_method(&self, name: &[u8], signature: &[TypeHandle]) -> Option<MethodHandle> {
         let name = self.names.find(name)?;
         self.method_index
-            .find(self.identity_hash(name, signature), |at| self.is_method(*at, name, signature))
-            .map(|at| MethodHandle(*at))
+            .find(self.identity_hash(name, signature), |at| self.is_method(at, name, signature))
+            .map(MethodHandle)
     }
 
     /// The type of this name; declared with the next free id if there is none.
@@ -163,17 +170,21 @@ impl Tables {
 
     /// Declares a type, and says which earlier one has this name.
     pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
+        let primitive = names::is_primitive(name);
         let name = self.names.add(name);
         let handle = TypeHandle::from_index(self.types.len());
+        if handle.index() % 64 == 0 {
+            self.primitives.push(0);
+        }
+        self.primitives[handle.index() / 64] |= u64::from(primitive) << (handle.index() % 64);
         self.types.push(Type { id, name });
         self.next_type_id = self.next_type_id.max(id.saturating_add(1));
         let hash = self.hasher.hash_one(name);
-        let types = &self.types;
-        if let Some(twin) = self.type_index.find(hash, |at| types[*at as usize].name == name) {
-            return (handle, Some(TypeHandle(*twin)));
+        if let Some(twin) = self.type_index.find(hash, |at| self.types[at as usize].name == name) {
+            self.twins = true;
+            return (handle, Some(TypeHandle(twin)));
         }
-        let hasher = &self.hasher;
-        self.type_index.insert_unique(hash, handle.0, |at| hasher.hash_one(types[*at as usize].name));
+        self.type_index.insert(hash, handle.0);
         (handle, None)
     }
 
@@ -191,15 +202,11 @@ impl Tables {
         self.methods.push(Method { id, name, signature_end });
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
         let hash = self.identity_hash(name, signature);
-        if let Some(twin) = self.method_index.find(hash, |at| self.is_method(*at, name, signature)) {
-            return (handle, Some(MethodHandle(*twin)));
+        if let Some(twin) = self.method_index.find(hash, |at| self.is_method(at, name, signature)) {
+            self.twins = true;
+            return (handle, Some(MethodHandle(twin)));
         }
-        let mut index = std::mem::take(&mut self.method_index);
-        index.insert_unique(hash, handle.0, |at| {
-            let other = MethodHandle(*at);
-            self.identity_hash(self.methods[other.index()].name, self.signature(other))
-        });
-        self.method_index = index;
+        self.method_index.insert(hash, handle.0);
         (handle, None)
     }
 
@@ -218,6 +225,24 @@ impl Tables {
             self.type_name_handle(*part).hash(&mut hasher);
         }
         hasher.finish()
+    }
+
+    /// Whether nothing is declared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.methods.is_empty()
+    }
+
+    /// Whether every type and every method is declared once.
+    pub(crate) fn are_distinct(&self) -> bool {
+        !self.twins
+    }
+
+    /// Whether `other` begins with all that these declare, in this order and under these ids.
+    pub(crate) fn is_start_of(&self, other: &Self) -> bool {
+        other.types.starts_with(&self.types)
+            && other.methods.starts_with(&self.methods)
+            && other.signatures.starts_with(&self.signatures)
+            && self.names.is_start_of(&other.names)
     }
 
     /// The id that the next type will get.

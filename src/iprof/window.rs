@@ -58,6 +58,12 @@ pub(crate) trait Elements {
     fn parse(&mut self, scan: &mut Scan<'_>, base: u64, index: usize) -> Result<(), Stop>;
     /// The element is complete and another or the end follows.
     fn commit(&mut self, index: usize);
+    /// Parses and commits as many elements as it likes from `pos` on, each with the comma
+    /// behind it. Returns how many there were, and where the next one begins.
+    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
+        let _ = (text, base, index);
+        (0, pos)
+    }
 }
 
 impl<'a> Window<'a> {
@@ -160,10 +166,13 @@ impl<'a> Window<'a> {
         if *end || self.bad_encoding {
             return false;
         }
-        buffer.drain(..self.pos);
-        self.base += self.pos as u64;
-        self.checked -= self.pos;
-        self.pos = 0;
+        // What is left is moved only once it is the smaller part: that costs no more than reading did.
+        if self.pos >= buffer.len() / 2 {
+            buffer.drain(..self.pos);
+            self.base += self.pos as u64;
+            self.checked -= self.pos;
+            self.pos = 0;
+        }
         // Doubling keeps the work of parsing a long element again in proportion to its length.
         let want = CHUNK_BYTES.max(buffer.len());
         let before = buffer.len();
@@ -210,26 +219,51 @@ impl<'a> Window<'a> {
 
     /// Parses an array element by element.
     pub(crate) fn elements(&mut self, elements: &mut impl Elements) -> Result<(), Halt> {
+        if self.open_array()? { self.remaining_elements(elements, 0) } else { Ok(()) }
+    }
+
+    /// Takes the bracket of an array; false when it is empty, and over.
+    pub(crate) fn open_array(&mut self) -> Result<bool, Halt> {
         self.step(|scan, _| scan.expect(b'[', "an array"))?;
-        if self.step(|scan, _| scan.take(b']'))? {
-            return Ok(());
-        }
-        let mut index = 0;
-        loop {
-            let last = self.step(|scan, base| {
-                elements.parse(scan, base, index)?;
-                if scan.take(b',')? {
-                    return Ok(false);
-                }
-                scan.expect(b']', "a comma or the end of the array")?;
-                Ok(true)
-            })?;
-            elements.commit(index);
-            if last {
-                return Ok(());
+        Ok(!self.step(|scan, _| scan.take(b']'))?)
+    }
+
+    /// Parses what is left of an array, from its element number `index` on.
+    pub(crate) fn remaining_elements(&mut self, elements: &mut impl Elements, mut index: usize) -> Result<(), Halt> {
+        while self.next_elements(elements, &mut index)? {}
+        Ok(())
+    }
+
+    /// Parses the next element, or more of them; false when the array is over.
+    pub(crate) fn next_elements(&mut self, elements: &mut impl Elements, index: &mut usize) -> Result<bool, Halt> {
+        let (count, next) = elements.run(self.data(), self.pos, self.base, *index);
+        *index += count;
+        self.pos = next;
+        let last = self.step(|scan, base| {
+            elements.parse(scan, base, *index)?;
+            if scan.take(b',')? {
+                return Ok(false);
             }
-            index += 1;
-        }
+            scan.expect(b']', "a comma or the end of the array")?;
+            Ok(true)
+        })?;
+        elements.commit(*index);
+        *index += 1;
+        Ok(!last)
+    }
+
+    /// Up to `bytes` bytes of text from offset `from` on, which is not before what is parsed next.
+    pub(crate) fn look(&mut self, from: u64, bytes: usize) -> &[u8] {
+        while self.text_len() - from < bytes as u64 && self.more() {}
+        let start = usize::try_from(from - self.base).unwrap_or(usize::MAX).min(self.data().len());
+        let text = &self.data()[start..];
+        &text[..bytes.min(text.len())]
+    }
+
+    /// Goes on at offset `to`, which is in the view; what is before it was parsed elsewhere.
+    pub(crate) fn advance_to(&mut self, to: u64) {
+        let pos = usize::try_from(to.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.pos = pos.clamp(self.pos, self.data().len());
     }
 
     /// What follows the document: nothing, or an error.

@@ -5,15 +5,21 @@
 //! comes back byte for byte, but for context numbers with leading zeros and
 //! needless string escapes.
 
-use super::context::ContextHandle;
-use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
+mod entries;
+mod texts;
+
+use super::document::{Document, InstanceofSpelling, MethodHandle, Table, TopMember, TypeHandle};
 use super::json::{self, Scan, Stop};
 use super::sections::SectionKind;
+use super::turns::available_threads;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use entries::{Entries, write_list};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use texts::{FrameTexts, write_number, write_signed};
 
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +41,8 @@ pub struct WriteOptions {
     pub gzip: bool,
     /// How to call the instance-of section. Default: as the document says.
     pub instanceof_spelling: Option<InstanceofSpelling>,
+    /// Threads that format large sections; `None` asks the machine. The bytes do not depend on it.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// The file's bytes.
@@ -90,29 +98,21 @@ pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<
 
 /// Text is handed on once so much of it has gathered.
 const FLUSH_BYTES: usize = 1 << 18;
+/// Lists of at most so many entries are gathered with what is around them.
+const SMALL_LIST: usize = 64;
 
 struct Writer<'a> {
     document: &'a Document,
     options: &'a WriteOptions,
     out: &'a mut dyn Write,
     text: Vec<u8>,
-    /// One entry in compact form, on its way to being indented.
-    entry: Vec<u8>,
     frames: FrameTexts,
     top_members: usize,
 }
 
 impl<'a> Writer<'a> {
     fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut dyn Write) -> Self {
-        Self {
-            document,
-            options,
-            out,
-            text: Vec::with_capacity(2 * FLUSH_BYTES),
-            entry: Vec::new(),
-            frames: FrameTexts::default(),
-            top_members: 0,
-        }
+        Self { document, options, out, text: Vec::new(), frames: FrameTexts::default(), top_members: 0 }
     }
 
     fn document(mut self) -> io::Result<()> {
@@ -180,19 +180,27 @@ impl<'a> Writer<'a> {
     fn types(&mut self) -> io::Result<()> {
         let tables = &self.document.tables;
         self.key(b"types");
-        self.entries(Table::Types, tables.types(), |out, member, handle| match member {
-            0 => write_number(out, u64::from(tables.type_id(handle))),
-            _ => json::write_string(out, tables.type_name(handle)),
+        self.entries(Table::Types, tables.types_count(), |out, member, at| {
+            let handle = TypeHandle::from_index(at);
+            match member {
+                0 => write_number(out, u64::from(tables.type_id(handle))),
+                _ => json::write_string(out, tables.type_name(handle)),
+            }
         })
     }
 
     fn methods(&mut self) -> io::Result<()> {
         let tables = &self.document.tables;
         self.key(b"methods");
-        self.entries(Table::Methods, tables.methods(), |out, member, handle| match member {
-            0 => write_number(out, u64::from(tables.method_id(handle))),
-            1 => json::write_string(out, tables.method_name(handle)),
-            _ => write_list(out, tables.signature(handle), |out, t| write_number(out, u64::from(tables.type_id(*t)))),
+        self.entries(Table::Methods, tables.methods_count(), |out, member, at| {
+            let handle = MethodHandle::from_index(at);
+            match member {
+                0 => write_number(out, u64::from(tables.method_id(handle))),
+                1 => json::write_string(out, tables.method_name(handle)),
+                _ => {
+                    write_list(out, tables.signature(handle), |out, t| write_number(out, u64::from(tables.type_id(*t))))
+                }
+            }
         })
     }
 
@@ -201,38 +209,35 @@ impl<'a> Writer<'a> {
         let spelling = self.options.instanceof_spelling.unwrap_or(document.instanceof_spelling);
         let name = if kind == SectionKind::Instanceof { spelling.name() } else { kind.name() };
         self.key(name.as_bytes());
-        let table = Table::Section(kind);
         let frames = std::mem::take(&mut self.frames).ready(document);
-        let result = self.section_entries(kind, table, &frames);
+        let result = self.section_entries(kind, &frames);
         self.frames = frames;
         result
     }
 
-    fn section_entries(&mut self, kind: SectionKind, table: Table, frames: &FrameTexts) -> io::Result<()> {
+    fn section_entries(&mut self, kind: SectionKind, frames: &FrameTexts) -> io::Result<()> {
         let document = self.document;
+        let (table, count) = (Table::Section(kind), document.sections.entries_count(kind));
         if let Some(counts) = document.sections.counts(kind) {
-            return self.entries(table, counts.iter(), |out, member, entry| match member {
-                0 => frames.write_context(out, document, entry.context),
-                _ => {
-                    out.push(b'[');
-                    write_number(out, entry.count);
-                    out.push(b']');
-                }
+            return self.entries(table, count, |out, member, at| match member {
+                0 => frames.write_context(out, document, counts[at].context),
+                _ => write_list(out, &[counts[at].count], |out, count| write_number(out, *count)),
             });
         }
         if let Some(types) = document.sections.types(kind) {
-            return self.entries(table, types.iter(), |out, member, (context, pairs)| match member {
-                0 => frames.write_context(out, document, context),
-                _ => write_list(out, pairs, |out, pair| {
+            return self.entries(table, count, |out, member, at| match member {
+                0 => frames.write_context(out, document, types.entry(at).0),
+                _ => write_list(out, types.entry(at).1, |out, pair| {
                     write_number(out, u64::from(document.tables.type_id(pair.class)));
                     out.push(b',');
                     write_number(out, pair.count);
                 }),
             });
         }
-        self.entries(table, document.sections.conditionals.iter(), |out, member, (context, rows)| match member {
-            0 => frames.write_context(out, document, context),
-            _ => write_list(out, rows, |out, row| {
+        let conditionals = &document.sections.conditionals;
+        self.entries(table, count, |out, member, at| match member {
+            0 => frames.write_context(out, document, conditionals.entry(at).0),
+            _ => write_list(out, conditionals.entry(at).1, |out, row| {
                 write_signed(out, row.bci);
                 out.push(b',');
                 write_number(out, u64::from(row.index));
@@ -243,167 +248,30 @@ impl<'a> Writer<'a> {
     }
 
     /// A list of entries; `known` writes one of the members that all of them have.
-    fn entries<E: Clone>(
+    fn entries(
         &mut self,
         table: Table,
-        entries: impl Iterator<Item = E>,
-        known: impl Fn(&mut Vec<u8>, usize, E),
+        count: usize,
+        known: impl Fn(&mut Vec<u8>, usize, usize) + Sync,
     ) -> io::Result<()> {
-        let pretty = self.pretty();
-        let document = self.document;
-        let mut extras = document.extras.range((table, 0)..=(table, usize::MAX)).peekable();
-        let mut count = 0usize;
         self.text.push(b'[');
-        for entry in entries {
-            if count > 0 {
-                self.text.push(b',');
-            }
-            let members = extras.next_if(|((_, at), _)| *at == count).map(|(_, members)| members);
-            count += 1;
-            if pretty {
-                self.entry.clear();
-                write_entry(&mut self.entry, table, members.map(|m| &**m), entry, &known);
-                self.text.extend_from_slice(b"\n    ");
-                json::write_pretty(&mut self.text, &self.entry, 2);
-            } else {
-                write_entry(&mut self.text, table, members.map(|m| &**m), entry, &known);
-            }
-            self.flush(FLUSH_BYTES)?;
+        let (document, layout) = (self.document, self.options.layout);
+        let entries = Entries { document, table, layout, count, known };
+        if entries.count <= SMALL_LIST {
+            entries.write(0..count, &mut self.text);
+        } else {
+            self.flush(0)?;
+            entries.write_to(self.out, || available_threads(self.options.threads))?;
         }
-        self.text.extend_from_slice(if pretty && count > 0 { b"\n  ]" } else { b"]" });
+        self.text.extend_from_slice(if self.pretty() && count > 0 { b"\n  ]" } else { b"]" });
         Ok(())
     }
-}
-
-fn write_entry<E: Clone>(
-    out: &mut Vec<u8>,
-    table: Table,
-    members: Option<&[EntryMember]>,
-    entry: E,
-    known: &impl Fn(&mut Vec<u8>, usize, E),
-) {
-    let known_member = |out: &mut Vec<u8>, at: usize, name: &str, entry: E| {
-        out.push(b'"');
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
-        known(out, at, entry);
-    };
-    let names = table.known_members();
-    out.push(b'{');
-    match members {
-        None => {
-            for (at, name) in names.iter().enumerate() {
-                if at > 0 {
-                    out.push(b',');
-                }
-                known_member(out, at, name, entry.clone());
-            }
-        }
-        Some(members) => {
-            for (position, member) in members.iter().enumerate() {
-                if position > 0 {
-                    out.push(b',');
-                }
-                match member {
-                    EntryMember::Known(at) => {
-                        let at = usize::from(*at);
-                        known_member(out, at, names[at], entry.clone());
-                    }
-                    EntryMember::Other(name, value) => {
-                        json::write_string(out, name);
-                        out.push(b':');
-                        out.extend_from_slice(value);
-                    }
-                }
-            }
-        }
-    }
-    out.push(b'}');
-}
-
-fn write_list<T>(out: &mut Vec<u8>, items: &[T], mut item: impl FnMut(&mut Vec<u8>, &T)) {
-    out.push(b'[');
-    for (at, value) in items.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        item(out, value);
-    }
-    out.push(b']');
-}
-
-/// The text `id:` of every method, made once: contexts repeat it for each frame.
-#[derive(Default)]
-struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
-
-impl FrameTexts {
-    /// Ten digits, a colon, and last how many bytes of these are used.
-    const BYTES: usize = 12;
-
-    fn ready(self, document: &Document) -> Self {
-        if !self.0.is_empty() || document.contexts.is_empty() {
-            return self;
-        }
-        let tables = &document.tables;
-        let mut number = Vec::new();
-        let text = |handle| {
-            number.clear();
-            write_number(&mut number, u64::from(tables.method_id(handle)));
-            number.push(b':');
-            let mut text = [0; Self::BYTES];
-            text[..number.len()].copy_from_slice(&number);
-            text[Self::BYTES - 1] = number.len() as u8;
-            text
-        };
-        Self(tables.methods().map(text).collect())
-    }
-
-    fn write_context(&self, out: &mut Vec<u8>, document: &Document, context: ContextHandle) {
-        if context == ContextHandle::ROOT {
-            out.extend_from_slice(b"\"0:0\"");
-            return;
-        }
-        let mut separator = b'"';
-        for frame in document.contexts.frames(context) {
-            out.push(separator);
-            let text = &self.0[frame.method.index()];
-            let end = out.len() + usize::from(text[Self::BYTES - 1]);
-            // A copy of fixed length is quicker than one of the right length.
-            out.extend_from_slice(text);
-            out.truncate(end);
-            write_signed(out, frame.bci);
-            separator = b'<';
-        }
-        out.push(b'"');
-    }
-}
-
-fn write_signed(out: &mut Vec<u8>, number: i32) {
-    if number < 0 {
-        out.push(b'-');
-    }
-    write_number(out, u64::from(number.unsigned_abs()));
-}
-
-/// Appends a decimal number.
-pub(crate) fn write_number(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0u8; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iprof::context::Frame;
+    use crate::iprof::context::{ContextHandle, Frame};
     use crate::iprof::sections::{BranchRow, CountEntry, TypeCount};
 
     fn sample() -> Document {

@@ -177,11 +177,18 @@ pub struct Merger {
 pub(super) struct Mapping {
     pub(super) types: Vec<TypeHandle>,
     pub(super) methods: Vec<MethodHandle>,
+    /// Every handle leads to itself.
+    same: bool,
     /// Some id of the input means something else in the result.
     renumbered: bool,
 }
 
 impl Mapping {
+    /// What stands in the result as it does in the input.
+    fn same(source: &Tables) -> Self {
+        Self { types: source.types().collect(), methods: source.methods().collect(), same: true, renumbered: false }
+    }
+
     /// Adds types and methods to `target` by identity, under their own ids or the next free ones.
     pub(super) fn into(target: &mut Tables, source: &Tables, keep_ids: bool) -> Self {
         let mut mapping = Self::default();
@@ -266,6 +273,12 @@ impl Merger {
     /// Types and methods of an input. The first one keeps its ids; later ones
     /// get new ones for what they add.
     fn map_tables(&mut self, tables: &Tables) -> Mapping {
+        if self.inputs == 0 && self.tables.is_empty() && tables.are_distinct() {
+            self.tables = tables.clone();
+        }
+        if tables.are_distinct() && tables.is_start_of(&self.tables) {
+            return Mapping::same(tables);
+        }
         Mapping::into(&mut self.tables, tables, self.inputs == 0)
     }
 
@@ -293,6 +306,19 @@ impl Merger {
                 _ => self.dropped_entry_members += 1,
             }
         }
+    }
+
+    /// The context of an entry's frames. Runs of one program write their entries
+    /// in one order, so the next one of the section is looked at first.
+    fn context(&mut self, kind: SectionKind, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> ContextHandle {
+        let expected = match kind {
+            SectionKind::CallCount | SectionKind::Sampling => self.counts[count_slot(kind)].expected(),
+            SectionKind::Conditional => self.branches.expected(),
+            _ => self.types[type_slot(kind)].expected(),
+        };
+        expected
+            .filter(|context| self.contexts.frames(*context).eq(frames.iter().map(&map)))
+            .unwrap_or_else(|| self.contexts.add_mapped(frames, map))
     }
 
     /// Everything about an input but its tables and entries.
@@ -441,8 +467,12 @@ struct Adding<'m> {
 impl Sink for Adding<'_> {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let mapping = self.mapping.get_or_insert_with(|| self.merger.map_tables(tables));
-        let mapped = |frame: &Frame| Frame { method: mapping.methods[frame.method.index()], ..*frame };
-        let context = self.merger.contexts.add_mapped(entry.frames, mapped);
+        let context = if mapping.same {
+            self.merger.context(entry.kind, entry.frames, |frame| *frame)
+        } else {
+            let mapped = |frame: &Frame| Frame { method: mapping.methods[frame.method.index()], ..*frame };
+            self.merger.context(entry.kind, entry.frames, mapped)
+        };
         self.merger.add_records(entry.kind, context, entry.records, &self.weights, mapping, entry.members);
     }
 }

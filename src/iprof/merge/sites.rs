@@ -10,18 +10,59 @@ use std::hash::BuildHasher;
 
 const NONE: u32 = u32::MAX;
 
+/// Contexts of entries, by position.
+trait Entries {
+    /// The context of an entry.
+    fn context(&self, at: usize) -> Option<ContextHandle>;
+    fn len(&self) -> usize;
+}
+
 /// From contexts to the positions of their entries. Callers have contexts of
 /// their own, so far fewer contexts have entries than there are.
 #[derive(Debug, Default)]
-struct Positions(HashMap<ContextHandle, u32, foldhash::fast::FixedState>);
+struct Positions {
+    /// The entry after the last one that was found.
+    next: usize,
+    /// One bit a context: whether it has an entry.
+    occupied: Vec<u64>,
+    /// Made when it is first needed: of one input no context is asked for twice.
+    index: HashMap<ContextHandle, u32, foldhash::fast::FixedState>,
+    /// Entries that are in the index.
+    indexed: usize,
+}
 
 impl Positions {
-    fn find(&self, context: ContextHandle) -> Option<usize> {
-        self.0.get(&context).map(|at| *at as usize)
+    /// The position of a context's entry.
+    fn find(&mut self, entries: &impl Entries, context: ContextHandle) -> Option<usize> {
+        if entries.context(self.next) == Some(context) {
+            self.next += 1;
+            return Some(self.next - 1);
+        }
+        let word = self.occupied.get(context.index() / 64)?;
+        if word >> (context.index() % 64) & 1 == 0 {
+            return None;
+        }
+        self.index.reserve(entries.len() - self.indexed);
+        for at in self.indexed..entries.len() {
+            if let Some(context) = entries.context(at) {
+                self.index.insert(context, u32::try_from(at).expect("fewer than 2^32 entries"));
+            }
+        }
+        self.indexed = entries.len();
+        let at = *self.index.get(&context)? as usize;
+        self.next = at + 1;
+        Some(at)
     }
 
-    fn set(&mut self, context: ContextHandle, at: usize) {
-        self.0.insert(context, u32::try_from(at).expect("fewer than 2^32 entries"));
+    /// Takes note of an entry that is appended.
+    fn append(&mut self, at: usize, context: ContextHandle) {
+        let word = context.index() / 64;
+        if self.occupied.len() <= word {
+            self.occupied.resize(word + 1, 0);
+        }
+        self.occupied[word] |= 1 << (context.index() % 64);
+        // Behind what is new goes on what is new; among what is known its place is kept.
+        self.next += usize::from(self.next == at);
     }
 }
 
@@ -33,17 +74,32 @@ pub(super) struct CountSites {
     pub(super) saturated: u64,
 }
 
+impl Entries for Vec<CountEntry> {
+    fn context(&self, at: usize) -> Option<ContextHandle> {
+        self.get(at).map(|entry| entry.context)
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
 impl CountSites {
+    /// The context that probably comes next.
+    pub(super) fn expected(&self) -> Option<ContextHandle> {
+        self.entries.context(self.positions.next)
+    }
+
     /// Adds to a context. Returns the position of its entry if that is new.
     pub(super) fn add(&mut self, context: ContextHandle, count: u64, weight: Weight) -> Option<usize> {
         let (count, saturated) = weight.apply(count);
         self.saturated += u64::from(saturated);
-        if let Some(at) = self.positions.find(context) {
+        if let Some(at) = self.positions.find(&self.entries, context) {
             self.saturated += u64::from(add_saturating(&mut self.entries[at].count, count));
             return None;
         }
         let at = self.entries.len();
-        self.positions.set(context, at);
+        self.positions.append(at, context);
         self.entries.push(CountEntry { context, count });
         Some(at)
     }
@@ -52,20 +108,41 @@ impl CountSites {
 /// Types a context, in order of first appearance.
 #[derive(Debug, Default)]
 pub(super) struct TypeSites {
-    sites: Vec<TypeSite>,
+    sites: Vec<Site>,
     pairs: Vec<ChainedPair>,
     positions: Positions,
+    /// Pairs behind the first few of their site.
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
     pub(super) saturated: u64,
 }
 
+/// A context, and the first and the last of a chain that belongs to it.
 #[derive(Debug)]
-struct TypeSite {
+struct Site {
     context: ContextHandle,
     first: u32,
     last: u32,
 }
+
+impl Site {
+    fn new(context: ContextHandle) -> Self {
+        Self { context, first: NONE, last: NONE }
+    }
+}
+
+impl Entries for Vec<Site> {
+    fn context(&self, at: usize) -> Option<ContextHandle> {
+        self.get(at).map(|site| site.context)
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Producers record no more types at a site; so many are looked at one by one.
+const WALKED_PAIRS: usize = 8;
 
 #[derive(Debug)]
 struct ChainedPair {
@@ -76,6 +153,11 @@ struct ChainedPair {
 }
 
 impl TypeSites {
+    /// The context that probably comes next.
+    pub(super) fn expected(&self) -> Option<ContextHandle> {
+        self.sites.context(self.positions.next)
+    }
+
     /// Adds to a context. Returns the position of its entry if that is new.
     pub(super) fn add(
         &mut self,
@@ -83,11 +165,11 @@ impl TypeSites {
         pairs: impl Iterator<Item = TypeCount>,
         weight: Weight,
     ) -> Option<usize> {
-        let known = self.positions.find(context);
+        let known = self.positions.find(&self.sites, context);
         let at = known.unwrap_or_else(|| {
             let at = self.sites.len();
-            self.positions.set(context, at);
-            self.sites.push(TypeSite { context, first: NONE, last: NONE });
+            self.positions.append(at, context);
+            self.sites.push(Site::new(context));
             at
         });
         for pair in pairs {
@@ -98,18 +180,36 @@ impl TypeSites {
 
     fn add_pair(&mut self, at: usize, class: TypeHandle, (count, saturated): (u64, bool)) {
         self.saturated += u64::from(saturated);
-        let site = u32::try_from(at).unwrap_or(NONE);
-        let hash = self.hasher.hash_one((site, class));
-        let chain = &self.pairs;
-        if let Some(known) = self.index.find(hash, |known| {
-            let known = &chain[*known as usize];
-            known.site == site && known.class == class
-        }) {
-            let known = &mut self.pairs[*known as usize];
-            self.saturated += u64::from(add_saturating(&mut known.count, count));
-            return;
+        let mut next = self.sites[at].first;
+        let mut walked = 0;
+        while let Some(known) = self.pairs.get_mut(next as usize).filter(|_| walked < WALKED_PAIRS) {
+            if known.class == class {
+                self.saturated += u64::from(add_saturating(&mut known.count, count));
+                return;
+            }
+            next = known.next;
+            walked += 1;
         }
+        let site = u32::try_from(at).unwrap_or(NONE);
         let new = u32::try_from(self.pairs.len()).expect("fewer than 2^32 type counts");
+        if walked == WALKED_PAIRS {
+            let hash = self.hasher.hash_one((site, class));
+            let chain = &self.pairs;
+            let same = |known: &u32| {
+                let known = &chain[*known as usize];
+                known.site == site && known.class == class
+            };
+            if let Some(known) = self.index.find(hash, same) {
+                let known = &mut self.pairs[*known as usize];
+                self.saturated += u64::from(add_saturating(&mut known.count, count));
+                return;
+            }
+            let hasher = &self.hasher;
+            self.index.insert_unique(hash, new, |at| {
+                let pair = &chain[*at as usize];
+                hasher.hash_one((pair.site, pair.class))
+            });
+        }
         self.pairs.push(ChainedPair { site, class, count, next: NONE });
         let site = &mut self.sites[at];
         match self.pairs.get_mut(site.last as usize) {
@@ -117,11 +217,6 @@ impl TypeSites {
             None => site.first = new,
         }
         site.last = new;
-        let (chain, hasher) = (&self.pairs, &self.hasher);
-        self.index.insert_unique(hash, new, |at| {
-            let pair = &chain[*at as usize];
-            hasher.hash_one((pair.site, pair.class))
-        });
     }
 
     /// The entries, in order of first appearance.
@@ -144,20 +239,14 @@ impl TypeSites {
 /// Branch lists a context, by shape.
 #[derive(Debug, Default)]
 pub(super) struct BranchSites {
-    sites: Vec<BranchSite>,
+    sites: Vec<Site>,
     shapes: Vec<Shape>,
     rows: Vec<BranchRow>,
     positions: Positions,
+    /// Shapes of sites that have several.
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
     pub(super) saturated: u64,
-}
-
-#[derive(Debug)]
-struct BranchSite {
-    context: ContextHandle,
-    first: u32,
-    last: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -169,6 +258,11 @@ struct Shape {
 }
 
 impl BranchSites {
+    /// The context that probably comes next.
+    pub(super) fn expected(&self) -> Option<ContextHandle> {
+        self.sites.context(self.positions.next)
+    }
+
     /// How many contexts there are.
     pub(super) fn len(&self) -> usize {
         self.sites.len()
@@ -176,11 +270,11 @@ impl BranchSites {
 
     /// Adds a list to a context. Returns the position of its site if that is new.
     pub(super) fn add(&mut self, context: ContextHandle, rows: &[BranchRow], weight: Weight) -> Option<usize> {
-        let known = self.positions.find(context);
+        let known = self.positions.find(&self.sites, context);
         let at = known.unwrap_or_else(|| {
             let at = self.sites.len();
-            self.positions.set(context, at);
-            self.sites.push(BranchSite { context, first: NONE, last: NONE });
+            self.positions.append(at, context);
+            self.sites.push(Site::new(context));
             at
         });
         let usual = self.shapes.get(self.sites[at].first as usize).copied();
@@ -204,22 +298,19 @@ impl BranchSites {
         self.saturated += u64::from(saturated) + u64::from(add_saturating(&mut self.rows[at].count, count));
     }
 
+    /// Adds a list that is not of its site's first shape as it stands.
     fn add_shape(&mut self, at: usize, rows: &[BranchRow], weight: Weight) {
-        let site = u32::try_from(at).unwrap_or(NONE);
-        let order = branches::canonical_order(rows);
-        let hash = shape_hash(&self.hasher, site, rows, &order);
-        let (shapes, all) = (&self.shapes, &self.rows);
-        let found = self.index.find(hash, |known| {
-            let shape = &shapes[*known as usize];
-            shape.site == site && is_same_shape(&all[shape.start..shape.end], rows, &order)
-        });
-        if let Some(found) = found {
-            let shape = self.shapes[*found as usize];
-            let known_order = branches::canonical_order(&self.rows[shape.start..shape.end]);
-            for (known, new) in known_order.into_iter().zip(order) {
-                self.add_count(shape.start + known, rows[new].count, weight);
+        let number = u32::try_from(at).unwrap_or(NONE);
+        let site = &self.sites[at];
+        if site.first != NONE {
+            let order = branches::canonical_order(rows);
+            if let Some(shape) = self.find_shape(number, rows, &order) {
+                let known_order = branches::canonical_order(self.rows_of(shape));
+                for (known, new) in known_order.into_iter().zip(order) {
+                    self.add_count(shape.start + known, rows[new].count, weight);
+                }
+                return;
             }
-            return;
         }
         let start = self.rows.len();
         for row in rows {
@@ -228,19 +319,44 @@ impl BranchSites {
             self.rows.push(BranchRow { count, ..*row });
         }
         let new = u32::try_from(self.shapes.len()).expect("fewer than 2^32 branch lists");
-        self.shapes.push(Shape { site, start, end: self.rows.len(), next: NONE });
+        self.shapes.push(Shape { site: number, start, end: self.rows.len(), next: NONE });
         let site = &mut self.sites[at];
-        match self.shapes.get_mut(site.last as usize) {
-            Some(last) => last.next = new,
-            None => site.first = new,
+        let Some(last) = self.shapes.get_mut(site.last as usize) else {
+            (site.first, site.last) = (new, new);
+            return;
+        };
+        last.next = new;
+        let before = std::mem::replace(&mut site.last, new);
+        if before == site.first {
+            self.index_shape(before);
         }
-        site.last = new;
+        self.index_shape(new);
+    }
+
+    fn rows_of(&self, shape: Shape) -> &[BranchRow] {
+        &self.rows[shape.start..shape.end]
+    }
+
+    /// A site's shape of these rows, in any order.
+    fn find_shape(&self, number: u32, rows: &[BranchRow], order: &[usize]) -> Option<Shape> {
+        let site = &self.sites[number as usize];
+        let is_same = |shape: &Shape| shape.site == number && is_same_shape(self.rows_of(*shape), rows, order);
+        if site.first == site.last {
+            return self.shapes.get(site.first as usize).copied().filter(is_same);
+        }
+        let hash = shape_hash(&self.hasher, number, rows, order);
+        let found = self.index.find(hash, |known| is_same(&self.shapes[*known as usize]))?;
+        Some(self.shapes[*found as usize])
+    }
+
+    fn index_shape(&mut self, at: u32) {
         let (shapes, all, hasher) = (&self.shapes, &self.rows, &self.hasher);
-        self.index.insert_unique(hash, new, |at| {
+        let hash = |at: &u32| {
             let shape = &shapes[*at as usize];
             let rows = &all[shape.start..shape.end];
             shape_hash(hasher, shape.site, rows, &branches::canonical_order(rows))
-        });
+        };
+        self.index.insert_unique(hash(&at), at, hash);
     }
 
     /// Settles every site. `clash` is told of each context whose lists clashed, and of how many.
@@ -249,6 +365,12 @@ impl BranchSites {
         policy: BranchClash,
         mut clash: impl FnMut(ContextHandle, usize),
     ) -> (RowSection<BranchRow>, u64) {
+        if self.shapes.len() == self.sites.len() {
+            // Every site got its one shape when it was made: everything is in order already.
+            let contexts = self.sites.iter().map(|site| site.context).collect();
+            let ends = self.shapes.iter().map(|shape| shape.end).collect();
+            return (RowSection::from_parts(contexts, ends, self.rows), self.saturated);
+        }
         let mut section = RowSection::default();
         for site in std::mem::take(&mut self.sites) {
             let shape = |at: u32| self.shapes.get(at as usize);

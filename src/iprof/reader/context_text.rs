@@ -51,6 +51,14 @@ pub(super) fn parse(data: &[u8], start: usize, separator: u8, frames: &mut Vec<R
     }
 }
 
+/// A decimal number of at most 18 digits without needless zeros, and where it ends.
+#[inline]
+pub(super) fn plain_number(data: &[u8], start: usize) -> Option<(i64, usize)> {
+    let (value, end) = digits(data, start);
+    let len = end - start;
+    (len > 0 && value < i64::MAX && (len == 1 || data[start] != b'0')).then_some((value, end))
+}
+
 /// A decimal number, `i64::MAX` if it has more digits than any id.
 #[inline]
 fn digits(data: &[u8], start: usize) -> (i64, usize) {
@@ -96,13 +104,19 @@ fn many_digits(data: &[u8], start: usize) -> (i64, usize) {
     (if at - start > 18 { i64::MAX } else { value }, at)
 }
 
+/// A key under which equal contexts are equal, of one without needless zeros.
+#[inline]
+pub(super) fn plain_identity(text: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(text)
+}
+
 /// A key under which equal contexts are equal.
 pub(super) fn identity(text: &[u8], parsed: Parsed, frames: &[RawFrame]) -> u128 {
     if !parsed.leading_zeros {
-        return xxhash_rust::xxh3::xxh3_128(text);
+        return plain_identity(text);
     }
     let plain: Vec<String> = frames.iter().map(|frame| format!("{}:{}", frame.method, frame.bci)).collect();
-    xxhash_rust::xxh3::xxh3_128(plain.join("<").as_bytes())
+    plain_identity(plain.join("<").as_bytes())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Reading the entries of profile sections: what each number means, and whether it may.
 
+use super::batch::{Batch, Rules, Unusual};
 use super::context_text::RawFrame;
 use super::entry_text::{ParseOptions, Parsed, TroubleKind};
 use super::ids::{IdMap, Meaning};
@@ -8,14 +9,13 @@ use super::{Entry, ReadOptions, Records, Sink};
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::findings::{Code, Findings};
 use crate::iprof::json::{Scan, Stop};
-use crate::iprof::names;
 use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
 use hashbrown::HashTable;
 
 /// Producers record no more types at a site.
-const MOST_RECEIVERS: usize = 8;
+pub(super) const MOST_RECEIVERS: usize = 8;
 
 /// Counts ≥ 2^32 whose halves are alike betray 32-bit counters read in pairs.
 #[derive(Debug, Default, Clone, Copy)]
@@ -66,6 +66,7 @@ pub(super) struct EntryReader<'r, S> {
     packing: Packing,
     /// A monitor entry with a wrong context, which is right if it stays the only one.
     stray_monitor: Option<Vec<TypeCount>>,
+    batch: Batch,
     count: u64,
     delivered: u64,
 }
@@ -86,6 +87,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             pairs: Vec::new(),
             packing: Packing::default(),
             stray_monitor: None,
+            batch: Batch::default(),
             count: 0,
             delivered: 0,
         }
@@ -128,7 +130,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             self.resolve_frames(index)?;
         }
         if self.parse.identities {
-            self.find_twin(index);
+            self.find_twin(index, self.parsed.identity);
         }
         let records = self.records(index)?;
         if stray {
@@ -199,8 +201,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         });
     }
 
-    fn find_twin(&mut self, index: usize) {
-        let key = self.parsed.identity;
+    fn find_twin(&mut self, index: usize, key: u128) {
         let hash = key as u64;
         if self.seen.find(hash, |known| *known == key).is_some() {
             let at = self.parsed.context_at;
@@ -298,7 +299,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             self.warn_odd(index, at, &format!(".records[{position}]"), bci);
         }
         if !self.rows.is_empty() && self.rows.iter().all(|row| row.count == 0) {
-            self.warn(index, Code::NeverExecuted, at, || (".records".into(), "all counts are 0".into()));
+            self.warn_never_executed(index, at);
         }
         if let Some(clash) = index_clash(&self.rows) {
             self.warn(index, Code::BranchIndexClash, at, || {
@@ -344,7 +345,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             match self.context.types.find(id) {
                 Meaning::Entry(handle) => {
                     let class = TypeHandle::from_index(handle as usize);
-                    if names::is_primitive(self.context.tables.type_name(class)) {
+                    if self.context.tables.is_primitive(class) {
                         primitive.get_or_insert(start);
                     }
                     self.pairs.push(TypeCount { class, count });
@@ -376,6 +377,79 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             });
         }
         Ok(RecordsKind::Pairs)
+    }
+
+    /// Whether entries may come in batches. Monitors have no context, and one entry at most.
+    pub(super) fn takes_batches(&self) -> bool {
+        self.kind != SectionKind::Monitor
+    }
+
+    /// What entries are read by that need no judgement of their own.
+    pub(super) fn rules(&self) -> Rules<'r> {
+        let limits = &self.context.options.limits;
+        Rules {
+            kind: self.kind,
+            tables: self.context.tables,
+            types: self.context.types,
+            methods: self.context.methods,
+            context_depth: limits.context_depth,
+            json_depth: limits.json_depth,
+            identities: self.parse.identities,
+        }
+    }
+
+    /// Hands on a batch of `text`, which stands at byte `base`; the first entry is number
+    /// `index`. Returns how many entries there were, and where the next begins.
+    pub(super) fn deliver(&mut self, batch: &Batch, text: &[u8], base: u64, index: usize) -> (usize, usize) {
+        let (mut frames, mut records) = (0, 0);
+        for (at, step) in batch.steps.iter().enumerate() {
+            if step.unusual {
+                let mut scan = Scan::new(text, step.start, self.context.options.limits.json_depth);
+                if Elements::parse(self, &mut scan, base, index + at).is_err() {
+                    // It is well-formed, so this cannot be; if it is, let it be said where it stands.
+                    return (at, step.start);
+                }
+                self.commit(index + at);
+                continue;
+            }
+            (self.parsed.base, self.parsed.context_at) = (base, step.context_at);
+            if let Some(key) = batch.identities.get(at) {
+                self.find_twin(index + at, *key);
+            }
+            let found = records..step.records_end;
+            let records_of = match self.kind {
+                SectionKind::CallCount | SectionKind::Sampling => {
+                    self.packing.add(batch.counts[found.start]);
+                    Records::Count(batch.counts[found.start])
+                }
+                SectionKind::Conditional => {
+                    batch.rows[found.clone()].iter().for_each(|row| self.packing.add(row.count));
+                    Records::Branches(&batch.rows[found])
+                }
+                SectionKind::VirtualInvoke | SectionKind::Monitor | SectionKind::Instanceof => {
+                    batch.pairs[found.clone()].iter().for_each(|pair| self.packing.add(pair.count));
+                    Records::Types(&batch.pairs[found])
+                }
+            };
+            if step.never_executed {
+                self.warn_never_executed(index + at, step.records_at);
+            }
+            let entry = Entry {
+                kind: self.kind,
+                frames: &batch.frames[frames..step.frames_end],
+                records: records_of,
+                members: None,
+            };
+            self.context.sink.entry(self.context.tables, entry);
+            (frames, records) = (step.frames_end, step.records_end);
+            self.count += 1;
+            self.delivered += 1;
+        }
+        (batch.steps.len(), batch.end)
+    }
+
+    fn warn_never_executed(&mut self, index: usize, at: usize) {
+        self.warn(index, Code::NeverExecuted, at, || (".records".into(), "all counts are 0".into()));
     }
 
     /// After the last entry: what concerns the section as a whole. Returns how
@@ -414,7 +488,7 @@ enum RecordsKind {
 }
 
 /// An index with two real targets.
-fn index_clash(rows: &[BranchRow]) -> Option<u32> {
+pub(super) fn index_clash(rows: &[BranchRow]) -> Option<u32> {
     if let [a, b] = rows {
         return (a.index == b.index && a.bci != b.bci && a.bci >= 0 && b.bci >= 0).then_some(a.index);
     }
@@ -423,7 +497,7 @@ fn index_clash(rows: &[BranchRow]) -> Option<u32> {
     real.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).map(|pair| pair[0].0)
 }
 
-fn has_repeated_type(pairs: &[TypeCount]) -> bool {
+pub(super) fn has_repeated_type(pairs: &[TypeCount]) -> bool {
     if pairs.len() <= MOST_RECEIVERS {
         return pairs.iter().enumerate().any(|(at, pair)| pairs[..at].iter().any(|other| other.class == pair.class));
     }
@@ -436,6 +510,17 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
     #[inline]
     fn parse(&mut self, scan: &mut Scan<'_>, base: u64, _: usize) -> Result<(), Stop> {
         self.parsed.parse(scan, base, &self.parse)
+    }
+
+    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
+        if !self.takes_batches() {
+            return (0, pos);
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.parse(&self.rules(), text, pos, Unusual::Stop);
+        let done = self.deliver(&batch, text, base, index);
+        self.batch = batch;
+        done
     }
 
     fn commit(&mut self, index: usize) {

@@ -41,6 +41,15 @@ impl IdMap {
         }
     }
 
+    /// The entry of `id`, if it has one.
+    #[inline]
+    pub(crate) fn entry(&self, id: i64) -> Option<u32> {
+        match self.find(id) {
+            Meaning::Entry(at) => Some(at),
+            Meaning::Unknown | Meaning::Dropped(_) => None,
+        }
+    }
+
     /// Lets `id` lead to `entry` from now on.
     pub(crate) fn set(&mut self, id: i64, entry: u32) {
         match usize::try_from(id) {

@@ -9,6 +9,7 @@
 //! Sections may stand before the tables that explain them; their text is then
 //! kept until the tables were read.
 
+mod batch;
 mod conclude;
 mod context_text;
 mod entries;
@@ -17,6 +18,7 @@ mod ids;
 mod members;
 mod options;
 mod part;
+mod pieces;
 mod tables;
 
 use super::context::Frame;
@@ -419,8 +421,9 @@ impl<'r, S: Sink> Reader<'r, S> {
     }
 
     fn section(&mut self, kind: SectionKind, window: &mut Window<'_>) -> Result<(), Halt> {
+        let threads = self.options.threads;
         let mut reader = self.entry_reader(kind, false);
-        let result = window.elements(&mut reader);
+        let result = pieces::read_section(window, &mut reader, threads);
         let counts = reader.finish();
         self.count_entries(kind, counts);
         result

@@ -2,6 +2,7 @@
 
 use crate::iprof::version::Version;
 use crate::limits::Limits;
+use std::num::NonZeroUsize;
 
 /// How a file is read.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct ReadOptions {
     pub keep_whole_rows: bool,
     /// Join two sections of one name. Default: `false`, which rejects the file.
     pub join_sections: bool,
+    /// Threads that parse a large section; `None` asks the machine. The result does not depend on it.
+    pub threads: Option<NonZeroUsize>,
 }
 
 impl Default for ReadOptions {
@@ -39,6 +42,7 @@ impl Default for ReadOptions {
             reset_call_count_leaf: false,
             keep_whole_rows: false,
             join_sections: false,
+            threads: None,
         }
     }
 }

@@ -309,9 +309,9 @@ impl<'r> TableReader<'r> {
 
     fn warn_of_signature(&mut self, index: usize, at: usize) {
         let tables = &*self.context.tables;
-        let primitive =
-            self.signature.first().is_some_and(|declaring| names::is_primitive(tables.type_name(*declaring)));
-        let void = self.signature.iter().skip(2).position(|handle| tables.type_name(*handle) == b"void");
+        let primitive = self.signature.first().is_some_and(|declaring| tables.is_primitive(*declaring));
+        let is_void = |handle: &TypeHandle| tables.is_primitive(*handle) && tables.type_name(*handle) == b"void";
+        let void = self.signature.iter().skip(2).position(is_void);
         if primitive {
             let message = "a primitive type declares no methods";
             self.report(index, &Defect::new(Code::PrimitiveDeclarer, at, ".signature[0]", message));

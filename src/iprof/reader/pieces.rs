@@ -1,0 +1,235 @@
+//! One section read by several threads.
+//!
+//! The text is cut where an entry seems to begin. That may be a mistake: a
+//! section may end in between, or the seeming beginning be part of something
+//! else. So a piece counts only when the one before it was entries and nothing
+//! else, up to its last byte; otherwise what follows is read again, in order.
+//! Entries are handed on in the order of the text, by the calling thread.
+
+use super::Sink;
+use super::batch::{BATCH_BYTES, Batch, Rules, Unusual};
+use super::entries::EntryReader;
+use crate::iprof::turns::{Turns, available_threads};
+use crate::iprof::window::{Halt, Window};
+use std::num::NonZeroUsize;
+use std::thread::Scope;
+
+/// Bytes of text that a thread is given at a time, which make one batch; few in tests, to cut often.
+const PIECE_BYTES: usize = BATCH_BYTES;
+/// So much of a section is read before it is worth starting threads.
+const ALONE_BYTES: u64 = 4 * PIECE_BYTES as u64;
+/// What stands between two entries.
+const BETWEEN: &[u8] = b"},{\"ctx\":\"";
+
+/// Reads the entries of a section; its array begins at the window's position.
+pub(super) fn read_section<S: Sink>(
+    window: &mut Window<'_>,
+    reader: &mut EntryReader<'_, S>,
+    threads: Option<NonZeroUsize>,
+) -> Result<(), Halt> {
+    let start = window.offset();
+    let mut index = 0;
+    if !window.open_array()? {
+        return Ok(());
+    }
+    while window.next_elements(reader, &mut index)? {
+        if window.offset() - start >= ALONE_BYTES && reader.takes_batches() {
+            let threads = available_threads(threads);
+            return if threads > 1 {
+                read_in_pieces(window, reader, index, threads)
+            } else {
+                window.remaining_elements(reader, index)
+            };
+        }
+    }
+    Ok(())
+}
+
+fn read_in_pieces<S: Sink>(
+    window: &mut Window<'_>,
+    reader: &mut EntryReader<'_, S>,
+    mut index: usize,
+    threads: usize,
+) -> Result<(), Halt> {
+    let rules = reader.rules();
+    std::thread::scope(|scope| {
+        let mut line = Line::new(scope, rules, threads, window.offset());
+        loop {
+            line.fill(window);
+            let whole = match line.turns.take() {
+                Some(piece) => {
+                    let (count, next) = reader.deliver(&piece.batch, &piece.text, piece.base, index);
+                    index += count;
+                    window.advance_to(piece.base + next as u64);
+                    let whole = next == piece.text.len();
+                    line.spare.push(piece);
+                    whole
+                }
+                None => false,
+            };
+            if !whole {
+                line.discard(window.offset());
+                if !window.next_elements(reader, &mut index)? {
+                    return Ok(());
+                }
+                line.ahead = window.offset();
+            }
+        }
+    })
+}
+
+/// Text to parse, and what came of it.
+#[derive(Default)]
+struct Piece {
+    text: Vec<u8>,
+    /// Offset of its first byte.
+    base: u64,
+    batch: Batch,
+}
+
+/// The pieces on their way.
+struct Line {
+    turns: Turns<Piece>,
+    /// Where the next piece begins.
+    ahead: u64,
+    /// No piece is cut before this: there was no place to cut, or a cut was a mistake.
+    resume: u64,
+    spare: Vec<Piece>,
+}
+
+impl Line {
+    fn new<'scope>(scope: &'scope Scope<'scope, '_>, rules: Rules<'scope>, threads: usize, ahead: u64) -> Self {
+        let parse = move |piece: &mut Piece| piece.batch.parse(&rules, &piece.text, 0, Unusual::StepOver);
+        Self { turns: Turns::start(scope, threads, parse), ahead, resume: ahead, spare: Vec::new() }
+    }
+
+    /// Cuts pieces until every thread has enough to do.
+    fn fill(&mut self, window: &mut Window<'_>) {
+        while self.ahead >= self.resume && !self.turns.is_full() {
+            let text = window.look(self.ahead, PIECE_BYTES);
+            let between = text.windows(BETWEEN.len()).rposition(|bytes| bytes == BETWEEN);
+            let Some(between) = between.filter(|_| text.len() == PIECE_BYTES) else {
+                self.resume = self.ahead + PIECE_BYTES as u64;
+                return;
+            };
+            let mut piece = self.spare.pop().unwrap_or_default();
+            piece.text.clear();
+            piece.text.extend_from_slice(&text[..between + 2]);
+            piece.base = self.ahead;
+            self.ahead += piece.text.len() as u64;
+            self.turns.give(piece);
+        }
+    }
+
+    /// Forgets the pieces on their way, which do not follow what ends at `offset`.
+    fn discard(&mut self, offset: u64) {
+        if !self.turns.is_empty() {
+            self.resume = offset + PIECE_BYTES as u64;
+        }
+        while let Some(piece) = self.turns.take() {
+            self.spare.push(piece);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::iprof::{ReadOptions, WriteOptions, examine, examine_from, write};
+    use proptest::prelude::*;
+    use std::num::NonZeroUsize;
+
+    const HEAD: &str = concat!(
+        r#"{"version":"1.1.0","types":[{"id":0,"name":"A"},{"id":5,"name":"int"},{"id":7,"name":"B"}],"#,
+        r#""methods":[{"id":3,"name":"m","signature":[0,5]},{"id":40,"name":"n","signature":[7,5]}]"#
+    );
+    /// Entries by what they hold; `#` becomes a number.
+    const ENTRIES: [&str; 22] = [
+        r#"{"ctx":"3:0","records":[#]}"#,
+        r#"{"ctx":"40:0<3:#<3:7<40:2","records":[7]}"#,
+        r#"{"ctx":"3:#<40:9","records":[9]}"#,
+        r#"{"ctx":"3:0<40:#","records":[0,#]}"#,
+        r#"{"ctx":"3:-6<40:#","records":[4,0,1,9,1,#]}"#,
+        r#"{"ctx":"3:2<40:#","records":[4,0,0,9,1,0]}"#,
+        r#"{"ctx":"3:2<40:#","records":[4,0,1,9,0,#]}"#,
+        r#"{"ctx":"3:3<40:#","records":[7,#,0,1]}"#,
+        r#"{"ctx":"3:3<40:#","records":[7,#,7,1]}"#,
+        r#"{"ctx":"3:3<40:#","records":[5,#]}"#,
+        r#"{"ctx":"3:3<40:#","records":[]}"#,
+        r#"{"ctx":"3:-7<40:#","records":[1]}"#,
+        r#"{"ctx":"03:0<40:#","records":[1]}"#,
+        r#"{"ctx":"4:0<40:#","records":[1]}"#,
+        r#"{"ctx":"3:0<40:#","records":[-1]}"#,
+        r#"{"ctx":"3:0<40:#","records":[18446744073709551616]}"#,
+        r#"{"ctx":"3:0<40:#","records":[12345678901234567]}"#,
+        r#"{"records":[#],"ctx":"3:0"}"#,
+        r#"{"ctx":"3:0","records":[1],"x":[{},{"ctx":"3:0","records":[2]},{"ctx":"3:1","records":[#]}]}"#,
+        r#"{"ctx":"3:0<40:#","records":[1],"x":"},{\"ctx\":\"3:0\""}"#,
+        r#" {"ctx" : "3:0<40:#", "records":[ 1 ]} "#,
+        "null",
+    ];
+
+    type Outcome = (Option<Vec<u8>>, Vec<String>, Vec<String>);
+
+    fn outcome(text: &[u8], threads: usize, streamed: bool) -> Outcome {
+        let mut options = ReadOptions::default();
+        (options.find_duplicates, options.accept_errors, options.salvage) = (true, true, true);
+        options.threads = NonZeroUsize::new(threads);
+        let found = if streamed { examine_from(text, &options) } else { examine(text, &options) };
+        let findings = found.findings.iter().map(|finding| format!("{finding:?}")).collect();
+        let repairs = found.findings.repairs().map(|repair| format!("{repair:?}"));
+        let parts = found.parts.iter().map(|part| format!("{part:?}"));
+        (
+            found.document.map(|document| write(&document, &WriteOptions::default())),
+            findings,
+            parts.chain(repairs).collect(),
+        )
+    }
+
+    /// Findings without offsets.
+    fn without_offsets(outcome: Outcome) -> (Option<Vec<u8>>, Vec<String>) {
+        let cut = |text: String| {
+            let (before, after) = text.split_once("offset:").expect("a finding has an offset");
+            format!("{before}{}", after.split_once("message:").expect("a finding has a message").1)
+        };
+        (outcome.0, outcome.1.into_iter().map(cut).collect())
+    }
+
+    fn section(entries: &[(usize, u32)]) -> String {
+        let entry = |(kind, number): &(usize, u32)| ENTRIES[*kind].replace('#', &number.to_string());
+        format!("[{}]", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+    }
+
+    /// Usual entries more often than others, so that whole pieces are taken.
+    fn entries() -> impl Strategy<Value = Vec<(usize, u32)>> {
+        proptest::collection::vec(
+            (prop_oneof![8 => 0..3usize, 2 => 3..9usize, 1 => 9..ENTRIES.len()], 0u32..300),
+            0..150,
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_number_of_threads_changes_nothing(
+            sections in proptest::collection::vec(entries(), 4),
+            cut in proptest::option::of(0.0f64..1.0),
+        ) {
+            let names = ["callCountProfiles", "conditionalProfiles", "virtualInvokeProfiles", "samplingProfiles"];
+            let members: Vec<String> =
+                names.iter().zip(&sections).map(|(name, entries)| format!(",\"{name}\":{}", section(entries))).collect();
+            let whole = format!("{HEAD}{}}}", members.concat());
+            let len = cut.map_or(whole.len(), |cut| (whole.len() as f64 * cut) as usize);
+            let text = &whole.as_bytes()[..len];
+            let alone = outcome(text, 1, false);
+            for threads in 1..4 {
+                prop_assert_eq!(&outcome(text, threads, true), &alone);
+            }
+            prop_assert_eq!(&outcome(text, 3, false), &alone);
+            // Nothing is usual about entries with a space in them: they are judged one by one.
+            if cut.is_none() {
+                let spaced = whole.replace("{\"ctx\"", "{ \"ctx\"");
+                prop_assert_eq!(without_offsets(outcome(spaced.as_bytes(), 1, false)), without_offsets(alone));
+            }
+        }
+    }
+}

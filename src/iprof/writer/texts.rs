@@ -1,0 +1,138 @@
+//! Numbers and contexts as text.
+
+use crate::iprof::context::ContextHandle;
+use crate::iprof::document::Document;
+
+/// Numbers of up to three digits, and how many they have.
+const SMALL: [[u8; 4]; 1000] = {
+    let mut texts = [[0; 4]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let digits = [(number / 100) as u8, (number / 10 % 10) as u8, (number % 10) as u8];
+        let len = if number >= 100 {
+            3
+        } else if number >= 10 {
+            2
+        } else {
+            1
+        };
+        let mut at = 0;
+        while at < len {
+            texts[number][at] = b'0' + digits[3 - len + at];
+            at += 1;
+        }
+        texts[number][3] = len as u8;
+        number += 1;
+    }
+    texts
+};
+
+/// Appends a decimal number.
+#[inline]
+pub(crate) fn write_number(out: &mut Vec<u8>, number: u64) {
+    match SMALL.get(usize::try_from(number).unwrap_or(usize::MAX)) {
+        Some(text) => write_short(out, text),
+        None => write_long(out, number),
+    }
+}
+
+/// Appends a text whose length stands in its last byte. A copy of fixed length
+/// is quicker than one of the right length.
+#[inline]
+fn write_short<const N: usize>(out: &mut Vec<u8>, text: &[u8; N]) {
+    let end = out.len() + usize::from(text[N - 1]);
+    out.extend_from_slice(text);
+    out.truncate(end);
+}
+
+fn write_long(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [b'0'; 21];
+    let mut start = digits.len();
+    // Three at a time; the first group keeps no zeros in front.
+    while number >= 1000 {
+        let group = SMALL[(number % 1000) as usize];
+        let len = usize::from(group[3]);
+        start -= 3;
+        digits[start + 3 - len..start + 3].copy_from_slice(&group[..len]);
+        number /= 1000;
+    }
+    let first = SMALL[number as usize];
+    let len = usize::from(first[3]);
+    start -= len;
+    digits[start..start + len].copy_from_slice(&first[..len]);
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// Appends a number with its sign.
+#[inline]
+pub(super) fn write_signed(out: &mut Vec<u8>, number: i32) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    write_number(out, u64::from(number.unsigned_abs()));
+}
+
+/// The text `id:` of every method, made once: contexts repeat it for each frame.
+#[derive(Default)]
+pub(super) struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
+
+impl FrameTexts {
+    /// Ten digits, a colon, and last how many bytes of these are used.
+    const BYTES: usize = 12;
+
+    /// Makes the texts unless they are there or nothing needs them.
+    pub(super) fn ready(self, document: &Document) -> Self {
+        if !self.0.is_empty() || document.contexts.is_empty() {
+            return self;
+        }
+        let tables = &document.tables;
+        let mut number = Vec::new();
+        let text = |handle| {
+            number.clear();
+            write_number(&mut number, u64::from(tables.method_id(handle)));
+            number.push(b':');
+            let mut text = [0; Self::BYTES];
+            text[..number.len()].copy_from_slice(&number);
+            text[Self::BYTES - 1] = number.len() as u8;
+            text
+        };
+        Self(tables.methods().map(text).collect())
+    }
+
+    /// Appends a context in quotes.
+    pub(super) fn write_context(&self, out: &mut Vec<u8>, document: &Document, context: ContextHandle) {
+        if context == ContextHandle::ROOT {
+            out.extend_from_slice(b"\"0:0\"");
+            return;
+        }
+        let mut separator = b'"';
+        for frame in document.contexts.frames(context) {
+            out.push(separator);
+            write_short(out, &self.0[frame.method.index()]);
+            write_signed(out, frame.bci);
+            separator = b'<';
+        }
+        out.push(b'"');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length_are_written_as_they_are() {
+        let edges = (0..20).flat_map(|power| {
+            let ten = 10u64.pow(power);
+            [ten - 1, ten, ten + 1, 7 * (ten / 10) + ten % 7]
+        });
+        for number in edges.chain([u64::MAX, 1_000_000, 1_001_001, 20_030, 999_999]) {
+            let mut text = b"x".to_vec();
+            write_number(&mut text, number);
+            assert_eq!(String::from_utf8(text).unwrap(), format!("x{number}"));
+        }
+        let mut text = Vec::new();
+        [i32::MIN, -6, 0, 65534].into_iter().for_each(|number| write_signed(&mut text, number));
+        assert_eq!(text, b"-2147483648-6065534");
+    }
+}
