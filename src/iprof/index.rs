@@ -66,9 +66,58 @@ fn place(slots: &mut [u64], filled: u64) {
     slots[at] = filled;
 }
 
+/// A set of keys that are evenly spread already, such as hashes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeySet {
+    /// The key 0 is kept as 1; 0 is a slot without a key. A power of two of them.
+    slots: Vec<u128>,
+    len: usize,
+}
+
+impl KeySet {
+    /// Adds a key; false when it was there.
+    #[inline]
+    pub(crate) fn insert(&mut self, key: u128) -> bool {
+        if 8 * self.len >= 7 * self.slots.len() {
+            let mut slots = vec![0; (2 * self.slots.len()).max(FEWEST_SLOTS)];
+            for slot in self.slots.iter().filter(|slot| **slot != 0) {
+                settle(&mut slots, *slot);
+            }
+            self.slots = slots;
+        }
+        let added = settle(&mut self.slots, key.max(1));
+        self.len += usize::from(added);
+        added
+    }
+}
+
+/// Finds a key its slot; false when it has one already.
+#[inline]
+fn settle(slots: &mut [u128], key: u128) -> bool {
+    let mask = slots.len() - 1;
+    let mut at = key as usize & mask;
+    while slots[at] != 0 {
+        if slots[at] == key {
+            return false;
+        }
+        at = (at + 1) & mask;
+    }
+    slots[at] = key;
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_added_once() {
+        let mut keys = KeySet::default();
+        let key = |number: u128| (number % 7) << 120 | number << 3;
+        assert!((0..1000).all(|number| keys.insert(key(number))));
+        assert!(!(0..1000).any(|number| keys.insert(key(number))));
+        assert!(keys.insert(1 << 127));
+    }
 
     #[test]
     fn numbers_are_found_by_hash_and_key() {

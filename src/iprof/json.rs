@@ -120,7 +120,7 @@ impl<'a> Scan<'a> {
                     self.escape()?;
                 }
                 Some(0..=0x1f) => return Err(Stop::Syntax(self.pos, "no control character inside a string")),
-                Some(_) => self.pos += 1,
+                Some(_) => self.pos += 1 + plain_len(&self.data[self.pos + 1..]),
             }
         }
         let text = &self.data[start..self.pos];
@@ -287,6 +287,25 @@ impl<'a> Scan<'a> {
         }
         Err(Stop::Syntax(self.pos, "a value"))
     }
+}
+
+/// How many bytes of a string are known not to end it, to begin an escape or to be out of place:
+/// all up to the first that does, or nearly all.
+#[inline]
+pub(crate) fn plain_len(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, _) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let below = |word: u64, limit: u64| word.wrapping_sub(limit * ONES) & !word;
+        let is = |byte: u8| below(word ^ (u64::from(byte) * ONES), 1);
+        // A byte found sets its high bit; what is below it in the word is right.
+        let found = (is(b'"') | is(b'\\') | below(word, 0x20)) & (0x80 * ONES);
+        if found != 0 {
+            return 8 * at + found.trailing_zeros() as usize / 8;
+        }
+    }
+    8 * words.len()
 }
 
 /// The value of `whole.fraction × 10^exponent` if it is an integer that a `long` holds.

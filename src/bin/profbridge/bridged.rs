@@ -113,5 +113,5 @@ pub(crate) fn write_iprof(
 ) -> Result<()> {
     let (document, losses) = bridge::to_iprof(profile, options)?;
     report_losses(&losses, path, strict)?;
-    write.write(&document, output)
+    write.write(&document, output, None)
 }

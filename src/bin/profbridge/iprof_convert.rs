@@ -115,7 +115,7 @@ pub(crate) fn run(
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
-    write.write(&document, output)?;
+    write.write(&document, output, None)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,6 +6,7 @@ use profbridge::input::{self, InputStream};
 use profbridge::iprof::{self, Code, Document, Findings, InstanceofSpelling, Layout, WriteOptions};
 use profbridge::pipeline::mixed::Family;
 use profbridge::{Result, Warning};
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// How iprof files are written.
@@ -29,11 +30,12 @@ impl IprofWriteArgs {
         self.pretty || self.canonical || self.graal_spelling
     }
 
-    /// Writes a document; the name of `output` asks for gzip.
-    pub(crate) fn write(&self, document: &Document, output: &Path) -> Result<()> {
+    /// Writes a document, with as many threads as asked for; the name of `output` asks for gzip.
+    pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
         let mut options = WriteOptions::default();
         options.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
         options.gzip = is_gzip_name(output);
+        options.threads = threads;
         options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
         input::output::replace_with(output, |out| iprof::write_to(document, &options, out))
     }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -91,6 +92,8 @@ pub(crate) struct IprofMerge<'a> {
     pub(crate) write: &'a IprofWriteArgs,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
+    /// `None` asks the machine.
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 impl IprofMerge<'_> {
@@ -102,7 +105,7 @@ impl IprofMerge<'_> {
         let sources = self.sources()?;
         let weights = self.weights(&sources)?;
         let mut merger = Merger::new(options);
-        let read = crate::limits::iprof_options();
+        let read = self.read_options();
         let progress = console::Progress::new("merging", self.quiet);
         for (at, ((input, source), weights)) in self.inputs.iter().zip(&sources).zip(&weights).enumerate() {
             let stream = source.open(&input.path)?;
@@ -123,7 +126,7 @@ impl IprofMerge<'_> {
         if self.write.canonical {
             document = iprof::canonical_with(&document, options.branch_clash);
         }
-        self.write.write(&document, self.output)?;
+        self.write.write(&document, self.output, self.threads)?;
         let entries: Vec<(&str, usize)> = SectionKind::ALL
             .iter()
             .map(|kind| (kind.name(), document.sections.entries_count(*kind)))
@@ -137,6 +140,12 @@ impl IprofMerge<'_> {
             eprintln!("{}: {list} from {} inputs", self.output.display(), self.inputs.len());
         }
         Ok(Some(ExitCode::SUCCESS))
+    }
+
+    fn read_options(&self) -> iprof::ReadOptions {
+        let mut options = crate::limits::iprof_options();
+        options.threads = self.threads;
+        options
     }
 
     /// Whether the result may differ from the one input.
@@ -170,7 +179,7 @@ impl IprofMerge<'_> {
         if !self.arguments.normalize {
             return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
         }
-        let read = crate::limits::iprof_options();
+        let read = self.read_options();
         let totals = |((input, source), weight): ((&WeightedInput, &Source), Weight)| {
             let totals = SectionTotals::read_from(source.open(&input.path)?, &read);
             Ok((weight, totals.map_err(|error| error.in_file(&input.path))?))

@@ -168,6 +168,7 @@ impl MergeArgs {
                 write: &self.iprof_write,
                 json: self.json,
                 quiet: self.quiet,
+                threads: NonZeroUsize::new(self.num_threads),
             };
             if let Some(code) = iprof.run()? {
                 return Ok(code);
@@ -225,7 +226,7 @@ impl MergeArgs {
             Family::Iprof => {
                 let (document, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
                 self.report_losses(&losses)?;
-                self.iprof_write.write(&document, &self.output)?;
+                self.iprof_write.write(&document, &self.output, NonZeroUsize::new(self.num_threads))?;
                 losses
             }
             Family::Llvm => {

@@ -7,6 +7,7 @@ use crate::iprof::sections::{BranchRow, CountEntry, RowSection, TypeCount};
 use crate::iprof::tables::TypeHandle;
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
@@ -32,8 +33,16 @@ struct Positions {
 }
 
 impl Positions {
+    /// The context that probably comes next; behind the last entry an input begins from the first.
+    fn expected(&self, entries: &impl Entries) -> Option<ContextHandle> {
+        entries.context(self.next).or_else(|| entries.context(0))
+    }
+
     /// The position of a context's entry.
     fn find(&mut self, entries: &impl Entries, context: ContextHandle) -> Option<usize> {
+        if self.next == entries.len() && entries.context(0) == Some(context) {
+            self.next = 0;
+        }
         if entries.context(self.next) == Some(context) {
             self.next += 1;
             return Some(self.next - 1);
@@ -87,7 +96,7 @@ impl Entries for Vec<CountEntry> {
 impl CountSites {
     /// The context that probably comes next.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
-        self.entries.context(self.positions.next)
+        self.positions.expected(&self.entries)
     }
 
     /// Adds to a context. Returns the position of its entry if that is new.
@@ -155,7 +164,7 @@ struct ChainedPair {
 impl TypeSites {
     /// The context that probably comes next.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
-        self.sites.context(self.positions.next)
+        self.positions.expected(&self.sites)
     }
 
     /// Adds to a context. Returns the position of its entry if that is new.
@@ -252,15 +261,22 @@ pub(super) struct BranchSites {
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     site: u32,
-    start: usize,
-    end: usize,
+    start: u32,
+    end: u32,
     next: u32,
+}
+
+impl Shape {
+    /// Where its rows are.
+    fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 impl BranchSites {
     /// The context that probably comes next.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
-        self.sites.context(self.positions.next)
+        self.positions.expected(&self.sites)
     }
 
     /// How many contexts there are.
@@ -280,11 +296,11 @@ impl BranchSites {
         let usual = self.shapes.get(self.sites[at].first as usize).copied();
         let same = |shape: &Shape| {
             let pair = |row: &BranchRow| (row.index, row.bci);
-            self.rows[shape.start..shape.end].iter().map(pair).eq(rows.iter().map(pair))
+            self.rows[shape.range()].iter().map(pair).eq(rows.iter().map(pair))
         };
         match usual.filter(same) {
             Some(shape) => {
-                for (at, row) in (shape.start..).zip(rows) {
+                for (at, row) in shape.range().zip(rows) {
                     self.add_count(at, row.count, weight);
                 }
             }
@@ -307,19 +323,20 @@ impl BranchSites {
             if let Some(shape) = self.find_shape(number, rows, &order) {
                 let known_order = branches::canonical_order(self.rows_of(shape));
                 for (known, new) in known_order.into_iter().zip(order) {
-                    self.add_count(shape.start + known, rows[new].count, weight);
+                    self.add_count(shape.range().start + known, rows[new].count, weight);
                 }
                 return;
             }
         }
-        let start = self.rows.len();
+        let position = |rows: usize| u32::try_from(rows).expect("fewer than 2^32 branch rows");
+        let start = position(self.rows.len());
         for row in rows {
             let (count, saturated) = weight.apply(row.count);
             self.saturated += u64::from(saturated);
             self.rows.push(BranchRow { count, ..*row });
         }
         let new = u32::try_from(self.shapes.len()).expect("fewer than 2^32 branch lists");
-        self.shapes.push(Shape { site: number, start, end: self.rows.len(), next: NONE });
+        self.shapes.push(Shape { site: number, start, end: position(self.rows.len()), next: NONE });
         let site = &mut self.sites[at];
         let Some(last) = self.shapes.get_mut(site.last as usize) else {
             (site.first, site.last) = (new, new);
@@ -334,7 +351,7 @@ impl BranchSites {
     }
 
     fn rows_of(&self, shape: Shape) -> &[BranchRow] {
-        &self.rows[shape.start..shape.end]
+        &self.rows[shape.range()]
     }
 
     /// A site's shape of these rows, in any order.
@@ -353,7 +370,7 @@ impl BranchSites {
         let (shapes, all, hasher) = (&self.shapes, &self.rows, &self.hasher);
         let hash = |at: &u32| {
             let shape = &shapes[*at as usize];
-            let rows = &all[shape.start..shape.end];
+            let rows = &all[shape.range()];
             shape_hash(hasher, shape.site, rows, &branches::canonical_order(rows))
         };
         self.index.insert_unique(hash(&at), at, hash);
@@ -368,7 +385,7 @@ impl BranchSites {
         if self.shapes.len() == self.sites.len() {
             // Every site got its one shape when it was made: everything is in order already.
             let contexts = self.sites.iter().map(|site| site.context).collect();
-            let ends = self.shapes.iter().map(|shape| shape.end).collect();
+            let ends = self.shapes.iter().map(|shape| shape.range().end).collect();
             return (RowSection::from_parts(contexts, ends, self.rows), self.saturated);
         }
         let mut section = RowSection::default();
@@ -376,11 +393,11 @@ impl BranchSites {
             let shape = |at: u32| self.shapes.get(at as usize);
             let Some(first) = shape(site.first) else { continue };
             if first.next == NONE {
-                section.push(site.context, &self.rows[first.start..first.end]);
+                section.push(site.context, &self.rows[first.range()]);
                 continue;
             }
             let shapes = std::iter::successors(Some(first), |last| shape(last.next));
-            let lists = shapes.map(|shape| self.rows[shape.start..shape.end].to_vec()).collect();
+            let lists = shapes.map(|shape| self.rows[shape.range()].to_vec()).collect();
             let Settled { lists, clashes, saturated } = branches::settle(lists, policy);
             self.saturated += saturated;
             if clashes > 0 {

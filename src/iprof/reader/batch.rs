@@ -5,7 +5,7 @@
 //! over here; the [`EntryReader`](super::entries::EntryReader) parses it again,
 //! in its turn, and says what there is to say.
 
-use super::context_text;
+use super::context_text::{self, Digits};
 use super::entries::{MOST_RECEIVERS, has_repeated_type, index_clash};
 use super::ids::IdMap;
 use crate::iprof::context::{Frame, bci};
@@ -15,6 +15,9 @@ use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 
 /// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache.
 pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 18 };
+
+/// A batch ends when so much of it, and the greater part, is unusual: more likely it is of another section.
+const MOST_UNUSUAL_BYTES: usize = BATCH_BYTES >> 5;
 
 /// What entries of one section are read by.
 #[derive(Clone, Copy)]
@@ -81,6 +84,7 @@ impl Batch {
     /// Parses entries of `text` from `start` on, each with the comma behind it, to the end or a good deal.
     pub(super) fn parse(&mut self, rules: &Rules<'_>, text: &[u8], start: usize, unusual: Unusual) {
         self.clear(start);
+        let mut stepped_over = 0;
         while self.end - start < BATCH_BYTES {
             let (frames, records) = (self.frames.len(), self.records_len(rules.kind));
             let mut step = Step {
@@ -101,6 +105,10 @@ impl Batch {
                     step = Step { frames_end: frames, records_end: records, unusual: true, ..step };
                     let after = |text, at| (unusual == Unusual::StepOver).then(|| step_over(text, at, rules)).flatten();
                     let Some(next) = after(text, self.end) else { return };
+                    stepped_over += next - self.end;
+                    if stepped_over > MOST_UNUSUAL_BYTES && 2 * stepped_over > next - start {
+                        return;
+                    }
                     if rules.identities {
                         self.identities.push(0);
                     }
@@ -156,24 +164,37 @@ impl Batch {
         let first = self.frames.len();
         let mut at = start;
         loop {
-            let (method, colon) = context_text::plain_number(text, at)?;
-            if text.get(colon) != Some(&b':') {
+            let method = Digits::at(text, at).filter(|method| (1..8).contains(&method.len))?;
+            if method.next() != b':' || method.has_needless_zero() {
                 return None;
             }
-            let method = rules.methods.entry(method)?;
-            at = colon + 1;
-            let negative = text.get(at) == Some(&b'-');
-            at += usize::from(negative);
-            let (value, after) = context_text::plain_number(text, at)?;
-            if negative && value == 0 {
+            let handle = rules.methods.entry(method.value())?;
+            at += method.len + 1;
+            let mut bci = Digits::at(text, at)?;
+            let negative = bci.len == 0 && bci.next() == b'-';
+            if negative {
+                at += 1;
+                bci = Digits::at(text, at)?;
+            }
+            if !(1..8).contains(&bci.len) || bci.has_needless_zero() {
                 return None;
             }
-            let bci = i32::try_from(if negative { -value } else { value }).ok().filter(|bci| !bci::is_odd(*bci))?;
-            self.frames.push(Frame { method: MethodHandle::from_number(method), bci });
-            at = after + 1;
-            match text.get(after) {
-                Some(b'<') => {}
-                Some(b'"') => break,
+            let mut value = bci.value() as i32;
+            if negative {
+                value = -value;
+                // Nobody writes a zero with a sign.
+                if value == 0 {
+                    return None;
+                }
+            }
+            if bci::is_odd(value) {
+                return None;
+            }
+            self.frames.push(Frame { method: MethodHandle::from_number(handle), bci: value });
+            at += bci.len + 1;
+            match bci.next() {
+                b'<' => {}
+                b'"' => break,
                 _ => return None,
             }
         }

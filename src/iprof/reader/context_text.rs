@@ -54,7 +54,16 @@ pub(super) fn parse(data: &[u8], start: usize, separator: u8, frames: &mut Vec<R
 /// A decimal number of at most 18 digits without needless zeros, and where it ends.
 #[inline]
 pub(super) fn plain_number(data: &[u8], start: usize) -> Option<(i64, usize)> {
-    let (value, end) = digits(data, start);
+    match Digits::at(data, start).filter(|digits| digits.len < 8) {
+        Some(digits) => (digits.len > 0 && !digits.has_needless_zero()).then(|| (digits.value(), start + digits.len)),
+        None => long_plain_number(data, start),
+    }
+}
+
+/// As [`plain_number`], for numbers of any length and at the end of the text.
+#[cold]
+fn long_plain_number(data: &[u8], start: usize) -> Option<(i64, usize)> {
+    let (value, end) = many_digits(data, start);
     let len = end - start;
     (len > 0 && value < i64::MAX && (len == 1 || data[start] != b'0')).then_some((value, end))
 }
@@ -62,33 +71,55 @@ pub(super) fn plain_number(data: &[u8], start: usize) -> Option<(i64, usize)> {
 /// A decimal number, `i64::MAX` if it has more digits than any id.
 #[inline]
 fn digits(data: &[u8], start: usize) -> (i64, usize) {
-    match up_to_seven_digits(data, start) {
-        Some((value, len)) => (value, start + len),
-        None => many_digits(data, start),
+    match Digits::at(data, start) {
+        Some(digits) if digits.len == 0 => (0, start),
+        Some(digits) if digits.len < 8 => (digits.value(), start + digits.len),
+        _ => many_digits(data, start),
     }
 }
 
-/// Value and length of a number of up to seven digits, eight bytes at a time:
-/// lengths vary from frame to frame, and a loop would guess most of them wrong.
-#[inline]
-fn up_to_seven_digits(data: &[u8], start: usize) -> Option<(i64, usize)> {
-    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-    let word = u64::from_le_bytes(*data.get(start..)?.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
-    // The first byte that is no digit sets its high bit; digits before it carry nothing over.
-    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
-    let len = others.trailing_zeros() / 8;
-    if len == 0 {
-        return Some((0, 0));
+/// Eight bytes of text that begin with a number: lengths vary from frame to
+/// frame, and a loop would guess most of them wrong.
+#[derive(Clone, Copy)]
+pub(super) struct Digits {
+    /// The bytes, first one lowest, with the digits' values in place of their characters.
+    word: u64,
+    /// How many of the bytes are digits, up to the first that is none.
+    pub(super) len: usize,
+}
+
+impl Digits {
+    /// The bytes at `start`, if there are eight.
+    #[inline]
+    pub(super) fn at(data: &[u8], start: usize) -> Option<Self> {
+        const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+        let word = u64::from_le_bytes(*data.get(start..)?.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
+        // The first byte that is no digit sets its high bit; digits before it carry nothing over.
+        let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
+        Some(Self { word, len: others.trailing_zeros() as usize / 8 })
     }
-    if len >= 8 {
-        return None;
+
+    /// The byte behind the digits; something if there are eight of them.
+    #[inline]
+    pub(super) fn next(self) -> u8 {
+        (self.word >> (8 * self.len as u32 & 63)) as u8 ^ b'0'
     }
-    // The digits move to the upper bytes, zeros in front of them: eight digits, pairs first.
-    let digits = word << (64 - 8 * len);
-    let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
-    let value = fours.wrapping_mul(42_949_672_960_001) >> 32;
-    Some((i64::try_from(value).ok()?, len as usize))
+
+    /// Whether there is more than one digit, and the first is 0.
+    #[inline]
+    pub(super) fn has_needless_zero(self) -> bool {
+        self.word as u8 == 0 && self.len > 1
+    }
+
+    /// The number, of one to eight digits.
+    #[inline]
+    pub(super) fn value(self) -> i64 {
+        // The digits move to the upper bytes, zeros in front of them: eight digits, pairs first.
+        let digits = self.word << (64 - 8 * self.len as u32 & 63);
+        let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
+        (fours.wrapping_mul(42_949_672_960_001) >> 32) as i64
+    }
 }
 
 /// As [`digits`], for numbers of any length and at the end of the text.

@@ -8,11 +8,11 @@ use super::members::Defect;
 use super::{Entry, ReadOptions, Records, Sink};
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::findings::{Code, Findings};
+use crate::iprof::index::KeySet;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
-use hashbrown::HashTable;
 
 /// Producers record no more types at a site.
 pub(super) const MOST_RECEIVERS: usize = 8;
@@ -27,11 +27,14 @@ struct Packing {
 
 impl Packing {
     fn add(&mut self, count: u64) {
-        let (upper, lower) = (count >> 32, count & 0xffff_ffff);
         self.positive += u64::from(count > 0);
-        self.large += u64::from(upper > 0);
+        let (upper, lower) = (count >> 32, count & 0xffff_ffff);
+        if upper == 0 {
+            return;
+        }
+        self.large += 1;
         // Of honest counts not one in a million has halves within a factor of 16.
-        self.alike += u64::from(upper > 0 && upper.max(lower) <= 16 * upper.min(lower));
+        self.alike += u64::from(upper.max(lower) <= 16 * upper.min(lower));
     }
 
     fn is_packed(self) -> bool {
@@ -59,7 +62,7 @@ pub(super) struct EntryReader<'r, S> {
     group: &'static str,
     parse: ParseOptions,
     parsed: Parsed,
-    seen: HashTable<u128>,
+    seen: KeySet,
     frames: Vec<Frame>,
     rows: Vec<BranchRow>,
     pairs: Vec<TypeCount>,
@@ -81,7 +84,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             group: kind.name(),
             parse: ParseOptions { keep_others, identities, bare },
             parsed: Parsed::default(),
-            seen: HashTable::new(),
+            seen: KeySet::default(),
             frames: Vec::new(),
             rows: Vec::new(),
             pairs: Vec::new(),
@@ -202,15 +205,12 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     }
 
     fn find_twin(&mut self, index: usize, key: u128) {
-        let hash = key as u64;
-        if self.seen.find(hash, |known| *known == key).is_some() {
+        if !self.seen.insert(key) {
             let at = self.parsed.context_at;
             self.warn(index, Code::DuplicateContext, at, || {
                 (".ctx".to_string(), "the section has an entry of this context already".to_string())
             });
-            return;
         }
-        self.seen.insert_unique(hash, key, |known| *known as u64);
     }
 
     fn records(&mut self, index: usize) -> Result<RecordsKind, Option<Defect>> {

@@ -44,6 +44,10 @@ impl IdMap {
     /// The entry of `id`, if it has one.
     #[inline]
     pub(crate) fn entry(&self, id: i64) -> Option<u32> {
+        let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at));
+        if let Some(at) = dense.filter(|at| **at != NONE) {
+            return Some(*at);
+        }
         match self.find(id) {
             Meaning::Entry(at) => Some(at),
             Meaning::Unknown | Meaning::Dropped(_) => None,

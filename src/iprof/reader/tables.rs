@@ -1,10 +1,11 @@
 //! Reading the tables: types and methods.
 
+use super::context_text;
 use super::ids::{IdMap, Meaning};
 use super::members::{Defect, KnownMembers, Walk, walk};
 use crate::iprof::document::{EntryMember, Table};
 use crate::iprof::findings::{Code, Findings};
-use crate::iprof::json::{Number, Scan, Shape, Stop};
+use crate::iprof::json::{self, Number, Scan, Shape, Stop};
 use crate::iprof::names;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
@@ -51,6 +52,15 @@ impl Parsed {
         self.name.clear();
         self.fraction = false;
         self.has_id = false;
+        let start = scan.pos;
+        if self.usual(scan, known.len() > TYPE_MEMBERS.len(), name_limit).is_some() {
+            self.walk = Walk::default();
+            return Ok(());
+        }
+        scan.pos = start;
+        self.signature.clear();
+        self.name.clear();
+        self.has_id = false;
         let Self { id, has_id, name, name_at, signature, fraction, .. } = self;
         self.walk = walk(scan, known, keep_others, |scan, member, _| {
             let at = scan.pos;
@@ -83,11 +93,49 @@ impl Parsed {
         Ok(())
     }
 
+    /// Takes an entry that looks as GraalVM writes it; `None` when it is not what it always is.
+    fn usual(&mut self, scan: &mut Scan<'_>, is_method: bool, name_limit: u64) -> Option<()> {
+        let number = |scan: &mut Scan<'_>| {
+            let (value, end) = context_text::plain_number(scan.data, scan.pos)?;
+            scan.pos = end;
+            Some(value)
+        };
+        let literal = |scan: &mut Scan<'_>, text: &[u8]| scan.literal(text).then_some(());
+        literal(scan, b"{\"id\":")?;
+        self.id = number(scan)?;
+        self.has_id = true;
+        literal(scan, b",\"name\":\"")?;
+        self.name_at = scan.pos - 1;
+        let rest = &scan.data[scan.pos..];
+        let mut len = json::plain_len(rest);
+        len += rest[len..].iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
+        if rest[len] != b'"' || len as u64 > name_limit {
+            return None;
+        }
+        self.name.extend_from_slice(&rest[..len]);
+        scan.pos += len + 1;
+        if is_method {
+            literal(scan, b",\"signature\":[")?;
+            loop {
+                self.signature.push(number(scan)?);
+                if !scan.literal(b",") {
+                    break;
+                }
+            }
+            literal(scan, b"]")?;
+        }
+        literal(scan, b"}")
+    }
+
     /// What is wrong with the name.
     fn name_defect(&self) -> Option<Defect> {
         let at = self.name_at;
         if self.name.is_empty() {
             return Some(Defect::new(Code::EmptyName, at, ".name", "a name has at least one character"));
+        }
+        let special = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xe2);
+        if !self.name.iter().fold(false, |found, byte| found | special(byte)) {
+            return None;
         }
         let terminated = self.name.iter().any(|b| matches!(b, b'\n' | b'\r'))
             || self.name.windows(3).any(|w| w == b"\xe2\x80\xa8" || w == b"\xe2\x80\xa9");
