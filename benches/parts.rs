@@ -1,4 +1,5 @@
-//! The parts of a merge, each on a made-up program of 20,000 functions.
+//! The parts of a merge, each on a made-up program of 20,000 functions; those of
+//! iprof files on 20,000 calls, branches and samples, by one thread.
 //!
 //! `cargo bench --bench parts`; whole runs against llvm-profdata are in
 //! `benches/compare.sh`.
@@ -6,11 +7,16 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::WeightedInput;
+use profbridge::iprof::figures::{FigureOptions, figures_from};
+use profbridge::iprof::{
+    self, BranchRow, CountEntry, Document, Frame, MethodHandle, SectionWeights, Weight, check_from,
+};
 use profbridge::merge::{MergeOptions, Merger};
 use profbridge::model::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
 use profbridge::pipeline::{self, OutputFormat, ReadOptions};
 use profbridge::raw;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 
 const FUNCTIONS: u64 = 20_000;
 const COUNTERS: u64 = 12;
@@ -161,5 +167,108 @@ fn whole_runs(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(parts, reading_and_writing, merging, whole_runs);
+/// Entries of each section of an iprof.
+const ENTRIES: usize = 20_000;
+/// Frames of a call or branch, and of a sample, at most.
+const DEPTHS: (u64, u64) = (6, 60);
+
+/// An iprof whose sections are in an order of their own for every `turn`.
+fn iprof_document(turn: usize) -> Document {
+    let mut numbers = Numbers(3);
+    let mut document = Document::new();
+    let types: Vec<_> = (0..500).map(|at| document.add_type(format!("org.example.Class{at}").as_bytes())).collect();
+    let method = |at: usize| (format!("method{at}").into_bytes(), [types[at % types.len()], types[at % 7]]);
+    let methods: Vec<MethodHandle> =
+        (0..4_000).map(method).map(|(name, signature)| document.add_method(&name, &signature)).collect();
+    let mut contexts = |deepest: u64, leaf: Option<i32>| -> Vec<_> {
+        let mut context = |_| {
+            let mut frame = |_| Frame {
+                method: methods[numbers.next() as usize % methods.len()],
+                bci: (numbers.next() % 400) as i32,
+            };
+            let mut frames: Vec<Frame> = (0..=frame(0).bci as u64 % deepest).map(&mut frame).collect();
+            frames[0].bci = leaf.unwrap_or(frames[0].bci);
+            document.add_context(&frames)
+        };
+        let mut contexts: Vec<_> = (0..ENTRIES).map(&mut context).collect();
+        contexts.rotate_left(turn);
+        contexts
+    };
+    let [calls, branches, samples] =
+        [(DEPTHS.0, Some(0)), (DEPTHS.0, None), (DEPTHS.1, None)].map(|(deepest, leaf)| contexts(deepest, leaf));
+    let entry = |(context, count)| CountEntry { context, count };
+    document.sections.call_counts = calls.into_iter().zip(1..).map(entry).collect();
+    document.sections.samples = samples.into_iter().zip(1..).map(entry).collect();
+    for (context, count) in branches.into_iter().zip(1..) {
+        let row = |index, bci| BranchRow { index, bci, count };
+        document.sections.conditionals.push(context, &[row(0, 7), row(1, 20)]);
+    }
+    document
+}
+
+fn iprof_write_options() -> iprof::WriteOptions {
+    let mut options = iprof::WriteOptions::default();
+    options.threads = Some(NonZeroUsize::MIN);
+    options
+}
+
+fn iprof_read_options() -> iprof::ReadOptions {
+    let mut options = iprof::ReadOptions::default();
+    options.threads = Some(NonZeroUsize::MIN);
+    options
+}
+
+fn iprof_files(criterion: &mut Criterion) {
+    let (read, write) = (iprof_read_options(), iprof_write_options());
+    let document = iprof_document(0);
+    let bytes = iprof::write(&document, &write);
+    let mut samples = document.clone();
+    samples.remove_section(iprof::SectionKind::CallCount);
+    samples.remove_section(iprof::SectionKind::Conditional);
+    let deep = iprof::write(&samples, &write);
+    let mut group = criterion.benchmark_group("iprof");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    group
+        .bench_function("read", |bencher| bencher.iter(|| iprof::read(black_box(&bytes), &read).expect("a good file")));
+    group.bench_function("check", |bencher| bencher.iter(|| check_from(black_box(&bytes[..]), &read)));
+    group.bench_function("figures", |bencher| {
+        let mut options = FigureOptions::default();
+        options.read = read.clone();
+        bencher.iter(|| figures_from(black_box(&bytes[..]), &options).expect("a good file"));
+    });
+    group.bench_function("write", |bencher| bencher.iter(|| iprof::write(black_box(&document), &write)));
+    // Little but the text of contexts.
+    group.throughput(Throughput::Bytes(deep.len() as u64));
+    group.bench_function("contexts read", |bencher| bencher.iter(|| check_from(black_box(&deep[..]), &read)));
+    group.bench_function("contexts written", |bencher| bencher.iter(|| iprof::write(black_box(&samples), &write)));
+    group.finish();
+}
+
+fn iprof_merging(criterion: &mut Criterion) {
+    let (read, write) = (iprof_read_options(), iprof_write_options());
+    let weights = SectionWeights::uniform(Weight::ONE);
+    let [bytes, turned] = [0, ENTRIES / 3].map(|turn| iprof::write(&iprof_document(turn), &write));
+    let merged = |inputs: &[&[u8]]| {
+        let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
+        for input in inputs {
+            merger.add_from(black_box(*input), &read, &weights).expect("a good file");
+        }
+        merger
+    };
+    let mut group = criterion.benchmark_group("iprof merge");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    group.bench_function("first input", |bencher| bencher.iter(|| merged(&[&bytes])));
+    for (name, second) in [("in the same order", &bytes), ("in another order", &turned)] {
+        let add = |mut merger: iprof::Merger| {
+            merger.add_from(black_box(&second[..]), &read, &weights).expect("a good file");
+            merger
+        };
+        group.bench_function(format!("second input {name}"), |bencher| {
+            bencher.iter_batched(|| merged(&[&bytes]), add, BatchSize::LargeInput);
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(parts, reading_and_writing, merging, whole_runs, iprof_files, iprof_merging);
 criterion_main!(parts);

@@ -132,6 +132,11 @@ impl ContextTree {
         frames.fold(context, |context, frame| self.push(context, frame))
     }
 
+    /// Prepares for contexts with these outermost frames, see [`Index::fetch`].
+    pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame>) {
+        self.index.fetch(outermost.map(|frame| hash(&self.hasher, ContextHandle::ROOT.0, frame)));
+    }
+
     /// The context of `frame` called from `caller`; added if it is new.
     ///
     /// # Panics

@@ -170,6 +170,8 @@ pub struct Merger {
     spelling: InstanceofSpelling,
     inputs: usize,
     dropped_entry_members: u64,
+    /// The last entry was not the one that was expected.
+    surprised: bool,
 }
 
 /// Where the handles of one input lead.
@@ -316,9 +318,9 @@ impl Merger {
             SectionKind::Conditional => self.branches.expected(),
             _ => self.types[type_slot(kind)].expected(),
         };
-        expected
-            .filter(|context| self.contexts.frames(*context).eq(frames.iter().map(&map)))
-            .unwrap_or_else(|| self.contexts.add_mapped(frames, map))
+        let found = expected.filter(|context| self.contexts.frames(*context).eq(frames.iter().map(&map)));
+        self.surprised = found.is_none();
+        found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
     }
 
     /// Everything about an input but its tables and entries.
@@ -465,6 +467,13 @@ struct Adding<'m> {
 }
 
 impl Sink for Adding<'_> {
+    fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
+        // What comes as expected is not looked up.
+        if self.merger.surprised && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {
+            self.merger.contexts.fetch(outermost);
+        }
+    }
+
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let mapping = self.mapping.get_or_insert_with(|| self.merger.map_tables(tables));
         let context = if mapping.same {

@@ -12,6 +12,7 @@ use crate::iprof::context::{Frame, bci};
 use crate::iprof::json::Scan;
 use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
+use std::ops::Range;
 
 /// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache.
 pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 18 };
@@ -118,6 +119,11 @@ impl Batch {
             self.steps.push(step);
             self.end = next;
         }
+    }
+
+    /// The outermost frames of a range of entries.
+    pub(super) fn outermost(&self, steps: Range<usize>) -> impl Iterator<Item = Frame> {
+        self.steps[steps].iter().filter_map(|step| self.frames.get(step.frames_end.checked_sub(1)?).copied())
     }
 
     fn records_len(&self, kind: SectionKind) -> usize {

@@ -14,6 +14,9 @@ use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
 
+/// Entries that are announced at a time.
+const ANNOUNCED: usize = 16;
+
 /// Producers record no more types at a site.
 pub(super) const MOST_RECEIVERS: usize = 8;
 
@@ -403,6 +406,11 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     pub(super) fn deliver(&mut self, batch: &Batch, text: &[u8], base: u64, index: usize) -> (usize, usize) {
         let (mut frames, mut records) = (0, 0);
         for (at, step) in batch.steps.iter().enumerate() {
+            if at % ANNOUNCED == 0 {
+                let coming = at..batch.steps.len().min(at + ANNOUNCED);
+                self.context.sink.announce(batch.outermost(coming.clone()));
+                self.seen.fetch(batch.identities.get(coming).unwrap_or_default());
+            }
             if step.unusual {
                 let mut scan = Scan::new(text, step.start, self.context.options.limits.json_depth);
                 if Elements::parse(self, &mut scan, base, index + at).is_err() {

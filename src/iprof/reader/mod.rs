@@ -59,6 +59,11 @@ pub(crate) struct Entry<'a> {
 pub(crate) trait Sink {
     /// Takes one; handles refer to `tables`, which are complete.
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>);
+
+    /// Tells the outermost frames of entries that come soon, for those who have to look them up.
+    fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
+        drop(outermost);
+    }
 }
 
 /// Size of a part of the file.
