@@ -173,7 +173,7 @@ impl Tables {
         let primitive = names::is_primitive(name);
         let name = self.names.add(name);
         let handle = TypeHandle::from_index(self.types.len());
-        if handle.index() % 64 == 0 {
+        if handle.index().is_multiple_of(64) {
             self.primitives.push(0);
         }
         self.primitives[handle.index() / 64] |= u64::from(primitive) << (handle.index() % 64);

@@ -9,8 +9,10 @@
 //! samples: not to have been sampled is not to have run.
 
 mod chains;
+mod kept;
 mod model;
 mod text;
+mod top;
 
 pub use chains::{CallTree, Direction};
 pub use model::{
@@ -27,13 +29,15 @@ use super::names;
 use super::read::replay;
 use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
 use super::sections::{BranchRow, SectionKind, TypeCount};
-use super::tables::{MethodHandle, Tables};
+use super::tables::Tables;
 use super::window::Window;
 use crate::error::Result;
 use chains::ChainBuilder;
+use kept::{Kept, listed, offer};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::io::Read;
+use top::{hot_methods, sampled_methods};
 
 /// Which figures are wanted.
 #[derive(Debug, Clone)]
@@ -185,49 +189,6 @@ impl FrameSums {
         self.last_stack.resize(methods, 0);
         self.executed.resize(methods, false);
     }
-}
-
-/// A site kept for a list: events first, then the order of the file.
-type Kept<T> = BinaryHeap<Reverse<(u128, Reverse<u64>, ByOrder<T>)>>;
-
-/// Content of a list element, which never decides about its order: what stands before it is unique.
-#[derive(Debug)]
-struct ByOrder<T>(T);
-
-impl<T> PartialEq for ByOrder<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-impl<T> Eq for ByOrder<T> {}
-impl<T> PartialOrd for ByOrder<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<T> Ord for ByOrder<T> {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
-}
-
-/// Offers a site to a list of bounded length; `content` is made only if it is taken.
-fn offer<T>(kept: &mut Kept<T>, topn: usize, events: u128, order: u64, content: impl FnOnce() -> T) {
-    if topn == 0 {
-        return;
-    }
-    if kept.len() >= topn {
-        if kept.peek().is_some_and(|Reverse((least, ..))| *least >= events) {
-            return;
-        }
-        kept.pop();
-    }
-    kept.push(Reverse((events, Reverse(order), ByOrder(content()))));
-}
-
-/// The list, largest first.
-fn listed<T>(kept: Kept<T>) -> Vec<(u128, T)> {
-    kept.into_sorted_vec().into_iter().map(|Reverse((events, _, ByOrder(content)))| (events, content)).collect()
 }
 
 #[derive(Debug, Default)]
@@ -512,43 +473,6 @@ fn type_figures(tables: &Tables, counts: impl Iterator<Item = (super::tables::Ty
         by_name.into_iter().map(|(name, events)| TypeFigures { name: names::display(name), events }).collect();
     figures.sort_by_key(|figure| Reverse(figure.events));
     figures
-}
-
-/// The methods with most of something, ties in order of name.
-fn top_methods(tables: &Tables, events: &[u128], topn: usize) -> Vec<(String, u128, usize)> {
-    let all = events.iter().enumerate().map(|(at, events)| (*events, at));
-    let mut found: Vec<(u128, usize)> = all.filter(|(events, _)| *events > 0).collect();
-    // Names are made for those that can get on the list: all with as much as its last.
-    found.sort_unstable_by_key(|(events, _)| Reverse(*events));
-    let least = found.get(topn.wrapping_sub(1)).map_or(0, |(events, _)| *events);
-    let candidates = found.into_iter().take_while(|(events, _)| *events >= least);
-    let mut named: Vec<_> =
-        candidates.map(|(events, at)| (tables.human_name(MethodHandle::from_index(at)), events, at)).collect();
-    named.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-    named.truncate(topn);
-    named
-}
-
-fn hot_methods(tables: &Tables, methods: &[MethodSums], topn: usize) -> Vec<HotMethod> {
-    let calls: Vec<u128> = methods.iter().map(|method| method.calls).collect();
-    let total: u128 = calls.iter().sum();
-    let hot = |(method, calls, at): (String, u128, usize)| HotMethod {
-        method,
-        calls,
-        share: share(calls, total),
-        chains: methods[at].chains,
-        inlined_share: share(methods[at].inlined_calls, calls),
-    };
-    top_methods(tables, &calls, topn).into_iter().map(hot).collect()
-}
-
-fn sampled_methods(tables: &Tables, hits: &[u128], samples: u128, topn: usize) -> Vec<SampledMethod> {
-    let sampled = |(method, hits, _): (String, u128, usize)| SampledMethod {
-        method,
-        hits,
-        percent: 100.0 * share(hits, samples),
-    };
-    top_methods(tables, hits, topn).into_iter().map(sampled).collect()
 }
 
 fn coverage(tables: &Tables, executed: &[bool]) -> (Coverage, Vec<Coverage>) {

@@ -6,8 +6,8 @@
 //! in its turn, and says what there is to say.
 
 use super::context_text::{self, Digits};
-use super::entries::{MOST_RECEIVERS, has_repeated_type, index_clash};
 use super::ids::IdMap;
+use super::records::{MOST_RECEIVERS, has_repeated_type, index_clash};
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::json::Scan;
 use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};

@@ -102,7 +102,7 @@ impl Digits {
     /// The byte behind the digits; something if there are eight of them.
     #[inline]
     pub(super) fn next(self) -> u8 {
-        (self.word >> (8 * self.len as u32 & 63)) as u8 ^ b'0'
+        (self.word >> ((8 * self.len as u32) & 63)) as u8 ^ b'0'
     }
 
     /// Whether there is more than one digit, and the first is 0.
@@ -115,7 +115,7 @@ impl Digits {
     #[inline]
     pub(super) fn value(self) -> i64 {
         // The digits move to the upper bytes, zeros in front of them: eight digits, pairs first.
-        let digits = self.word << (64 - 8 * self.len as u32 & 63);
+        let digits = self.word << ((64 - 8 * self.len as u32) & 63);
         let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
         let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
         (fours.wrapping_mul(42_949_672_960_001) >> 32) as i64

@@ -17,14 +17,16 @@ mod entry_text;
 mod ids;
 mod members;
 mod options;
+mod other;
 mod part;
 mod pieces;
+mod records;
 mod tables;
 
 use super::context::Frame;
 use super::document::{EntryMember, InstanceofSpelling, Table, TopMember};
-use super::findings::{Code, Findings, Level, Verdict};
-use super::json::{self, Scan, Shape, Stop};
+use super::findings::{Code, Findings, Verdict};
+use super::json::Shape;
 use super::sections::{BranchRow, SectionKind, TypeCount};
 use super::tables::Tables;
 use super::version::Version;
@@ -32,7 +34,7 @@ use super::window::{Elements, Halt, Window};
 use entries::{EntryContext, EntryReader};
 use ids::IdMap;
 pub use options::ReadOptions;
-use part::{KNOWN_EXTENSIONS, Part};
+use part::Part;
 use std::collections::{BTreeMap, HashSet};
 pub(crate) use tables::Extras;
 use tables::TableReader;
@@ -451,34 +453,6 @@ impl<'r, S: Sink> Reader<'r, S> {
         size.sound += sound;
     }
 
-    /// A member that is not part of the format.
-    fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
-        let offset = window.offset();
-        let mut keep = Keep { value: Vec::new(), element: Vec::new(), keep: self.options.keep_unknown };
-        if window.step(|scan, _| scan.shape())? == Shape::Array {
-            // Element by element, so that only what is kept needs memory.
-            keep.value.push(b'[');
-            window.elements(&mut keep)?;
-            keep.value.push(b']');
-        } else {
-            window.step(|scan, base| keep.parse(scan, base, 0))?;
-            keep.commit(0);
-        }
-        let path = names_path(name);
-        let message = "the member is not part of the format; it is kept as it is";
-        let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
-            (Level::Info, "known members")
-        } else {
-            (Code::UnknownSection.level(), "members")
-        };
-        let detail = || (path, message.to_string());
-        self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), detail);
-        if self.options.keep_unknown {
-            self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
-        }
-        Ok(())
-    }
-
     /// Reads the parts that came before their tables.
     fn read_early(&mut self) -> Result<(), Halt> {
         let mut early = std::mem::take(&mut self.early);
@@ -493,33 +467,6 @@ impl<'r, S: Sink> Reader<'r, S> {
             self.parse_value(&part, &[], &mut window)?;
         }
         Ok(())
-    }
-}
-
-/// Keeps the text of a value that nobody interprets.
-struct Keep {
-    value: Vec<u8>,
-    element: Vec<u8>,
-    keep: bool,
-}
-
-impl Elements for Keep {
-    fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
-        let text = scan.skip()?;
-        self.element.clear();
-        if self.keep {
-            json::write_compact(&mut self.element, text);
-        }
-        Ok(())
-    }
-
-    fn commit(&mut self, index: usize) {
-        if self.keep {
-            if index > 0 {
-                self.value.push(b',');
-            }
-            self.value.append(&mut self.element);
-        }
     }
 }
 

@@ -1,0 +1,65 @@
+//! Members that are not part of the format: kept as they are, or passed over.
+
+use super::part::KNOWN_EXTENSIONS;
+use super::{Reader, Sink, names_path};
+use crate::iprof::document::TopMember;
+use crate::iprof::findings::{Code, Level};
+use crate::iprof::json::{self, Scan, Shape, Stop};
+use crate::iprof::window::{Elements, Halt, Window};
+
+impl<S: Sink> Reader<'_, S> {
+    /// A member that is not part of the format.
+    pub(super) fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+        let offset = window.offset();
+        let mut keep = Keep { value: Vec::new(), element: Vec::new(), keep: self.options.keep_unknown };
+        if window.step(|scan, _| scan.shape())? == Shape::Array {
+            // Element by element, so that only what is kept needs memory.
+            keep.value.push(b'[');
+            window.elements(&mut keep)?;
+            keep.value.push(b']');
+        } else {
+            window.step(|scan, base| keep.parse(scan, base, 0))?;
+            keep.commit(0);
+        }
+        let path = names_path(name);
+        let message = "the member is not part of the format; it is kept as it is";
+        let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
+            (Level::Info, "known members")
+        } else {
+            (Code::UnknownSection.level(), "members")
+        };
+        let detail = || (path, message.to_string());
+        self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), detail);
+        if self.options.keep_unknown {
+            self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the text of a value that nobody interprets.
+struct Keep {
+    value: Vec<u8>,
+    element: Vec<u8>,
+    keep: bool,
+}
+
+impl Elements for Keep {
+    fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
+        let text = scan.skip()?;
+        self.element.clear();
+        if self.keep {
+            json::write_compact(&mut self.element, text);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, index: usize) {
+        if self.keep {
+            if index > 0 {
+                self.value.push(b',');
+            }
+            self.value.append(&mut self.element);
+        }
+    }
+}
