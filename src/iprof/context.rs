@@ -210,12 +210,32 @@ impl ContextTree {
 
     /// The frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
-        let mut next = context;
+        let mut next = context.index();
+        let mut first = self.first_of_run(next);
         std::iter::from_fn(move || {
-            let frame = self.leaf(next)?;
-            next = self.caller(next);
+            if next == 0 {
+                return None;
+            }
+            let frame = self.frames[next];
+            if next == first {
+                next = self.caller(ContextHandle::from_index(next)).index();
+                first = self.first_of_run(next);
+            } else {
+                next -= 1;
+            }
             Some(frame)
         })
+    }
+
+    /// Where the run of a context begins; the root's begins with the root.
+    fn first_of_run(&self, at: usize) -> usize {
+        let mut word = at / 64;
+        let mut starts = self.starts[word] & (u64::MAX >> (63 - at % 64));
+        while starts == 0 && word > 0 {
+            word -= 1;
+            starts = self.starts[word];
+        }
+        if starts == 0 { 0 } else { 64 * word + starts.ilog2() as usize }
     }
 
     /// How many frames a context has.

@@ -421,3 +421,87 @@ fn is_same_shape(known: &[BranchRow], rows: &[BranchRow], order: &[usize]) -> bo
     let pair = |row: &BranchRow| (row.index, row.bci);
     known_order.iter().map(|at| pair(&known[*at])).eq(order.iter().map(|at| pair(&rows[*at])))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn context(number: u32) -> ContextHandle {
+        ContextHandle::from_number(number)
+    }
+
+    proptest! {
+        #[test]
+        fn entries_are_found_whatever_their_order(
+            first in proptest::collection::vec(0u32..200, 0..60),
+            others in proptest::collection::vec(0u32..200, 0..60),
+            skipped in 0usize..5,
+        ) {
+            let again = || first.iter().skip(skipped).chain(&others).chain(first.iter().rev());
+            let mut sites = CountSites::default();
+            let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+            let mut order = Vec::new();
+            for (count, number) in (1..).zip(first.iter().chain(again()).chain(again())) {
+                let expected = (!sums.contains_key(number)).then_some(order.len());
+                prop_assert_eq!(sites.add(context(*number), count, Weight::ONE), expected);
+                *sums.entry(*number).or_default() += count;
+                if expected.is_some() {
+                    order.push(*number);
+                }
+            }
+            let expected: Vec<_> =
+                order.iter().map(|number| CountEntry { context: context(*number), count: sums[number] }).collect();
+            prop_assert_eq!(sites.entries, expected);
+        }
+
+        #[test]
+        fn types_of_crowded_sites_are_added_up(pairs in proptest::collection::vec((0u32..3, 0usize..20), 0..200)) {
+            let mut sites = TypeSites::default();
+            let mut expected: Vec<(u32, Vec<TypeCount>)> = Vec::new();
+            for (count, (number, class)) in (1..).zip(&pairs) {
+                let pair = TypeCount { class: TypeHandle::from_index(*class), count };
+                sites.add(context(*number), [pair].into_iter(), Weight::ONE);
+                let at = expected.iter().position(|(known, _)| known == number).unwrap_or_else(|| {
+                    expected.push((*number, Vec::new()));
+                    expected.len() - 1
+                });
+                match expected[at].1.iter_mut().find(|known| known.class == pair.class) {
+                    Some(known) => known.count += count,
+                    None => expected[at].1.push(pair),
+                }
+            }
+            let section = sites.into_section();
+            let found: Vec<_> = section.iter().map(|(context, pairs)| (context.number(), pairs.to_vec())).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn lists_of_one_shape_are_added_up(
+            lists in proptest::collection::vec((0u32..2, proptest::collection::vec((0i32..3, 0u32..2), 0..4)), 0..60)
+        ) {
+            let mut sites = BranchSites::default();
+            type Pairs = Vec<(u32, i32)>;
+            let mut sums: BTreeMap<(u32, Pairs), Vec<u64>> = BTreeMap::new();
+            for (count, (number, list)) in (1..).zip(&lists) {
+                let mut rows: Vec<_> = list.iter().map(|(bci, index)| BranchRow { index: *index, bci: *bci, count }).collect();
+                sites.add(context(*number), &rows, Weight::ONE);
+                branches::sort_canonically(&mut rows);
+                let shape = rows.iter().map(|row| (row.index, row.bci)).collect();
+                let sum = sums.entry((*number, shape)).or_insert_with(|| vec![0; rows.len()]);
+                sum.iter_mut().for_each(|known| *known += count);
+            }
+            let (section, _) = sites.settle(BranchClash::Keep, |_, _| {});
+            let mut found = BTreeMap::new();
+            for (context, rows) in section.iter() {
+                let mut rows = rows.to_vec();
+                branches::sort_canonically(&mut rows);
+                let shape = rows.iter().map(|row| (row.index, row.bci)).collect();
+                let counts = rows.iter().map(|row| row.count).collect();
+                prop_assert!(found.insert((context.number(), shape), counts).is_none(), "one list a shape");
+            }
+            prop_assert_eq!(found, sums);
+        }
+    }
+}

@@ -72,13 +72,13 @@ pub(super) fn write_signed(out: &mut Vec<u8>, number: i32) {
     write_number(out, u64::from(number.unsigned_abs()));
 }
 
-/// The text `id:` of every method, made once: contexts repeat it for each frame.
+/// The text `<id:` of every method, made once: contexts repeat it for each frame.
 #[derive(Default)]
 pub(super) struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
 
 impl FrameTexts {
-    /// Ten digits, a colon, and last how many bytes of these are used.
-    const BYTES: usize = 12;
+    /// Bracket, ten digits, colon, and last how many bytes of these are used; so many as are quickly copied.
+    const BYTES: usize = 16;
 
     /// Makes the texts unless they are there or nothing needs them.
     pub(super) fn ready(self, document: &Document) -> Self {
@@ -89,6 +89,7 @@ impl FrameTexts {
         let mut number = Vec::new();
         let text = |handle| {
             number.clear();
+            number.push(b'<');
             write_number(&mut number, u64::from(tables.method_id(handle)));
             number.push(b':');
             let mut text = [0; Self::BYTES];
@@ -105,12 +106,14 @@ impl FrameTexts {
             out.extend_from_slice(b"\"0:0\"");
             return;
         }
-        let mut separator = b'"';
+        let start = out.len();
         for frame in document.contexts.frames(context) {
-            out.push(separator);
             write_short(out, &self.0[frame.method.index()]);
             write_signed(out, frame.bci);
-            separator = b'<';
+        }
+        // Nothing is before the innermost frame.
+        if let Some(first) = out.get_mut(start) {
+            *first = b'"';
         }
         out.push(b'"');
     }
