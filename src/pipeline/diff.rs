@@ -4,7 +4,7 @@ use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use crate::bridge::{self, ToIprofOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, WeightedInput};
 use crate::iprof::compare::{CommonSpace, Events};
 use crate::iprof::figures::ChainsBy;
@@ -105,8 +105,10 @@ fn read_profile(path: &Path, limits: &Limits) -> Result<Profile> {
     options.keep_vtable_names = true;
     let mut report = merge_files(&[WeightedInput::new(path)], &options, &mut Silent)?;
     for input in &mut report.inputs {
-        if let InputOutcome::Failed(error) = std::mem::replace(&mut input.outcome, InputOutcome::Used) {
-            return Err(error);
+        match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
+            InputOutcome::Failed(error) => return Err(error),
+            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
+            InputOutcome::Used => {}
         }
     }
     Ok(report.profile)

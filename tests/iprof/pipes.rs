@@ -124,6 +124,10 @@ fn llvm_profiles_come_through_standard_input_as_before() {
     assert!(succeed_with(folder, &["diff", "-", "c.profdata"], text).contains("Smallest overlap: 100.000 %"));
     let across = run_with(folder, &["diff", "-", "a.iprof"], text);
     assert!(across.status.success(), "{}", String::from_utf8_lossy(&across.stderr));
+    // Both are read twice, which would find nothing the second time.
+    let overlap = run_with(folder, &["overlap", "c.proftext", "-"], text);
+    assert_eq!(overlap.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&overlap.stderr).contains("reads its inputs twice"));
     let refused = run_with(folder, &["diff", "-", "-"], &content);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot be both"));

@@ -208,3 +208,13 @@ fn every_command_keeps_to_the_limits_given() {
         assert!(run(folder.path(), arguments).status.success(), "{arguments:?}");
     }
 }
+
+#[test]
+fn an_empty_file_is_compared_with_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("empty"), "").expect("written");
+    for files in [["empty", &path("figures.iprof")], [&path("figures.iprof"), "empty"], ["empty", "empty"]] {
+        let said = fail(folder.path(), &["diff", files[0], files[1]]);
+        assert!(said.contains("empty: the file is empty"), "{said}");
+    }
+}

@@ -3,6 +3,7 @@
 use crate::console;
 use crate::show::write_output;
 use clap::Args;
+use profbridge::input;
 use profbridge::pipeline::{self, Comparison, Silent};
 use profbridge::report::overlap::{OverlapOptions, OverlapReport};
 use profbridge::{Error, Result};
@@ -50,6 +51,10 @@ struct Compared {
 impl OverlapArgs {
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if let Some(once) = [&self.base, &self.test].into_iter().find(|path| input::comes_once(path)) {
+            let error = Error::usage("overlap reads its inputs twice, which a pipe does not allow").in_file(once);
+            return Err(error.with_hint("`profbridge diff` reads them once; or write a file first"));
+        }
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff;
