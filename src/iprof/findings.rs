@@ -275,6 +275,13 @@ impl Findings {
         }
     }
 
+    /// Where a table or section begins, for findings about the whole of it.
+    pub(super) fn locate(&mut self, path: &str, offset: u64) {
+        for finding in self.list.iter_mut().filter(|finding| finding.offset.is_none() && finding.path == path) {
+            finding.offset = Some(offset);
+        }
+    }
+
     /// The findings, in the order in which reading came across them.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Finding> {
         self.list.iter()

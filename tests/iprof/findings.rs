@@ -34,6 +34,7 @@ fn each_file_has_its_finding_and_no_other() {
         let level = report.findings.iter().map(|finding| finding.level).max();
         assert_eq!(level, Some(code.level()), "{code}");
         assert!(report.findings.iter().all(|finding| finding.more == 0), "{code} has one case");
+        assert!(report.findings.iter().all(|finding| finding.offset.is_some()), "{code} has no offset");
     }
 }
 
@@ -48,6 +49,9 @@ fn offsets_point_at_the_defect() {
         (Code::BadArity, "[7,0,15,12,1]"),
         (Code::DanglingMethod, "\"77:0\""),
         (Code::WrongJsonType, "[\"1:5\",1]"),
+        (Code::MonitorCount, "\"monitorProfiles\":"),
+        (Code::PackedCounts, "\"virtualInvokeProfiles\":"),
+        (Code::SectionNewerThanVersion, "\"instanceofProfiles\":"),
     ] {
         let bytes = std::fs::read(testdata("bad").join(format!("{code}.iprof"))).expect("the file is there");
         let text = String::from_utf8(bytes).expect("text");

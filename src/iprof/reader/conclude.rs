@@ -73,7 +73,7 @@ impl<S: Sink> Reader<'_, S> {
                 continue;
             }
             let message = format!("the member \"{name}\" is missing");
-            reading.findings.report(Code::MissingField, name, None, || (name.to_string(), message));
+            reading.findings.report(Code::MissingField, name, Some(0), || (name.to_string(), message));
             match self.options.assume_version {
                 Some(assumed) if name == "version" => {
                     reading.version = Some(assumed);
@@ -84,19 +84,21 @@ impl<S: Sink> Reader<'_, S> {
         }
         if reading.legacy {
             let message = "the field names are those of 2022; they are read as today's";
-            reading.findings.report(Code::LegacyLayout, "$", None, || ("$".into(), message.into()));
+            reading.findings.report(Code::LegacyLayout, "$", Some(0), || ("$".into(), message.into()));
         }
-        let instanceof = self.sections_seen.contains(&SectionKind::Instanceof);
-        if instanceof && reading.version.is_some_and(|version| version < Version::V1_1) {
+        let instanceof = self.sections_seen.iter().find(|(kind, _)| *kind == SectionKind::Instanceof);
+        if let Some((_, offset)) = instanceof
+            && reading.version.is_some_and(|version| version < Version::V1_1)
+        {
             let message = "instance-of profiles came with version 1.1.0";
             let path = reading.spelling.name().to_string();
-            reading.findings.report(Code::SectionNewerThanVersion, "$", None, || (path, message.into()));
+            reading.findings.report(Code::SectionNewerThanVersion, "$", Some(*offset), || (path, message.into()));
         }
         let entries: u64 =
             SectionKind::ALL.iter().filter_map(|kind| reading.parts.get(kind.name())).map(|part| part.entries).sum();
         if entries == 0 && !reading.hopeless {
             let message = "no section has an entry";
-            reading.findings.report(Code::NoProfiles, "$", None, || ("$".into(), message.into()));
+            reading.findings.report(Code::NoProfiles, "$", Some(0), || ("$".into(), message.into()));
         }
     }
 }

@@ -137,7 +137,8 @@ struct Reader<'r, S> {
     /// Parts that came before the tables they need: their text and where it stood.
     early: Vec<(Part, Vec<u8>, u64)>,
     names_seen: HashSet<Vec<u8>>,
-    sections_seen: Vec<SectionKind>,
+    /// With the offset of the section's name.
+    sections_seen: Vec<(SectionKind, u64)>,
 }
 
 impl<'r, S: Sink> Reader<'r, S> {
@@ -234,6 +235,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         }
         self.remember(&part, &name);
         let result = self.value(&part, &name, window);
+        self.reading.findings.locate(part.group(), start);
         let size = self.reading.parts.entry(part_name(&part, &name)).or_default();
         size.bytes += window.offset() - start;
         result
@@ -253,7 +255,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             return !joined;
         }
         if let Part::Section(kind) = part {
-            if self.sections_seen.contains(kind) {
+            if self.sections_seen.iter().any(|(seen, _)| seen == kind) {
                 if *kind == SectionKind::Instanceof {
                     let message = "the section is there under both its names";
                     self.report(Code::BothInstanceofSpellings, "$", offset, &path, message);
@@ -264,7 +266,7 @@ impl<'r, S: Sink> Reader<'r, S> {
                     return !self.options.join_sections;
                 }
             }
-            self.sections_seen.push(*kind);
+            self.sections_seen.push((*kind, offset));
         }
         false
     }
