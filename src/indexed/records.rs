@@ -13,6 +13,8 @@ const LLVM_DETAIL: &str = "profile data is empty";
 pub struct Records<'data> {
     rest: Cursor<'data>,
     version: u32,
+    len: usize,
+    has_value_sites: bool,
 }
 
 impl<'data> Records<'data> {
@@ -23,16 +25,33 @@ impl<'data> Records<'data> {
     /// Malformed when the data is not a whole number of records. LLVM then
     /// takes none of the name's records either.
     pub(super) fn read(data: &'data [u8], offset: u64, version: u32) -> Result<Self> {
-        let records = Self { rest: Cursor::new(data, offset, Endian::Little, "function records"), version };
+        let rest = Cursor::new(data, offset, Endian::Little, "function records");
+        let mut records = Self { rest, version, len: 0, has_value_sites: false };
         if data.is_empty() || !data.len().is_multiple_of(8) {
             let detail = format!("a name has {} bytes of records, which is not a multiple of 8 above 0", data.len());
             return Err(records.rest.place(malformed(detail)));
         }
         let mut walk = records.clone();
         while !walk.rest.is_empty() {
-            walk.skip_record()?;
+            records.has_value_sites |= walk.skip_record()?;
+            records.len += 1;
         }
         Ok(records)
+    }
+
+    /// Number of records of the name, those that were decoded included.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the name has no records.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether some record of the name has value sites.
+    pub fn has_value_sites(&self) -> bool {
+        self.has_value_sites
     }
 
     /// Decodes the next record into `record`; `false` when there is none.
@@ -55,12 +74,14 @@ impl<'data> Records<'data> {
         Ok(true)
     }
 
-    fn skip_record(&mut self) -> Result<()> {
+    /// Skips a record and says whether it has value sites.
+    fn skip_record(&mut self) -> Result<bool> {
         self.take_parts()?;
+        let mut has_sites = false;
         if self.version >= since::VALUE_SITES {
-            read_value_blob(&mut self.rest, |_, _| {})?;
+            read_value_blob(&mut self.rest, |_, sites| has_sites |= !sites.counts.is_empty())?;
         }
-        Ok(())
+        Ok(has_sites)
     }
 
     fn take_parts(&mut self) -> Result<Parts<'data>> {

@@ -1,6 +1,7 @@
 //! Bytes of an input: read, mapped, or taken from a stream.
 
 use super::once;
+use super::pages::{self, Pages};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use flate2::read::MultiGzDecoder;
@@ -29,6 +30,7 @@ pub struct InputBytes(Storage);
 #[derive(Debug)]
 enum Storage {
     Owned(Vec<u8>),
+    Pages(Pages),
     Mapped(memmap2::Mmap),
 }
 
@@ -38,6 +40,7 @@ impl Deref for InputBytes {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Storage::Owned(bytes) => bytes,
+            Storage::Pages(pages) => pages,
             Storage::Mapped(map) => map,
         }
     }
@@ -72,6 +75,9 @@ pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> 
 pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
     if access == Access::Map && !once::comes_once(path) {
         return map(path, limits);
+    }
+    if let Some(pages) = pages::read(path, limits)? {
+        return Ok(InputBytes(Storage::Pages(pages)));
     }
     let mut bytes = Vec::new();
     read_into(path, &mut bytes, limits)?;

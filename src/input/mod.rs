@@ -9,6 +9,7 @@ pub mod detect;
 pub mod list;
 pub mod once;
 pub mod output;
+mod pages;
 pub mod stream;
 
 pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};

@@ -457,11 +457,7 @@ impl Merger {
             whole.join(self);
             self = whole;
         }
-        for record in self.profile.functions.records_mut() {
-            if record.has_value_sites() {
-                ValueKind::ALL.into_iter().for_each(|kind| settle(record.sites_mut(kind)));
-            }
-        }
+        self.profile.functions.records_mut().for_each(settle_record);
         self.profile.temporal = self.reservoir.into_kept();
         self.profile
     }
@@ -522,14 +518,23 @@ pub fn repeated_sizes<'a>(
     rules: &'a MergeRules,
     keep: impl Fn(&[u8]) -> bool + 'a,
 ) -> impl Iterator<Item = FunctionId> + 'a {
+    let kept = profile.functions.iter().filter(move |function| keep(function.name()));
+    kept.filter(|function| function.records().any(|record| repeats_size(record, rules))).map(|function| function.id())
+}
+
+/// Whether a memory size stands twice at one site of the record.
+pub fn repeats_size(record: &FunctionRecord, rules: &MergeRules) -> bool {
     let mut seen = HashSet::new();
-    profile.functions.iter().filter(move |function| keep(function.name())).filter_map(move |function| {
-        let repeats = function.records().any(|record| {
-            record.sites(ValueKind::MemOpSize).iter().any(|site| {
-                seen.clear();
-                site.iter().any(|v| !seen.insert(v.value) && (rules.reports_every_repeated_size || v.value == 0))
-            })
-        });
-        repeats.then(|| function.id())
+    record.sites(ValueKind::MemOpSize).iter().any(|site| {
+        seen.clear();
+        site.iter().any(|v| !seen.insert(v.value) && (rules.reports_every_repeated_size || v.value == 0))
     })
+}
+
+/// Puts the value sites of a record into the order that files show: what a
+/// merge does to a record that is the only one of its name and FuncHash.
+pub fn settle_record(record: &mut FunctionRecord) {
+    if record.has_value_sites() {
+        ValueKind::ALL.into_iter().for_each(|kind| settle(record.sites_mut(kind)));
+    }
 }

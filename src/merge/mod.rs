@@ -27,6 +27,6 @@ mod tests;
 
 pub use filter::FunctionFilter;
 pub use join::OrderEvents;
-pub use merger::{AddOutcome, MergeOptions, Merger, SoftError, repeated_sizes};
+pub use merger::{AddOutcome, MergeOptions, Merger, SoftError, repeated_sizes, repeats_size, settle_record};
 pub use remap::Remapping;
 pub use rules::{KindRule, MergeRules, TraceRule};

@@ -3,6 +3,7 @@
 //! Invariants: functions and records keep the order of first appearance;
 //! records of one function form a chain in that order; a name stands once.
 
+use super::name_order::name_order;
 use super::record::FunctionRecord;
 use super::symbols::{NameRef, name_ref};
 use hashbrown::{HashMap, HashTable};
@@ -242,26 +243,7 @@ impl FunctionTable {
 
     /// All functions ordered by name, a prefix before its extensions.
     pub fn sorted_by_name(&self) -> Vec<FunctionId> {
-        let shared = self.shared_prefix();
-        let keyed = |at: usize| {
-            let id = FunctionId(at as u32);
-            (leading_bytes(&self.name(id)[shared..]), id)
-        };
-        let mut keyed: Vec<(u128, FunctionId)> = (0..self.entries.len()).map(keyed).collect();
-        // Names differ within the key more often than not, and it is at hand.
-        keyed.sort_unstable_by(|(a, one), (b, other)| {
-            a.cmp(b).then_with(|| self.name(*one)[shared..].cmp(&self.name(*other)[shared..]))
-        });
-        keyed.into_iter().map(|(_, id)| id).collect()
-    }
-
-    /// Number of bytes with which all names begin.
-    fn shared_prefix(&self) -> usize {
-        let mut names = self.iter().map(FunctionView::name);
-        let first = names.next().unwrap_or_default();
-        names.fold(first.len(), |shared, name| {
-            first[..shared].iter().zip(name).position(|(a, b)| a != b).unwrap_or(shared.min(name.len()))
-        })
+        name_order(self.entries.len() as u32, |at| self.name(FunctionId(at))).into_iter().map(FunctionId).collect()
     }
 
     /// A table with only the functions that `keep` accepts, in the same order.
@@ -286,15 +268,6 @@ impl FunctionTable {
     }
 }
 
-/// The first 16 bytes as a number that is ordered as they are; zeros where there
-/// are fewer.
-fn leading_bytes(name: &[u8]) -> u128 {
-    let mut key = [0; 16];
-    let len = name.len().min(key.len());
-    key[..len].copy_from_slice(&name[..len]);
-    u128::from_be_bytes(key)
-}
-
 /// Mixes a name hash for the table: its bits are given by the file.
 fn spread(hash: NameRef) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ hash
@@ -303,7 +276,6 @@ fn spread(hash: NameRef) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn one_of_many_records_is_found_as_one_of_few_is() {
@@ -317,22 +289,6 @@ mod tests {
             }
             assert_eq!(table.find_record(f, hash + 1), None);
             assert_eq!(table.find_record(g, hash), None);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn names_are_sorted_as_bytes(
-            prefix in "[a_\0]{0,20}",
-            names in prop::collection::vec(prop_oneof!["[\0ab]{0,40}", "[^a]{0,3}"], 0..40),
-        ) {
-            let mut table = FunctionTable::new();
-            let names: std::collections::BTreeSet<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
-            for name in names.iter().rev() {
-                table.intern(name.as_bytes());
-            }
-            let sorted: Vec<&[u8]> = table.sorted_by_name().into_iter().map(|id| table.name(id)).collect();
-            prop_assert!(sorted.into_iter().eq(names.iter().map(String::as_bytes)));
         }
     }
 

@@ -21,6 +21,7 @@ pub(crate) mod hash_order;
 pub mod kind;
 pub mod loss;
 pub(crate) mod mersenne;
+pub(crate) mod name_order;
 pub mod reader;
 pub mod record;
 pub mod release;

@@ -16,6 +16,7 @@ pub mod report;
 pub mod samples;
 #[cfg(test)]
 mod tests;
+pub mod transcribe;
 mod worker;
 
 pub use check::{CheckFinding, FileCheck, check_file};
@@ -29,3 +30,4 @@ pub use open::{ReadOptions, open_reader};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_figures, order_file, overlap_files, show_file};
+pub use transcribe::transcribe;

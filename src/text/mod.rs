@@ -37,7 +37,7 @@ mod reader;
 mod write;
 
 pub use reader::TextReader;
-pub use write::{TextOptions, Written, losses, write, write_record, write_to};
+pub use write::{HandOut, Source, TextOptions, Written, losses, write, write_record, write_source, write_to};
 
 /// How the text calls a target without a name.
 const EXTERNAL: &[u8] = b"** External Symbol **";

@@ -146,6 +146,58 @@ pub fn write_record(
     out.write_all(&text)
 }
 
+/// A profile that is not in memory as a [`Profile`]: without traces, and with
+/// names that are all different and none of them empty.
+pub struct Source<'a> {
+    /// Variant bits.
+    pub kind: ProfileKind,
+    /// Names that call targets may be called by.
+    pub symbols: &'a SymbolTable,
+    /// Number of functions.
+    pub functions: usize,
+    /// Hands out the records of a function.
+    pub each: &'a HandOut<'a>,
+}
+
+/// Hands out the name of a function, which it is given by its place in the order
+/// of the names, with each of its records in the order of their FuncHash.
+pub type HandOut<'a> = dyn Fn(usize, &mut dyn FnMut(&[u8], &FunctionRecord)) + Sync + 'a;
+
+impl std::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("kind", &self.kind).field("functions", &self.functions).finish_non_exhaustive()
+    }
+}
+
+/// Writes such a profile as [`write()`] writes all of a profile in LLVM's manner.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_source(
+    source: &Source<'_>,
+    release: Release,
+    threads: NonZeroUsize,
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    let options = TextOptions::new(Manner::Llvm22).release(release);
+    let mut head = Vec::new();
+    push_flags(&mut head, source.kind, &options);
+    out.write_all(&head)?;
+    let format = RecordFormat::new(&options, source.symbols);
+    let make = |block: usize, text: &mut Vec<u8>| {
+        for at in places(block, source.functions) {
+            (source.each)(at, &mut |name, record| format.push(text, name, record, false));
+        }
+    };
+    write_in_order(source.functions.div_ceil(BLOCK), threads.get(), &make, out)
+}
+
+/// Functions of a block, by their places.
+fn places(block: usize, functions: usize) -> std::ops::Range<usize> {
+    block * BLOCK..functions.min((block + 1) * BLOCK)
+}
+
 fn push_flags(out: &mut Vec<u8>, kind: ProfileKind, options: &TextOptions<'_>) {
     if kind.is_context_sensitive() {
         out.extend_from_slice(b"# CSIR level Instrumentation Flag\n:csir\n");
@@ -227,9 +279,7 @@ impl<'a> Content<'a> {
         let format = RecordFormat::new(self.options, &self.symbols);
         let mends = if self.mends { self.find_mends() } else { Vec::new() };
         let make = |block: usize, text: &mut Vec<u8>| {
-            let start = block * BLOCK;
-            let end = self.functions.len().min(start + BLOCK);
-            for at in start..end {
+            for at in places(block, self.functions.len()) {
                 self.push_function(text, format, self.functions[at], mends.get(at).copied().unwrap_or_default());
             }
         };

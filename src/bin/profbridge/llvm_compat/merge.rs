@@ -30,6 +30,10 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     // A bad pattern is complained about after the bad inputs.
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
+    let (write, output) = (write_options(parsed, &options), output(parsed));
+    if filter.is_ok() && pipeline::transcribe(&inputs, &options, &write, &output, warn_of_sizes)? {
+        return Ok(ExitCode::SUCCESS);
+    }
     let report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
     for (input, error) in report.failures() {
         messages::warning(Some(input.input.path.as_os_str().as_encoded_bytes()), &error.llvm_message());
@@ -38,14 +42,18 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     filter?;
     print_filtered(&report, &options.filter);
     if report.repeats_memory_size {
-        messages::warning(
-            None,
-            "invalid profile created. Please file a bug at: https://github.com/llvm/llvm-project/issues/ and include \
-             the profraw files that caused this error.",
-        );
+        warn_of_sizes();
     }
-    write(parsed, &report, &options)?;
+    save(&report, &write, &output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn warn_of_sizes() {
+    messages::warning(
+        None,
+        "invalid profile created. Please file a bug at: https://github.com/llvm/llvm-project/issues/ and include \
+         the profraw files that caused this error.",
+    );
 }
 
 /// Inputs in the order in which the genuine tool takes them.
@@ -161,23 +169,30 @@ fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
     messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
 }
 
-fn write(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Result<(), Failure> {
+fn write_options(parsed: &Parsed, options: &MergeOptions) -> WriteOptions {
     let mut write = WriteOptions::default();
     write.manner = Manner::Llvm22;
     write.sparse = parsed.is_on("sparse");
     write.filter = options.filter.clone();
     write.threads = options.threads;
-    let is_text = parsed.last_of(&FORMATS) == Some("text");
-    if is_text {
+    if parsed.last_of(&FORMATS) == Some("text") {
         write.format = OutputFormat::Text { release: options.release };
     } else if parsed.is_on("write-prev-version") {
         write.format = OutputFormat::Indexed { release: options.release, version: PREVIOUS_VERSION };
     }
-    let output = parsed.os_text("output").map_or_else(|| "-".into(), PathBuf::from);
+    write
+}
+
+fn output(parsed: &Parsed) -> PathBuf {
+    parsed.os_text("output").map_or_else(|| "-".into(), PathBuf::from)
+}
+
+fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(), Failure> {
+    let is_text = matches!(write.format, OutputFormat::Text { .. });
     if output.as_os_str() == "-" && !is_text && io::stdout().is_terminal() {
         return Err(Failure::text("cannot write a non-text format profile to the terminal"));
     }
-    let saved = pipeline::write_file(&report.profile, &write, &output)?;
+    let saved = pipeline::write_file(&report.profile, write, output)?;
     if let Some(stopped) = &saved.stopped {
         messages::warning(None, &stopped.llvm_message());
     }
