@@ -120,6 +120,33 @@ fn reading_and_writing(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// One indexed file shown with all counts, and made text without a merge.
+fn one_file(criterion: &mut Criterion) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (input, output) = (folder.path().join("in.profdata"), folder.path().join("out.proftext"));
+    std::fs::write(&input, encoded(&program(1), formats()[0].1)).expect("file can be written");
+    let mut group = criterion.benchmark_group("one file");
+    group.throughput(Throughput::Elements(FUNCTIONS));
+    let mut show = profbridge::report::show::ShowOptions::default();
+    (show.all_functions, show.counts) = (true, true);
+    group.bench_function("show counts", |bencher| {
+        let read = ReadOptions::default();
+        bencher.iter(|| pipeline::show_file(&input, &read, &show, &mut std::io::sink()).expect("the file is good"));
+    });
+    let mut merge = pipeline::MergeOptions::default();
+    merge.read = ReadOptions::new(profbridge::Manner::Llvm22);
+    let mut write = pipeline::WriteOptions::default();
+    (write.manner, write.format) = (profbridge::Manner::Llvm22, formats()[1].1);
+    let inputs = [WeightedInput::new(&input)];
+    group.bench_function("transcribe", |bencher| {
+        bencher.iter(|| {
+            let done = pipeline::transcribe(black_box(&inputs), &merge, &write, &output, || ());
+            assert!(done.expect("the output can be written"), "the file is plain");
+        });
+    });
+    group.finish();
+}
+
 fn merging(criterion: &mut Criterion) {
     let (first, second) = (raw_bytes(&program(1)), raw_bytes(&program(2)));
     let options = ReadOptions::default();
@@ -270,5 +297,5 @@ fn iprof_merging(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(parts, reading_and_writing, merging, whole_runs, iprof_files, iprof_merging);
+criterion_group!(parts, reading_and_writing, one_file, merging, whole_runs, iprof_files, iprof_merging);
 criterion_main!(parts);
