@@ -9,6 +9,7 @@ use super::window::Window;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::sync::Arc;
 
 /// What a file turned out to be.
 #[derive(Debug)]
@@ -130,7 +131,7 @@ impl DocumentBuilder {
         let (findings, parts) = (reading.findings, reading.parts);
         let Some(version) = reading.version.filter(|_| !reading.hopeless) else { return (None, findings, parts) };
         document.version = if reading.legacy { version.released() } else { version };
-        document.tables = reading.tables;
+        document.tables = Arc::unwrap_or_clone(reading.tables);
         document.extras.extend(reading.extras);
         document.instanceof_spelling = reading.spelling;
         document.layout = reading.layout;

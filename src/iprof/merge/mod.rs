@@ -30,6 +30,7 @@ use crate::error::{Error, Result, Warning};
 use sites::{BranchSites, CountSites, TypeSites};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::sync::Arc;
 
 /// How profiles are combined.
 #[derive(Debug, Clone, Copy, Default)]
@@ -158,7 +159,8 @@ struct ForeignMember {
 #[derive(Debug, Default)]
 pub struct Merger {
     options: MergeOptions,
-    tables: Tables,
+    /// Shared with the input that is read, as long as that declares the same.
+    tables: Arc<Tables>,
     contexts: ContextTree,
     counts: [CountSites; 2],
     branches: BranchSites,
@@ -237,7 +239,7 @@ impl Merger {
 
     /// Adds a document.
     pub fn add(&mut self, document: &Document, weights: &SectionWeights) {
-        let mapping = self.map_tables(&document.tables);
+        let mapping = self.map_tables(&document.tables, || Arc::new(document.tables.clone()));
         let mut contexts = vec![ContextHandle::ROOT; document.contexts.len()];
         for (context, caller, frame) in document.contexts.iter() {
             let frame = Frame { method: mapping.methods[frame.method.index()], ..frame };
@@ -266,7 +268,7 @@ impl Merger {
         let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut adding);
         let mapping = adding.mapping.take();
         accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
-        let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables));
+        let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, || Arc::clone(&reading.tables)));
         let version = reading.version.unwrap_or_default();
         self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
         Ok(reading.findings)
@@ -274,14 +276,15 @@ impl Merger {
 
     /// Types and methods of an input. The first one keeps its ids; later ones
     /// get new ones for what they add.
-    fn map_tables(&mut self, tables: &Tables) -> Mapping {
+    fn map_tables(&mut self, tables: &Tables, share: impl FnOnce() -> Arc<Tables>) -> Mapping {
         if self.inputs == 0 && self.tables.is_empty() && tables.are_distinct() {
-            self.tables = tables.clone();
+            self.tables = share();
         }
-        if tables.are_distinct() && tables.is_start_of(&self.tables) {
+        let shared = std::ptr::eq(tables, &*self.tables);
+        if shared || (tables.are_distinct() && tables.is_start_of(&self.tables)) {
             return Mapping::same(tables);
         }
-        Mapping::into(&mut self.tables, tables, self.inputs == 0)
+        Mapping::into(Arc::make_mut(&mut self.tables), tables, self.inputs == 0)
     }
 
     fn add_records(
@@ -376,7 +379,7 @@ impl Merger {
         let Some(version) = self.version else { return Err(Error::usage("no profile to merge")) };
         let policy = self.options.branch_clash;
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
-        let (contexts, tables) = (self.contexts, self.tables);
+        let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
         let branch_sites = self.branches.len();
         let (conditionals, saturated_branches) = self.branches.settle(policy, |context, lists| {
             report.clashed_sites += 1;
@@ -474,8 +477,16 @@ impl Sink for Adding<'_> {
         }
     }
 
-    fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
-        let mapping = self.mapping.get_or_insert_with(|| self.merger.map_tables(tables));
+    fn known_tables(&self) -> Option<Arc<Tables>> {
+        (self.merger.inputs > 0).then(|| Arc::clone(&self.merger.tables))
+    }
+
+    fn tables(&mut self, tables: &Arc<Tables>) {
+        self.mapping.get_or_insert_with(|| self.merger.map_tables(tables, || Arc::clone(tables)));
+    }
+
+    fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
+        let mapping = self.mapping.as_ref().expect("tables are told before entries");
         let context = if mapping.same {
             self.merger.context(entry.kind, entry.frames, |frame| *frame)
         } else {

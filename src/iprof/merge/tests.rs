@@ -138,6 +138,68 @@ fn merged(documents: &[&Document], branch_clash: BranchClash) -> Document {
     merge(documents.iter().map(|document| (*document, Weight::ONE)), options).unwrap().0
 }
 
+#[test]
+fn tables_in_common_are_read_like_any() {
+    let types =
+        |more: &str| format!(r#"[{{"id":0,"name":"A"}},{{"id":5,"name":"int"}},{{"id":6,"name":"void"}}{more}]"#);
+    let methods = |more: &str| format!(r#"[{{"id":3,"name":"m","signature":[0,5]}}{more}]"#);
+    let sections = r#""callCountProfiles":[{"ctx":"3:0","records":[4]},{"ctx":"3:0<3:7","records":[1]}],"virtualInvokeProfiles":[{"ctx":"3:7","records":[0,1,5,2]}]"#;
+    let file =
+        |types: &str, methods: &str| format!(r#"{{"version":"1.0.0","types":{types},"methods":{methods},{sections}}}"#);
+    let more_types = [
+        "",
+        r#",{"id":7,"name":"B"}"#,
+        r#",{"id":7,"name":"C"}"#,
+        r#",{"id":8,"name":"B","x":1}"#,
+        r#",{"id":7,"name":"b..B"}"#,
+        r#",{"id":7,"name":""}"#,
+        r#",{"id":7,"name":"A"}"#,
+        r#",{"id":5,"name":"int"}"#,
+        r#",{"id":0,"name":"B"}"#,
+        r#",{"id":-1,"name":"B"}"#,
+    ];
+    let more_methods = [
+        "",
+        r#",{"id":4,"name":"n","signature":[0,6,5]}"#,
+        r#",{"id":4,"name":"n","signature":[0,5,5]}"#,
+        r#",{"id":4,"name":"n","signature":[0,6,6]}"#,
+        r#",{"id":4,"name":"n","signature":[5,6]}"#,
+        r#",{"id":4,"name":"n","signature":[7,6]}"#,
+        r#",{"id":4,"name":"m","signature":[0,5]}"#,
+        r#",{"id":3,"name":"n","signature":[0,5]}"#,
+    ];
+    let mut files: Vec<String> = more_types.iter().map(|more| file(&types(more), &methods(more_methods[1]))).collect();
+    files.extend(more_methods.iter().map(|more| file(&types(more_types[1]), &methods(more))));
+    files.push(file(&types(""), "{}"));
+    files.push(file(&types(""), "[]"));
+    files.push(file("[]", &methods("")));
+    files.push(files[0][..files[0].len() - 150].to_string());
+    files.push(files[0].replace("\"types\"", "\"other\""));
+    let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
+    for (first, second) in files.iter().flat_map(|first| files.iter().map(move |second| (first, second))) {
+        let mut merger = Merger::new(MergeOptions::default());
+        let mut documents = Vec::new();
+        for text in [first, second] {
+            let weights = SectionWeights::default();
+            match (merger.add_from(text.as_bytes(), &options, &weights), read(text.as_bytes(), &options)) {
+                (Ok(findings), Ok((document, expected))) => {
+                    assert_eq!(format!("{findings:?}"), format!("{expected:?}"), "{text} after {first}");
+                    documents.push(document);
+                }
+                (found, expected) => {
+                    assert_eq!(found.unwrap_err().to_string(), expected.unwrap_err().to_string(), "{text}");
+                    break;
+                }
+            }
+        }
+        if documents.len() == 2 {
+            let streamed = merger.finish().unwrap().0;
+            let expected = merged(&documents.iter().collect::<Vec<_>>(), BranchClash::Heavier);
+            assert_eq!(text(&streamed), text(&expected), "{first} and {second}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

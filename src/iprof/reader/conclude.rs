@@ -13,6 +13,9 @@ impl<S: Sink> Reader<'_, S> {
             let early = self.read_early();
             end = end.and(early);
         }
+        if let Some(known) = self.known.take() {
+            self.reading.tables = known.into_tables();
+        }
         self.reading.text_bytes = window.text_len();
         if let Some(failure) = &window.failure {
             let message = format!("reading stopped: {failure}");

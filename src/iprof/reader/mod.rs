@@ -15,6 +15,7 @@ mod context_text;
 mod entries;
 mod entry_text;
 mod ids;
+mod known;
 mod members;
 mod options;
 mod other;
@@ -33,9 +34,11 @@ use super::version::Version;
 use super::window::{Elements, Halt, Window};
 use entries::{EntryContext, EntryReader};
 use ids::IdMap;
+use known::KnownTables;
 pub use options::ReadOptions;
 use part::Part;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 pub(crate) use tables::Extras;
 use tables::TableReader;
 
@@ -62,6 +65,17 @@ pub(crate) trait Sink {
     /// Takes one; handles refer to `tables`, which are complete.
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>);
 
+    /// Tables that the file may have in common with what was read before; everything
+    /// in them is declared once.
+    fn known_tables(&self) -> Option<Arc<Tables>> {
+        None
+    }
+
+    /// Tells the complete tables, before the first entry and perhaps again.
+    fn tables(&mut self, tables: &Arc<Tables>) {
+        let _ = tables;
+    }
+
     /// Tells the outermost frames of entries that come soon, for those who have to look them up.
     fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
         drop(outermost);
@@ -85,7 +99,7 @@ pub(crate) struct Reading {
     /// The version in the file, or the one assumed.
     pub(crate) version: Option<Version>,
     pub(crate) version_text: Option<String>,
-    pub(crate) tables: Tables,
+    pub(crate) tables: Arc<Tables>,
     pub(crate) extras: Extras,
     pub(crate) layout: Vec<TopMember>,
     pub(crate) spelling: InstanceofSpelling,
@@ -132,6 +146,7 @@ struct Reader<'r, S> {
     reading: Reading,
     types: IdMap,
     methods: IdMap,
+    known: Option<KnownTables>,
     types_read: bool,
     methods_read: bool,
     /// Parts that came before the tables they need: their text and where it stood.
@@ -146,7 +161,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         let reading = Reading {
             version: None,
             version_text: None,
-            tables: Tables::default(),
+            tables: Arc::default(),
             extras: Extras::new(),
             layout: Vec::new(),
             spelling: InstanceofSpelling::default(),
@@ -156,10 +171,12 @@ impl<'r, S: Sink> Reader<'r, S> {
             hopeless: false,
             legacy: false,
         };
+        let known = sink.known_tables().map(KnownTables::new);
         Self {
             options,
             sink,
             reading,
+            known,
             types: IdMap::default(),
             methods: IdMap::default(),
             types_read: false,
@@ -392,6 +409,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             table,
             tables::Context {
                 tables: &mut reading.tables,
+                known: &mut self.known,
                 types: &mut self.types,
                 methods: &mut self.methods,
                 findings: &mut reading.findings,
@@ -404,14 +422,20 @@ impl<'r, S: Sink> Reader<'r, S> {
         let result = window.elements(&mut reader);
         let entries = reader.finish();
         let of_types = table == Table::Types;
+        let known = self.known.as_ref().filter(|_| of_types).map(KnownTables::types_count);
         let sound = if of_types { reading.tables.types_count() } else { reading.tables.methods_count() };
         let size = reading.parts.entry(if of_types { "types" } else { "methods" }.to_string()).or_default();
         size.entries += entries;
-        size.sound = sound as u64;
+        size.sound = known.unwrap_or(sound) as u64;
         result
     }
 
     fn entry_reader(&mut self, kind: SectionKind, bare: bool) -> EntryReader<'_, S> {
+        if let Some(known) = self.known.take() {
+            // Methods that were no table left the types as they are known.
+            self.reading.tables = known.into_tables();
+        }
+        self.sink.tables(&self.reading.tables);
         let delivered = self.reading.parts.get(kind.name()).map_or(0, |part| part.sound);
         EntryReader::new(
             kind,

@@ -2,6 +2,7 @@
 
 use super::context_text;
 use super::ids::{IdMap, Meaning};
+use super::known::KnownTables;
 use super::members::{Defect, KnownMembers, Walk, walk};
 use crate::iprof::document::{EntryMember, Table};
 use crate::iprof::findings::{Code, Findings};
@@ -10,6 +11,7 @@ use crate::iprof::names;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const TYPE_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "typeName")];
 const METHOD_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "methodName"), ("signature", "signature")];
@@ -175,7 +177,9 @@ fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut
 
 /// What reading a table needs from the reader.
 pub(crate) struct Context<'r> {
-    pub(crate) tables: &'r mut Tables,
+    pub(crate) tables: &'r mut Arc<Tables>,
+    /// While all that was read is known already, it is not in the tables.
+    pub(crate) known: &'r mut Option<KnownTables>,
     pub(crate) types: &'r mut IdMap,
     pub(crate) methods: &'r mut IdMap,
     pub(crate) findings: &'r mut Findings,
@@ -249,11 +253,42 @@ impl<'r> TableReader<'r> {
             );
             self.context.findings.repaired(Code::NotAnInteger, "rewritten", self.group(), 1);
         }
+        if self.take_known() {
+            return Ok(());
+        }
         match self.table {
             Table::Types => self.commit_type(index),
             _ => self.commit_method(index)?,
         }
         Ok(())
+    }
+
+    /// Takes the entry if it is the next of those that are known.
+    fn take_known(&mut self) -> bool {
+        let Some(known) = self.context.known else { return false };
+        let (id, of_types) = (self.parsed.id, self.table == Table::Types);
+        let ids = if of_types { &mut *self.context.types } else { &mut *self.context.methods };
+        let unused = ids.find(id) == Meaning::Unknown && (0..=MAX_ID).contains(&id);
+        let at = match of_types {
+            _ if !unused => None,
+            true => known.next_type(id, &self.parsed.name),
+            false => known.next_method(id, &self.parsed.name, &self.parsed.signature),
+        };
+        match at {
+            Some(at) => {
+                ids.set(id, at);
+                self.keep_members(at as usize);
+            }
+            None => self.leave_known(),
+        }
+        at.is_some()
+    }
+
+    /// Goes on with tables of its own.
+    fn leave_known(&mut self) {
+        if let Some(known) = self.context.known.take() {
+            *self.context.tables = known.into_tables();
+        }
     }
 
     fn commit_type(&mut self, index: usize) {
@@ -278,7 +313,8 @@ impl<'r> TableReader<'r> {
         if self.stays_dropped(index, Code::DuplicateTypeId) {
             return;
         }
-        let (handle, twin) = self.context.tables.push_type(u32::try_from(id).unwrap_or_default(), &self.parsed.name);
+        let (handle, twin) =
+            Arc::make_mut(self.context.tables).push_type(u32::try_from(id).unwrap_or_default(), &self.parsed.name);
         if let Some(twin) = twin
             && let other = self.context.tables.type_id(twin)
             && i64::from(other) != id
@@ -340,7 +376,7 @@ impl<'r> TableReader<'r> {
             return Ok(());
         }
         let number = u32::try_from(id).unwrap_or_default();
-        let (handle, twin) = self.context.tables.push_method(number, &self.parsed.name, &self.signature);
+        let (handle, twin) = Arc::make_mut(self.context.tables).push_method(number, &self.parsed.name, &self.signature);
         if let Some(twin) = twin
             && let other = self.context.tables.method_id(twin)
             && i64::from(other) != id
@@ -407,13 +443,19 @@ impl<'r> TableReader<'r> {
 
     /// Gives out-of-range entries their new ids and takes ambiguous ones away.
     pub(crate) fn finish(mut self) -> u64 {
+        // Types that are only some of the known ones, or methods, end what is known.
+        let all_types =
+            self.table == Table::Types && self.context.known.as_ref().is_some_and(KnownTables::has_all_types);
+        if !all_types {
+            self.leave_known();
+        }
         if !self.ambiguous.is_empty() {
             self.ambiguous.sort_unstable();
             self.ambiguous.dedup();
             self.remove_ambiguous();
         }
         for (id, name, signature) in std::mem::take(&mut self.out_of_range) {
-            let tables = &mut *self.context.tables;
+            let tables = Arc::make_mut(self.context.tables);
             if self.table == Table::Types {
                 let handle = tables.push_type(tables.next_type_id(), &name).0;
                 self.context.types.set(id, handle.index() as u32);
@@ -427,7 +469,7 @@ impl<'r> TableReader<'r> {
 
     fn remove_ambiguous(&mut self) {
         let old = std::mem::take(self.context.tables);
-        let tables = &mut *self.context.tables;
+        let tables = Arc::make_mut(self.context.tables);
         let extras = std::mem::take(self.context.extras);
         let of_types = self.table == Table::Types;
         for handle in old.types() {
