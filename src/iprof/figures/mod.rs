@@ -207,6 +207,8 @@ struct Gathering<'o> {
     entries: u64,
     branches: BranchFigures,
     branches_kept: Kept<(Vec<Frame>, Vec<BranchTarget>)>,
+    /// Those of the last branch, for their memory.
+    targets: Vec<BranchTarget>,
     receivers: TypeSiteSums,
     instanceofs: TypeSiteSums,
     monitors: BTreeMap<usize, u128>,
@@ -229,6 +231,7 @@ impl<'o> Gathering<'o> {
             entries: 0,
             branches: BranchFigures::default(),
             branches_kept: Kept::default(),
+            targets: Vec::new(),
             receivers: TypeSiteSums::default(),
             instanceofs: TypeSiteSums::default(),
             monitors: BTreeMap::new(),
@@ -259,7 +262,14 @@ impl<'o> Gathering<'o> {
     }
 
     fn branch(&mut self, frames: &[Frame], rows: &[BranchRow]) -> u128 {
-        let targets = targets(rows);
+        let mut targets = std::mem::take(&mut self.targets);
+        find_targets(rows, &mut targets);
+        let events = self.branch_of(frames, &targets);
+        self.targets = targets;
+        events
+    }
+
+    fn branch_of(&mut self, frames: &[Frame], targets: &[BranchTarget]) -> u128 {
         let events: u128 = targets.iter().map(|target| target.events).sum();
         if events == 0 {
             self.branches.never_executed += 1;
@@ -273,7 +283,7 @@ impl<'o> Gathering<'o> {
             _ => self.branches.mixed += 1,
         }
         if events >= u128::from(self.options.min_events) {
-            let content = || (frames.to_vec(), targets);
+            let content = || (frames.to_vec(), targets.to_vec());
             offer(&mut self.branches_kept, self.options.topn, events, self.entries, content);
         }
         events
@@ -402,10 +412,22 @@ impl TypeSiteSums {
 
 /// The targets of a branch, in order of index, then BCI.
 pub(crate) fn targets(rows: &[BranchRow]) -> Vec<BranchTarget> {
+    let mut targets = Vec::new();
+    find_targets(rows, &mut targets);
+    targets
+}
+
+/// As [`targets`], in memory that is there already.
+fn find_targets(rows: &[BranchRow], targets: &mut Vec<BranchTarget>) {
+    targets.clear();
+    let target = |row: &BranchRow| BranchTarget { bci: row.bci, index: row.index, events: u128::from(row.count) };
+    if rows.iter().all(|row| row.bci >= 0) && rows.is_sorted_by(|a, b| a.index < b.index) {
+        targets.extend(rows.iter().map(target));
+        return;
+    }
     let mut rows = rows.to_vec();
     // Rows without a position of their own come after the real ones of their index.
     rows.sort_by_key(|row| (row.index, row.bci < 0, row.bci));
-    let mut targets: Vec<BranchTarget> = Vec::new();
     let mut first_of_index = 0;
     for row in rows {
         let events = u128::from(row.count);
@@ -417,9 +439,8 @@ pub(crate) fn targets(rows: &[BranchRow]) -> Vec<BranchTarget> {
             targets[if row.bci < 0 { first_of_index } else { last }].events += events;
             continue;
         }
-        targets.push(BranchTarget { bci: row.bci, index: row.index, events });
+        targets.push(target(&row));
     }
-    targets
 }
 
 fn distinct_types(pairs: &[TypeCount]) -> usize {
@@ -476,15 +497,21 @@ fn type_figures(tables: &Tables, counts: impl Iterator<Item = (super::tables::Ty
 }
 
 fn coverage(tables: &Tables, executed: &[bool]) -> (Coverage, Vec<Coverage>) {
+    // By declaring type first: there are far fewer types than methods.
+    let mut by_class = vec![(0u64, 0u64); tables.types_count()];
+    for (handle, executed) in tables.methods().zip(executed) {
+        let [declaring, ..] = tables.signature(handle) else { continue };
+        let (declared, run) = &mut by_class[declaring.index()];
+        *declared += 1;
+        *run += u64::from(*executed);
+    }
     let mut all = Coverage::default();
     let mut packages: BTreeMap<&[u8], Coverage> = BTreeMap::new();
-    for (handle, executed) in tables.methods().zip(executed) {
-        let package =
-            tables.signature(handle).first().map_or(&b""[..], |class| names::package(tables.type_name(*class)));
-        let of_package = packages.entry(package).or_default();
+    for (class, (declared, run)) in tables.types().zip(by_class).filter(|(_, (declared, _))| *declared > 0) {
+        let of_package = packages.entry(names::package(tables.type_name(class))).or_default();
         for coverage in [&mut all, of_package] {
-            coverage.declared += 1;
-            coverage.executed += u64::from(*executed);
+            coverage.declared += declared;
+            coverage.executed += run;
         }
     }
     let named = |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(names::display(name)), ..coverage };
