@@ -24,6 +24,11 @@ impl Sink {
         Self { bytes: Vec::with_capacity(bytes), endian }
     }
 
+    /// A sink that appends to `bytes`.
+    pub fn onto(bytes: Vec<u8>, endian: Endian) -> Self {
+        Self { bytes, endian }
+    }
+
     /// Bytes written so far, which is the offset of the next one.
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -69,8 +74,10 @@ impl Sink {
         let start = self.bytes.len();
         self.bytes.resize(start + values.len() * 8, 0);
         let (words, _) = self.bytes[start..].as_chunks_mut::<8>();
-        for (word, value) in words.iter_mut().zip(values) {
-            *word = self.endian.u64_bytes(*value);
+        // Two loops without a choice inside are quick.
+        match self.endian {
+            Endian::Little => words.iter_mut().zip(values).for_each(|(word, value)| *word = value.to_le_bytes()),
+            Endian::Big => words.iter_mut().zip(values).for_each(|(word, value)| *word = value.to_be_bytes()),
         }
     }
 

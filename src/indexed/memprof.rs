@@ -43,9 +43,10 @@ pub(super) fn section_version(first_word: u64) -> Option<usize> {
     }
 }
 
-/// Appends a section that stood elsewhere, its offsets adjusted.
-pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection) -> Result<()> {
-    let delta = (sink.len() as u64).wrapping_sub(section.offset);
+/// Appends a section that stood elsewhere for byte `start` of a file, its
+/// offsets adjusted.
+pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection, start: u64) -> Result<()> {
+    let delta = start.wrapping_sub(section.offset);
     let mut bytes = section.bytes.clone();
     let mut cursor = Cursor::new(&section.bytes, section.offset, Endian::Little, "memprof");
     let first = cursor.clone().u64("first word")?;
@@ -95,9 +96,8 @@ fn put(bytes: &mut [u8], at: usize, value: u64) {
 }
 
 /// The section that LLVM's merge writes: it keeps the variant bit of indexed
-/// inputs and drops what they held.
-pub(super) fn write_empty(sink: &mut Sink, release: Release) {
-    let start = sink.len() as u64;
+/// inputs and drops what they held. It is for byte `start` of a file.
+pub(super) fn write_empty(sink: &mut Sink, release: Release, start: u64) {
     let fields: u64 = match release.0 {
         0..=15 => 19,
         16..=18 => 25,
@@ -144,9 +144,8 @@ mod tests {
 
     fn moved(section: &MemProfSection, to: usize) -> Result<MemProfSection> {
         let mut sink = Sink::new(Endian::Little);
-        sink.zeros(to);
-        write_moved(&mut sink, section)?;
-        Ok(MemProfSection { bytes: sink.as_slice()[to..].to_vec(), offset: to as u64, indexed_version: 13 })
+        write_moved(&mut sink, section, to as u64)?;
+        Ok(MemProfSection { bytes: sink.into_bytes(), offset: to as u64, indexed_version: 13 })
     }
 
     #[test]

@@ -30,21 +30,27 @@
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
 
 mod describe;
+mod dialect;
 mod layout;
 mod lookup;
+mod losses;
 mod memprof;
 mod order;
+mod payload;
 mod profile;
 mod reader;
 mod records;
+mod summaries;
 mod table;
+mod trailing;
 mod verify;
 mod write;
 
 pub use describe::describe;
 pub use layout::{MAGIC, NEWEST_VERSION, writing_release};
 pub use lookup::Entry;
+pub use losses::losses;
 pub use profile::{IndexedProfile, ReadOptions};
 pub use reader::IndexedReader;
 pub use records::Records;
-pub use write::{WriteOptions, losses, write};
+pub use write::{Encoder, WriteOptions, write};

@@ -76,7 +76,7 @@ pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<Input
     if access == Access::Map && !once::comes_once(path) {
         return map(path, limits);
     }
-    if let Some(pages) = pages::read(path, limits)? {
+    if let Some(pages) = pages::read(path, limits, None)? {
         return Ok(InputBytes(Storage::Pages(pages)));
     }
     let mut bytes = Vec::new();

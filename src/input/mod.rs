@@ -4,6 +4,7 @@
 //! memory by default; mapping is there for callers that look up a few things
 //! in a huge file, see [`bytes::Access`].
 
+pub mod buffer;
 pub mod bytes;
 pub mod detect;
 pub mod list;
@@ -12,6 +13,7 @@ pub mod output;
 mod pages;
 pub mod stream;
 
+pub use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};
 pub use detect::{Format, detect};
 pub use list::{InputList, WeightedInput};

@@ -31,13 +31,14 @@ impl Deref for Pages {
     }
 }
 
-/// Reads a large file; `None` for whatever has to be read in the ordinary way:
-/// small files, those above the limit or growing, and what is no file.
+/// Reads a large file, into memory that was `used` for another if that is large
+/// enough; `None` for whatever has to be read in the ordinary way: small files,
+/// those above the limit or growing, and what is no file.
 ///
 /// # Errors
 ///
 /// I/O errors with the path.
-pub(super) fn read(path: &Path, limits: &Limits) -> Result<Option<Pages>> {
+pub(super) fn read(path: &Path, limits: &Limits, used: Option<Pages>) -> Result<Option<Pages>> {
     if once::comes_once(path) {
         return Ok(None);
     }
@@ -47,8 +48,9 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Option<Pages>> {
         return Ok(None);
     }
     // A byte more, so that the end of the file is seen.
-    let wanted = usize::try_from(size).ok().and_then(|size| size.checked_add(1));
-    let Some(mut memory) = wanted.and_then(large_pages) else { return Ok(None) };
+    let Some(wanted) = usize::try_from(size).ok().and_then(|size| size.checked_add(1)) else { return Ok(None) };
+    let used = used.map(|pages| pages.memory).filter(|memory| memory.len() >= wanted);
+    let Some(mut memory) = used.or_else(|| large_pages(wanted)) else { return Ok(None) };
     let mut len = 0;
     while len < memory.len() {
         match file.read(&mut memory[len..]) {
@@ -89,10 +91,10 @@ mod tests {
             let content: Vec<u8> = (0..len).map(|at| (at * 31 + len) as u8).collect();
             std::fs::write(&path, &content).unwrap();
             let limits = Limits { stream_bytes: limit, ..Limits::default() };
-            let pages = read(&path, &limits).unwrap();
+            let pages = read(&path, &limits, None).unwrap();
             assert!(pages.map(|pages| pages.to_vec()) == is_read.then_some(content), "{len} bytes");
         }
-        assert!(read(folder.path(), &Limits::default()).unwrap().is_none());
-        assert!(read(&folder.path().join("none"), &Limits::default()).is_err());
+        assert!(read(folder.path(), &Limits::default(), None).unwrap().is_none());
+        assert!(read(&folder.path().join("none"), &Limits::default(), None).is_err());
     }
 }

@@ -204,6 +204,14 @@ impl Merger {
         &self.profile.functions
     }
 
+    /// Makes room for the records of a first input.
+    pub fn reserve(&mut self, records: usize) {
+        if self.states.is_empty() {
+            self.profile.functions.reserve(records);
+            self.states.reserve(records);
+        }
+    }
+
     /// Opens the next input, whose kind is `kind`.
     ///
     /// # Errors
@@ -221,11 +229,43 @@ impl Merger {
     /// Adds a record, every count times `weight` (1 and up).
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
         let function = self.function(incoming.name, incoming.name_ref);
-        match self.profile.functions.find_record(function, incoming.record.func_hash) {
-            Some(record) => {
-                AddOutcome { record, is_new: false, error: self.merge_record(record, incoming.record, weight) }
-            }
-            None => self.push_record(function, compact(incoming.record), weight),
+        self.add_to_function(function, incoming.record, weight)
+    }
+
+    /// As [`add_record`](Self::add_record), for a record whose `name_ref`, if
+    /// it has one, is the hash of its name for certain.
+    pub fn add_hashed_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
+        let function = self.hashed_function(incoming.name, incoming.name_ref);
+        self.add_to_function(function, incoming.record, weight)
+    }
+
+    /// As [`add_hashed_record`](Self::add_hashed_record), for a record that can
+    /// be kept as it is.
+    pub fn add_owned_record(
+        &mut self,
+        name: &[u8],
+        name_ref: Option<NameRef>,
+        record: FunctionRecord,
+        weight: u64,
+    ) -> AddOutcome {
+        let function = self.hashed_function(name, name_ref);
+        match self.profile.functions.find_record(function, record.func_hash) {
+            Some(_) => self.add_to_function(function, &record, weight),
+            None => self.push_record(function, record, weight),
+        }
+    }
+
+    fn add_to_function(&mut self, function: FunctionId, incoming: &FunctionRecord, weight: u64) -> AddOutcome {
+        match self.profile.functions.find_record(function, incoming.func_hash) {
+            Some(record) => AddOutcome { record, is_new: false, error: self.merge_record(record, incoming, weight) },
+            None => self.push_record(function, incoming.to_compact(), weight),
+        }
+    }
+
+    fn hashed_function(&mut self, name: &[u8], name_ref: Option<NameRef>) -> FunctionId {
+        match name_ref {
+            Some(hash) => self.profile.functions.intern_hashed(name, hash),
+            None => self.profile.functions.intern(name),
         }
     }
 
@@ -461,18 +501,6 @@ impl Merger {
         self.profile.temporal = self.reservoir.into_kept();
         self.profile
     }
-}
-
-/// A copy without spare memory.
-fn compact(record: &FunctionRecord) -> FunctionRecord {
-    let mut copy = FunctionRecord::new(record.func_hash, record.counters.clone());
-    copy.bitmap.clone_from(&record.bitmap);
-    if record.has_value_sites() {
-        for kind in ValueKind::ALL {
-            copy.sites_mut(kind).clone_from(record.sites(kind));
-        }
-    }
-    copy
 }
 
 /// The kind of a profile of kind `so_far`, when one of kind `new` joins it.

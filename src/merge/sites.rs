@@ -65,6 +65,10 @@ impl SiteMerger {
         source: &ValueSites,
         weight: u64,
     ) -> SiteOutcome {
+        // Most functions of a run are not called: then there is nothing to merge.
+        if source.values_len() == 0 && *order == SiteOrder::ByValue {
+            return SiteOutcome::default();
+        }
         if *order == SiteOrder::AsInserted {
             if self.repeats(target) {
                 settle(target);
@@ -105,6 +109,9 @@ impl SiteMerger {
             }
             sort_all_by_value(target);
             *order = SiteOrder::ByValue;
+        }
+        if source.values_len() == 0 {
+            return Some(SiteOutcome::default());
         }
         let outcome = self.merge_into_scratch(target, *order, source, weight);
         if outcome.cut || !self.merged.iter().all(is_ascending) {

@@ -110,6 +110,14 @@ impl FunctionTable {
         Self::default()
     }
 
+    /// Makes room for so many more records, each of a new function.
+    pub fn reserve(&mut self, records: usize) {
+        self.entries.reserve(records);
+        self.slots.reserve(records);
+        let entries = &self.entries;
+        self.index.reserve(records, |&at| spread(entries[at as usize].name_ref));
+    }
+
     /// Number of functions (names).
     pub fn len(&self) -> usize {
         self.entries.len()

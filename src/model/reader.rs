@@ -38,6 +38,12 @@ pub trait ProfileReader {
     /// The first fault found; see [`crate::error::ErrorKind`].
     fn next_record(&mut self) -> Result<Option<RecordRef<'_>>>;
 
+    /// Whether the hashes handed out with names were computed from the names,
+    /// rather than taken from the file as they stand there.
+    fn hashes_names(&self) -> bool {
+        false
+    }
+
     /// Tells the reader that the record handed out last was taken over by a
     /// merge, as the first of its name and FuncHash, rather than added to one
     /// that was there.

@@ -58,6 +58,13 @@ impl FunctionRecord {
         Self { func_hash, counters, bitmap: Vec::new(), values: None }
     }
 
+    /// A copy without spare memory.
+    #[must_use]
+    pub fn to_compact(&self) -> Self {
+        let values = self.values.as_ref().filter(|_| self.has_value_sites()).cloned();
+        Self { func_hash: self.func_hash, counters: self.counters.clone(), bitmap: self.bitmap.clone(), values }
+    }
+
     /// Empties the record and keeps its memory.
     pub fn clear(&mut self) {
         self.func_hash = 0;

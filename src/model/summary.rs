@@ -4,6 +4,7 @@
 //! version 4.
 
 use super::record::FunctionRecord;
+use std::fmt;
 
 /// Cutoffs of the stored summary, in parts per million.
 pub const CUTOFFS: [u32; 16] = [
@@ -57,18 +58,51 @@ pub struct SummaryBuilder {
     rules: SummaryRules,
     summary: ProfileSummary,
     /// How often each small count occurred.
-    small: Vec<u32>,
-    /// All other counts, one by one, sorted at the end.
+    small: Tally,
+    /// All other counts, one by one.
     large: Vec<u64>,
+    /// Large counts of parts that were sorted.
+    runs: Vec<Vec<u64>>,
 }
 
 /// Counts below this are tallied in a table instead of being sorted.
 const SMALL: u64 = 4096;
 
+/// How often each small count occurred at even and at odd places: equal counts
+/// follow each other often, and adding to one number twice in a row has to wait.
+#[derive(Clone)]
+struct Tally(Box<[[u32; 2]; SMALL as usize]>);
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self(Box::new([[0; 2]; SMALL as usize]))
+    }
+}
+
+impl fmt::Debug for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.largest_first()).finish()
+    }
+}
+
+impl Tally {
+    /// The counts that occurred, with how often they did.
+    fn largest_first(&self) -> impl Iterator<Item = (u64, u32)> {
+        let seen = self.0.iter().enumerate().rev();
+        seen.map(|(count, [even, odd])| (count as u64, even.wrapping_add(*odd))).filter(|(_, seen)| *seen != 0)
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        for (ours, theirs) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
+            *ours = ours.wrapping_add(*theirs);
+        }
+    }
+}
+
 impl SummaryBuilder {
     /// An empty builder.
     pub fn new(rules: SummaryRules) -> Self {
-        Self { rules, small: vec![0; SMALL as usize], ..Self::default() }
+        Self { rules, ..Self::default() }
     }
 
     /// Adds a record's counters.
@@ -88,42 +122,78 @@ impl SummaryBuilder {
             return;
         }
         self.summary.num_functions = self.summary.num_functions.wrapping_add(1);
-        if self.account(first) {
-            self.summary.max_function_count = self.summary.max_function_count.max(first);
+        if self.rules == SummaryRules::BeforePseudoCounts && counters.contains(&u64::MAX) {
+            self.add_known(first, internal);
+            return;
         }
-        for &count in internal {
-            if self.account(count) {
-                self.summary.max_internal_count = self.summary.max_internal_count.max(count);
-            }
+        self.summary.max_function_count = self.summary.max_function_count.max(first);
+        self.summary.max_internal_count = internal.iter().fold(self.summary.max_internal_count, |a, b| a.max(*b));
+        self.account(counters);
+    }
+
+    /// Adds the counters that are not of the largest value.
+    #[cold]
+    fn add_known(&mut self, first: u64, internal: &[u64]) {
+        let known = |count: &u64| *count != u64::MAX;
+        if known(&first) {
+            self.summary.max_function_count = self.summary.max_function_count.max(first);
+            self.account(&[first]);
+        }
+        for count in internal.iter().copied().filter(known) {
+            self.summary.max_internal_count = self.summary.max_internal_count.max(count);
+            self.account(&[count]);
         }
     }
 
-    #[inline]
-    fn account(&mut self, count: u64) -> bool {
-        if self.rules == SummaryRules::BeforePseudoCounts && count == u64::MAX {
-            return false;
+    fn account(&mut self, counters: &[u64]) {
+        let total = counters.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
+        self.summary.total_count = self.summary.total_count.wrapping_add(total);
+        self.summary.num_counts = self.summary.num_counts.wrapping_add(counters.len() as u32);
+        let (tally, large) = (&mut self.small.0, &mut self.large);
+        let mut add = |count: u64, parity: usize| match tally.get_mut(count as usize) {
+            Some(seen) if count < SMALL => seen[parity] = seen[parity].wrapping_add(1),
+            _ => large.push(count),
+        };
+        let (pairs, last) = counters.as_chunks::<2>();
+        for [even, odd] in pairs {
+            add(*even, 0);
+            add(*odd, 1);
         }
-        self.summary.total_count = self.summary.total_count.wrapping_add(count);
-        self.summary.num_counts = self.summary.num_counts.wrapping_add(1);
-        match self.small.get_mut(count as usize) {
-            Some(seen) if count < SMALL => *seen = seen.wrapping_add(1),
-            _ => self.large.push(count),
+        last.iter().for_each(|count| add(*count, 0));
+    }
+
+    /// Does now what [`finish`](Self::finish) would have to do for the counters
+    /// so far: for parts that several threads add up.
+    pub fn sort(&mut self) {
+        let mut run = std::mem::take(&mut self.large);
+        if !run.is_empty() {
+            run.sort_unstable();
+            self.runs.push(run);
         }
-        true
+    }
+
+    /// Adds what another builder of the same rules added up.
+    pub fn absorb(&mut self, other: Self) {
+        let (ours, theirs) = (&mut self.summary, other.summary);
+        ours.num_functions = ours.num_functions.wrapping_add(theirs.num_functions);
+        ours.num_counts = ours.num_counts.wrapping_add(theirs.num_counts);
+        ours.total_count = ours.total_count.wrapping_add(theirs.total_count);
+        ours.max_function_count = ours.max_function_count.max(theirs.max_function_count);
+        ours.max_internal_count = ours.max_internal_count.max(theirs.max_internal_count);
+        self.small.absorb(&other.small);
+        self.large.extend(other.large);
+        self.runs.extend(other.runs);
     }
 
     /// The summary with a row for each of `cutoffs`, which must ascend.
     pub fn finish(mut self, cutoffs: &[u32]) -> ProfileSummary {
-        if !cutoffs.is_empty() {
-            self.large.sort_unstable();
+        self.summary.max_count = self.summary.max_function_count.max(self.summary.max_internal_count);
+        if cutoffs.is_empty() {
+            return self.summary;
         }
-        if let Some(&largest) = self.large.iter().max() {
-            self.summary.max_count = largest;
-        } else if let Some(largest) = self.small.iter().rposition(|seen| *seen != 0) {
-            self.summary.max_count = largest as u64;
-        }
+        self.sort();
         let total = u128::from(self.summary.total_count);
-        let mut groups = Groups { large: &self.large, small: &self.small };
+        let mut groups = LargestFirst { runs: self.runs }.chain(self.small.largest_first());
         let (mut sum, mut seen, mut count) = (0u64, 0u32, 0u64);
         for &cutoff in cutoffs {
             let desired = (total * u128::from(cutoff) / 1_000_000) as u64;
@@ -139,26 +209,23 @@ impl SummaryBuilder {
     }
 }
 
-/// Distinct counts from the largest down, with how often each occurred.
-struct Groups<'a> {
-    large: &'a [u64],
-    small: &'a [u32],
+/// Distinct counts of sorted runs, with how often each occurred.
+struct LargestFirst {
+    runs: Vec<Vec<u64>>,
 }
 
-impl Iterator for Groups<'_> {
+impl Iterator for LargestFirst {
     type Item = (u64, u32);
 
     fn next(&mut self) -> Option<(u64, u32)> {
-        if let Some(&value) = self.large.last() {
-            let start = self.large.iter().rposition(|other| *other != value).map_or(0, |at| at + 1);
-            let frequency = (self.large.len() - start) as u32;
-            self.large = &self.large[..start];
-            return Some((value, frequency));
+        let value = self.runs.iter().filter_map(|run| run.last()).copied().max()?;
+        let mut frequency = 0u32;
+        for run in &mut self.runs {
+            while run.pop_if(|last| *last == value).is_some() {
+                frequency = frequency.wrapping_add(1);
+            }
         }
-        let at = self.small.iter().rposition(|seen| *seen != 0)?;
-        let frequency = self.small[at];
-        self.small = &self.small[..at];
-        Some((at as u64, frequency))
+        Some((value, frequency))
     }
 }
 

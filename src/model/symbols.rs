@@ -22,22 +22,33 @@ pub type NameRefMap<V> = HashMap<NameRef, V, foldhash::fast::RandomState>;
 
 /// Handle of a name in the [`SymbolTable`] that gave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbol {
-    start: usize,
-    len: usize,
-}
+pub struct Symbol(u32);
 
 /// Name hash → name. On a collision the first name stays.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolTable {
     bytes: Vec<u8>,
-    spans: NameRefMap<Symbol>,
+    names: Vec<Entry>,
+    index: NameRefMap<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    hash: NameRef,
+    start: usize,
+    len: usize,
 }
 
 impl SymbolTable {
     /// An empty table.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes room for so many more names.
+    pub fn reserve(&mut self, names: usize) {
+        self.names.reserve(names);
+        self.index.reserve(names);
     }
 
     /// Adds a name and returns its hash.
@@ -49,19 +60,19 @@ impl SymbolTable {
 
     /// Adds a name under a hash that is known already.
     pub fn insert_hashed(&mut self, hash: NameRef, name: &[u8]) {
-        let bytes = &mut self.bytes;
-        self.spans.entry(hash).or_insert_with(|| {
+        let Self { bytes, names, index } = self;
+        index.entry(hash).or_insert_with(|| {
             let start = bytes.len();
             bytes.extend_from_slice(name);
-            Symbol { start, len: name.len() }
+            names.push(Entry { hash, start, len: name.len() });
+            u32::try_from(names.len() - 1).expect("fewer than 2^32 names fit in memory")
         });
     }
 
     /// Adds all names of another table; names that are there already stay.
     pub fn absorb(&mut self, other: &Self) {
-        // The order of a map does not show: each hash stands once in `other`.
-        for (hash, symbol) in &other.spans {
-            self.insert_hashed(*hash, other.resolve(*symbol));
+        for (symbol, entry) in (0..).map(Symbol).zip(&other.names) {
+            self.insert_hashed(entry.hash, other.resolve(symbol));
         }
     }
 
@@ -73,22 +84,35 @@ impl SymbolTable {
     /// The handle of the name of that hash.
     #[inline]
     pub fn find(&self, hash: NameRef) -> Option<Symbol> {
-        self.spans.get(&hash).copied()
+        self.index.get(&hash).copied().map(Symbol)
+    }
+
+    /// As [`find`](Self::find), and looks first at the name that was added next
+    /// after `last`, where the caller found the one before: files mostly have
+    /// names and records in the same order.
+    #[inline]
+    pub fn find_after(&self, last: Option<Symbol>, hash: NameRef) -> Option<Symbol> {
+        let next = last.map_or(0, |last| last.0.saturating_add(1));
+        match self.names.get(next as usize) {
+            Some(entry) if entry.hash == hash => Some(Symbol(next)),
+            _ => self.find(hash),
+        }
     }
 
     /// The name of a handle that this table gave out.
     #[inline]
     pub fn resolve(&self, symbol: Symbol) -> &[u8] {
-        &self.bytes[symbol.start..symbol.start + symbol.len]
+        let entry = &self.names[symbol.0 as usize];
+        &self.bytes[entry.start..entry.start + entry.len]
     }
 
     /// Number of names.
     pub fn len(&self) -> usize {
-        self.spans.len()
+        self.names.len()
     }
 
     /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.names.is_empty()
     }
 }

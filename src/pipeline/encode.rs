@@ -56,8 +56,8 @@ pub struct WriteOptions {
     pub strict: bool,
     /// Whose rules decide.
     pub manner: Manner,
-    /// Threads that write text; `None` asks the machine. The bytes do not
-    /// depend on it.
+    /// Threads that write; `None` asks the machine. The bytes do not depend on
+    /// it.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -68,10 +68,24 @@ impl WriteOptions {
         if self.filter.is_none() { selection } else { selection.names(keeps) }
     }
 
+    fn threads(&self) -> NonZeroUsize {
+        self.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    }
+
     fn text<'a>(&self, release: Release, selection: Selection<'a>) -> text::TextOptions<'a> {
-        let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let threads = self.threads.unwrap_or_else(available);
-        text::TextOptions::new(self.manner).release(release).selection(selection).threads(threads)
+        text::TextOptions::new(self.manner).release(release).selection(selection).threads(self.threads())
+    }
+
+    fn indexed<'a>(&self, release: Release, version: u32, selection: Selection<'a>) -> indexed::WriteOptions<'a> {
+        indexed::WriteOptions::for_version_by(version, release).selection(selection).threads(self.threads())
+    }
+
+    /// What an indexed file of the version cannot hold; LLVM does not tell.
+    fn indexed_losses(&self, profile: &Profile, writing: &indexed::WriteOptions<'_>) -> Result<Vec<Loss>> {
+        let says = !self.manner.is_llvm() || self.strict;
+        let losses = if says { indexed::losses(profile, writing) } else { Vec::new() };
+        check_losses(&losses, self.strict)?;
+        Ok(losses)
     }
 
     /// What text cannot say. LLVM does not tell, and counting takes time.
@@ -107,26 +121,38 @@ pub struct Saved {
 }
 
 /// Encodes a profile and replaces a file by it, or writes it to standard output
-/// for `-`; text goes there while it is made.
+/// for `-`; indexed profiles and text go there while they are made.
 ///
 /// # Errors
 ///
 /// As [`encode`] and [`output::replace`].
 pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
-    let OutputFormat::Text { release } = options.format else {
-        let encoded = encode(profile, options)?;
-        output::replace(path, &encoded.bytes)?;
-        return Ok(Saved { losses: encoded.losses, stopped: encoded.stopped });
-    };
     let keeps = |name: &[u8]| options.filter.keeps(name);
-    let writing = options.text(release, options.selection(&keeps));
-    let losses = options.text_losses(profile, &writing)?;
-    let mut stopped = None;
-    output::replace_with(path, |out| {
-        stopped = text::write_to(profile, &writing, out)?;
-        Ok(())
-    })?;
-    Ok(Saved { losses, stopped })
+    let selection = options.selection(&keeps);
+    match options.format {
+        OutputFormat::Indexed { release, version } => {
+            let writing = options.indexed(release, version, selection);
+            let losses = options.indexed_losses(profile, &writing)?;
+            let encoder = indexed::Encoder::new(profile, &writing)?;
+            output::replace_with(path, |out| encoder.write_to(out))?;
+            Ok(Saved { losses, stopped: None })
+        }
+        OutputFormat::Text { release } => {
+            let writing = options.text(release, selection);
+            let losses = options.text_losses(profile, &writing)?;
+            let mut stopped = None;
+            output::replace_with(path, |out| {
+                stopped = text::write_to(profile, &writing, out)?;
+                Ok(())
+            })?;
+            Ok(Saved { losses, stopped })
+        }
+        OutputFormat::Raw { .. } => {
+            let encoded = encode(profile, options)?;
+            output::replace(path, &encoded.bytes)?;
+            Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+        }
+    }
 }
 
 /// Encodes a profile.
@@ -140,9 +166,8 @@ pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
     let selection = options.selection(&keeps);
     let encoded = match options.format {
         OutputFormat::Indexed { release, version } => {
-            let writing = indexed::WriteOptions::for_version_by(version, release).selection(selection);
-            let losses = indexed::losses(profile, &writing);
-            check_losses(&losses, options.strict)?;
+            let writing = options.indexed(release, version, selection);
+            let losses = options.indexed_losses(profile, &writing)?;
             Encoded { bytes: indexed::write(profile, &writing)?, losses, stopped: None }
         }
         OutputFormat::Text { release } => {

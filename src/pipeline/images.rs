@@ -9,14 +9,15 @@ use crate::manner::Manner;
 use crate::merge::Merger;
 use crate::model::{FunctionRecord, RecordId, ValueKind};
 use crate::raw::{Image, ImageSum, RawNames, RawProfile};
-use std::sync::Arc;
 
 /// The images met so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Images {
+    /// The one met last comes last.
     known: Vec<Known>,
     /// Bytes that the images take, about.
     size: usize,
+    most_bytes: usize,
     /// Value data of the file at hand.
     values: Vec<FunctionRecord>,
 }
@@ -37,28 +38,42 @@ pub(super) struct Found {
     slide: u64,
 }
 
-/// Images that are remembered; further ones are read record by record.
+/// Images that are remembered at most.
 const MOST_IMAGES: usize = 256;
-/// Bytes that remembered images may take together.
-const MOST_BYTES: usize = 512 << 20;
+/// Bytes that the remembered images of all threads may take together.
+pub(super) const MOST_BYTES: usize = 16 << 20;
 
 impl Images {
-    /// Remembers the image of a file whose records went to `targets`.
-    pub(super) fn remember(&mut self, profile: &RawProfile<'_>, names: &Arc<RawNames>, targets: Vec<RecordId>) {
-        if self.known.len() >= MOST_IMAGES || targets.len() != profile.len() {
+    /// No images yet; they may take `most_bytes`, about, or a single one more.
+    pub(super) fn new(most_bytes: usize) -> Self {
+        Self { known: Vec::new(), size: 0, most_bytes, values: Vec::new() }
+    }
+
+    /// Remembers the image of a file whose records went to `targets`. To make
+    /// room, those that were longest not met are forgotten.
+    pub(super) fn remember(
+        &mut self,
+        profile: &RawProfile<'_>,
+        names: &RawNames,
+        targets: Vec<RecordId>,
+        merger: &mut Merger,
+    ) {
+        if targets.len() != profile.len() {
             return;
         }
         let Some(image) = Image::new(profile, names) else { return };
-        self.size += image.size();
-        if self.size <= MOST_BYTES {
-            self.known.push(Known { image, targets, sums: Vec::new() });
+        let known = Known { image, targets, sums: Vec::new() };
+        self.size += known.size();
+        self.known.push(known);
+        let mut forgotten = 0;
+        while self.known.len() - forgotten > MOST_IMAGES
+            || (self.size > self.most_bytes && self.known.len() - forgotten > 1)
+        {
+            self.size -= self.known[forgotten].size();
+            self.known[forgotten].flush(merger);
+            forgotten += 1;
         }
-    }
-
-    /// The names of an image with the same names sections, to be used again.
-    pub(super) fn names_of(&self, profile: &RawProfile<'_>) -> Option<Arc<RawNames>> {
-        let mut names = self.known.iter().rev().map(|known| known.image.names());
-        names.find(|names| names.are_those_of(profile)).map(Arc::clone)
+        self.known.drain(..forgotten);
     }
 
     /// The image that a file is of, if it was met before.
@@ -66,9 +81,8 @@ impl Images {
         // Neighbours in the list are mostly of one image: try the last first.
         let mut known = self.known.iter().enumerate().rev();
         let (at, slide) = known.find_map(|(at, known)| Some((at, known.image.slide_of(profile)?)))?;
-        let last = self.known.len() - 1;
-        self.known.swap(at, last);
-        Some(Found { at: last, slide })
+        self.known[at..].rotate_left(1);
+        Some(Found { at: self.known.len() - 1, slide })
     }
 
     /// Adds a file of an image that was found; `false` when it has to be read
@@ -111,10 +125,20 @@ impl Images {
 
     /// Hands all sums to the merger.
     pub(super) fn finish(&mut self, merger: &mut Merger) {
-        for known in &mut self.known {
-            for (weight, sum) in &mut known.sums {
-                flush(&known.image, &known.targets, sum, *weight, merger);
-            }
+        self.known.iter_mut().for_each(|known| known.flush(merger));
+    }
+}
+
+impl Known {
+    /// Bytes that it takes, about, with one sum.
+    fn size(&self) -> usize {
+        self.image.size() + self.targets.len() * size_of::<RecordId>()
+    }
+
+    /// Hands the sums to the merger.
+    fn flush(&mut self, merger: &mut Merger) {
+        for (weight, sum) in &mut self.sums {
+            flush(&self.image, &self.targets, sum, *weight, merger);
         }
     }
 }

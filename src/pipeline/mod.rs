@@ -1,7 +1,8 @@
 //! The room that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
-pub mod check;
+pub mod ahead;
+mod check;
 pub mod describe;
 pub mod diff;
 pub mod encode;

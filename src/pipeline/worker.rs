@@ -1,11 +1,12 @@
 //! The engine behind [`merge_files`](super::merge_files): who merges which
 //! inputs, and when it has to be done again.
 
-use super::images::Images;
+use super::ahead::{self, Adding, merge_ahead};
+use super::images::{self, Images};
 use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
 use super::open::read_with;
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::input::{self, WeightedInput};
+use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::limits::Limits;
 use crate::merge::{Merger, SoftError};
 use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef};
@@ -136,11 +137,11 @@ pub(super) fn run_quick(
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
     let chunks = known_chunks(inputs);
-    let threads_each = wanted_threads(options) / threads;
+    let share = Share { threads: wanted_threads(options) / threads, image_bytes: images::MOST_BYTES / threads };
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress, chunks) = (&stop, &progress, &chunks);
         let work = move |run, new_merger| {
-            let worker = merge_run(run, new_merger, options, threads_each, chunks.as_ref(), stop, progress);
+            let worker = merge_run(run, new_merger, options, share, chunks.as_ref(), stop, progress);
             if worker.is_none() {
                 // Others need not go on: the work must be done again.
                 stop.store(true, Ordering::Relaxed);
@@ -167,19 +168,29 @@ pub(super) fn run_quick(
 /// Makes the merger of the first part of a run, or of a later one.
 type NewMerger = fn(crate::merge::MergeOptions) -> Merger;
 
+/// What each thread of a run may use.
+#[derive(Clone, Copy)]
+struct Share {
+    /// Threads for each input, itself included.
+    threads: usize,
+    /// Bytes of remembered images.
+    image_bytes: usize,
+}
+
 /// Merges one contiguous run; `None` when the quick way fails or others did.
 fn merge_run<'a>(
     run: &[Prepared],
     new_merger: NewMerger,
     options: &'a MergeOptions,
-    threads_each: usize,
+    share: Share,
     chunks: Option<&Arc<NameChunks>>,
     stop: &AtomicBool,
     progress: &Progress<'_>,
 ) -> Option<Worker<'a>> {
-    let mut worker = Worker::new(options, Some(Images::default()), chunks.cloned(), new_merger);
-    worker.threads = threads_each;
-    for prepared in run {
+    let mut worker = Worker::new(options, Some(Images::new(share.image_bytes)), chunks.cloned(), new_merger);
+    worker.threads = share.threads;
+    for (at, prepared) in run.iter().enumerate() {
+        worker.is_last = at + 1 == run.len();
         worker.merge_input(prepared, &mut |_, _| {});
         let events = worker.merger.order_events();
         if events.soft_errors || events.deferred_too_much || stop.load(Ordering::Relaxed) {
@@ -232,7 +243,7 @@ struct Worker<'a> {
     merger: Merger,
     reports: Vec<InputReport>,
     /// The bytes of the current input; one buffer serves all.
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
     /// The images met so far; `None` when every file is read record by record.
     images: Option<Images>,
     /// Names of the last raw file read record by record, for the next one.
@@ -241,8 +252,12 @@ struct Worker<'a> {
     chunks: Option<Arc<NameChunks>>,
     /// Where the records of the current input went, while `images` wants it.
     placed: Vec<RecordId>,
+    /// Whether no input follows that could be of the same image.
+    is_last: bool,
     /// Threads for each input, this one included.
     threads: usize,
+    /// Whether the records at hand are added by another thread than reads them.
+    reads_ahead: bool,
 }
 
 type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
@@ -258,12 +273,14 @@ impl<'a> Worker<'a> {
             options,
             merger: new_merger(options.merger_options()),
             reports: Vec::new(),
-            buffer: Vec::new(),
+            buffer: ReadBuffer::default(),
             images,
             names: None,
             chunks,
             placed: Vec::new(),
+            is_last: false,
             threads: 1,
+            reads_ahead: false,
         }
     }
 
@@ -337,16 +354,20 @@ impl<'a> Worker<'a> {
                     return Ok(());
                 }
             }
-            options.names = images.names_of(&profile).or(options.names);
         }
+        options.threads = NonZeroUsize::new(self.threads);
         let mut reader = RawReader::new(data, options)?;
+        let records = reader.profile().len();
+        self.merger.reserve(records);
+        self.reads_ahead = self.threads > 1 && self.is_last && records >= ahead::FEW_RECORDS;
         self.placed.clear();
         let merged = self.merge_reader(&mut reader, prepared, report, complain);
         // A file of several profiles, or with records from elsewhere, is no pattern for others.
         let is_pattern =
             merged.is_ok() && report.warnings.is_empty() && reader.profile().start() == 0 && read.correlator.is_none();
-        if let Some(images) = self.images.as_mut().filter(|_| is_pattern) {
-            images.remember(reader.profile(), reader.names(), std::mem::take(&mut self.placed));
+        if let Some(images) = self.images.as_mut().filter(|_| is_pattern && !self.is_last) {
+            let placed = std::mem::take(&mut self.placed);
+            images.remember(reader.profile(), reader.names(), placed, &mut self.merger);
         }
         self.names = Some(Arc::clone(reader.names()));
         merged
@@ -374,6 +395,12 @@ impl<'a> Worker<'a> {
         report: &mut InputReport,
         complain: &mut Complain<'_>,
     ) -> Result<()> {
+        if std::mem::take(&mut self.reads_ahead) {
+            let (remapping, most_name_bytes) = (&self.options.remapping, self.options.read.limits.name_bytes);
+            let adding = Adding { weight, remapping, most_name_bytes };
+            return merge_ahead(reader, &mut self.merger, &adding, &mut report.records);
+        }
+        let hashed = reader.hashes_names();
         while let Some(incoming) = reader.next_record()? {
             report.records += 1;
             let (found, limit) = (incoming.name.len() as u64, self.options.read.limits.name_bytes);
@@ -386,11 +413,14 @@ impl<'a> Worker<'a> {
             } else {
                 RecordRef { name: renamed, name_ref: None, record: incoming.record }
             };
-            let outcome = self.merger.add_record(incoming, weight);
+            let outcome = match hashed {
+                true => self.merger.add_hashed_record(incoming, weight),
+                false => self.merger.add_record(incoming, weight),
+            };
             if let Some(error) = outcome.error {
                 complain(incoming.name, error);
             }
-            if self.images.is_some() {
+            if self.images.is_some() && !self.is_last {
                 self.placed.push(outcome.record);
             }
             if outcome.is_new {
@@ -427,7 +457,7 @@ impl<'a> Worker<'a> {
 /// The bytes of an input, in `buffer` unless they are in memory already.
 fn load<'b>(
     prepared: &'b Prepared,
-    buffer: &'b mut Vec<u8>,
+    buffer: &'b mut ReadBuffer,
     limits: &Limits,
     report: &mut InputReport,
 ) -> Result<&'b [u8]> {
@@ -435,16 +465,16 @@ fn load<'b>(
         Some(Ok(bytes)) => Ok(bytes),
         Some(Err(error)) => Err(Error::usage(error.to_string())),
         None => {
-            input::read_into(&prepared.input.path, buffer, limits)?;
-            if buffer.len() as u64 != prepared.size {
+            let bytes = buffer.read(&prepared.input.path, limits)?;
+            if bytes.len() as u64 != prepared.size {
                 let message = format!(
                     "the file had {} bytes when the run began and {} when it was read; is it still being written?",
                     prepared.size,
-                    buffer.len()
+                    bytes.len()
                 );
                 report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
             }
-            Ok(buffer)
+            Ok(bytes)
         }
     }
 }

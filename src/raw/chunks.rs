@@ -4,7 +4,7 @@
 //! it has the same bytes. Programs that share most of their objects thus share
 //! most of their chunks, though their names sections differ.
 
-use crate::model::{NameRef, name_ref};
+use crate::model::{NameRef, name_refs};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct NameChunks {
 }
 
 /// Bytes that remembered chunks may take together.
-pub const MOST_BYTES: usize = 128 << 20;
+pub const MOST_BYTES: usize = 24 << 20;
 
 #[derive(Default)]
 struct Kept {
@@ -52,7 +52,8 @@ pub(super) struct ChunkSource<B> {
 impl HashedChunk {
     /// Hashes the names at `spans` of `text`.
     pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Self {
-        let names = spans.iter().map(|span| (name_ref(&text[span.clone()]), span.clone())).collect();
+        let names: Vec<&[u8]> = spans.iter().map(|span| &text[span.clone()]).collect();
+        let names = name_refs(&names).into_iter().zip(spans.iter().cloned()).collect();
         let ChunkSource { stored, text_len, compressed, lax } = source;
         Self { source: ChunkSource { stored: stored.to_vec(), text_len, compressed, lax }, text, names }
     }
@@ -102,6 +103,7 @@ impl fmt::Debug for NameChunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::name_ref;
 
     fn source(stored: &[u8]) -> ChunkSource<&[u8]> {
         ChunkSource { stored, text_len: 3, compressed: false, lax: false }

@@ -6,7 +6,7 @@
 //! by a key, and then its counters are added as one array ([`ImageSum`]).
 
 use super::layout::{Section, Word};
-use super::names::RawNames;
+use super::names::{NameSections, RawNames};
 use super::profile::RawProfile;
 use super::reader::LARGEST_PLAUSIBLE_COUNTER;
 use super::values::{BlobReader, Strictness, Targets};
@@ -26,7 +26,7 @@ pub struct Image {
     binary_ids: Vec<u8>,
     data: Vec<u8>,
     vtables: Vec<u8>,
-    names: Arc<RawNames>,
+    names: Arc<NameSections>,
     record_size: usize,
     counters_count: usize,
     bitmap_bytes: usize,
@@ -64,7 +64,7 @@ impl Image {
     /// `None` for profiles whose files have to be read record by record: before
     /// version 8 (counters are found by load addresses), with timestamps, with
     /// counters at odd places, or with records from elsewhere.
-    pub fn new(profile: &RawProfile<'_>, names: &Arc<RawNames>) -> Option<Self> {
+    pub fn new(profile: &RawProfile<'_>, names: &RawNames) -> Option<Self> {
         let header = profile.header();
         let encoding = header.encoding();
         let counter_size = header.counter_size();
@@ -95,7 +95,7 @@ impl Image {
             binary_ids: profile.section(Section::BinaryIds).to_vec(),
             data: profile.section(Section::Data).to_vec(),
             vtables: profile.section(Section::VTables).to_vec(),
-            names: Arc::clone(names),
+            names: Arc::clone(names.sections()?),
             record_size: profile.layout().size(),
             // Of what is there: the header's words may be wrapped numbers,
             // which LLVM accepts where the sum of the sections fits the file.
@@ -103,14 +103,9 @@ impl Image {
             bitmap_bytes: profile.section(Section::Bitmap).len(),
             addresses: profile.layout().moving_addresses(),
             records,
+            targets: if with_sites.is_empty() { Targets::default() } else { Targets::read(profile) },
             with_sites,
-            targets: Targets::read(profile),
         })
-    }
-
-    /// The names, to be handed to readers of other files with the same.
-    pub fn names(&self) -> &Arc<RawNames> {
-        &self.names
     }
 
     /// The records, in file order.
@@ -118,9 +113,15 @@ impl Image {
         &self.records
     }
 
-    /// Bytes that remembering the image takes, about.
+    /// Bytes that remembering the image and one sum of it takes, about.
     pub fn size(&self) -> usize {
-        2 * self.data.len() + self.vtables.len() + self.records.len() * size_of::<ImageRecord>()
+        self.data.len()
+            + self.vtables.len()
+            + self.records.len() * size_of::<ImageRecord>()
+            + self.counters_count * size_of::<u64>()
+            + self.bitmap_bytes
+            + self.targets.size()
+            + self.names.size()
     }
 
     /// How much higher `profile`'s image is loaded than that of the first

@@ -4,7 +4,7 @@ use super::chunks::{ChunkSource, HashedChunk, NameChunks};
 use super::layout::Section;
 use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
-use crate::bytes::names::{Chunks, room_for, split_names};
+use crate::bytes::names::{Chunk, Chunks, room_for, split_names};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
@@ -24,14 +24,26 @@ pub struct RawNames {
     vtable_names: Vec<Vec<u8>>,
     /// The two sections they were read from; `None` for versions 1 and 2,
     /// whose names are cut by the records.
-    source: Option<Source>,
+    source: Option<Arc<NameSections>>,
 }
 
 /// Bytes of the two sections with names.
 #[derive(Debug, Clone)]
-struct Source {
+pub(super) struct NameSections {
     functions: Vec<u8>,
     vtables: Vec<u8>,
+}
+
+impl NameSections {
+    /// Whether these are the sections of that profile, byte for byte.
+    pub(super) fn are_those_of(&self, profile: &RawProfile<'_>) -> bool {
+        self.functions == profile.section(Section::Names) && self.vtables == profile.section(Section::VTableNames)
+    }
+
+    /// Bytes that they take.
+    pub(super) fn size(&self) -> usize {
+        self.functions.len() + self.vtables.len()
+    }
 }
 
 impl RawNames {
@@ -47,25 +59,28 @@ impl RawNames {
     /// Truncated, malformed or uncompress failed when a chunk is damaged.
     pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
         let mut symbols = SymbolTable::new();
-        NameSink { limits, known: None, add: &mut |hash, name| symbols.insert_hashed(hash, name) }
+        NameSink { limits, known: None, threads: 1, add: &mut |hash, name| symbols.insert_hashed(hash, name) }
             .read_chunks(section, 0)?;
         Ok(Self::from_symbols(symbols))
     }
 
     /// Reads the chunks of both names sections; those in `known` are not
-    /// inflated and hashed again.
+    /// inflated and hashed again, the rest by up to `threads` threads.
     pub(super) fn read(
         profile: &RawProfile<'_>,
         manner: Manner,
         limits: &Limits,
         known: Option<&NameChunks>,
+        threads: usize,
     ) -> Result<Self> {
         let mut names = Self::default();
         let (functions, vtables) = (profile.section(Section::Names), profile.section(Section::VTableNames));
         let symbols = &mut names.symbols;
+        // As many records as are there; most have a name of their own.
+        symbols.reserve(profile.len());
         let read = |section, add: &mut dyn FnMut(NameRef, &[u8])| {
             let base = profile.section_range(section).start as u64;
-            let mut sink = NameSink { limits, known, add };
+            let mut sink = NameSink { limits, known, threads, add };
             if manner.is_llvm() {
                 return sink.read_chunks_as_llvm(profile.bytes_from(section), profile.section(section).len(), base);
             }
@@ -76,7 +91,7 @@ impl RawNames {
             symbols.insert_hashed(hash, name);
             names.vtable_names.push(name.to_vec());
         })?;
-        names.source = Some(Source { functions: functions.to_vec(), vtables: vtables.to_vec() });
+        names.source = Some(Arc::new(NameSections { functions: functions.to_vec(), vtables: vtables.to_vec() }));
         Ok(names)
     }
 
@@ -91,10 +106,12 @@ impl RawNames {
 
     /// Whether these are the names of that profile, byte for byte.
     pub fn are_those_of(&self, profile: &RawProfile<'_>) -> bool {
-        self.source.as_ref().is_some_and(|source| {
-            source.functions == profile.section(Section::Names)
-                && source.vtables == profile.section(Section::VTableNames)
-        })
+        self.source.as_ref().is_some_and(|source| source.are_those_of(profile))
+    }
+
+    /// The sections that they were read from.
+    pub(super) fn sections(&self) -> Option<&Arc<NameSections>> {
+        self.source.as_ref()
     }
 
     /// Name hash → name.
@@ -112,23 +129,34 @@ impl RawNames {
 struct NameSink<'a> {
     limits: &'a Limits,
     known: Option<&'a NameChunks>,
+    /// Threads that may inflate and hash.
+    threads: usize,
     add: &'a mut dyn FnMut(NameRef, &[u8]),
 }
+
+/// A chunk that was found and not yet inflated.
+struct FoundChunk<'data> {
+    source: ChunkSource<&'data [u8]>,
+    /// Offset in the file, for errors.
+    offset: u64,
+}
+
+/// Chunks, or bytes of text, that several threads take up at a time.
+const MOST_CHUNKS: usize = 256;
+const MUCH_TEXT: u64 = 8 << 20;
+/// Less text than this is not worth a thread.
+const LITTLE_TEXT: u64 = 256 << 10;
 
 impl NameSink<'_> {
     fn read_chunks(&mut self, section: &[u8], base: u64) -> Result<()> {
         let mut chunks = Chunks::new(section, base, *self.limits);
-        while let Some(chunk) = chunks.next_chunk()? {
-            let source = ChunkSource {
-                stored: chunk.stored,
-                text_len: chunk.text_len,
-                compressed: chunk.compressed,
-                lax: false,
-            };
-            self.add_chunk(source, || Ok(chunk.text()?.into_owned()))
-                .map_err(|error| error.at("names", chunk.offset))?;
-        }
-        Ok(())
+        self.read_all(&mut || {
+            let chunk = chunks.next_chunk()?;
+            Ok(chunk.map(|Chunk { stored, text_len, compressed, offset }| FoundChunk {
+                source: ChunkSource { stored, text_len, compressed, lax: false },
+                offset,
+            }))
+        })
     }
 
     /// Reads chunks as LLVM 22 does, which believes their sizes: a chunk may leave
@@ -137,69 +165,111 @@ impl NameSink<'_> {
     fn read_chunks_as_llvm(&mut self, file: &[u8], len: usize, base: u64) -> Result<()> {
         let mut cursor = Cursor::new(file, base, Endian::Little, "names");
         let end = base.saturating_add(len as u64);
-        while cursor.position() < end {
+        self.read_all(&mut || {
+            if cursor.position() >= end {
+                return Ok(None);
+            }
             let text_len = read_uleb128(&mut cursor, "uncompressed size of names")?;
             let stored_len = read_uleb128(&mut cursor, "compressed size of names")?;
-            let place = cursor.clone();
-            if stored_len == 0 {
-                let text = cursor.take("names chunk", text_len)?;
-                let source = ChunkSource { stored: text, text_len, compressed: false, lax: true };
-                self.add_chunk(source, || Ok(text.to_vec())).map_err(|error| place.place(error))?;
+            let offset = cursor.position();
+            let compressed = stored_len != 0;
+            let stored = if !compressed {
+                cursor.take("names chunk", text_len)?
             } else {
                 // zlib stops at the end of its stream, wherever the chunk is said to end.
-                let stored =
-                    cursor.rest().get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(cursor.rest());
-                let source = ChunkSource { stored, text_len, compressed: true, lax: true };
-                let limits = self.limits;
-                let damaged = || ErrorKind::UncompressFailed { detail: "the stream is damaged".to_string() };
-                self.add_chunk(source, || Ok(inflate_at_most(stored, text_len, limits).ok_or_else(damaged)?))
-                    .map_err(|error| place.place(error))?;
-                if stored_len > cursor.left() {
-                    return Ok(()); // behind the end of the section at any rate
-                }
-                cursor.take("names chunk", stored_len)?;
-            }
+                let rest = cursor.rest();
+                let stored = rest.get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(rest);
+                // What ends behind the file ends behind the section at any rate.
+                cursor.take("names chunk", stored.len() as u64)?;
+                stored
+            };
             while cursor.position() < end && cursor.rest().first() == Some(&0) {
                 cursor.u8("padding of names")?;
             }
-        }
-        Ok(())
+            Ok(Some(FoundChunk { source: ChunkSource { stored, text_len, compressed, lax: true }, offset }))
+        })
     }
 
-    /// Hands on the names of a chunk: those known of its bytes, or those of its text.
-    fn add_chunk(&mut self, source: ChunkSource<&[u8]>, text: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
-        let chunk = match self.known.and_then(|known| known.find(source)) {
-            Some(chunk) => chunk,
-            None => {
-                let text = text()?;
-                let spans = self.spans(&text)?;
-                let chunk = Arc::new(HashedChunk::new(source, text, &spans));
-                if let Some(known) = self.known {
-                    known.keep(Arc::clone(&chunk));
+    /// Hands on the names of all chunks that `next` finds, in order, up to the
+    /// first fault.
+    fn read_all<'data>(&mut self, next: &mut dyn FnMut() -> Result<Option<FoundChunk<'data>>>) -> Result<()> {
+        let (most, mut end) = (if self.threads > 1 { MOST_CHUNKS } else { 1 }, None);
+        while end.is_none() {
+            let (mut found, mut text) = (Vec::new(), 0u64);
+            while end.is_none() && found.len() < most && text < MUCH_TEXT {
+                match next() {
+                    Ok(Some(chunk)) => {
+                        text = text.saturating_add(chunk.source.text_len);
+                        found.push(chunk);
+                    }
+                    Ok(None) => end = Some(Ok(())),
+                    Err(error) => end = Some(Err(error)),
                 }
-                chunk
             }
-        };
-        chunk.names().for_each(|(hash, name)| (self.add)(hash, name));
-        Ok(())
+            for chunk in self.hash_all(&found, text) {
+                chunk?.names().for_each(|(hash, name)| (self.add)(hash, name));
+            }
+        }
+        end.unwrap_or(Ok(()))
     }
 
-    /// Where the names of a text stand.
-    fn spans(&self, text: &[u8]) -> Result<Vec<Range<usize>>> {
-        let mut spans = Vec::new();
-        let mut start = 0;
-        for name in split_names(text) {
-            let name = name?;
-            let found = name.len() as u64;
-            if found > self.limits.name_bytes {
-                let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: self.limits.name_bytes };
-                return Err(kind.into());
-            }
-            spans.push(start..start + name.len());
-            start += name.len() + 1;
+    fn hash_all(&self, found: &[FoundChunk<'_>], text: u64) -> Vec<Result<Arc<HashedChunk>>> {
+        let (limits, known) = (self.limits, self.known);
+        let hash =
+            |part: &[FoundChunk<'_>]| -> Vec<_> { part.iter().map(|chunk| hash_chunk(chunk, limits, known)).collect() };
+        if self.threads == 1 || found.len() == 1 || text < LITTLE_TEXT {
+            return hash(found);
         }
-        Ok(spans)
+        let (first, rest) = found.split_at(found.len() / self.threads);
+        let part = rest.len().div_ceil(self.threads - 1).max(1);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = rest.chunks(part).map(|part| scope.spawn(move || hash(part))).collect();
+            let mut all = hash(first);
+            others.into_iter().for_each(|other| all.extend(other.join().expect("hashing does not panic")));
+            all
+        })
     }
+}
+
+/// The names of a chunk: those known of its bytes, or those of its text.
+fn hash_chunk(chunk: &FoundChunk<'_>, limits: &Limits, known: Option<&NameChunks>) -> Result<Arc<HashedChunk>> {
+    let source = chunk.source;
+    if let Some(chunk) = known.and_then(|known| known.find(source)) {
+        return Ok(chunk);
+    }
+    let text = inflate(chunk, limits).and_then(|text| spans(&text, limits).map(|spans| (text, spans)));
+    let (text, spans) = text.map_err(|error| error.at("names", chunk.offset))?;
+    let chunk = Arc::new(HashedChunk::new(source, text, &spans));
+    if let Some(known) = known {
+        known.keep(Arc::clone(&chunk));
+    }
+    Ok(chunk)
+}
+
+fn inflate(chunk: &FoundChunk<'_>, limits: &Limits) -> Result<Vec<u8>> {
+    let ChunkSource { stored, text_len, compressed, lax } = chunk.source;
+    if lax && compressed {
+        let damaged = || ErrorKind::UncompressFailed { detail: "the stream is damaged".to_string() };
+        return Ok(inflate_at_most(stored, text_len, limits).ok_or_else(damaged)?);
+    }
+    Ok(Chunk { stored, text_len, compressed, offset: chunk.offset }.text()?.into_owned())
+}
+
+/// Where the names of a text stand.
+fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for name in split_names(text) {
+        let name = name?;
+        let found = name.len() as u64;
+        if found > limits.name_bytes {
+            let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
+            return Err(kind.into());
+        }
+        spans.push(start..start + name.len());
+        start += name.len() + 1;
+    }
+    Ok(spans)
 }
 
 /// Inflates a stream of at most `most` bytes.

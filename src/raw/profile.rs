@@ -344,15 +344,21 @@ impl<'data> RawProfile<'data> {
     /// damaged; in versions 1 and 2 malformed when a record's name lies
     /// outside the section.
     pub fn read_names(&self, limits: &Limits) -> Result<RawNames> {
-        self.read_names_with(limits, None)
+        self.read_names_with(limits, None, 1)
     }
 
-    /// As [`read_names`](Self::read_names); chunks in `known` are taken from there.
-    pub(super) fn read_names_with(&self, limits: &Limits, known: Option<&NameChunks>) -> Result<RawNames> {
+    /// As [`read_names`](Self::read_names); chunks in `known` are taken from
+    /// there, the others read by up to `threads` threads.
+    pub(super) fn read_names_with(
+        &self,
+        limits: &Limits,
+        known: Option<&NameChunks>,
+        threads: usize,
+    ) -> Result<RawNames> {
         let names = if self.header.version() <= 2 {
             RawNames::read_plain(self)
         } else {
-            RawNames::read(self, self.manner, limits, known)
+            RawNames::read(self, self.manner, limits, known, threads)
         };
         names.map_err(|error| error.in_format(self.header.format_name()))
     }

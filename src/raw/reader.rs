@@ -12,10 +12,12 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::description::hex;
+use crate::model::symbols::Symbol;
 use crate::model::{
     BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
 };
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Counters above this have probably wrapped below zero (LLVM 18 on,
@@ -38,6 +40,8 @@ pub struct RawOptions<'a> {
     pub known_chunks: Option<Arc<NameChunks>>,
     /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
     pub large_counters: LargeCounters,
+    /// Threads that may share reading the names; `None` is one.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
@@ -76,6 +80,8 @@ pub struct RawReader<'data> {
     all_symbols: Option<SymbolTable>,
     targets: Option<Targets>,
     next_index: usize,
+    /// The name of the last record.
+    last_symbol: Option<Symbol>,
     /// Where the value data of the next record begins.
     values_position: usize,
     values_missing: bool,
@@ -114,6 +120,7 @@ impl<'data> RawReader<'data> {
             all_symbols: None,
             targets: None,
             next_index: 0,
+            last_symbol: None,
             values_missing: false,
             record: FunctionRecord::default(),
             timestamps: Vec::new(),
@@ -144,7 +151,8 @@ impl<'data> RawReader<'data> {
     }
 
     fn read_names(&self) -> Result<RawNames> {
-        self.profile.read_names_with(&self.options.limits, self.options.known_chunks.as_deref())
+        let threads = self.options.threads.map_or(1, NonZeroUsize::get);
+        self.profile.read_names_with(&self.options.limits, self.options.known_chunks.as_deref(), threads)
     }
 
     /// Prepares for the records of `self.profile`.
@@ -163,6 +171,7 @@ impl<'data> RawReader<'data> {
         };
         self.targets = None;
         self.next_index = 0;
+        self.last_symbol = None;
         self.values_position = self.profile.end_of_sections();
         self.values_missing = self.find_values_missing();
         if !self.options.manner.is_llvm() {
@@ -431,8 +440,9 @@ impl ProfileReader for RawReader<'_> {
             return Ok(Some(RecordRef { name, name_ref: Some(name_ref(name)), record }));
         }
         let symbols = self.names.symbols();
-        match symbols.find(data.name_ref) {
+        match symbols.find_after(self.last_symbol, data.name_ref) {
             Some(symbol) => {
+                self.last_symbol = Some(symbol);
                 let (name, name_ref) = (symbols.resolve(symbol), Some(data.name_ref));
                 Ok(Some(RecordRef { name, name_ref, record }))
             }
@@ -442,6 +452,12 @@ impl ProfileReader for RawReader<'_> {
                 Err(self.nameless(&data))
             }
         }
+    }
+
+    /// A record's name is the one with the record's hash; only names from
+    /// elsewhere may have been given another.
+    fn hashes_names(&self) -> bool {
+        self.options.correlator.is_none()
     }
 
     fn traces_take_input_weight(&self) -> bool {

@@ -45,6 +45,8 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
         warn_of_sizes();
     }
     save(&report, &write, &output)?;
+    // The process ends here: its memory need not be taken apart piece by piece.
+    std::mem::forget(report);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// # Errors
 ///
 /// The first one of `out`; nothing is written after it.
-pub(super) fn write_in_order(
+pub(crate) fn write_in_order(
     count: usize,
     threads: usize,
     make: &(dyn Fn(usize, &mut Vec<u8>) + Sync),

@@ -1,0 +1,59 @@
+//! One buffer for many files, one after the other.
+
+use super::bytes::read_into;
+use super::pages::{self, Pages};
+use crate::error::Result;
+use crate::limits::Limits;
+use std::path::Path;
+
+/// Holds the bytes of one file after the other; the memory is used again.
+#[derive(Debug, Default)]
+pub struct ReadBuffer {
+    small: Vec<u8>,
+    large: Option<Pages>,
+}
+
+impl ReadBuffer {
+    /// Reads `path`, or standard input for `-`, in place of what was read before.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_into`].
+    pub fn read(&mut self, path: &Path, limits: &Limits) -> Result<&[u8]> {
+        self.large = pages::read(path, limits, self.large.take())?;
+        if let Some(pages) = &self.large {
+            return Ok(pages);
+        }
+        read_into(path, &mut self.small, limits)?;
+        Ok(&self.small)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn large_and_small_files_follow_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut buffer = ReadBuffer::default();
+        for len in [3, 9_000_005, 0, 5_000_000, 8_999_999, 20_000_000, 7] {
+            let content: Vec<u8> = (0..len).map(|at: usize| (at * 31 + len) as u8).collect();
+            let path = folder.path().join("file");
+            std::fs::write(&path, &content).unwrap();
+            assert!(buffer.read(&path, &Limits::default()).unwrap() == content, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_large_file_is_refused_as_a_small_one_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![1; 9_000_000]).unwrap();
+        let tight = Limits { stream_bytes: 8_999_999, ..Limits::default() };
+        let error = ReadBuffer::default().read(&path, &tight).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
+        assert!(ReadBuffer::default().read(folder.path(), &tight).is_err());
+    }
+}

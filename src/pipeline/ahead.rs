@@ -1,0 +1,94 @@
+//! One thread reads the records of a large file while another adds them up.
+
+use crate::error::{ErrorKind, Result};
+use crate::merge::{Merger, Remapping};
+use crate::model::{FunctionRecord, NameRef, ProfileReader};
+use std::sync::mpsc;
+
+/// Files with fewer records are not worth a thread.
+pub(super) const FEW_RECORDS: usize = 20_000;
+
+/// Records that are handed over at a time.
+const BATCH: usize = 512;
+/// Batches that may wait.
+const WAITING: usize = 4;
+
+/// How records are added.
+pub(super) struct Adding<'a> {
+    pub(super) weight: u64,
+    pub(super) remapping: &'a Remapping,
+    /// Bytes that a name may have.
+    pub(super) most_name_bytes: u64,
+}
+
+/// Adds the records of `reader` to `merger`, in order, and counts them into
+/// `records`. What is wrong with single records is known to the merger alone.
+///
+/// # Errors
+///
+/// The first of the reader; the records before it are added.
+pub(super) fn merge_ahead(
+    reader: &mut dyn ProfileReader,
+    merger: &mut Merger,
+    adding: &Adding<'_>,
+    records: &mut u64,
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let (full, batches) = mpsc::sync_channel::<Batch>(WAITING);
+        let weight = adding.weight;
+        scope.spawn(move || batches.into_iter().for_each(|batch| batch.add_to(merger, weight)));
+        let mut batch = Batch::default();
+        let read = loop {
+            match batch.read_next(reader, adding) {
+                Ok(true) => *records += 1,
+                end => break end.map(|_| ()),
+            }
+            // The other side hangs up only when it panics, which the scope passes on.
+            if batch.records.len() == BATCH && full.send(std::mem::take(&mut batch)).is_err() {
+                break Ok(());
+            }
+        };
+        let _ = full.send(batch);
+        read
+    })
+}
+
+/// Records with their names, copied from a reader.
+#[derive(Default)]
+struct Batch {
+    names: Vec<u8>,
+    records: Vec<Copied>,
+}
+
+struct Copied {
+    name_len: usize,
+    /// The hash of the name, where it was computed.
+    name_ref: Option<NameRef>,
+    record: FunctionRecord,
+}
+
+impl Batch {
+    /// Copies the reader's next record; `false` at the end.
+    fn read_next(&mut self, reader: &mut dyn ProfileReader, adding: &Adding<'_>) -> Result<bool> {
+        let is_hashed = reader.hashes_names();
+        let Some(incoming) = reader.next_record()? else { return Ok(false) };
+        let (found, limit) = (incoming.name.len() as u64, adding.most_name_bytes);
+        if found > limit {
+            return Err(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into());
+        }
+        let name = adding.remapping.apply(incoming.name);
+        let name_ref = incoming.name_ref.filter(|_| is_hashed && name == incoming.name);
+        self.names.extend_from_slice(name);
+        self.records.push(Copied { name_len: name.len(), name_ref, record: incoming.record.to_compact() });
+        Ok(true)
+    }
+
+    fn add_to(self, merger: &mut Merger, weight: u64) {
+        let mut names = self.names.as_slice();
+        for Copied { name_len, name_ref, record } in self.records {
+            let (name, rest) = names.split_at(name_len);
+            names = rest;
+            merger.add_owned_record(name, name_ref, record, weight);
+        }
+    }
+}
