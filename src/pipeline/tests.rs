@@ -1,11 +1,16 @@
 //! The three ways of merging give the same bytes and reports.
 
-use super::encode::{WriteOptions, encode};
+use super::ahead;
+use super::encode::{WriteOptions, encode, write_file};
+use super::images;
 use super::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
 use super::worker::{Prepared, Run, run_exact, run_quick};
+use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::input::WeightedInput;
 use crate::manner::Manner;
 use crate::merge::SoftError;
+use crate::model::{FunctionRecord, Profile, ProfileKind};
+use crate::raw;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -52,6 +57,7 @@ proptest! {
         neighbours in any::<bool>(),
         llvm in any::<bool>(),
         threads in 1usize..5,
+        image_bytes in prop::sample::select(vec![0, 20_000, images::MOST_BYTES]),
     ) {
         let all = files();
         // Runs of one image are where sums per image are made.
@@ -65,7 +71,7 @@ proptest! {
         let inputs = prepared(&inputs);
         let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
         // Giving up is always right; what is given must be the same.
-        if let Some(quick) = run_quick(&inputs, &options, threads, &mut Silent) {
+        if let Some(quick) = run_quick(&inputs, &options, threads, image_bytes, &mut Silent) {
             prop_assert_eq!(outcome(quick), exact);
         }
     }
@@ -78,8 +84,65 @@ fn runs_of_one_image_are_merged_the_quick_way_by_any_number_of_threads() {
     let options = MergeOptions::default();
     let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
     for threads in 1..=6 {
-        let quick = run_quick(&inputs, &options, threads, &mut Silent).expect("nothing depends on the order here");
+        let quick = run_quick(&inputs, &options, threads, images::MOST_BYTES, &mut Silent)
+            .expect("nothing depends on the order here");
         assert_eq!(outcome(quick), exact, "{threads} threads");
+    }
+}
+
+/// A raw file with so many records that several threads read it.
+fn large_raw() -> Vec<u8> {
+    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+    for at in 0..ahead::FEW_RECORDS as u64 + 1000 {
+        let function = profile.functions.intern(format!("a_function_with_number_{at}").as_bytes());
+        let counters = (0..25).map(|counter| (at * 31 + counter * counter) % 9000).collect();
+        profile.functions.push_record(function, FunctionRecord::new(at % 7, counters));
+    }
+    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+    raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap()
+}
+
+#[test]
+fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sound, damaged) = (folder.path().join("sound"), folder.path().join("damaged"));
+    let mut bytes = large_raw();
+    std::fs::write(&sound, &bytes).unwrap();
+    // The counters of a late record lie nowhere.
+    let record = 16 * 8 + 64 * (ahead::FEW_RECORDS - 7);
+    bytes[record + 16..record + 24].fill(0x7f);
+    std::fs::write(&damaged, &bytes).unwrap();
+    for path in [&sound, &damaged] {
+        for manner in [Manner::Profbridge, Manner::Llvm22] {
+            let inputs = [WeightedInput { path: path.clone(), weight: NonZeroU64::new(3).unwrap() }];
+            let mut options = MergeOptions::default();
+            options.read.manner = manner;
+            let exact = run_exact(&prepared(&inputs), &options, &BTreeSet::new(), &mut Silent);
+            let used = matches!(exact.reports[0].outcome, InputOutcome::Used);
+            assert_eq!(used, path == &sound);
+            let exact = outcome(exact);
+            for threads in [1, 2, 5] {
+                options.threads = NonZeroUsize::new(threads);
+                let quick = run_quick(&prepared(&inputs), &options, 1, images::MOST_BYTES, &mut Silent);
+                assert!(outcome(quick.unwrap()) == exact, "{threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("input"), folder.path().join("output"));
+    std::fs::write(&input, large_raw()).unwrap();
+    let report = merge_files(&[WeightedInput::new(&input)], &MergeOptions::default(), &mut Silent).unwrap();
+    let mut options = WriteOptions { threads: NonZeroUsize::new(1), ..WriteOptions::default() };
+    let expected = encode(&report.profile, &options).unwrap().bytes;
+    assert!(expected.len() > 4 << 20);
+    for threads in [1, 2, 5] {
+        options.threads = NonZeroUsize::new(threads);
+        write_file(&report.profile, &options, &output).unwrap();
+        assert!(std::fs::read(&output).unwrap() == expected, "{threads} threads");
     }
 }
 

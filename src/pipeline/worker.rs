@@ -55,9 +55,9 @@ pub(super) fn run(inputs: &[Prepared], options: &MergeOptions, observer: &mut dy
     let nothing = BTreeSet::new();
     let threads = threads(inputs.len(), options);
     let quick = (threads > 1)
-        .then(|| run_quick(inputs, options, threads, observer))
+        .then(|| run_quick(inputs, options, threads, images::MOST_BYTES, observer))
         .flatten()
-        .or_else(|| run_quick(inputs, options, 1, observer));
+        .or_else(|| run_quick(inputs, options, 1, images::MOST_BYTES, observer));
     let run = quick.unwrap_or_else(|| run_exact(inputs, options, &nothing, observer));
     without_failed(run, inputs, options, observer)
 }
@@ -126,18 +126,20 @@ pub(super) fn run_exact(
 }
 
 /// Contiguous runs of the inputs, one a thread, joined in order, with sums per
-/// image. `None` when something happened that only [`run_exact`] gets right.
+/// image, which may take `image_bytes`. `None` when something happened that
+/// only [`run_exact`] gets right.
 pub(super) fn run_quick(
     inputs: &[Prepared],
     options: &MergeOptions,
     threads: usize,
+    image_bytes: usize,
     observer: &mut dyn MergeObserver,
 ) -> Option<Run> {
     let stop = AtomicBool::new(false);
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
     let chunks = known_chunks(inputs);
-    let share = Share { threads: wanted_threads(options) / threads, image_bytes: images::MOST_BYTES / threads };
+    let share = Share { threads: wanted_threads(options) / threads, image_bytes: image_bytes / threads };
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress, chunks) = (&stop, &progress, &chunks);
         let work = move |run, new_merger| {

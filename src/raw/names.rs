@@ -282,3 +282,52 @@ fn inflate_at_most(stored: &[u8], most: u64, limits: &Limits) -> Option<Vec<u8>>
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Sink;
+    use crate::bytes::names::{Compression, write_chunk};
+
+    /// The names handed on before the section ends or a fault, and the fault.
+    fn read(section: &[u8], lax: bool, threads: usize) -> (Vec<(NameRef, Vec<u8>)>, Option<String>) {
+        let mut names = Vec::new();
+        let limits = Limits::default();
+        let add = &mut |hash, name: &[u8]| names.push((hash, name.to_vec()));
+        let mut sink = NameSink { limits: &limits, known: None, threads, add };
+        let outcome = match lax {
+            true => sink.read_chunks_as_llvm(section, section.len(), 0),
+            false => sink.read_chunks(section, 0),
+        };
+        (names, outcome.err().map(|error| format!("{error} at {:?}", error.offset())))
+    }
+
+    #[test]
+    fn names_and_faults_do_not_depend_on_threads() {
+        let mut sink = Sink::new(Endian::Little);
+        let mut chunk_at = 0;
+        for chunk in 0..40 {
+            let names: Vec<String> =
+                (0..500).map(|name| format!("name_{name}_of_chunk_{chunk}_{}", name * chunk)).collect();
+            if chunk == 30 {
+                chunk_at = sink.len();
+            }
+            let compression = if chunk % 3 == 0 { Compression::None } else { Compression::Zlib };
+            write_chunk(&mut sink, names.iter().map(String::as_bytes), compression);
+        }
+        let sound = sink.into_bytes();
+        let mut damaged = sound.clone();
+        damaged[chunk_at + 40] = 1; // an empty name, or another stream
+        damaged[chunk_at + 41] = 1;
+        let cut = &sound[..sound.len() - 5];
+        for lax in [false, true] {
+            for (section, count) in [(&sound[..], 20_000), (&damaged, 15_000), (cut, 19_500)] {
+                let alone = read(section, lax, 1);
+                assert_eq!(alone.0.len(), count);
+                for threads in [2, 3, 8] {
+                    assert!(read(section, lax, threads) == alone, "{threads} threads");
+                }
+            }
+        }
+    }
+}
