@@ -218,3 +218,37 @@ fn an_empty_file_is_compared_with_nothing() {
         assert!(said.contains("empty: the file is empty"), "{said}");
     }
 }
+
+/// A view that an option asks for and the kind of file does not have is refused,
+/// not shown without it.
+#[test]
+fn options_of_the_other_kind_of_profile_are_refused_by_show() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let iprof = path("fibonacci.iprof");
+    let text = folder.path().join("f.proftext");
+    std::fs::write(&text, ":ir\nf\n1\n1\n7\n").expect("written");
+    let llvm = text.to_str().expect("a plain path");
+    let views: [&[&str]; 6] = [
+        &["--counts"],
+        &["--function=f"],
+        &["--text"],
+        &["--covered"],
+        &["--value-cutoff=3"],
+        &["--detailed-summary-cutoffs=10000"],
+    ];
+    for view in views {
+        let said = fail(folder.path(), &[&["show", &iprof], view].concat());
+        let option = view[0].split('=').next().expect("an option");
+        assert!(said.contains(&format!("{option} is for LLVM profiles, not for an iprof")), "{said}");
+        assert!(said.contains("--callers"), "{said}");
+        succeed(folder.path(), &[&["show", llvm], view].concat());
+    }
+    let stacks = folder.path().join("s.collapsed");
+    std::fs::write(&stacks, "a/B.run;a/B.step 3\n").expect("written");
+    let said = fail(folder.path(), &["show", stacks.to_str().expect("a plain path"), "--counts"]);
+    assert!(said.contains("--counts is for LLVM profiles, not for stacks"), "{said}");
+    for view in [["--callers=f"], ["--chains-by=calls"], ["--bci"], ["--min-events=2"]] {
+        let said = fail(folder.path(), &["show", llvm, view[0]]);
+        assert!(said.contains("is for iprof files and stacks, not for LLVM profiles"), "{said}");
+    }
+}

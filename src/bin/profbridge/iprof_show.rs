@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::iprof_files::print_findings;
+use crate::show::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
 use profbridge::input;
@@ -38,6 +39,22 @@ impl IprofShowArgs {
     /// The call chains to show of other sources of stacks.
     pub(crate) fn chains(&self) -> Chains {
         Chains { callers: self.callers.clone(), callees: self.callees.clone(), positions: self.bci }
+    }
+
+    /// LLVM's profiles count blocks, not calls: they have no call chains.
+    pub(crate) fn refuse_for_llvm(&self) -> Result<()> {
+        let given = [
+            (self.callers.is_some(), "--callers"),
+            (self.callees.is_some(), "--callees"),
+            (self.chains_by.is_some(), "--chains-by"),
+            (self.bci, "--bci"),
+            (self.min_events.is_some(), "--min-events"),
+        ];
+        refuse(
+            &given,
+            "for iprof files and stacks, not for LLVM profiles",
+            "--function and --topn choose what is shown",
+        )
     }
 }
 

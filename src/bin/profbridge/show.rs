@@ -102,12 +102,15 @@ impl ShowArgs {
             return Err(Error::usage("the output is the input").in_file(&self.output));
         }
         if self.stacks.are_in(&self.file)? {
+            self.refuse_llvm_options("stacks")?;
             let chains = self.iprof.chains();
             return show_stacks::run(&self.file, &self.output, &self.stacks, &chains, self.topn, self.json);
         }
         if Family::of_input(&self.file)? == Family::Iprof {
+            self.refuse_llvm_options("an iprof")?;
             return iprof_show::run(&self.file, &self.output, &self.iprof, self.topn, self.json);
         }
+        self.iprof.refuse_for_llvm()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
             let Reported { report, warnings } = pipeline::collect_file(&self.file, &read, &options)?;
@@ -122,6 +125,35 @@ impl ShowArgs {
         text.finish()?;
         shown?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What chooses among functions and parts of LLVM profiles would be without
+    /// effect on `other`, and the view another than the one asked for.
+    fn refuse_llvm_options(&self, other: &str) -> Result<()> {
+        let given = [
+            (self.all_functions, "--all-functions"),
+            (self.function.is_some(), "--function"),
+            (self.counts, "--counts"),
+            (self.ic_targets, "--ic-targets"),
+            (self.memop_sizes, "--memop-sizes"),
+            (self.show_vtables, "--show-vtables"),
+            (self.covered, "--covered"),
+            (self.value_cutoff > 0, "--value-cutoff"),
+            (self.list_below_cutoff, "--list-below-cutoff"),
+            (self.hot_func_list, "--hot-func-list"),
+            (self.detailed_summary, "--detailed-summary"),
+            (!self.detailed_summary_cutoffs.is_empty(), "--detailed-summary-cutoffs"),
+            (self.showcs, "--showcs"),
+            (self.text, "--text"),
+            (self.binary_ids, "--binary-ids"),
+            (self.profile_version, "--profile-version"),
+            (self.temporal_profile_traces, "--temporal-profile-traces"),
+        ];
+        refuse(
+            &given,
+            &format!("for LLVM profiles, not for {other}"),
+            "--topn, --callers and --callees choose what is shown",
+        )
     }
 
     fn options(&self) -> ShowOptions {
@@ -146,6 +178,14 @@ impl ShowArgs {
         options.profile_version = self.profile_version;
         options.temporal_traces = self.temporal_profile_traces;
         options
+    }
+}
+
+/// Refuses the first option that was given and means nothing here.
+pub(crate) fn refuse(given: &[(bool, &str)], meant: &str, hint: &str) -> Result<()> {
+    match given.iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Error::usage(format!("{option} is {meant}")).with_hint(hint)),
+        None => Ok(()),
     }
 }
 
