@@ -169,7 +169,8 @@ mod tests {
     ];
 
     /// The document, the findings with their offsets, and everything else.
-    type Outcome = (Option<Vec<u8>>, Vec<(String, Option<u64>)>, Vec<String>);
+    type Outcome = (Option<Vec<u8>>, Located, Vec<String>);
+    type Located = Vec<(String, Option<u64>)>;
 
     fn outcome(text: &[u8], threads: usize, streamed: bool) -> Outcome {
         let mut options = ReadOptions::default();
@@ -188,7 +189,7 @@ mod tests {
     }
 
     /// Document and findings of the text with a space in every entry; the offsets are those without.
-    fn outcome_of_spaced(whole: &str) -> (Option<Vec<u8>>, Vec<(String, Option<u64>)>) {
+    fn outcome_of_spaced(whole: &str) -> (Option<Vec<u8>>, Located) {
         let spaced = whole.replace("{\"ctx\"", "{ \"ctx\"");
         let (document, mut findings, _) = outcome(spaced.as_bytes(), 1, false);
         for offset in findings.iter_mut().filter_map(|(_, offset)| offset.as_mut()) {
