@@ -42,7 +42,10 @@ def once(make):
 def instrumented(root, name, flags, release=False):
     """This program built with `flags`; the path of the executable."""
     target = root / f"build-{name}"
-    command = ["cargo", "build", "--quiet", "--target-dir", str(target)] + (["--release"] if release else [])
+    command = ["cargo", "build", "--quiet", "--target-dir", str(target), "--bin", "profbridge"]
+    if release:
+        # Instrumented crates are linked as they are: optimising across them takes minutes and memory for nothing.
+        command += ["--release", "--config", 'profile.release.lto="off"']
     environment = dict(os.environ, RUSTFLAGS=flags, LLVM_PROFILE_FILE="/dev/null")
     quiet(command, cwd=PACKAGE, env=environment)
     return target / ("release" if release else "debug") / "profbridge"
