@@ -2,7 +2,8 @@
 
 use super::counters;
 use super::deferred::{Contribution, Deferred};
-use super::merger::{Merger, RecordState, SoftError};
+use super::merger::{Merger, RecordState};
+use super::outcome::SoftError;
 use super::sites::{SiteOrder, is_long};
 use crate::model::{FunctionId, FunctionRecord, RecordId, ValueKind, ValueSites};
 

@@ -16,6 +16,7 @@ pub mod filter;
 mod introsort;
 mod join;
 mod merger;
+mod outcome;
 mod posix;
 pub mod remap;
 mod rules;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use filter::FunctionFilter;
 pub use join::OrderEvents;
-pub use merger::{AddOutcome, MergeOptions, Merger, SoftError, repeated_sizes, repeats_size, settle_record};
+pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, settle_record};
+pub use outcome::{AddOutcome, SoftError};
 pub use remap::Remapping;
 pub use rules::{KindRule, MergeRules, TraceRule};
