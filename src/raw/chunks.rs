@@ -2,13 +2,17 @@
 //!
 //! Each object file brings its names as one chunk, and every image that links
 //! it has the same bytes. Programs that share most of their objects thus share
-//! most of their chunks, though their names sections differ.
+//! most of their chunks, though their names sections differ. The first section of
+//! a run is kept as a whole instead: mostly all files are of one program.
 
+use super::names::RawNames;
+use super::profile::RawProfile;
+use crate::error::Result;
 use crate::model::{NameRef, name_refs};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Remembers chunks of names between the files of a run.
@@ -17,6 +21,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// only finds the candidate. What is kept is bounded, see [`MOST_BYTES`].
 #[derive(Default)]
 pub struct NameChunks {
+    /// The names that were read first, unless they were faulty.
+    first: OnceLock<Option<Arc<RawNames>>>,
     kept: Mutex<Kept>,
 }
 
@@ -74,6 +80,34 @@ impl HashedChunk {
 }
 
 impl NameChunks {
+    /// The names of a profile: the first ones of the run where its sections are
+    /// the same, else what `read` reads, which may use and keep chunks.
+    ///
+    /// Who comes while the first names are being read waits for them: most
+    /// likely they are its own.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`.
+    pub(super) fn names_of(
+        &self,
+        profile: &RawProfile<'_>,
+        read: impl Fn(Option<&Self>) -> Result<RawNames>,
+    ) -> Result<Arc<RawNames>> {
+        let mut own = None;
+        let first = self.first.get_or_init(|| {
+            let names = read(None).map(Arc::new);
+            let kept = names.as_ref().ok().map(Arc::clone);
+            own = Some(names);
+            kept
+        });
+        match (own, first) {
+            (Some(own), _) => own,
+            (None, Some(first)) if first.are_those_of(profile) => Ok(Arc::clone(first)),
+            (None, _) => read(Some(self)).map(Arc::new),
+        }
+    }
+
     /// The chunk with that source, if it was kept.
     pub(super) fn find(&self, source: ChunkSource<&[u8]>) -> Option<Arc<HashedChunk>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -150,9 +150,13 @@ impl<'data> RawReader<'data> {
         &self.names
     }
 
-    fn read_names(&self) -> Result<RawNames> {
+    fn read_names(&self) -> Result<Arc<RawNames>> {
         let threads = self.options.threads.map_or(1, NonZeroUsize::get);
-        self.profile.read_names_with(&self.options.limits, self.options.known_chunks.as_deref(), threads)
+        let read = |known: Option<&NameChunks>| self.profile.read_names_with(&self.options.limits, known, threads);
+        match &self.options.known_chunks {
+            Some(known) => known.names_of(&self.profile, read),
+            None => read(None).map(Arc::new),
+        }
     }
 
     /// Prepares for the records of `self.profile`.
@@ -167,7 +171,7 @@ impl<'data> RawReader<'data> {
                 names
             }
             None if self.names.are_those_of(&self.profile) => Arc::clone(&self.names),
-            None => Arc::new(self.read_names()?),
+            None => self.read_names()?,
         };
         self.targets = None;
         self.next_index = 0;

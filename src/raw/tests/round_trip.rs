@@ -1,7 +1,7 @@
 //! What the writer writes, the reader reads: every version, width and byte order.
 
 use super::super::layout::{NEWEST_VERSION, OLDEST_VERSION, is_known_version};
-use super::super::{RawOptions, RawReader, WriteOptions, losses, write};
+use super::super::{NameChunks, RawOptions, RawReader, WriteOptions, losses, write};
 use crate::bytes::names::Compression;
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::{ErrorKind, Warning};
@@ -10,6 +10,7 @@ use crate::model::{
     FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn all_encodings() -> impl Iterator<Item = Encoding> {
     let versions = (OLDEST_VERSION..=NEWEST_VERSION).filter(|version| is_known_version(*version));
@@ -313,5 +314,47 @@ proptest! {
             while let Ok(Some(_)) = reader.next_record() {}
             prop_assert!(matches!(reader.next_record(), Ok(None)), "an error ends the reading");
         }
+    }
+}
+
+/// Files of one program share the first names of a run, whoever reads them;
+/// another program has its own, read with the chunks that were kept.
+#[test]
+fn the_first_names_of_a_run_are_shared_and_others_are_not_mistaken_for_them() {
+    let written = |functions: &[&str], version| {
+        let mut profile = Profile::default();
+        for name in functions {
+            let function = profile.functions.intern(name.as_bytes());
+            profile.functions.push_record(function, FunctionRecord::new(1, vec![1]));
+        }
+        let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version };
+        write(&profile, &WriteOptions::new(encoding)).unwrap()
+    };
+    let known = Arc::new(NameChunks::default());
+    let names = |file: &[u8], known: &Arc<NameChunks>| {
+        let options = RawOptions { known_chunks: Some(Arc::clone(known)), ..RawOptions::new(Manner::Profbridge) };
+        Arc::clone(RawReader::new(file, options).unwrap().names())
+    };
+    let (one, other) = (written(&["f", "g"], 10), written(&["f", "h"], 10));
+    let first = names(&one, &known);
+    assert!(Arc::ptr_eq(&first, &names(&one, &known)));
+    for _ in 0..2 {
+        let different = names(&other, &known);
+        assert!(!Arc::ptr_eq(&first, &different));
+        assert_eq!(different.symbols().name(name_ref(b"h")), Some(&b"h"[..]));
+        assert_eq!(different.symbols().name(name_ref(b"g")), None);
+    }
+    // A fault is that of the file that has it; what comes after is sound.
+    let known = Arc::new(NameChunks::default());
+    let mut damaged = one.clone();
+    let at = damaged.len() - 8;
+    damaged[at..].fill(0xff);
+    let options = RawOptions { known_chunks: Some(Arc::clone(&known)), ..RawOptions::new(Manner::Profbridge) };
+    assert!(RawReader::new(&damaged, options).is_err());
+    assert_eq!(names(&one, &known).symbols().name(name_ref(b"g")), Some(&b"g"[..]));
+    // Old versions have names that their records point to.
+    let (old, known) = (written(&["f", "g"], 1), Arc::new(NameChunks::default()));
+    for _ in 0..2 {
+        assert_eq!(names(&old, &known).symbols().name(name_ref(b"f")), Some(&b"f"[..]));
     }
 }
