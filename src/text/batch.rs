@@ -1,7 +1,7 @@
 //! Records parsed together.
 
 use crate::error::Error;
-use crate::model::{FunctionRecord, NameRef, name_ref};
+use crate::model::{FunctionRecord, NameRef, name_refs};
 use std::borrow::Cow;
 
 /// Some records of a file, and the error behind them if there is one. Its
@@ -73,9 +73,9 @@ impl<'data> Batch<'data> {
 
     /// Hashes the names of all records.
     pub(super) fn hash_names(&mut self) {
-        for item in &mut self.items[..self.len] {
-            item.name_ref = name_ref(&item.name);
-        }
+        let names: Vec<&[u8]> = self.items().iter().map(|item| &*item.name).collect();
+        let hashes = name_refs(&names);
+        self.items.iter_mut().zip(hashes).for_each(|(item, hash)| item.name_ref = hash);
     }
 
     /// The records, in file order.

@@ -155,6 +155,11 @@ impl ProfileReader for TextReader<'_> {
         0
     }
 
+    /// A text has names alone: batches hash them.
+    fn hashes_names(&self) -> bool {
+        true
+    }
+
     fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
         while self.handed_out == self.batch.items().len() {
             if self.finished {
@@ -198,6 +203,7 @@ impl ProfileReader for TextReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::name_ref;
     use proptest::prelude::*;
 
     /// All that a reader gives, as text.
@@ -206,6 +212,8 @@ mod tests {
         for number in 0.. {
             match reader.next_record() {
                 Ok(Some(found)) => {
+                    // As `hashes_names` promises.
+                    assert_eq!(found.name_ref, Some(name_ref(found.name)));
                     let mut record = found.record.clone();
                     if !record.has_value_sites() {
                         record.drop_value_sites();
