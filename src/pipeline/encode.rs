@@ -1,5 +1,6 @@
 //! The writer for what was asked.
 
+use super::wanted_threads;
 use crate::bytes::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
@@ -68,8 +69,9 @@ impl WriteOptions {
         if self.filter.is_none() { selection } else { selection.names(keeps) }
     }
 
-    fn threads(&self) -> NonZeroUsize {
-        self.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    /// Threads that may share the writing.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        wanted_threads(self.threads)
     }
 
     fn text<'a>(&self, release: Release, selection: Selection<'a>) -> text::TextOptions<'a> {

@@ -13,7 +13,6 @@ use crate::merge::{MergeRules, Merger, repeats_size, settle_record};
 use crate::model::name_order::name_order;
 use crate::model::{FunctionRecord, ProfileKind, Release, SymbolTable, ValueKind};
 use crate::text;
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// Writes the text of a single indexed file as llvm-profdata's merge does, and
@@ -52,11 +51,10 @@ pub fn transcribe(
         functions: content.order.len(),
         each: &|at, push| content.hand_out(at, push),
     };
-    let threads = write.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     if content.repeats_memory_size {
         repeats_memory_size();
     }
-    output::replace_with(path, |out| text::write_source(&source, release, threads, out))?;
+    output::replace_with(path, |out| text::write_source(&source, release, write.threads(), out))?;
     Ok(true)
 }
 
@@ -166,6 +164,7 @@ mod tests {
     use crate::model::Profile;
     use crate::pipeline::{Silent, encode, merge_files};
     use proptest::prelude::*;
+    use std::num::NonZeroUsize;
     use std::path::PathBuf;
 
     fn options() -> (MergeOptions, WriteOptions) {

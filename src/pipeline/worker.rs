@@ -5,6 +5,7 @@ use super::ahead::{self, Adding, merge_ahead};
 use super::images::{self, Images};
 use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
 use super::open::read_with;
+use super::wanted_threads;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::limits::Limits;
@@ -88,12 +89,7 @@ fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observe
 
 fn threads(inputs: usize, options: &MergeOptions) -> usize {
     // A thread with a single input costs more to join than it saves.
-    wanted_threads(options).min(inputs / 2).max(1)
-}
-
-fn wanted_threads(options: &MergeOptions) -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    options.threads.map_or_else(available, NonZeroUsize::get)
+    wanted_threads(options.threads).get().min(inputs / 2).max(1)
 }
 
 /// What remembers chunks of names; of no use to a single input.
@@ -109,7 +105,7 @@ pub(super) fn run_exact(
     observer: &mut dyn MergeObserver,
 ) -> Run {
     let mut worker = Worker::new(options, None, known_chunks(inputs), Merger::new);
-    worker.threads = wanted_threads(options);
+    worker.threads = wanted_threads(options.threads).get();
     let mut complained = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
@@ -139,7 +135,7 @@ pub(super) fn run_quick(
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
     let chunks = known_chunks(inputs);
-    let share = Share { threads: wanted_threads(options) / threads, image_bytes: image_bytes / threads };
+    let share = Share { threads: wanted_threads(options.threads).get() / threads, image_bytes: image_bytes / threads };
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress, chunks) = (&stop, &progress, &chunks);
         let work = move |run, new_merger| {
