@@ -60,7 +60,7 @@ fn program(seed: u64) -> Profile {
             record.sites_mut(ValueKind::IndirectCallTarget).push_site(&site);
         }
         let function = profile.functions.intern(&name(index));
-        profile.functions.push_record(function, record);
+        profile.functions.push_record(function, &record);
     }
     profile
 }

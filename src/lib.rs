@@ -18,6 +18,7 @@ pub mod input;
 pub mod iprof;
 pub mod limits;
 pub mod manner;
+mod memory;
 pub mod merge;
 pub mod model;
 pub mod picture;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Rooms that every other room may use.
-const BASE: &[&str] = &["digits", "error", "limits", "manner"];
+const BASE: &[&str] = &["digits", "error", "limits", "manner", "memory"];
 
 /// Each room and the rooms it may use beside [`BASE`] and itself.
 const ROOMS: &[(&str, &[&str])] = &[
@@ -13,6 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &[]),
     ("manner", &[]),
+    ("memory", &[]),
     ("bytes", &[]),
     ("model", &[]),
     ("input", &["bytes"]),

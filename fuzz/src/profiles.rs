@@ -122,7 +122,7 @@ pub fn content(profile: &Profile, targets: impl Fn(ValueKind, u64) -> u64) -> Co
                 record.sites(kind).iter().map(site).collect::<Vec<_>>()
             });
             let key = (function.name().to_vec(), record.func_hash);
-            records.insert(key, (record.counters.clone(), record.bitmap.clone(), sites));
+            records.insert(key, (record.counters.to_vec(), record.bitmap.to_vec(), sites));
         }
     }
     let mut binary_ids = profile.binary_ids.clone();
@@ -211,7 +211,7 @@ impl<'d> Feed<'d> {
             for _ in 0..1 + self.below(2) {
                 let record = self.record(&names, &profile.vtable_names.clone());
                 if profile.functions.find_record(function, record.func_hash).is_none() {
-                    profile.functions.push_record(function, record);
+                    profile.functions.push_record(function, &record);
                 }
             }
         }

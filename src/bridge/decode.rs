@@ -12,7 +12,7 @@ use crate::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, TypeCount, TypeHandle,
 };
 use crate::model::value::MAX_VALUES_PER_SITE;
-use crate::model::{FunctionRecord, LossKind, Losses, Profile, RecordId, ValueKind, ValueSites, name_ref};
+use crate::model::{LossKind, Losses, Profile, RecordId, RecordView, ValueKind, ValueSites, name_ref};
 use std::collections::HashMap;
 
 /// A record of the bridge, understood.
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub(super) struct OwnRecord<'p> {
     pub(super) id: RecordId,
     pub(super) name: RecordName<'p>,
-    record: &'p FunctionRecord,
+    record: RecordView<'p>,
     /// Which kind of value sites holds receivers.
     receivers: ValueKind,
 }
@@ -30,7 +30,7 @@ impl<'p> OwnRecord<'p> {
     fn understand(
         id: RecordId,
         name: &'p [u8],
-        record: &'p FunctionRecord,
+        record: RecordView<'p>,
         is_method: &mut dyn FnMut(&'p [u8]) -> bool,
     ) -> Option<Self> {
         let parsed = RecordName::parse_with(name, is_method)?;
@@ -39,7 +39,7 @@ impl<'p> OwnRecord<'p> {
         let receivers = kinds.into_iter().find(|kind| func_hash(name, *kind, context_sensitive) == record.func_hash)?;
         let none = ValueSites::new();
         let others_empty = ValueKind::ALL.iter().filter(|kind| **kind != receivers).all(|k| *record.sites(*k) == none);
-        let (counters, sites) = (record.counters.as_slice(), record.sites(receivers).len());
+        let (counters, sites) = (record.counters, record.sites(receivers).len());
         let fits = match &parsed {
             RecordName::Context { shape, .. } => {
                 counters.len() == shape.counters_len()
@@ -172,7 +172,7 @@ impl<'p> Builder<'_, 'p> {
             frames[0].bci = bci;
             document.add_context(&frames)
         };
-        let mut counters = own.record.counters.as_slice();
+        let mut counters = own.record.counters;
         let calls = counters.split_off_first().copied().unwrap_or(0);
         if shape.calls {
             let entry = CountEntry { context: at(self.document, 0), count: clamped(calls, losses) };

@@ -6,7 +6,7 @@ use super::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, 
 use super::extension::Approximations;
 use super::notation::MethodIdentity;
 use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
-use crate::model::{FunctionRecord, FunctionView, Profile, ProfileKind, RecordId, ValueCount, ValueKind, name_ref};
+use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
 use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 
@@ -100,11 +100,11 @@ impl Builder<'_> {
         let method = self.note_method(mapped.clone());
         let kind = self.profile.kind;
         let own = self.own;
-        let records: Vec<&FunctionRecord> = function
+        let records: Vec<RecordView<'_>> = function
             .record_ids()
             .filter(|id| !own.contains(id))
             .map(|id| self.profile.functions.record(id))
-            .filter(|record| is_plain(record, kind))
+            .filter(|record| is_plain(*record, kind))
             .collect();
         self.call_count(method, &records);
         self.receivers(method, &records);
@@ -122,7 +122,7 @@ impl Builder<'_> {
         handle
     }
 
-    fn call_count(&mut self, method: MethodHandle, records: &[&FunctionRecord]) {
+    fn call_count(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
         let first_counters = records.iter().filter_map(|record| record.counters.first().copied());
         if let Some(calls) = first_counters.reduce(u64::saturating_add) {
             let context = self.document.add_context(&[Frame { method, bci: 0 }]);
@@ -132,7 +132,7 @@ impl Builder<'_> {
     }
 
     /// Sites of vtables: the receivers' classes.
-    fn receivers(&mut self, method: MethodHandle, records: &[&FunctionRecord]) {
+    fn receivers(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
         for (bci, values) in sites_by_place(records, ValueKind::VTableTarget) {
             let mut pairs = Vec::with_capacity(values.len());
             for (value, count) in values {
@@ -155,7 +155,7 @@ impl Builder<'_> {
     }
 
     /// Sites of indirect calls: the called functions.
-    fn targets(&mut self, caller: &MethodIdentity, records: &[&FunctionRecord]) {
+    fn targets(&mut self, caller: &MethodIdentity, records: &[RecordView<'_>]) {
         for (bci, values) in sites_by_place(records, ValueKind::IndirectCallTarget) {
             let mut targets: BTreeMap<MethodIdentity, u64> = BTreeMap::new();
             for (value, count) in values {
@@ -178,7 +178,7 @@ impl Builder<'_> {
         }
     }
 
-    fn counters_as_branches(&mut self, method: MethodHandle, records: &[&FunctionRecord]) {
+    fn counters_as_branches(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
         for record in records {
             let numbered = record.counters.iter().enumerate().skip(1).take(MAX_BCI);
             let rows: Vec<BranchRow> = numbered
@@ -236,13 +236,13 @@ impl Builder<'_> {
 
 /// Whether the standard sections may have the record's counts: it was counted
 /// once, and counts they are.
-pub(super) fn is_plain(record: &FunctionRecord, kind: ProfileKind) -> bool {
+pub(super) fn is_plain(record: RecordView<'_>, kind: ProfileKind) -> bool {
     !(kind.is_ir() && record.is_context_sensitive()) && record.pseudo_count().is_none()
 }
 
 /// The values of all records' sites, added up by the site's position; sites
 /// without values are left out.
-fn sites_by_place(records: &[&FunctionRecord], kind: ValueKind) -> BTreeMap<i32, BTreeMap<u64, u64>> {
+fn sites_by_place(records: &[RecordView<'_>], kind: ValueKind) -> BTreeMap<i32, BTreeMap<u64, u64>> {
     let mut places: BTreeMap<i32, BTreeMap<u64, u64>> = BTreeMap::new();
     for record in records {
         for (bci, site) in (0..).zip(record.sites(kind).iter()) {

@@ -102,7 +102,7 @@ pub(super) fn add_records(profile: &mut Profile, records: Vec<NamedRecord>) -> R
             let detail = format!("the extension repeats what the sections say of {}", name.escape_ascii());
             return Err(Error::malformed(detail).in_section("llvm").in_format("iprof"));
         }
-        profile.functions.push_record(id, record);
+        profile.functions.push_record(id, &record);
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! The order of the records of one name.
 
 use crate::model::hash_order::number_map_order;
-use crate::model::{FunctionRecord, FunctionView, Release};
+use crate::model::{FunctionView, RecordView, Release};
 
 /// The records of one name in the order of files: that of a map keyed by
 /// FuncHash into which they were inserted by first appearance.
-pub(super) fn records_in_file_order<'a>(release: Release, function: FunctionView<'a>) -> Vec<&'a FunctionRecord> {
-    let records: Vec<&FunctionRecord> = function.records().collect();
+pub(super) fn records_in_file_order<'a>(release: Release, function: FunctionView<'a>) -> Vec<RecordView<'a>> {
+    let records: Vec<RecordView<'_>> = function.records().collect();
     if records.len() < 2 {
         return records;
     }

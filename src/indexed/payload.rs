@@ -6,10 +6,10 @@ use super::order;
 use crate::bytes::Sink;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::value::MAX_VALUES_PER_SITE;
-use crate::model::{FunctionRecord, FunctionView, ValueKind, ValueSites};
+use crate::model::{FunctionView, RecordView, ValueKind, ValueSites};
 
 /// The records of a function that the version has room for, in file order.
-pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Vec<&'a FunctionRecord> {
+pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Vec<RecordView<'a>> {
     let mut records = order::records_in_file_order(dialect.release, function);
     if !dialect.has(since::RECORD_COUNTS) {
         records.truncate(1);
@@ -25,12 +25,12 @@ pub(super) fn data_size(dialect: Dialect, function: FunctionView<'_>) -> Result<
             size += record_size(dialect, record)?;
         }
     } else if let Some(record) = written_records(dialect, function).first() {
-        size = record_size(dialect, record)?;
+        size = record_size(dialect, *record)?;
     }
     Ok(size)
 }
 
-fn record_size(dialect: Dialect, record: &FunctionRecord) -> Result<u64> {
+fn record_size(dialect: Dialect, record: RecordView<'_>) -> Result<u64> {
     let mut words = 1 + record.counters.len() as u64;
     words += u64::from(dialect.has(since::RECORD_COUNTS));
     if dialect.has(since::BITMAPS) {
@@ -47,7 +47,7 @@ fn record_size(dialect: Dialect, record: &FunctionRecord) -> Result<u64> {
     Ok(size)
 }
 
-fn value_blob_size(record: &FunctionRecord, kinds: &[ValueKind]) -> u64 {
+fn value_blob_size(record: RecordView<'_>, kinds: &[ValueKind]) -> u64 {
     if !record.has_value_sites() {
         return 8;
     }
@@ -76,7 +76,7 @@ pub(super) fn write_item(sink: &mut Sink, dialect: Dialect, function: FunctionVi
     debug_assert_eq!((sink.len() - start) as u64, data_size);
 }
 
-fn write_record(sink: &mut Sink, dialect: Dialect, record: &FunctionRecord) {
+fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
     sink.u64(record.func_hash);
     if dialect.has(since::RECORD_COUNTS) {
         sink.u64(record.counters.len() as u64);
@@ -91,7 +91,7 @@ fn write_record(sink: &mut Sink, dialect: Dialect, record: &FunctionRecord) {
     }
 }
 
-fn write_value_blob(sink: &mut Sink, record: &FunctionRecord, kinds: &[ValueKind]) {
+fn write_value_blob(sink: &mut Sink, record: RecordView<'_>, kinds: &[ValueKind]) {
     if !record.has_value_sites() {
         sink.u32(8);
         sink.u32(0);

@@ -84,7 +84,7 @@ impl ProfileReader for IndexedReader<'_> {
             self.failed = true;
             return Err(self.profile.in_format(error));
         }
-        let record = &self.record;
+        let record = self.record.view();
         Ok(self.entry.as_ref().map(|entry| RecordRef { name: entry.name, name_ref: Some(entry.name_ref), record }))
     }
 

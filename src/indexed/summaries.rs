@@ -4,7 +4,7 @@ use super::dialect::Dialect;
 use super::layout::since;
 use super::payload::written_records;
 use crate::bytes::{Endian, Sink};
-use crate::model::{FunctionRecord, FunctionView, ProfileSummary, Release, SummaryBuilder};
+use crate::model::{FunctionView, ProfileSummary, RecordView, Release, SummaryBuilder};
 
 /// Adds both summaries up.
 pub(super) struct Summaries {
@@ -31,7 +31,7 @@ impl Summaries {
 
     /// Bit 60 of the hash decides, whatever the kind of the profile: a record
     /// that has it is missing from the summary of a plain profile, as in LLVM.
-    fn add(&mut self, record: &FunctionRecord) {
+    fn add(&mut self, record: RecordView<'_>) {
         let sensitive = self.separates && record.is_context_sensitive();
         let builder = if sensitive { &mut self.sensitive } else { &mut self.plain };
         builder.add_record(record);

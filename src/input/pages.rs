@@ -1,20 +1,17 @@
-//! Large files in large pages.
-//!
-//! The system clears and enters every page of memory when it is first touched,
-//! which for pages of 4 KiB takes longer than reading a file into them; and
-//! whoever looks here and there in a large file waits less in few large pages.
+//! Large files in large pages of memory.
 
 use super::bytes::open_file;
 use super::once;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::memory::{self, large_pages};
 use memmap2::MmapMut;
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
 
 /// Files from this size on are large.
-const LARGE: u64 = 4 << 20;
+const LARGE: u64 = memory::LARGE as u64;
 
 /// The bytes of a large file.
 #[derive(Debug)]
@@ -61,15 +58,6 @@ pub(super) fn read(path: &Path, limits: &Limits, used: Option<Pages>) -> Result<
         }
     }
     Ok(None)
-}
-
-/// Memory for so many bytes, in large pages if the system has such.
-fn large_pages(len: usize) -> Option<MmapMut> {
-    let memory = MmapMut::map_anon(len).ok()?;
-    // Advice: where it is not taken the memory is the same and slower.
-    #[cfg(target_os = "linux")]
-    let _ = memory.advise(memmap2::Advice::HugePage);
-    Some(memory)
 }
 
 #[cfg(test)]

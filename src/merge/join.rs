@@ -5,7 +5,7 @@ use super::deferred::{Contribution, Deferred};
 use super::merger::{Merger, RecordState};
 use super::outcome::SoftError;
 use super::sites::{SiteOrder, is_long};
-use crate::model::{FunctionId, FunctionRecord, RecordId, ValueKind, ValueSites};
+use crate::model::{FunctionId, RecordId, RecordView, ValueKind, ValueSites};
 
 /// Why joined parts may differ from one merger's work on all inputs.
 ///
@@ -107,10 +107,11 @@ impl Merger {
 
     /// Takes over a record that only the later part has.
     fn join_new(&mut self, function: FunctionId, theirs: Theirs<'_>) {
-        let mut record = theirs.record.clone();
         let mut logs = theirs.logs;
-        if !self.is_later_part {
+        let has_logs = logs.iter().any(Option::is_some);
+        let id = if has_logs && !self.is_later_part {
             // What its first input contributed is not merged but taken over.
+            let mut record = theirs.record.to_record();
             for (kind, log) in ValueKind::ALL.into_iter().zip(&mut logs) {
                 let Some(first) = log.as_mut().filter(|log| !log.is_empty()).map(|log| log.remove(0)) else { continue };
                 let mut sites = first.sites;
@@ -118,8 +119,10 @@ impl Merger {
                 self.events.soft_errors |= saturated;
                 *record.sites_mut(kind) = sites;
             }
-        }
-        let id = self.push_record(function, record, 1).record;
+            self.push_record(function, record.view(), 1).record
+        } else {
+            self.push_record(function, theirs.record, 1).record
+        };
         self.states[id.index()].events = OrderEvents::default();
         for (kind, log) in ValueKind::ALL.into_iter().zip(logs) {
             match log {
@@ -196,7 +199,7 @@ impl Merger {
 
 /// A record of a later part.
 struct Theirs<'a> {
-    record: &'a FunctionRecord,
+    record: RecordView<'a>,
     state: RecordState,
     /// Contributions that it left to the join, by kind.
     logs: [Option<Vec<Contribution>>; ValueKind::COUNT],

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::hash_order::string_map_order;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, PseudoCount, RecordId,
-    RecordRef, Release, TemporalProfile, ValueKind, ValueSites,
+    RecordRef, RecordView, Release, TemporalProfile, ValueKind, ValueSites,
 };
 use std::collections::HashSet;
 
@@ -50,7 +50,7 @@ impl Default for MergeOptions {
 /// let record = FunctionRecord::new(0x1234, vec![3, 1]);
 /// for weight in [1, 2] {
 ///     merger.begin_input(ProfileKind::IR)?;
-///     let outcome = merger.add_record(RecordRef { name: b"main", name_ref: None, record: &record }, weight);
+///     let outcome = merger.add_record(RecordRef { name: b"main", name_ref: None, record: record.view() }, weight);
 ///     assert_eq!(outcome.error, None);
 /// }
 /// let profile = merger.finish();
@@ -182,26 +182,10 @@ impl Merger {
         self.add_to_function(function, incoming.record, weight)
     }
 
-    /// As [`add_hashed_record`](Self::add_hashed_record), for a record that can
-    /// be kept as it is.
-    pub fn add_owned_record(
-        &mut self,
-        name: &[u8],
-        name_ref: Option<NameRef>,
-        record: FunctionRecord,
-        weight: u64,
-    ) -> AddOutcome {
-        let function = self.hashed_function(name, name_ref);
-        match self.profile.functions.find_record(function, record.func_hash) {
-            Some(_) => self.add_to_function(function, &record, weight),
-            None => self.push_record(function, record, weight),
-        }
-    }
-
-    fn add_to_function(&mut self, function: FunctionId, incoming: &FunctionRecord, weight: u64) -> AddOutcome {
+    fn add_to_function(&mut self, function: FunctionId, incoming: RecordView<'_>, weight: u64) -> AddOutcome {
         match self.profile.functions.find_record(function, incoming.func_hash) {
             Some(record) => AddOutcome { record, is_new: false, error: self.merge_record(record, incoming, weight) },
-            None => self.push_record(function, incoming.to_compact(), weight),
+            None => self.push_record(function, incoming, weight),
         }
     }
 
@@ -223,42 +207,42 @@ impl Merger {
     }
 
     /// Makes a new record of a function; the FuncHash must be new to it.
-    pub(super) fn push_record(&mut self, function: FunctionId, mut record: FunctionRecord, weight: u64) -> AddOutcome {
-        let mut saturated = false;
-        if weight != 1 {
-            saturated = counters::scale(&mut record.counters, weight, self.rules.max_count);
-        }
-        let mut state = RecordState::default();
-        let mut kept = Vec::new();
+    pub(super) fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weight: u64) -> AddOutcome {
+        let id = self.profile.functions.push_record(function, record);
+        let counters = self.profile.functions.counters_mut(id);
+        let mut saturated = weight != 1 && counters::scale(counters, weight, self.rules.max_count);
+        self.states.push(RecordState::default());
         if record.has_value_sites() {
             for kind in ValueKind::ALL {
-                let sites = record.sites_mut(kind);
-                let weighted = weight != 1 && sites.values_len() != 0;
-                if self.is_later_part && (weighted || exceeds(sites)) {
-                    let empty = emptied(sites);
-                    kept.push((kind, Contribution { sites: std::mem::replace(sites, empty), weight, is_sum: false }));
-                    continue;
-                }
-                if weighted {
-                    state.events.weighted_values = true;
-                    saturated |= counters::scale_values(sites.values_mut(), weight);
-                }
-                state.events.cut_sites |= self.sites.take_over(sites, &mut state.orders[kind as usize]);
+                saturated |= self.take_over_sites(id, kind, weight);
             }
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
-        state.events.soft_errors = error.is_some();
-        self.complained |= error.is_some();
-        let id = self.profile.functions.push_record(function, record);
-        self.states.push(state);
-        kept.into_iter().for_each(|(kind, contribution)| self.defer(id, kind, contribution));
-        AddOutcome { record: id, is_new: true, error }
+        AddOutcome { record: id, is_new: true, error: self.note(id, error) }
+    }
+
+    /// Makes sites that were copied as they came what a merge makes of the
+    /// first ones of a record. Returns whether a count reached its maximum.
+    fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
+        let state = &mut self.states[id.index()];
+        let sites = self.profile.functions.sites_mut(id, kind);
+        let weighted = weight != 1 && sites.values_len() != 0;
+        if self.is_later_part && (weighted || exceeds(sites)) {
+            let empty = emptied(sites);
+            let contribution = Contribution { sites: std::mem::replace(sites, empty), weight, is_sum: false };
+            self.defer(id, kind, contribution);
+            return false;
+        }
+        state.events.weighted_values |= weighted;
+        let saturated = weighted && counters::scale_values(sites.values_mut(), weight);
+        state.events.cut_sites |= self.sites.take_over(sites, &mut state.orders[kind as usize]);
+        saturated
     }
 
     /// Adds to a record that is there already, as
     /// [`add_record`](Self::add_record) would; for callers that remember where
     /// a record went.
-    pub fn merge_record(&mut self, target: RecordId, source: &FunctionRecord, weight: u64) -> Option<SoftError> {
+    pub fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
         let merge_sites = |merger: &mut Self, kind| merger.merge_sites(target, kind, source.sites(kind), weight);
         let error = self.merge_parts(target, source, weight, merge_sites);
         self.note(target, error)
@@ -275,11 +259,13 @@ impl Merger {
     pub(super) fn merge_parts(
         &mut self,
         target: RecordId,
-        source: &FunctionRecord,
+        source: RecordView<'_>,
         weight: u64,
         mut merge_sites: impl FnMut(&mut Self, ValueKind) -> Option<SoftError>,
     ) -> Option<SoftError> {
-        let record = self.profile.functions.record_mut(target);
+        let functions = &mut self.profile.functions;
+        let record = functions.record(target);
+        let (same_bitmap, has_sites) = (record.bitmap.len() == source.bitmap.len(), record.has_value_sites());
         if record.counters.len() != source.counters.len() {
             return Some(SoftError::CountMismatch);
         }
@@ -288,19 +274,21 @@ impl Merger {
                 (None, None) => {}
                 (Some(a), Some(b)) => {
                     let hot = a == PseudoCount::Hot || b == PseudoCount::Hot;
-                    record.counters[0] = if hot { PseudoCount::Hot } else { PseudoCount::Warm }.counter();
+                    let pseudo = if hot { PseudoCount::Hot } else { PseudoCount::Warm };
+                    functions.counters_mut(target)[0] = pseudo.counter();
                     return None;
                 }
                 _ => return Some(SoftError::CountMismatch),
             }
         }
-        let saturated = counters::add_weighted(&mut record.counters, &source.counters, weight, self.rules.max_count);
+        let counters = functions.counters_mut(target);
+        let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
         let mut error = saturated.then_some(SoftError::CounterOverflow);
-        if record.bitmap.len() != source.bitmap.len() {
+        if !same_bitmap {
             return error.or(Some(SoftError::BitmapMismatch));
         }
-        record.bitmap.iter_mut().zip(&source.bitmap).for_each(|(a, b)| *a |= b);
-        if record.has_value_sites() || source.has_value_sites() {
+        functions.bitmap_mut(target).iter_mut().zip(source.bitmap).for_each(|(a, b)| *a |= b);
+        if has_sites || source.has_value_sites() {
             for kind in ValueKind::ALL {
                 error = error.or(merge_sites(self, kind));
             }
@@ -315,14 +303,13 @@ impl Merger {
         source: &ValueSites,
         weight: u64,
     ) -> Option<SoftError> {
-        let sites = self.profile.functions.record_mut(target);
-        if sites.sites(kind).len() != source.len() {
+        if self.profile.functions.record(target).sites(kind).len() != source.len() {
             return Some(SoftError::ValueSiteCountMismatch);
         }
         if source.is_empty() {
             return None;
         }
-        let sites = sites.sites_mut(kind);
+        let sites = self.profile.functions.sites_mut(target, kind);
         let state = &mut self.states[target.index()];
         let order = &mut state.orders[kind as usize];
         if !self.is_later_part {
@@ -358,12 +345,11 @@ impl Merger {
     /// checks the first counter and takes [`merge_record`](Self::merge_record)
     /// then.
     pub fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
-        let record = self.profile.functions.record_mut(target);
-        let error = if record.counters.len() != counters.len() {
+        let sums = self.profile.functions.counters_mut(target);
+        let error = if sums.len() != counters.len() {
             Some(SoftError::CountMismatch)
         } else {
-            counters::add_weighted(&mut record.counters, counters, weight, self.rules.max_count)
-                .then_some(SoftError::CounterOverflow)
+            counters::add_weighted(sums, counters, weight, self.rules.max_count).then_some(SoftError::CounterOverflow)
         };
         self.note(target, error)
     }
@@ -371,10 +357,10 @@ impl Merger {
     /// Adds bitmap bytes to a record that is there already; their number must
     /// be that of the record.
     pub fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
-        let record = self.profile.functions.record_mut(target);
-        let error = (record.bitmap.len() != bitmap.len()).then_some(SoftError::BitmapMismatch);
+        let sums = self.profile.functions.bitmap_mut(target);
+        let error = (sums.len() != bitmap.len()).then_some(SoftError::BitmapMismatch);
         if error.is_none() {
-            record.bitmap.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
+            sums.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
         }
         self.note(target, error)
     }
@@ -440,7 +426,7 @@ impl Merger {
             whole.join(self);
             self = whole;
         }
-        self.profile.functions.records_mut().for_each(settle_record);
+        self.profile.functions.all_sites_mut().for_each(settle);
         self.profile.temporal = self.reservoir.into_kept();
         self.profile
     }
@@ -494,7 +480,7 @@ pub fn repeated_sizes<'a>(
 }
 
 /// Whether a memory size stands twice at one site of the record.
-pub fn repeats_size(record: &FunctionRecord, rules: &MergeRules) -> bool {
+pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
     let mut seen = HashSet::new();
     record.sites(ValueKind::MemOpSize).iter().any(|site| {
         seen.clear();

@@ -11,11 +11,11 @@ fn merger(release: u32) -> Merger {
 }
 
 fn add(merger: &mut Merger, name: &str, record: &FunctionRecord, weight: u64) -> AddOutcome {
-    merger.add_record(RecordRef { name: name.as_bytes(), name_ref: None, record }, weight)
+    merger.add_record(RecordRef { name: name.as_bytes(), name_ref: None, record: record.view() }, weight)
 }
 
 fn counters(profile: &Profile, name: &str) -> Vec<u64> {
-    profile.functions.find(name.as_bytes()).unwrap().records().next().unwrap().counters.clone()
+    profile.functions.find(name.as_bytes()).unwrap().records().next().unwrap().counters.to_vec()
 }
 
 fn site(values: &[(u64, u64)]) -> Vec<ValueCount> {
@@ -97,7 +97,7 @@ fn bitmaps_are_united_and_must_have_one_size() {
     let profile = merger.finish();
     let record = profile.functions.iter().next().unwrap().records().next().unwrap();
     // The third input's counter is in, its values are not.
-    assert_eq!((record.bitmap.as_slice(), record.counters[0]), ([5, 2].as_slice(), 3));
+    assert_eq!((record.bitmap, record.counters[0]), ([5, 2].as_slice(), 3));
     assert_eq!(only_site(&profile, ValueKind::MemOpSize), [(1, 2)]);
 }
 
@@ -344,7 +344,7 @@ fn counts_do_not_depend_on_the_order_of_inputs() {
         for at in order {
             add(&mut merger, "f", &records[at], 1);
         }
-        merger.finish().functions.iter().next().unwrap().records().next().unwrap().clone()
+        merger.finish().functions.iter().next().unwrap().records().next().unwrap().to_record()
     };
     let first = merged([0, 1, 2]);
     assert_eq!(first.counters, [3]);

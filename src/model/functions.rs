@@ -4,8 +4,10 @@
 //! records of one function form a chain in that order; a name stands once.
 
 use super::name_order::name_order;
-use super::record::FunctionRecord;
+use super::record::RecordView;
+use super::record_store::{NONE, RecordStore};
 use super::symbols::{NameRef, name_ref};
+use super::value::{ValueKind, ValueSites};
 use hashbrown::{HashMap, HashTable};
 
 /// Handle of a function (a name) in a [`FunctionTable`].
@@ -30,8 +32,6 @@ impl RecordId {
     }
 }
 
-const NONE: u32 = u32::MAX;
-
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     name_start: usize,
@@ -42,18 +42,13 @@ struct Entry {
     name_ref: NameRef,
 }
 
-#[derive(Debug, Clone)]
-struct Slot {
-    record: FunctionRecord,
-    next: u32,
-}
-
 /// Name → records, one for each FuncHash.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionTable {
     names: Vec<u8>,
     entries: Vec<Entry>,
-    slots: Vec<Slot>,
+    /// Each knows the next one of its function.
+    records: RecordStore,
     index: HashTable<u32>,
     /// Records of functions with more than [`FEW_RECORDS`], by function and FuncHash.
     many: HashMap<(u32, u64), u32, foldhash::fast::RandomState>,
@@ -86,7 +81,7 @@ impl<'a> FunctionView<'a> {
     }
 
     /// Its records in order of first appearance of their FuncHash.
-    pub fn records(self) -> impl Iterator<Item = &'a FunctionRecord> {
+    pub fn records(self) -> impl Iterator<Item = RecordView<'a>> {
         self.record_ids().map(|id| self.table.record(id))
     }
 
@@ -97,7 +92,7 @@ impl<'a> FunctionView<'a> {
         std::iter::from_fn(move || {
             let id = next;
             (id != NONE).then(|| {
-                next = table.slots[id as usize].next;
+                next = table.records.next(id as usize);
                 RecordId(id)
             })
         })
@@ -113,7 +108,7 @@ impl FunctionTable {
     /// Makes room for so many more records, each of a new function.
     pub fn reserve(&mut self, records: usize) {
         self.entries.reserve(records);
-        self.slots.reserve(records);
+        self.records.reserve(records);
         let entries = &self.entries;
         self.index.reserve(records, |&at| spread(entries[at as usize].name_ref));
     }
@@ -130,7 +125,7 @@ impl FunctionTable {
 
     /// Number of records over all functions.
     pub fn records_len(&self) -> usize {
-        self.slots.len()
+        self.records.len()
     }
 
     /// Finds a function by name.
@@ -181,18 +176,19 @@ impl FunctionTable {
             return self.many.get(&(function.0, func_hash)).copied().map(RecordId);
         }
         let view = FunctionView { table: self, id: function };
-        view.record_ids().find(|id| self.record(*id).func_hash == func_hash)
+        view.record_ids().find(|id| self.records.func_hash(id.index()) == func_hash)
     }
 
-    /// Adds a record to a function; its FuncHash must be new there.
-    pub fn push_record(&mut self, function: FunctionId, record: FunctionRecord) -> RecordId {
-        let at = u32::try_from(self.slots.len()).expect("fewer than 2^32 records fit in memory");
+    /// Adds a copy of a record to a function; its FuncHash must be new there.
+    pub fn push_record<'r>(&mut self, function: FunctionId, record: impl Into<RecordView<'r>>) -> RecordId {
+        let record = record.into();
+        let at = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
         let func_hash = record.func_hash;
-        self.slots.push(Slot { record, next: NONE });
+        self.records.push(record);
         let entry = &mut self.entries[function.index()];
         match entry.last {
             NONE => entry.first = at,
-            last => self.slots[last as usize].next = at,
+            last => self.records.set_next(last as usize, at),
         }
         entry.last = at;
         entry.records += 1;
@@ -208,7 +204,7 @@ impl FunctionTable {
         if self.entries[function.index()].records == FEW_RECORDS + 1 {
             let ids: Vec<RecordId> = self.function(function).record_ids().collect();
             for id in ids {
-                self.many.entry((function.0, self.record(id).func_hash)).or_insert(id.0);
+                self.many.entry((function.0, self.records.func_hash(id.index()))).or_insert(id.0);
             }
         } else {
             self.many.entry((function.0, func_hash)).or_insert(at);
@@ -217,14 +213,31 @@ impl FunctionTable {
 
     /// A record.
     #[inline]
-    pub fn record(&self, id: RecordId) -> &FunctionRecord {
-        &self.slots[id.index()].record
+    pub fn record(&self, id: RecordId) -> RecordView<'_> {
+        self.records.record(id.index())
     }
 
-    /// A record, to change in place. Its FuncHash must stay.
+    /// A record's counters, to change in place.
     #[inline]
-    pub fn record_mut(&mut self, id: RecordId) -> &mut FunctionRecord {
-        &mut self.slots[id.index()].record
+    pub fn counters_mut(&mut self, id: RecordId) -> &mut [u64] {
+        self.records.counters_mut(id.index())
+    }
+
+    /// A record's bitmap, to change in place.
+    #[inline]
+    pub fn bitmap_mut(&mut self, id: RecordId) -> &mut [u8] {
+        self.records.bitmap_mut(id.index())
+    }
+
+    /// A record's sites of one kind, to be changed.
+    #[inline]
+    pub fn sites_mut(&mut self, id: RecordId, kind: ValueKind) -> &mut ValueSites {
+        self.records.sites_mut(id.index(), kind)
+    }
+
+    /// The value sites of all records that have some, kind by kind.
+    pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
+        self.records.all_sites_mut()
     }
 
     /// A function's name.
@@ -244,11 +257,6 @@ impl FunctionTable {
         (0..self.entries.len()).map(|at| FunctionView { table: self, id: FunctionId(at as u32) })
     }
 
-    /// All records, to change in place, in order of first appearance.
-    pub fn records_mut(&mut self) -> impl Iterator<Item = &mut FunctionRecord> {
-        self.slots.iter_mut().map(|slot| &mut slot.record)
-    }
-
     /// All functions ordered by name, a prefix before its extensions.
     pub fn sorted_by_name(&self) -> Vec<FunctionId> {
         name_order(self.entries.len() as u32, |at| self.name(FunctionId(at))).into_iter().map(FunctionId).collect()
@@ -256,21 +264,13 @@ impl FunctionTable {
 
     /// A table with only the functions that `keep` accepts, in the same order.
     #[must_use]
-    pub fn filtered(self, mut keep: impl FnMut(&[u8]) -> bool) -> Self {
+    pub fn filtered(&self, mut keep: impl FnMut(&[u8]) -> bool) -> Self {
         let mut kept = Self::new();
-        let mut records: Vec<Option<Slot>> = self.slots.into_iter().map(Some).collect();
-        for entry in &self.entries {
-            let name = &self.names[entry.name_start..entry.name_start + entry.name_len as usize];
-            if !keep(name) {
-                continue;
-            }
-            let id = kept.intern_hashed(name, entry.name_ref);
-            let mut next = entry.first;
-            while next != NONE {
-                let slot = records[next as usize].take().expect("a record belongs to one function");
-                next = slot.next;
-                kept.push_record(id, slot.record);
-            }
+        for function in self.iter().filter(|function| keep(function.name())) {
+            let id = kept.intern_hashed(function.name(), function.name_ref());
+            function.records().for_each(|record| {
+                kept.push_record(id, record);
+            });
         }
         kept
     }
@@ -283,6 +283,7 @@ fn spread(hash: NameRef) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::FunctionRecord;
     use super::*;
 
     #[test]
@@ -290,9 +291,9 @@ mod tests {
         let mut table = FunctionTable::new();
         let (f, g) = (table.intern(b"f"), table.intern(b"g"));
         for hash in 0..100 {
-            table.push_record(f, FunctionRecord::new(hash, vec![hash]));
+            table.push_record(f, &FunctionRecord::new(hash, vec![hash]));
             for known in 0..=hash {
-                let found = table.find_record(f, known).map(|id| table.record(id).counters.clone());
+                let found = table.find_record(f, known).map(|id| table.record(id).counters.to_vec());
                 assert_eq!(found, Some(vec![known]), "{known} of {hash}");
             }
             assert_eq!(table.find_record(f, hash + 1), None);
@@ -304,10 +305,10 @@ mod tests {
     fn records_of_a_name_keep_their_order() {
         let mut table = FunctionTable::new();
         let f = table.intern(b"f");
-        table.push_record(f, FunctionRecord::new(9, vec![1]));
+        table.push_record(f, &FunctionRecord::new(9, vec![1]));
         let g = table.intern(b"g");
-        table.push_record(g, FunctionRecord::new(1, vec![2]));
-        table.push_record(f, FunctionRecord::new(3, vec![4]));
+        table.push_record(g, &FunctionRecord::new(1, vec![2]));
+        table.push_record(f, &FunctionRecord::new(3, vec![4]));
         assert_eq!(table.intern(b"f"), f);
         let hashes: Vec<u64> = table.find(b"f").unwrap().records().map(|r| r.func_hash).collect();
         assert_eq!(hashes, [9, 3]);

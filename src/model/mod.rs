@@ -15,6 +15,7 @@
 //! Readers hand out records one at a time through [`ProfileReader`]; merging
 //! puts them into a [`Profile`]; writers take a [`Profile`].
 
+mod counter_list;
 pub mod description;
 pub mod functions;
 pub(crate) mod hash_order;
@@ -25,6 +26,7 @@ pub mod name_hash;
 pub(crate) mod name_order;
 pub mod reader;
 pub mod record;
+pub mod record_store;
 pub mod release;
 pub mod selection;
 pub mod stacks;
@@ -39,7 +41,8 @@ pub use kind::ProfileKind;
 pub use loss::{Loss, LossKind, Losses, refuse_losses};
 pub use name_hash::name_refs;
 pub use reader::{ProfileReader, RecordRef};
-pub use record::{FunctionRecord, PseudoCount};
+pub use record::{FunctionRecord, PseudoCount, RecordView};
+pub use record_store::RecordStore;
 pub use release::Release;
 pub use selection::Selection;
 pub use summary::{ProfileSummary, SummaryBuilder};

@@ -1,6 +1,6 @@
 //! What every reader of an LLVM profile offers to the rooms that use it.
 
-use super::record::FunctionRecord;
+use super::record::RecordView;
 use super::symbols::{NameRef, SymbolTable};
 use super::{BinaryId, MemProfSection, ProfileKind, TemporalProfile};
 use crate::error::{Result, Warning};
@@ -14,7 +14,7 @@ pub struct RecordRef<'a> {
     /// the merger believes it only for names that it knows.
     pub name_ref: Option<NameRef>,
     /// The counts.
-    pub record: &'a FunctionRecord,
+    pub record: RecordView<'a>,
 }
 
 /// A profile being read front to back, whatever its format.

@@ -1,6 +1,9 @@
-//! One function's counters, bitmap and value sites.
+//! One function's counters, bitmap and value sites: owned, or as a view.
 
 use super::value::{ValueKind, ValueSites};
+
+/// Value sites by kind.
+pub(super) type SitesByKind = [ValueSites; ValueKind::COUNT];
 
 /// The first counter of a record whose counts were replaced by a mark
 /// (LLVM 16 on, `setPseudoCount` in `InstrProf.h`).
@@ -43,7 +46,20 @@ pub struct FunctionRecord {
     /// MC/DC bitmap, one byte each (LLVM 18 on).
     pub bitmap: Vec<u8>,
     /// Value sites by kind; boxed since most functions have none.
-    values: Option<Box<[ValueSites; ValueKind::COUNT]>>,
+    values: Option<Box<SitesByKind>>,
+}
+
+/// What was counted in one function, for one FuncHash, wherever it is kept: in
+/// a [`FunctionRecord`] or in a [`FunctionTable`](super::FunctionTable).
+#[derive(Debug, Clone, Copy)]
+pub struct RecordView<'a> {
+    /// As [`FunctionRecord::func_hash`].
+    pub func_hash: u64,
+    /// As [`FunctionRecord::counters`].
+    pub counters: &'a [u64],
+    /// As [`FunctionRecord::bitmap`].
+    pub bitmap: &'a [u8],
+    pub(super) values: Option<&'a SitesByKind>,
 }
 
 static NO_SITES: ValueSites = ValueSites::new();
@@ -58,11 +74,22 @@ impl FunctionRecord {
         Self { func_hash, counters, bitmap: Vec::new(), values: None }
     }
 
-    /// A copy without spare memory.
-    #[must_use]
-    pub fn to_compact(&self) -> Self {
-        let values = self.values.as_ref().filter(|_| self.has_value_sites()).cloned();
-        Self { func_hash: self.func_hash, counters: self.counters.clone(), bitmap: self.bitmap.clone(), values }
+    /// A view of the record.
+    #[inline]
+    pub fn view(&self) -> RecordView<'_> {
+        let Self { func_hash, counters, bitmap, values } = self;
+        RecordView { func_hash: *func_hash, counters, bitmap, values: values.as_deref() }
+    }
+
+    /// Makes the record a copy of another and keeps its memory.
+    pub fn copy_from(&mut self, record: RecordView<'_>) {
+        self.clear();
+        self.func_hash = record.func_hash;
+        self.counters.extend_from_slice(record.counters);
+        self.bitmap.extend_from_slice(record.bitmap);
+        if record.has_value_sites() {
+            ValueKind::ALL.into_iter().for_each(|kind| self.sites_mut(kind).clone_from(record.sites(kind)));
+        }
     }
 
     /// Empties the record and keeps its memory.
@@ -75,22 +102,10 @@ impl FunctionRecord {
         }
     }
 
-    /// Whether the hash carries the context-sensitive flag.
-    #[inline]
-    pub fn is_context_sensitive(&self) -> bool {
-        self.func_hash & Self::CONTEXT_SENSITIVE_HASH != 0
-    }
-
-    /// The mark in the first counter, if it is one.
-    #[inline]
-    pub fn pseudo_count(&self) -> Option<PseudoCount> {
-        self.counters.first().copied().and_then(PseudoCount::from_counter)
-    }
-
     /// The sites of one kind.
     #[inline]
     pub fn sites(&self, kind: ValueKind) -> &ValueSites {
-        self.values.as_ref().map_or(&NO_SITES, |values| &values[kind as usize])
+        self.view().sites(kind)
     }
 
     /// The sites of one kind, to be filled.
@@ -102,21 +117,71 @@ impl FunctionRecord {
     /// Whether some kind has sites.
     #[inline]
     pub fn has_value_sites(&self) -> bool {
-        self.values.as_ref().is_some_and(|values| values.iter().any(|sites| !sites.is_empty()))
+        self.view().has_value_sites()
     }
 
     /// Removes all value sites.
     pub fn drop_value_sites(&mut self) {
         self.values = None;
     }
+}
+
+impl<'a> RecordView<'a> {
+    /// Whether the hash carries the context-sensitive flag.
+    #[inline]
+    pub fn is_context_sensitive(self) -> bool {
+        self.func_hash & FunctionRecord::CONTEXT_SENSITIVE_HASH != 0
+    }
+
+    /// The mark in the first counter, if it is one.
+    #[inline]
+    pub fn pseudo_count(self) -> Option<PseudoCount> {
+        self.counters.first().copied().and_then(PseudoCount::from_counter)
+    }
+
+    /// The sites of one kind.
+    #[inline]
+    pub fn sites(self, kind: ValueKind) -> &'a ValueSites {
+        self.values.map_or(&NO_SITES, |values| &values[kind as usize])
+    }
+
+    /// Whether some kind has sites.
+    #[inline]
+    pub fn has_value_sites(self) -> bool {
+        self.values.is_some_and(|values| values.iter().any(|sites| !sites.is_empty()))
+    }
 
     /// Whether every counter and bitmap byte is zero.
-    pub fn is_all_zero(&self) -> bool {
+    pub fn is_all_zero(self) -> bool {
         self.counters.iter().all(|c| *c == 0) && self.bitmap.iter().all(|b| *b == 0)
     }
 
     /// Largest counter, 0 without counters.
-    pub fn max_counter(&self) -> u64 {
+    pub fn max_counter(self) -> u64 {
         self.counters.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The record on its own, without spare memory.
+    #[must_use]
+    pub fn to_record(self) -> FunctionRecord {
+        let values = self.values.filter(|_| self.has_value_sites()).map(|values| Box::new(values.clone()));
+        let Self { func_hash, counters, bitmap, .. } = self;
+        FunctionRecord { func_hash, counters: counters.to_vec(), bitmap: bitmap.to_vec(), values }
+    }
+}
+
+impl<'a> From<&'a FunctionRecord> for RecordView<'a> {
+    fn from(record: &'a FunctionRecord) -> Self {
+        record.view()
+    }
+}
+
+/// Equal when everything that counts is: hash, counters, bitmap and sites.
+impl PartialEq for RecordView<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.func_hash == other.func_hash
+            && self.counters == other.counters
+            && self.bitmap == other.bitmap
+            && ValueKind::ALL.into_iter().all(|kind| self.sites(kind) == other.sites(kind))
     }
 }

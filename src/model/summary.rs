@@ -3,7 +3,7 @@
 //! As LLVM's `ProfileSummaryBuilder` computes it; stored in indexed files from
 //! version 4.
 
-use super::record::FunctionRecord;
+use super::record::RecordView;
 use std::fmt;
 
 /// Cutoffs of the stored summary, in parts per million.
@@ -107,8 +107,8 @@ impl SummaryBuilder {
 
     /// Adds a record's counters.
     #[inline]
-    pub fn add_record(&mut self, record: &FunctionRecord) {
-        self.add_counters(&record.counters);
+    pub fn add_record(&mut self, record: RecordView<'_>) {
+        self.add_counters(record.counters);
     }
 
     /// Adds the counters of one record.

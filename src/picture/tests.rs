@@ -138,8 +138,8 @@ fn an_llvm_profile_shows_functions_cutoffs_and_value_sites() {
     record
         .sites_mut(ValueKind::IndirectCallTarget)
         .push_site(&[ValueCount { value: hash, count: 9 }, ValueCount { value: 5, count: 1 }]);
-    profile.functions.push_record(main, record);
-    profile.functions.push_record(target, FunctionRecord::new(8, vec![900]));
+    profile.functions.push_record(main, &record);
+    profile.functions.push_record(target, &FunctionRecord::new(8, vec![900]));
     let html = write_html(&from_llvm::report("t", "LLVM text profile", &profile, &SymbolTable::new(), Some(&profile)));
     for text in [
         "<td>callee</td><td class=\"n\" data-v=\"900\">900</td><td class=\"n\" data-v=\"90\">90.000</td>",

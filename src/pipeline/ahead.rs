@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::merge::{Merger, Remapping};
-use crate::model::{FunctionRecord, NameRef, ProfileReader};
+use crate::model::{NameRef, ProfileReader, RecordRef, RecordStore};
 use std::sync::mpsc;
 
 /// Files with fewer records are not worth a thread.
@@ -35,17 +35,29 @@ pub(super) fn merge_ahead(
 ) -> Result<()> {
     std::thread::scope(|scope| {
         let (full, batches) = mpsc::sync_channel::<Batch>(WAITING);
+        // Batches come back, so that their memory is used again.
+        let (used, spare) = mpsc::channel();
         let weight = adding.weight;
-        scope.spawn(move || batches.into_iter().for_each(|batch| batch.add_to(merger, weight)));
+        scope.spawn(move || {
+            for batch in batches {
+                batch.add_to(merger, weight);
+                // Nobody may be left to want it.
+                let _ = used.send(batch);
+            }
+        });
         let mut batch = Batch::default();
         let read = loop {
             match batch.read_next(reader, adding) {
                 Ok(true) => *records += 1,
                 end => break end.map(|_| ()),
             }
-            // The other side hangs up only when it panics, which the scope passes on.
-            if batch.records.len() == BATCH && full.send(std::mem::take(&mut batch)).is_err() {
-                break Ok(());
+            if batch.names.len() == BATCH {
+                let mut next = spare.try_recv().unwrap_or_default();
+                next.clear();
+                // The other side hangs up only when it panics, which the scope passes on.
+                if full.send(std::mem::replace(&mut batch, next)).is_err() {
+                    break Ok(());
+                }
             }
         };
         let _ = full.send(batch);
@@ -56,18 +68,26 @@ pub(super) fn merge_ahead(
 /// Records with their names, copied from a reader.
 #[derive(Default)]
 struct Batch {
-    names: Vec<u8>,
-    records: Vec<Copied>,
+    /// All names, one behind the other.
+    text: Vec<u8>,
+    names: Vec<Name>,
+    /// One for each name.
+    records: RecordStore,
 }
 
-struct Copied {
-    name_len: usize,
+struct Name {
+    len: usize,
     /// The hash of the name, where it was computed.
     name_ref: Option<NameRef>,
-    record: FunctionRecord,
 }
 
 impl Batch {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.names.clear();
+        self.records.clear();
+    }
+
     /// Copies the reader's next record; `false` at the end.
     fn read_next(&mut self, reader: &mut dyn ProfileReader, adding: &Adding<'_>) -> Result<bool> {
         let is_hashed = reader.hashes_names();
@@ -78,17 +98,18 @@ impl Batch {
         }
         let name = adding.remapping.apply(incoming.name);
         let name_ref = incoming.name_ref.filter(|_| is_hashed && name == incoming.name);
-        self.names.extend_from_slice(name);
-        self.records.push(Copied { name_len: name.len(), name_ref, record: incoming.record.to_compact() });
+        self.text.extend_from_slice(name);
+        self.names.push(Name { len: name.len(), name_ref });
+        self.records.push(incoming.record);
         Ok(true)
     }
 
-    fn add_to(self, merger: &mut Merger, weight: u64) {
-        let mut names = self.names.as_slice();
-        for Copied { name_len, name_ref, record } in self.records {
-            let (name, rest) = names.split_at(name_len);
-            names = rest;
-            merger.add_owned_record(name, name_ref, record, weight);
+    fn add_to(&self, merger: &mut Merger, weight: u64) {
+        let mut text = self.text.as_slice();
+        for (at, &Name { len, name_ref }) in self.names.iter().enumerate() {
+            let (name, rest) = text.split_at(len);
+            text = rest;
+            merger.add_hashed_record(RecordRef { name, name_ref, record: self.records.record(at) }, weight);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::input::{self, Format};
 use crate::iprof::{self, Level, Verdict};
 use crate::limits::Limits;
 use crate::manner::Manner;
-use crate::model::{FunctionRecord, ProfileReader};
+use crate::model::{ProfileReader, RecordView};
 use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
@@ -271,7 +271,7 @@ impl LlvmCheck {
     }
 }
 
-fn is_executed(record: &FunctionRecord) -> bool {
+fn is_executed(record: RecordView<'_>) -> bool {
     record.counters.iter().any(|count| *count > 0)
 }
 

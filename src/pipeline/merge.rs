@@ -187,7 +187,7 @@ impl MergeReport {
         functions
             .flat_map(|function| function.records())
             .filter(|record| record.pseudo_count().is_none())
-            .flat_map(|record| &record.counters)
+            .flat_map(|record| record.counters)
             .fold(0u64, |sum, count| sum.saturating_add(*count))
     }
 

@@ -96,7 +96,7 @@ fn large_raw() -> Vec<u8> {
     for at in 0..ahead::FEW_RECORDS as u64 + 1000 {
         let function = profile.functions.intern(format!("a_function_with_number_{at}").as_bytes());
         let counters = (0..25).map(|counter| (at * 31 + counter * counter) % 9000).collect();
-        profile.functions.push_record(function, FunctionRecord::new(at % 7, counters));
+        profile.functions.push_record(function, &FunctionRecord::new(at % 7, counters));
     }
     let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
     raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap()

@@ -11,7 +11,7 @@ use crate::indexed::{self, Entry, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput, output};
 use crate::merge::{MergeRules, Merger, repeats_size, settle_record};
 use crate::model::name_order::name_order;
-use crate::model::{FunctionRecord, ProfileKind, Release, SymbolTable, ValueKind};
+use crate::model::{FunctionRecord, ProfileKind, RecordView, Release, SymbolTable, ValueKind};
 use crate::text;
 use std::path::Path;
 
@@ -107,14 +107,14 @@ impl<'data> Content<'data> {
         Some(Self { kind: merger.kind(), entries, order, symbols, repeats_memory_size })
     }
 
-    fn hand_out(&self, at: usize, push: &mut dyn FnMut(&[u8], &FunctionRecord)) {
+    fn hand_out(&self, at: usize, push: &mut dyn FnMut(&[u8], RecordView<'_>)) {
         let entry = &self.entries[self.order[at] as usize];
         // Sound from end to end: that was found out when the file was looked through.
         let mut records = decode(entry).unwrap_or_default();
         records.sort_by_key(|record| record.func_hash);
         for record in &mut records {
             settle_record(record);
-            push(entry.name, record);
+            push(entry.name, record.view());
         }
     }
 }
@@ -138,7 +138,7 @@ impl Values {
         let mut records = decode(entry).ok()?;
         for record in &mut records {
             settle_record(record);
-            self.repeat_a_size |= repeats_size(record, &self.rules);
+            self.repeat_a_size |= repeats_size(record.view(), &self.rules);
             self.name_something |=
                 ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0);
         }
@@ -242,7 +242,7 @@ mod tests {
                     record.sites_mut(ValueKind::IndirectCallTarget).push_site(&values);
                     record.sites_mut(ValueKind::MemOpSize).push_site(&values[1..]);
                 }
-                profile.functions.push_record(function, record);
+                profile.functions.push_record(function, &record);
             }
         }
         profile

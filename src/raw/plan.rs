@@ -5,7 +5,7 @@ use crate::bytes::Encoding;
 use crate::model::symbols::NameRefMap;
 use crate::model::value::MAX_VALUES_PER_SITE;
 use crate::model::{
-    FunctionRecord, Loss, LossKind, Losses, NameRef, Profile, ProfileKind, ValueCount, ValueKind, ValueSites,
+    Loss, LossKind, Losses, NameRef, Profile, ProfileKind, RecordView, ValueCount, ValueKind, ValueSites,
 };
 
 /// One record to be written.
@@ -13,7 +13,7 @@ pub(super) struct Item<'p> {
     pub(super) name: &'p [u8],
     pub(super) name_index: usize,
     pub(super) name_ref: NameRef,
-    pub(super) record: &'p FunctionRecord,
+    pub(super) record: RecordView<'p>,
     /// Place in the trace from 1, 0 for a function that was not called.
     pub(super) timestamp: u64,
 }
@@ -104,7 +104,7 @@ impl<'p> Plan<'p> {
         }
     }
 
-    fn count_record_losses(&mut self, record: &FunctionRecord) {
+    fn count_record_losses(&mut self, record: RecordView<'_>) {
         if self.byte_counters {
             let counted = record.counters.iter().filter(|counter| **counter > 1).count();
             self.losses.add(LossKind::CounterValues, counted as u64);

@@ -437,7 +437,7 @@ impl ProfileReader for RawReader<'_> {
             }
         };
         self.note_large_counters(&data);
-        let record = &self.record;
+        let record = self.record.view();
         if self.profile.header().version() <= 2 {
             // Checked when the names were read.
             let name = self.profile.plain_name(self.next_index - 1, &data)?;

@@ -127,7 +127,7 @@ impl<'data> TextReader<'data> {
                 record.bitmap.clone_from(&self.sticking);
             }
         }
-        RecordRef { name, name_ref: Some(*name_ref), record }
+        RecordRef { name, name_ref: Some(*name_ref), record: record.view() }
     }
 
     /// Learns the names of targets of the batch between two positions.
@@ -214,10 +214,7 @@ mod tests {
                 Ok(Some(found)) => {
                     // As `hashes_names` promises.
                     assert_eq!(found.name_ref, Some(name_ref(found.name)));
-                    let mut record = found.record.clone();
-                    if !record.has_value_sites() {
-                        record.drop_value_sites();
-                    }
+                    let record = found.record.to_record();
                     seen += &format!("{} {:?} {record:?}\n", found.name.escape_ascii(), found.name_ref);
                 }
                 Ok(None) => break,

@@ -104,7 +104,7 @@ fn sorted_records(profile: &Profile) -> (ProfileKind, Records) {
         .functions
         .iter()
         .map(|function| {
-            let mut records: Vec<FunctionRecord> = function.records().cloned().collect();
+            let mut records: Vec<FunctionRecord> = function.records().map(|record| record.to_record()).collect();
             records.sort_by_key(|record| record.func_hash);
             (function.name().to_vec(), records)
         })
@@ -117,7 +117,7 @@ fn sorted_records(profile: &Profile) -> (ProfileKind, Records) {
 fn one_record(kind: ProfileKind, name: &[u8], record: FunctionRecord) -> Profile {
     let mut profile = Profile { kind, ..Profile::default() };
     let function = profile.functions.intern(name);
-    profile.functions.push_record(function, record);
+    profile.functions.push_record(function, &record);
     profile
 }
 

@@ -82,7 +82,7 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
         for (at, record) in records {
             let function = profile.functions.intern(NAMES[at]);
             if profile.functions.find_record(function, record.func_hash).is_none() {
-                profile.functions.push_record(function, record);
+                profile.functions.push_record(function, &record);
             }
         }
         if ids {

@@ -10,9 +10,9 @@ fn profile() -> Profile {
     let mut record = FunctionRecord::new(7, vec![10, 4]);
     record.sites_mut(ValueKind::IndirectCallTarget).push_site(&[ValueCount { value: name_ref(b"f"), count: 3 }]);
     record.sites_mut(ValueKind::VTableTarget).push_site(&[ValueCount { value: 5, count: 6 }]);
-    profile.functions.push_record(main, record);
+    profile.functions.push_record(main, &record);
     let f = profile.functions.intern(b"f");
-    profile.functions.push_record(f, FunctionRecord::new(8, vec![3]));
+    profile.functions.push_record(f, &FunctionRecord::new(8, vec![3]));
     profile
 }
 

@@ -82,7 +82,7 @@ pub fn profile(counts: &[(&str, u64)]) -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     for (name, count) in counts {
         let function = profile.functions.intern(name.as_bytes());
-        profile.functions.push_record(function, FunctionRecord::new(7, vec![*count]));
+        profile.functions.push_record(function, &FunctionRecord::new(7, vec![*count]));
     }
     profile
 }

@@ -11,7 +11,7 @@ fn sound(version: u32) -> Vec<u8> {
     record.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 8, count: 1 }]);
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::TEMPORAL, ..Profile::default() };
     let function = profile.functions.intern(b"main");
-    profile.functions.push_record(function, record);
+    profile.functions.push_record(function, &record);
     profile.binary_ids.push(vec![1, 2, 3, 4]);
     profile.vtable_names.push(b"_ZTV1A".to_vec());
     profile.temporal.stream_size = 1;
@@ -293,7 +293,7 @@ fn a_kind_that_comes_twice_has_all_its_sites() {
         record.sites_mut(kind).push_site(&[ValueCount { value: 8, count: 1 }]);
     }
     let function = profile.functions.intern(b"f");
-    profile.functions.push_record(function, record);
+    profile.functions.push_record(function, &record);
     let mut bytes = indexed::write(&profile, &WriteOptions::default()).unwrap();
     // Hash, number of counters, counter, number of bitmap bytes, blob header.
     let first_kind = PAYLOAD + 2 + 24 + 1 + 4 * 8 + 8;

@@ -38,7 +38,7 @@ fn with_names(names: &[&[u8]]) -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     for (name, counter) in names.iter().zip(1..) {
         let record = FunctionRecord::new(9, vec![counter]);
-        merger.add_record(RecordRef { name, name_ref: None, record: &record }, 1);
+        merger.add_record(RecordRef { name, name_ref: None, record: record.view() }, 1);
     }
     merger.finish()
 }
@@ -119,9 +119,9 @@ fn with_targets() -> Profile {
     let values = [(name_ref(b"known"), 3), (0x1234_5678, 2), (0, 1)].map(|(value, count)| ValueCount { value, count });
     record.sites_mut(ValueKind::IndirectCallTarget).push_site(&values);
     let mut merger = Merger::new(MergeOptions::default());
-    merger.add_record(RecordRef { name: b"f", name_ref: None, record: &record }, 1);
+    merger.add_record(RecordRef { name: b"f", name_ref: None, record: record.view() }, 1);
     let other = FunctionRecord::new(1, vec![0]);
-    merger.add_record(RecordRef { name: b"known", name_ref: None, record: &other }, 1);
+    merger.add_record(RecordRef { name: b"known", name_ref: None, record: other.view() }, 1);
     merger.finish()
 }
 
@@ -140,7 +140,7 @@ fn call_targets_keep_their_names_and_hashes() {
         "{mended}"
     );
     let again = load(mended.as_bytes(), Manner::Profbridge).unwrap();
-    let record = |profile: &Profile| profile.functions.find(b"f").unwrap().records().next().unwrap().clone();
+    let record = |profile: &Profile| profile.functions.find(b"f").unwrap().records().next().unwrap().to_record();
     assert_eq!(record(&again), record(&profile));
 }
 
@@ -161,7 +161,8 @@ fn bitmaps_stick_in_llvms_manner_only() {
     // b merges into an earlier b, so its bitmap stays and c inherits it.
     let input = "b\n1\n1\n1\n$1\n0x1\nb\n1\n1\n1\n$1\n0x2\nc\n1\n1\n1\n";
     let bitmap = |manner| {
-        load(input.as_bytes(), manner).unwrap().functions.find(b"c").unwrap().records().next().unwrap().bitmap.clone()
+        let profile = load(input.as_bytes(), manner).unwrap();
+        profile.functions.find(b"c").unwrap().records().next().unwrap().bitmap.to_vec()
     };
     assert_eq!(bitmap(Manner::Llvm22), [2]);
     assert!(bitmap(Manner::Profbridge).is_empty());

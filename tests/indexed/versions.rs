@@ -5,7 +5,7 @@ use crate::oracle::{self, Input, Job, Shape, difference};
 use profbridge::Manner;
 use profbridge::indexed::{self, IndexedProfile, ReadOptions, WriteOptions};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{FunctionRecord, Loss, Profile, ProfileKind, Release, ValueKind};
+use profbridge::model::{FunctionRecord, FunctionTable, Loss, Profile, ProfileKind, Release, ValueKind};
 use profbridge::text::{self, TextOptions};
 use std::path::Path;
 
@@ -31,16 +31,23 @@ fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
 
 /// What is left of a profile in a version.
 fn reduced(mut profile: Profile, version: u32) -> Profile {
-    for record in profile.functions.records_mut() {
-        if version < 11 {
-            record.bitmap.clear();
-        }
-        if version < 3 {
-            record.drop_value_sites();
-        } else if version < 12 {
-            record.sites_mut(ValueKind::VTableTarget).clear();
+    let mut functions = FunctionTable::new();
+    for function in profile.functions.iter() {
+        let id = functions.intern(function.name());
+        for record in function.records() {
+            let mut record = record.to_record();
+            if version < 11 {
+                record.bitmap.clear();
+            }
+            if version < 3 {
+                record.drop_value_sites();
+            } else if version < 12 {
+                record.sites_mut(ValueKind::VTableTarget).clear();
+            }
+            functions.push_record(id, &record);
         }
     }
+    profile.functions = functions;
     profile
 }
 
@@ -49,7 +56,7 @@ fn records(profile: &Profile) -> Vec<(Vec<u8>, Vec<FunctionRecord>)> {
         .functions
         .iter()
         .map(|f| {
-            let mut records: Vec<FunctionRecord> = f.records().cloned().collect();
+            let mut records: Vec<FunctionRecord> = f.records().map(|record| record.to_record()).collect();
             records.sort_by_key(|record| record.func_hash);
             for record in &mut records {
                 if !record.has_value_sites() {

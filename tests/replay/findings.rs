@@ -50,13 +50,13 @@ fn wrapped_sizes_in_a_header_make_no_huge_sums() {
 fn a_name_of_digits_is_mended_before_its_second_record_too() {
     let mut profile = Profile::default();
     let function = profile.functions.intern(b"10");
-    profile.functions.push_record(function, FunctionRecord::new(1, vec![7]));
-    profile.functions.push_record(function, FunctionRecord::new(2, vec![8, 9]));
+    profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
+    profile.functions.push_record(function, &FunctionRecord::new(2, vec![8, 9]));
     let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
     let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
     let mut records = Vec::new();
     while let Some(item) = reader.next_record().expect("records can be read back") {
-        records.push((item.name.to_vec(), item.record.counters.clone()));
+        records.push((item.name.to_vec(), item.record.counters.to_vec()));
     }
     assert_eq!(records, [(b"10".to_vec(), vec![7]), (b"10".to_vec(), vec![8, 9])]);
     super::bodies::run("write_text", &std::fs::read(found("write_text-digits-name-twice")).expect("file is readable"));
@@ -69,7 +69,7 @@ fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
     let mut profile = Profile { kind: ProfileKind::TEMPORAL, ..Profile::default() };
     for name in [b"#x".as_slice(), b"a\nb", b"f"] {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(1, vec![7]));
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
     }
     let functions = vec![name_ref(b"#x"), name_ref(b"f"), name_ref(b"a\nb")];
     profile.temporal.traces = vec![TemporalTrace { weight: 1, functions }];
@@ -89,7 +89,7 @@ fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
 fn the_weight_of_a_trace_is_not_lost_in_silence() {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::TEMPORAL, ..Profile::default() };
     let function = profile.functions.intern(b"f");
-    profile.functions.push_record(function, FunctionRecord::new(1, vec![7]));
+    profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
     let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
     for (weight, lost) in [(1, 0), (4, 1)] {
         profile.temporal.traces = vec![TemporalTrace { weight, functions: vec![name_ref(b"f")] }];
@@ -107,7 +107,7 @@ fn values_beyond_the_limit_are_not_lost_in_silence() {
     let values: Vec<ValueCount> = (0..260).map(|value| ValueCount { value, count: 1 }).collect();
     record.sites_mut(ValueKind::MemOpSize).push_site(&values);
     let function = profile.functions.intern(b"f");
-    profile.functions.push_record(function, record);
+    profile.functions.push_record(function, &record);
     let losses = indexed::losses(&profile, &indexed::WriteOptions::for_version(13));
     let beyond = losses.iter().find(|loss| loss.kind == LossKind::ValuesBeyondLimit);
     assert_eq!(beyond.map(|loss| loss.count), Some(5));
@@ -122,11 +122,11 @@ fn behind_two_pseudo_counts_the_first_record_stays() {
         let mut merger = Merger::new(profbridge::merge::MergeOptions::default());
         for (mark, behind) in inputs {
             let record = FunctionRecord::new(1, vec![mark, behind]);
-            merger.add_record(RecordRef { name: b"f", name_ref: None, record: &record }, 1);
+            merger.add_record(RecordRef { name: b"f", name_ref: None, record: record.view() }, 1);
         }
         let merged = merger.finish();
         let record = merged.functions.find(b"f").and_then(|function| function.records().next());
-        assert_eq!(record.map(|record| record.counters.clone()), Some(vec![hot, rest]));
+        assert_eq!(record.map(|record| record.counters.to_vec()), Some(vec![hot, rest]));
     }
     let file = std::fs::read(found("merge_laws-two-pseudo-counts")).expect("file is readable");
     super::bodies::run("merge_laws", &file);

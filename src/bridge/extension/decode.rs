@@ -167,7 +167,7 @@ impl Function {
                 let detail = format!("function {} has two records of hash {}", name.escape_ascii(), record.hash.0);
                 return Err(malformed(detail));
             }
-            functions.push_record(id, record.record()?);
+            functions.push_record(id, &record.record()?);
         }
         Ok(())
     }

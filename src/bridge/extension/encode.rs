@@ -3,7 +3,7 @@
 use super::super::escape::to_hex;
 use super::{Approximations, Extension, VERSION};
 use crate::model::{
-    FunctionRecord, FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace,
+    FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
     ValueKind, ValueSites,
 };
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -129,7 +129,7 @@ impl Serialize for Records<'_> {
     }
 }
 
-struct Record<'a>(&'a FunctionRecord);
+struct Record<'a>(RecordView<'a>);
 
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -146,7 +146,7 @@ impl Serialize for Record<'_> {
     }
 }
 
-struct Values<'a>(&'a FunctionRecord);
+struct Values<'a>(RecordView<'a>);
 
 impl Serialize for Values<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

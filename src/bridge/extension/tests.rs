@@ -9,10 +9,10 @@ fn sample() -> Profile {
     let sites = record.sites_mut(ValueKind::VTableTarget);
     sites.push_site(&[ValueCount { value: 1 << 63, count: 5 }]);
     sites.push_site(&[]);
-    profile.functions.push_record(main, record);
-    profile.functions.push_record(main, FunctionRecord::new(1 << 60, vec![3]));
+    profile.functions.push_record(main, &record);
+    profile.functions.push_record(main, &FunctionRecord::new(1 << 60, vec![3]));
     let odd = profile.functions.intern(b"a\xff");
-    profile.functions.push_record(odd, FunctionRecord::new(1, vec![0]));
+    profile.functions.push_record(odd, &FunctionRecord::new(1, vec![0]));
     profile.functions.intern(b"");
     profile
 }
@@ -34,7 +34,11 @@ fn assert_same(a: &Profile, b: &Profile) {
         (b.kind, &b.binary_ids, &b.temporal, &b.vtable_names, &b.memprof)
     );
     let functions = |profile: &Profile| -> Vec<(Vec<u8>, Vec<FunctionRecord>)> {
-        profile.functions.iter().map(|f| (f.name().to_vec(), f.records().cloned().collect())).collect()
+        profile
+            .functions
+            .iter()
+            .map(|f| (f.name().to_vec(), f.records().map(|record| record.to_record()).collect()))
+            .collect()
     };
     assert_eq!(functions(a), functions(b));
 }

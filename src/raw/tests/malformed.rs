@@ -25,7 +25,7 @@ impl File {
         let mut record = FunctionRecord::new(5, vec![1, 2, 3]);
         record.sites_mut(ValueKind::IndirectCallTarget).push_site(&[ValueCount { value: 0, count: 3 }]);
         record.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 8, count: 4 }]);
-        profile.functions.push_record(f, record);
+        profile.functions.push_record(f, &record);
         Self::of(&profile, encoding)
     }
 
@@ -82,7 +82,7 @@ fn with_last_kind_0_version_4_has_one_number_of_sites() {
     // Releases 3.9 and 4 left padding where later ones count memory sizes.
     let mut profile = Profile::default();
     let f = profile.functions.intern(b"f");
-    profile.functions.push_record(f, FunctionRecord::new(1, vec![4]));
+    profile.functions.push_record(f, &FunctionRecord::new(1, vec![4]));
     let file = File::of(&profile, Encoding { version: 4, ..V10 }).set_word(Word::ValueKindLast, 0);
     let sites = file.data_start() + 46;
     let file = file.put(sites, &[0xaa, 0xaa]);
@@ -172,7 +172,7 @@ fn version_7_with_relative_pointers_is_recognised() {
     let mut profile = Profile::default();
     for name in [b"a", b"b"] {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(1, vec![4, 5]));
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![4, 5]));
     }
     let file = File::of(&profile, Encoding { version: 8, ..V10 }).put(8, &[7]);
     let text = dump(&file.bytes, Manner::Profbridge).unwrap();
@@ -188,7 +188,7 @@ fn an_absolute_counter_pointer_is_a_multiple_of_8() {
     let mut profile = Profile::default();
     for name in [b"a", b"b"] {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(1, vec![4, 5]));
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![4, 5]));
     }
     let file = File::of(&profile, file.encoding).put(pointer, &[low + 4]);
     assert!(file.fault().to_string().contains("counter offset 4 is not a multiple of 8"), "{}", file.fault());
@@ -198,7 +198,7 @@ fn an_absolute_counter_pointer_is_a_multiple_of_8() {
 fn coff_differences_that_cross_zero_are_cut_to_32_bits() {
     let mut profile = Profile::default();
     let f = profile.functions.intern(b"f");
-    profile.functions.push_record(f, FunctionRecord::new(1, vec![4, 5]));
+    profile.functions.push_record(f, &FunctionRecord::new(1, vec![4, 5]));
     let file = File::of(&profile, Encoding { version: 8, ..V10 });
     let pointer = file.data_start() + 16;
     // The counters lie 8 bytes behind the record, the section begins 8 before it.
@@ -247,7 +247,7 @@ fn several_profiles_follow_each_other_with_zeros_between() {
 fn behind_version_7_the_next_profile_may_begin_anywhere() {
     let mut profile = Profile { binary_ids: vec![vec![1; 20]], ..Profile::default() };
     let f = profile.functions.intern(b"f");
-    profile.functions.push_record(f, FunctionRecord::new(1, vec![4]));
+    profile.functions.push_record(f, &FunctionRecord::new(1, vec![4]));
     let one = File::of(&profile, Encoding { version: 7, ..V10 }).bytes;
     assert_eq!(one.len() % 8, 4, "the id is not padded");
     let two = [&one[..], &one[..]].concat();
@@ -259,7 +259,7 @@ fn large_counters_are_kept_and_named() {
     let mut profile = Profile::default();
     for (name, counter) in [(b"a", 1 << 56), (b"b", (1 << 56) + 1), (b"c", u64::MAX)] {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(1, vec![counter]));
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![counter]));
     }
     let file = File::of(&profile, V10);
     let text = dump(&file.bytes, Manner::Profbridge).unwrap();
@@ -298,7 +298,7 @@ fn temporal_profile(more: ProfileKind) -> Profile {
     let names: [&[u8]; 3] = [b"a", b"b", b"never"];
     for name in names {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(1, vec![1, 0, 0, 0, 0, 0, 0, 0, 0]));
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![1, 0, 0, 0, 0, 0, 0, 0, 0]));
     }
     let functions = [names[1], names[0]].map(crate::model::name_ref).to_vec();
     profile.temporal.traces = vec![crate::model::TemporalTrace { weight: 1, functions }];
@@ -311,7 +311,7 @@ fn entry_coverage_leaves_no_room_for_timestamps() {
     let kind = ProfileKind::IR | ProfileKind::BYTE_COVERAGE | ProfileKind::FUNCTION_ENTRY_ONLY;
     let mut profile = Profile { kind, ..Profile::default() };
     let f = profile.functions.intern(b"f");
-    profile.functions.push_record(f, FunctionRecord::new(1, vec![1]));
+    profile.functions.push_record(f, &FunctionRecord::new(1, vec![1]));
     let file = File::of(&profile, V10);
     let top = file.bytes[15] | 0x80; // bit 63 of the version word
     let file = file.put(15, &[top]);
@@ -391,7 +391,7 @@ fn names_can_be_shared_between_files_of_one_image() {
     assert!(Arc::ptr_eq(first.names(), second.names()));
     let mut profile = Profile::default();
     let g = profile.functions.intern(b"g");
-    profile.functions.push_record(g, FunctionRecord::new(1, vec![4]));
+    profile.functions.push_record(g, &FunctionRecord::new(1, vec![4]));
     let other = File::of(&profile, V10);
     let third = RawReader::new(&other.bytes, options).unwrap();
     assert!(!Arc::ptr_eq(first.names(), third.names()), "other names are read anew");

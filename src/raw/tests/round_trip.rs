@@ -7,7 +7,8 @@ use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::{ErrorKind, Warning};
 use crate::manner::Manner;
 use crate::model::{
-    FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind, name_ref,
+    FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, RecordView, TemporalTrace, ValueCount, ValueKind,
+    name_ref,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn read(file: &[u8]) -> (Profile, Vec<Warning>) {
     while let Some(item) = reader.next_record().unwrap() {
         assert_eq!(item.name_ref, Some(name_ref(item.name)));
         let function = profile.functions.intern(item.name);
-        profile.functions.push_record(function, item.record.clone());
+        profile.functions.push_record(function, item.record);
     }
     profile.kind = reader.kind();
     profile.binary_ids = reader.binary_ids().unwrap();
@@ -42,9 +43,9 @@ type Comparable = (Vec<u8>, u64, Vec<u64>, Vec<u8>, [Vec<Vec<ValueCount>>; Value
 
 /// All records as values that can be compared; an empty kind is no kind.
 fn records(profile: &Profile) -> Vec<Comparable> {
-    let of_record = |name: &[u8], record: &FunctionRecord| {
+    let of_record = |name: &[u8], record: RecordView<'_>| {
         let sites = ValueKind::ALL.map(|kind| record.sites(kind).iter().map(<[_]>::to_vec).collect::<Vec<_>>());
-        (name.to_vec(), record.func_hash, record.counters.clone(), record.bitmap.clone(), sites)
+        (name.to_vec(), record.func_hash, record.counters.to_vec(), record.bitmap.to_vec(), sites)
     };
     let functions = profile.functions.iter();
     functions.flat_map(|f| f.records().map(move |record| of_record(f.name(), record)).collect::<Vec<_>>()).collect()
@@ -54,18 +55,24 @@ fn records(profile: &Profile) -> Vec<Comparable> {
 /// of versions.
 fn as_far_as_known(profile: &Profile, version: u32) -> Profile {
     let mut known = profile.clone();
-    for record in known.functions.records_mut() {
-        let kinds: &[ValueKind] = match version {
-            2 => &[ValueKind::IndirectCallTarget],
-            1 | 3 => &[],
-            4..=9 => &[ValueKind::IndirectCallTarget, ValueKind::MemOpSize],
-            _ => &ValueKind::ALL,
-        };
-        for kind in ValueKind::ALL.iter().filter(|kind| !kinds.contains(kind)) {
-            record.sites_mut(*kind).clear();
-        }
-        if version < 9 {
-            record.bitmap.clear();
+    let kinds: &[ValueKind] = match version {
+        2 => &[ValueKind::IndirectCallTarget],
+        1 | 3 => &[],
+        4..=9 => &[ValueKind::IndirectCallTarget, ValueKind::MemOpSize],
+        _ => &ValueKind::ALL,
+    };
+    known.functions = Default::default();
+    for function in profile.functions.iter() {
+        let id = known.functions.intern(function.name());
+        for record in function.records() {
+            let mut record = record.to_record();
+            for kind in ValueKind::ALL.iter().filter(|kind| !kinds.contains(kind)) {
+                record.sites_mut(*kind).clear();
+            }
+            if version < 9 {
+                record.bitmap.clear();
+            }
+            known.functions.push_record(id, &record);
         }
     }
     if version < 7 {
@@ -108,15 +115,15 @@ fn full_profile() -> Profile {
     record.sites_mut(ValueKind::MemOpSize).push_site(&[value(0, 1), value(17, 2), value(513, 3)]);
     let tables = [value(name_ref(b"_ZTV7Derived"), 5), value(name_ref(b"_ZTV4Base"), 6), value(0, 1)];
     record.sites_mut(ValueKind::VTableTarget).push_site(&tables);
-    profile.functions.push_record(main, record);
+    profile.functions.push_record(main, &record);
     let callee = profile.functions.intern(b"callee");
-    profile.functions.push_record(callee, FunctionRecord::new(1, vec![29]));
-    profile.functions.push_record(callee, FunctionRecord::new(2, vec![0, 0]));
+    profile.functions.push_record(callee, &FunctionRecord::new(1, vec![29]));
+    profile.functions.push_record(callee, &FunctionRecord::new(2, vec![0, 0]));
     let local = profile.functions.intern(b"file.c;local");
     let mut record = FunctionRecord::new(u64::MAX, vec![3; 9]);
     record.sites_mut(ValueKind::MemOpSize).push_site(&[value(8, 255)]);
     record.bitmap = vec![0x80];
-    profile.functions.push_record(local, record);
+    profile.functions.push_record(local, &record);
     let functions = vec![name_ref(b"callee"), name_ref(b"main")];
     profile.temporal.traces = vec![TemporalTrace { weight: 1, functions }];
     profile.temporal.stream_size = 1;
@@ -179,11 +186,11 @@ fn what_no_raw_file_can_say_is_left_out_and_counted() {
     let many: Vec<ValueCount> = (0..300).map(|size| value(size, 1000 - size)).collect();
     record.sites_mut(ValueKind::MemOpSize).push_site(&many);
     record.sites_mut(ValueKind::IndirectCallTarget).push_site(&[value(name_ref(b"elsewhere"), 4)]);
-    profile.functions.push_record(caller, record);
-    profile.functions.push_record(caller, FunctionRecord::new(2, vec![]));
+    profile.functions.push_record(caller, &record);
+    profile.functions.push_record(caller, &FunctionRecord::new(2, vec![]));
     for name in [b"".as_slice(), b"a\x01b"] {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(1, vec![1]));
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![1]));
     }
     let traces = [vec![name_ref(b"caller"), name_ref(b"elsewhere"), name_ref(b"caller")], vec![]];
     profile.temporal.traces = traces.map(|functions| TemporalTrace { weight: 1, functions }).to_vec();
@@ -213,15 +220,14 @@ fn byte_counters_keep_covered_and_not_covered() {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::BYTE_COVERAGE, ..Profile::default() };
     for (name, counters) in [(b"a", vec![1, 0, 7]), (b"b", vec![0, 1, 1])] {
         let function = profile.functions.intern(name);
-        profile.functions.push_record(function, FunctionRecord::new(3, counters));
+        profile.functions.push_record(function, &FunctionRecord::new(3, counters));
     }
     for encoding in all_encodings().filter(|encoding| encoding.version >= 8) {
         let options = WriteOptions::new(encoding);
         let lost = losses(&profile, &options).unwrap();
         assert_eq!(lost.iter().map(|l| (l.kind, l.count)).collect::<Vec<_>>(), [(LossKind::CounterValues, 1)]);
         let (read, _) = read(&write(&profile, &options).unwrap());
-        let counters: Vec<&[u64]> =
-            read.functions.iter().flat_map(|f| f.records()).map(|r| r.counters.as_slice()).collect();
+        let counters: Vec<&[u64]> = read.functions.iter().flat_map(|f| f.records()).map(|r| r.counters).collect();
         assert_eq!(counters, [&[1, 0, 1], &[0, 1, 1]], "{encoding:?}");
         assert_eq!(read.kind, profile.kind);
     }
@@ -278,7 +284,7 @@ fn arbitrary_profile() -> impl Strategy<Value = Profile> {
                         record.sites_mut(kind).push_site(&values);
                     }
                 }
-                profile.functions.push_record(function, record);
+                profile.functions.push_record(function, &record);
             }
         }
         profile
@@ -325,7 +331,7 @@ fn the_first_names_of_a_run_are_shared_and_others_are_not_mistaken_for_them() {
         let mut profile = Profile::default();
         for name in functions {
             let function = profile.functions.intern(name.as_bytes());
-            profile.functions.push_record(function, FunctionRecord::new(1, vec![1]));
+            profile.functions.push_record(function, &FunctionRecord::new(1, vec![1]));
         }
         let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version };
         write(&profile, &WriteOptions::new(encoding)).unwrap()

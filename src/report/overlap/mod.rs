@@ -5,7 +5,7 @@
 //! `InstrProf.h`). 100 % means the same distribution, whatever the totals.
 
 use crate::error::Result;
-use crate::model::{FunctionRecord, FunctionTable, ProfileReader, ValueCount, ValueKind};
+use crate::model::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -59,14 +59,14 @@ impl Sums {
     }
 
     /// Sums inside a record wrap, as in LLVM; those over records are floating.
-    fn add_record(&mut self, record: &FunctionRecord) {
+    fn add_record(&mut self, record: RecordView<'_>) {
         self.edges += record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(*count)) as f64;
         for (sum, kind) in self.values.iter_mut().zip(ValueKind::ALL) {
             *sum += record.sites(kind).values().iter().fold(0u64, |sum, v| sum.wrapping_add(v.count)) as f64;
         }
     }
 
-    fn of_record(record: &FunctionRecord) -> Self {
+    fn of_record(record: RecordView<'_>) -> Self {
         let mut sums = Self::default();
         sums.add_record(record);
         sums
@@ -162,7 +162,7 @@ fn compare(
     base: &FunctionTable,
     program: &mut Overlap,
     name: &[u8],
-    record: &FunctionRecord,
+    record: RecordView<'_>,
     options: &OverlapOptions,
 ) -> Option<Overlap> {
     let mut own = Overlap { test: Sums::of_record(record), ..Overlap::default() };
@@ -200,8 +200,8 @@ pub(super) fn contains(name: &[u8], part: &[u8]) -> bool {
     part.is_empty() || name.windows(part.len()).any(|window| window == part)
 }
 
-fn common_edges(base: &FunctionRecord, test: &FunctionRecord, base_sum: f64, test_sum: f64) -> f64 {
-    let pairs = base.counters.iter().zip(&test.counters);
+fn common_edges(base: RecordView<'_>, test: RecordView<'_>, base_sum: f64, test_sum: f64) -> f64 {
+    let pairs = base.counters.iter().zip(test.counters);
     pairs.fold(0.0, |sum, (b, t)| sum + common_share(*b, *t, base_sum, test_sum))
 }
 
@@ -216,7 +216,7 @@ fn common_share(base: u64, test: u64, base_sum: f64, test_sum: f64) -> f64 {
 
 /// Adds the shares of values that occur at the same site of both records, to
 /// the program's and to the function's own.
-fn add_common_values(program: &mut Overlap, own: &mut Overlap, base: &FunctionRecord, test: &FunctionRecord) {
+fn add_common_values(program: &mut Overlap, own: &mut Overlap, base: RecordView<'_>, test: RecordView<'_>) {
     for kind in ValueKind::ALL {
         let at = kind as usize;
         for (base_site, test_site) in base.sites(kind).iter().zip(test.sites(kind).iter()) {

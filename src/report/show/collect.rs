@@ -5,7 +5,7 @@
 use super::ShowOptions;
 use super::scan::{Event, Totals, scan};
 use crate::error::Result;
-use crate::model::{FunctionRecord, ProfileKind, ProfileReader, PseudoCount, SymbolTable, ValueKind};
+use crate::model::{ProfileKind, ProfileReader, PseudoCount, RecordView, SymbolTable, ValueKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -261,7 +261,7 @@ fn member_of(kind: ValueKind) -> &'static str {
     }
 }
 
-fn details(name: &[u8], record: &FunctionRecord, symbols: &SymbolTable, options: &ShowOptions) -> FunctionDetails {
+fn details(name: &[u8], record: RecordView<'_>, symbols: &SymbolTable, options: &ShowOptions) -> FunctionDetails {
     let pseudo = record.pseudo_count();
     let kinds = ValueKind::ALL.into_iter().filter(|kind| options.shows(*kind) && pseudo.is_none());
     FunctionDetails {
@@ -272,13 +272,13 @@ fn details(name: &[u8], record: &FunctionRecord, symbols: &SymbolTable, options:
             PseudoCount::Hot => "hot",
             PseudoCount::Warm => "warm",
         }),
-        counters: (options.counts && pseudo.is_none()).then(|| record.counters.clone()),
+        counters: (options.counts && pseudo.is_none()).then(|| record.counters.to_vec()),
         bitmap: if options.counts { hex(&record.bitmap) } else { String::new() },
         values: kinds.map(|kind| (member_of(kind), values(record, kind, symbols))).collect(),
     }
 }
 
-fn values(record: &FunctionRecord, kind: ValueKind, symbols: &SymbolTable) -> Vec<Vec<ValueView>> {
+fn values(record: RecordView<'_>, kind: ValueKind, symbols: &SymbolTable) -> Vec<Vec<ValueView>> {
     let view = |value: &crate::model::ValueCount| ValueView {
         name: if kind.is_name() { symbols.name(value.value).map(text_of) } else { None },
         size: (!kind.is_name()).then_some(value.value),

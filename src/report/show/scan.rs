@@ -5,18 +5,19 @@ use super::largest::Largest;
 use crate::error::{Error, Result};
 use crate::model::summary::{CUTOFFS, SummaryRow, SummaryRules};
 use crate::model::{
-    FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, RecordRef, SummaryBuilder, SymbolTable, ValueKind,
+    FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, RecordRef, RecordView, SummaryBuilder, SymbolTable,
+    ValueKind,
 };
 use std::collections::BTreeMap;
 
 /// A record that is shown, and how.
 pub(super) enum Event<'a> {
     /// As a record of the text format.
-    Text { name: &'a [u8], record: &'a FunctionRecord, symbols: &'a SymbolTable },
+    Text { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
     /// Its name, since it ran.
     Covered { name: &'a [u8] },
     /// With details. `symbols` is empty unless names of values are asked for.
-    Details { name: &'a [u8], record: &'a FunctionRecord, symbols: &'a SymbolTable },
+    Details { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
     /// Its name and totals, since it lies below the cutoff.
     BelowCutoff { name: &'a [u8], max: u64, sum: u64 },
 }
@@ -49,7 +50,7 @@ pub(super) struct SiteCounts {
 }
 
 impl SiteCounts {
-    fn add(&mut self, record: &FunctionRecord, kind: ValueKind) {
+    fn add(&mut self, record: RecordView<'_>, kind: ValueKind) {
         for site in record.sites(kind).iter() {
             self.sites += 1;
             if !site.is_empty() {
@@ -109,15 +110,15 @@ pub(super) fn scan(
                 continue;
             }
             copy(read, &mut name, &mut record);
-            plan.emit(&name, &record, reader.symbols()?, each)?;
+            plan.emit(&name, record.view(), reader.symbols()?, each)?;
             continue;
         }
         copy(read, &mut name, &mut record);
         // Only IR profiles hold two sorts; elsewhere the bit is part of the hash.
         if !reader.kind().is_ir() {
-            let plan = totals.plan(&name, &record, options, &mut builder, &mut largest);
+            let plan = totals.plan(&name, record.view(), options, &mut builder, &mut largest);
             let symbols = if plan.needs_symbols(options) { reader.symbols()? } else { &nameless };
-            plan.emit(&name, &record, symbols, each)?;
+            plan.emit(&name, record.view(), symbols, each)?;
         }
     }
     totals.kind = reader.kind();
@@ -129,7 +130,7 @@ pub(super) fn scan(
 fn copy(read: RecordRef<'_>, name: &mut Vec<u8>, record: &mut FunctionRecord) {
     name.clear();
     name.extend_from_slice(read.name);
-    record.clone_from(read.record);
+    record.copy_from(read.record);
 }
 
 impl Plan {
@@ -140,7 +141,7 @@ impl Plan {
     fn emit(
         self,
         name: &[u8],
-        record: &FunctionRecord,
+        record: RecordView<'_>,
         symbols: &SymbolTable,
         each: &mut dyn FnMut(Event<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -163,7 +164,7 @@ impl Totals {
     fn plan(
         &mut self,
         name: &[u8],
-        record: &FunctionRecord,
+        record: RecordView<'_>,
         options: &ShowOptions,
         builder: &mut SummaryBuilder,
         largest: &mut Largest,

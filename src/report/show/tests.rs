@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{FunctionRecord, ProfileKind, ValueCount};
+use crate::model::{FunctionRecord, ProfileKind, RecordView, ValueCount};
 use crate::report::testing::MemoryReader;
 use crate::{Error, Result};
 
@@ -21,7 +21,7 @@ fn example() -> MemoryReader {
 
 fn shown(mut reader: MemoryReader, options: &ShowOptions) -> Result<String> {
     let mut out = Vec::new();
-    let record_text = |out: &mut dyn std::io::Write, name: &[u8], _: &FunctionRecord, _: &_| {
+    let record_text = |out: &mut dyn std::io::Write, name: &[u8], _: RecordView<'_>, _: &_| {
         out.write_all(&[b"text of ", name, b"\n"].concat())
     };
     show(&mut reader, options, &record_text, &mut out)?;

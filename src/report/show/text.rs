@@ -4,12 +4,12 @@ use super::ShowOptions;
 use super::scan::{Event, SiteCounts, Totals, scan};
 use crate::digits::{push_decimal, push_decimals, push_hex_16};
 use crate::error::{Error, Result};
-use crate::model::{FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, PseudoCount, SymbolTable, ValueKind};
+use crate::model::{ProfileKind, ProfileReader, ProfileSummary, PseudoCount, RecordView, SymbolTable, ValueKind};
 use crate::report::format::six_significant_digits;
 use std::io::{self, Write};
 
 /// Writes one record in the text format; the room of that format provides it.
-pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], &FunctionRecord, &SymbolTable) -> io::Result<()>;
+pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], RecordView<'_>, &SymbolTable) -> io::Result<()>;
 
 /// Shows a profile as text, to the byte what llvm-profdata 22 prints.
 ///
@@ -114,7 +114,7 @@ struct Details<'a> {
 }
 
 impl Details<'_> {
-    fn push(&self, text: &mut Vec<u8>, name: &[u8], record: &FunctionRecord) -> io::Result<()> {
+    fn push(&self, text: &mut Vec<u8>, name: &[u8], record: RecordView<'_>) -> io::Result<()> {
         let options = self.options;
         text.extend_from_slice(b"  ");
         text.extend_from_slice(name);
@@ -167,7 +167,7 @@ impl Details<'_> {
         text.extend_from_slice(b"]\n");
     }
 
-    fn push_values(&self, text: &mut Vec<u8>, record: &FunctionRecord, kind: ValueKind) -> io::Result<()> {
+    fn push_values(&self, text: &mut Vec<u8>, record: RecordView<'_>, kind: ValueKind) -> io::Result<()> {
         for (index, site) in record.sites(kind).iter().enumerate() {
             let total = site.iter().fold(0u64, |sum, value| sum.wrapping_add(value.count));
             for value in site {

@@ -12,7 +12,7 @@ use crate::bytes::blocks::write_in_order;
 use crate::error::Error;
 use crate::manner::Manner;
 use crate::model::{
-    FunctionId, FunctionRecord, Profile, ProfileKind, Release, Selection, SymbolTable, TemporalTrace, ValueKind,
+    FunctionId, Profile, ProfileKind, RecordView, Release, Selection, SymbolTable, TemporalTrace, ValueKind,
 };
 use names::{NamePlace, is_speakable_target};
 use record::{RecordFormat, hide, push_line};
@@ -134,12 +134,7 @@ pub fn write_to(
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_record(
-    out: &mut dyn Write,
-    name: &[u8],
-    record: &FunctionRecord,
-    symbols: &SymbolTable,
-) -> io::Result<()> {
+pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, symbols: &SymbolTable) -> io::Result<()> {
     let mut text = Vec::new();
     RecordFormat::new(&TextOptions::new(Manner::Llvm22), symbols).push(&mut text, name, record, false);
     out.write_all(&text)
@@ -160,7 +155,7 @@ pub struct Source<'a> {
 
 /// Hands out the name of a function, which it is given by its place in the order
 /// of the names, with each of its records in the order of their FuncHash.
-pub type HandOut<'a> = dyn Fn(usize, &mut dyn FnMut(&[u8], &FunctionRecord)) + Sync + 'a;
+pub type HandOut<'a> = dyn Fn(usize, &mut dyn FnMut(&[u8], RecordView<'_>)) + Sync + 'a;
 
 impl std::fmt::Debug for Source<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -307,7 +302,7 @@ impl<'a> Content<'a> {
     fn push_function(&self, out: &mut Vec<u8>, format: RecordFormat<'_>, id: FunctionId, mends: Mends) {
         let function = self.profile.functions.function(id);
         let name = function.name();
-        let mut push = |record: &FunctionRecord, dollar_follows: bool| {
+        let mut push = |record: RecordView<'_>, dollar_follows: bool| {
             let start = out.len();
             format.push(out, name, record, dollar_follows);
             if mends.is_hidden {
@@ -318,11 +313,11 @@ impl<'a> Content<'a> {
         if let (Some(only), None) = (records.next(), records.next()) {
             return push(only, mends.dollar_follows);
         }
-        let mut records: Vec<&FunctionRecord> = function.records().collect();
+        let mut records: Vec<RecordView<'_>> = function.records().collect();
         records.sort_by_key(|record| record.func_hash);
         for (number, record) in records.iter().enumerate() {
             let last = number + 1 == records.len();
-            push(record, if last { mends.dollar_follows } else { name.starts_with(b"$") });
+            push(*record, if last { mends.dollar_follows } else { name.starts_with(b"$") });
         }
     }
 }
@@ -338,7 +333,7 @@ struct Mends {
 
 /// Whether the text will call something by its name hash.
 fn needs_symbols(profile: &Profile) -> bool {
-    let named = |record: &FunctionRecord| {
+    let named = |record: RecordView<'_>| {
         ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0)
     };
     !profile.temporal.traces.is_empty() || profile.functions.iter().any(|function| function.records().any(named))

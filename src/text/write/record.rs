@@ -3,7 +3,7 @@
 use super::TextOptions;
 use super::names::is_speakable_target;
 use crate::digits::{push_decimal, push_decimals};
-use crate::model::{FunctionRecord, SymbolTable, ValueKind};
+use crate::model::{RecordView, SymbolTable, ValueKind};
 use crate::text::lines::escape_name;
 use crate::text::numbers::push_hex;
 use crate::text::{EXTERNAL, directive};
@@ -30,7 +30,7 @@ impl<'a> RecordFormat<'a> {
 
     /// Appends a record; `dollar_follows` says whether the next line may begin
     /// with `$` and is no bitmap.
-    pub(super) fn push(self, out: &mut Vec<u8>, name: &[u8], record: &FunctionRecord, dollar_follows: bool) {
+    pub(super) fn push(self, out: &mut Vec<u8>, name: &[u8], record: RecordView<'_>, dollar_follows: bool) {
         out.extend_from_slice(name);
         out.extend_from_slice(b"\n# Func Hash:\n");
         push_line(out, record.func_hash);
@@ -49,7 +49,7 @@ impl<'a> RecordFormat<'a> {
         out.push(b'\n');
     }
 
-    fn push_values(self, out: &mut Vec<u8>, record: &FunctionRecord) -> bool {
+    fn push_values(self, out: &mut Vec<u8>, record: RecordView<'_>) -> bool {
         let with_sites = || self.kinds.iter().copied().filter(|kind| !record.sites(*kind).is_empty());
         let kinds = with_sites().count();
         if kinds == 0 {

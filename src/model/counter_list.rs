@@ -1,0 +1,116 @@
+//! The counters of many records, one behind the other.
+
+use crate::memory::Words;
+
+/// Lists of counters in blocks of memory that never move: neither their number
+/// nor how many there will be has to be known, and none is copied to make room.
+#[derive(Debug, Default)]
+pub(super) struct CounterList {
+    blocks: Vec<Block>,
+    /// Room in all blocks, in counters.
+    room: usize,
+}
+
+#[derive(Debug)]
+struct Block {
+    words: Words,
+    used: usize,
+}
+
+/// Where the counters of one record stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    block: u32,
+    start: u32,
+    len: usize,
+}
+
+/// Counters of the first block.
+const LEAST_ROOM: usize = 4 << 10;
+/// Counters of a block at most, unless a single record has more: 8 MiB.
+const MOST_ROOM: usize = 1 << 20;
+
+impl CounterList {
+    /// Adds the counters of a record.
+    pub(super) fn push(&mut self, counters: &[u64]) -> Place {
+        let len = counters.len();
+        if len == 0 {
+            return Place { block: 0, start: 0, len };
+        }
+        if self.blocks.last().is_none_or(|block| block.words.as_slice().len() - block.used < len) {
+            let room = self.room.clamp(LEAST_ROOM, MOST_ROOM).max(len);
+            self.room += room;
+            self.blocks.push(Block { words: Words::zeros(room), used: 0 });
+        }
+        let at = self.blocks.len() - 1;
+        let Block { words, used } = &mut self.blocks[at];
+        let start = *used;
+        words.as_mut_slice()[start..start + len].copy_from_slice(counters);
+        *used += len;
+        // A block that is larger than usual holds one record alone.
+        let start = u32::try_from(start).expect("a block that several share is small");
+        Place { block: u32::try_from(at).expect("memory holds fewer than 2^32 blocks"), start, len }
+    }
+
+    /// The counters at a place of this list.
+    #[inline]
+    pub(super) fn at(&self, place: Place) -> &[u64] {
+        match self.blocks.get(place.block as usize) {
+            Some(block) => &block.words.as_slice()[place.start as usize..][..place.len],
+            None => &[],
+        }
+    }
+
+    /// The counters at a place of this list, to change in place.
+    #[inline]
+    pub(super) fn at_mut(&mut self, place: Place) -> &mut [u64] {
+        match self.blocks.get_mut(place.block as usize) {
+            Some(block) => &mut block.words.as_mut_slice()[place.start as usize..][..place.len],
+            None => &mut [],
+        }
+    }
+
+    /// Forgets all counters and keeps the memory of the last block.
+    pub(super) fn clear(&mut self) {
+        self.blocks.drain(..self.blocks.len().saturating_sub(1));
+        self.blocks.iter_mut().for_each(|block| block.used = 0);
+        self.room = self.blocks.iter().map(|block| block.words.as_slice().len()).sum();
+    }
+}
+
+/// Places in a copy are those of the original.
+impl Clone for CounterList {
+    fn clone(&self) -> Self {
+        let blocks = self.blocks.iter().map(|Block { words, used }| {
+            let mut copy = Words::zeros(words.as_slice().len());
+            copy.as_mut_slice()[..*used].copy_from_slice(&words.as_slice()[..*used]);
+            Block { words: copy, used: *used }
+        });
+        Self { blocks: blocks.collect(), room: self.room }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_any_length_are_kept_apart() {
+        let lens = [0, 1, LEAST_ROOM - 1, 1, 0, 3, LEAST_ROOM + 5, MOST_ROOM + 1, 2, MOST_ROOM - 1, 700_000, 700_000];
+        let content = |at: usize| -> Vec<u64> { (0..lens[at]).map(|counter| (counter * 31 + at) as u64).collect() };
+        let mut list = CounterList::default();
+        let places: Vec<Place> = (0..lens.len()).map(|at| list.push(&content(at))).collect();
+        let copy = list.clone();
+        for (at, place) in places.iter().enumerate() {
+            assert!(list.at(*place) == content(at) && copy.at(*place) == content(at), "{at}");
+            list.at_mut(*place).fill(at as u64);
+        }
+        for (at, place) in places.iter().enumerate() {
+            assert!(list.at(*place).len() == lens[at] && list.at(*place).iter().all(|counter| *counter == at as u64));
+            assert!(copy.at(*place) == content(at));
+        }
+        list.clear();
+        let place = list.push(&[4, 5]);
+        assert_eq!(list.at(place), [4, 5]);
+    }
+}
