@@ -17,8 +17,8 @@ fn main() -> Result<()> {
         let file = input::open(path.as_ref(), Default::default(), &Limits::default())?;
         let mut reader = open_reader(&file, &options)?;
         merger.begin_input(reader.kind())?;
-        while let Some(RecordRef { name, name_ref, record }) = reader.next_record()? {
-            let outcome = merger.add_record(RecordRef { name, name_ref, record }, weight);
+        while let Some(RecordRef { name, name_ref, text, record }) = reader.next_record()? {
+            let outcome = merger.add_record(RecordRef { name, name_ref, text, record }, weight);
             if let Some(error) = outcome.error {
                 eprintln!("{path}: {}: {error}", name.escape_ascii());
             }

@@ -49,7 +49,7 @@ fn settled(profile: &Profile) -> Profile {
     merger.begin_input(profile.kind).expect("a first input conflicts with nothing");
     for function in profile.functions.iter() {
         for record in function.records() {
-            merger.add_record(RecordRef { name: function.name(), name_ref: None, record }, 1);
+            merger.add_record(RecordRef { name: function.name(), name_ref: None, text: None, record }, 1);
         }
     }
     merger.add_binary_ids(profile.binary_ids.iter().cloned());

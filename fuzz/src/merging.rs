@@ -72,7 +72,7 @@ fn merger<'p>(release: Release, profiles: impl IntoIterator<Item = &'p Profile>)
 fn add(merger: &mut Merger, profile: &Profile, weight: u64) {
     for function in profile.functions.iter() {
         for record in function.records() {
-            merger.add_record(RecordRef { name: function.name(), name_ref: None, record }, weight);
+            merger.add_record(RecordRef { name: function.name(), name_ref: None, text: None, record }, weight);
         }
     }
     merger.add_binary_ids(profile.binary_ids.iter().cloned());

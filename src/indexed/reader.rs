@@ -85,7 +85,12 @@ impl ProfileReader for IndexedReader<'_> {
             return Err(self.profile.in_format(error));
         }
         let record = self.record.view();
-        Ok(self.entry.as_ref().map(|entry| RecordRef { name: entry.name, name_ref: Some(entry.name_ref), record }))
+        Ok(self.entry.as_ref().map(|entry| RecordRef {
+            name: entry.name,
+            name_ref: Some(entry.name_ref),
+            text: None,
+            record,
+        }))
     }
 
     /// All names of the file, whatever was read so far.

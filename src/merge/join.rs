@@ -94,7 +94,7 @@ impl Merger {
         let states = std::mem::take(&mut other.states);
         let functions = std::mem::take(&mut other.profile.functions);
         for function in functions.iter() {
-            let target = self.profile.functions.intern_hashed(function.name(), function.name_ref());
+            let target = self.profile.functions.intern_shared(function.name(), function.name_ref(), function.text());
             for (id, record) in function.record_ids().zip(function.records()) {
                 let theirs = Theirs { record, state: states[id.index()], logs: logs_of(&mut other.deferred, id) };
                 match self.profile.functions.find_record(target, record.func_hash) {

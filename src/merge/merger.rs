@@ -10,8 +10,8 @@ use super::traces::Reservoir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::hash_order::string_map_order;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, PseudoCount, RecordId,
-    RecordRef, RecordView, Release, TemporalProfile, ValueKind, ValueSites,
+    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
+    RecordView, Release, TemporalProfile, ValueKind, ValueSites,
 };
 use std::collections::HashSet;
 
@@ -50,7 +50,7 @@ impl Default for MergeOptions {
 /// let record = FunctionRecord::new(0x1234, vec![3, 1]);
 /// for weight in [1, 2] {
 ///     merger.begin_input(ProfileKind::IR)?;
-///     let outcome = merger.add_record(RecordRef { name: b"main", name_ref: None, record: record.view() }, weight);
+///     let outcome = merger.add_record(RecordRef { name: b"main", name_ref: None, text: None, record: record.view() }, weight);
 ///     assert_eq!(outcome.error, None);
 /// }
 /// let profile = merger.finish();
@@ -171,14 +171,18 @@ impl Merger {
 
     /// Adds a record, every count times `weight` (1 and up).
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
-        let function = self.function(incoming.name, incoming.name_ref);
+        let function = self.function(&incoming);
         self.add_to_function(function, incoming.record, weight)
     }
 
     /// As [`add_record`](Self::add_record), for a record whose `name_ref`, if
     /// it has one, is the hash of its name for certain.
     pub fn add_hashed_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
-        let function = self.hashed_function(incoming.name, incoming.name_ref);
+        let functions = &mut self.profile.functions;
+        let function = match incoming.name_ref {
+            Some(hash) => functions.intern_shared(incoming.name, hash, incoming.text),
+            None => functions.intern(incoming.name),
+        };
         self.add_to_function(function, incoming.record, weight)
     }
 
@@ -189,20 +193,13 @@ impl Merger {
         }
     }
 
-    fn hashed_function(&mut self, name: &[u8], name_ref: Option<NameRef>) -> FunctionId {
-        match name_ref {
-            Some(hash) => self.profile.functions.intern_hashed(name, hash),
-            None => self.profile.functions.intern(name),
-        }
-    }
-
     /// The function of that name. A hash that an input claims is believed only
     /// when a name of that hash is there already.
-    fn function(&mut self, name: &[u8], claimed: Option<NameRef>) -> FunctionId {
+    fn function(&mut self, incoming: &RecordRef<'_>) -> FunctionId {
         let functions = &mut self.profile.functions;
-        match claimed.and_then(|hash| functions.find_hashed(name, hash)) {
+        match incoming.name_ref.and_then(|hash| functions.find_hashed(incoming.name, hash)) {
             Some(known) => known.id(),
-            None => functions.intern(name),
+            None => functions.intern(incoming.name),
         }
     }
 

@@ -11,7 +11,7 @@ fn merger(release: u32) -> Merger {
 }
 
 fn add(merger: &mut Merger, name: &str, record: &FunctionRecord, weight: u64) -> AddOutcome {
-    merger.add_record(RecordRef { name: name.as_bytes(), name_ref: None, record: record.view() }, weight)
+    merger.add_record(RecordRef { name: name.as_bytes(), name_ref: None, text: None, record: record.view() }, weight)
 }
 
 fn counters(profile: &Profile, name: &str) -> Vec<u64> {

@@ -4,6 +4,7 @@
 //! records of one function form a chain in that order; a name stands once.
 
 use super::name_order::name_order;
+use super::names::{NamePlace, NameStore, NameText};
 use super::record::RecordView;
 use super::record_store::{NONE, RecordStore};
 use super::symbols::{NameRef, name_ref};
@@ -34,8 +35,7 @@ impl RecordId {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    name_start: usize,
-    name_len: u32,
+    name: NamePlace,
     first: u32,
     last: u32,
     records: u32,
@@ -45,7 +45,7 @@ struct Entry {
 /// Name → records, one for each FuncHash.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionTable {
-    names: Vec<u8>,
+    names: NameStore,
     entries: Vec<Entry>,
     /// Each knows the next one of its function.
     records: RecordStore,
@@ -73,6 +73,11 @@ impl<'a> FunctionView<'a> {
     /// Its PGO name, as bytes.
     pub fn name(self) -> &'a [u8] {
         self.table.name(self.id)
+    }
+
+    /// The shared text that its name is a piece of, if it is one.
+    pub fn text(self) -> Option<&'a NameText> {
+        self.table.names.text_at(self.table.entries[self.id.index()].name)
     }
 
     /// Its name's hash.
@@ -151,20 +156,18 @@ impl FunctionTable {
     ///
     /// `hash` must be [`name_ref`] of `name`: it is written to files as such.
     pub fn intern_hashed(&mut self, name: &[u8], hash: NameRef) -> FunctionId {
+        self.intern_shared(name, hash, None)
+    }
+
+    /// As [`intern_hashed`](Self::intern_hashed), and keeps `text` if the name
+    /// is a piece of it.
+    pub fn intern_shared(&mut self, name: &[u8], hash: NameRef, text: Option<&NameText>) -> FunctionId {
         if let Some(view) = self.find_hashed(name, hash) {
             return view.id;
         }
         let at = u32::try_from(self.entries.len()).expect("fewer than 2^32 functions fit in memory");
-        let name_len = u32::try_from(name.len()).expect("limits keep names below 4 GiB");
-        self.entries.push(Entry {
-            name_start: self.names.len(),
-            name_len,
-            first: NONE,
-            last: NONE,
-            records: 0,
-            name_ref: hash,
-        });
-        self.names.extend_from_slice(name);
+        let name = self.names.push(name, text);
+        self.entries.push(Entry { name, first: NONE, last: NONE, records: 0, name_ref: hash });
         let entries = &self.entries;
         self.index.insert_unique(spread(hash), at, |&at| spread(entries[at as usize].name_ref));
         FunctionId(at)
@@ -243,8 +246,7 @@ impl FunctionTable {
     /// A function's name.
     #[inline]
     pub fn name(&self, id: FunctionId) -> &[u8] {
-        let entry = &self.entries[id.index()];
-        &self.names[entry.name_start..entry.name_start + entry.name_len as usize]
+        self.names.at(self.entries[id.index()].name)
     }
 
     /// The function of that handle.
@@ -267,7 +269,7 @@ impl FunctionTable {
     pub fn filtered(&self, mut keep: impl FnMut(&[u8]) -> bool) -> Self {
         let mut kept = Self::new();
         for function in self.iter().filter(|function| keep(function.name())) {
-            let id = kept.intern_hashed(function.name(), function.name_ref());
+            let id = kept.intern_shared(function.name(), function.name_ref(), function.text());
             function.records().for_each(|record| {
                 kept.push_record(id, record);
             });

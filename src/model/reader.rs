@@ -1,5 +1,6 @@
 //! What every reader of an LLVM profile offers to the rooms that use it.
 
+use super::names::NameText;
 use super::record::RecordView;
 use super::symbols::{NameRef, SymbolTable};
 use super::{BinaryId, MemProfSection, ProfileKind, TemporalProfile};
@@ -13,6 +14,9 @@ pub struct RecordRef<'a> {
     /// The name's hash where the file or the reader says it. A file may lie;
     /// the merger believes it only for names that it knows.
     pub name_ref: Option<NameRef>,
+    /// A shared text that `name` is a piece of, if there is one: tables keep
+    /// the text rather than copy the name.
+    pub text: Option<&'a NameText>,
     /// The counts.
     pub record: RecordView<'a>,
 }

@@ -1,5 +1,6 @@
 //! Names of functions and vtables, and their hashes.
 
+use super::names::{NamePlace, NameStore, NameText};
 use hashbrown::HashMap;
 
 /// Low 64 bits of a name's MD5, which stands for the name in all formats.
@@ -27,7 +28,7 @@ pub struct Symbol(u32);
 /// Name hash → name. On a collision the first name stays.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolTable {
-    bytes: Vec<u8>,
+    store: NameStore,
     names: Vec<Entry>,
     index: NameRefMap<u32>,
 }
@@ -35,8 +36,7 @@ pub struct SymbolTable {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     hash: NameRef,
-    start: usize,
-    len: usize,
+    place: NamePlace,
 }
 
 impl SymbolTable {
@@ -60,11 +60,15 @@ impl SymbolTable {
 
     /// Adds a name under a hash that is known already.
     pub fn insert_hashed(&mut self, hash: NameRef, name: &[u8]) {
-        let Self { bytes, names, index } = self;
+        self.insert_shared(hash, name, None);
+    }
+
+    /// As [`insert_hashed`](Self::insert_hashed), and keeps `text` if the name
+    /// is a piece of it.
+    pub fn insert_shared(&mut self, hash: NameRef, name: &[u8], text: Option<&NameText>) {
+        let Self { store, names, index } = self;
         index.entry(hash).or_insert_with(|| {
-            let start = bytes.len();
-            bytes.extend_from_slice(name);
-            names.push(Entry { hash, start, len: name.len() });
+            names.push(Entry { hash, place: store.push(name, text) });
             u32::try_from(names.len() - 1).expect("fewer than 2^32 names fit in memory")
         });
     }
@@ -72,7 +76,7 @@ impl SymbolTable {
     /// Adds all names of another table; names that are there already stay.
     pub fn absorb(&mut self, other: &Self) {
         for (symbol, entry) in (0..).map(Symbol).zip(&other.names) {
-            self.insert_hashed(entry.hash, other.resolve(symbol));
+            self.insert_shared(entry.hash, other.resolve(symbol), other.text(symbol));
         }
     }
 
@@ -102,8 +106,13 @@ impl SymbolTable {
     /// The name of a handle that this table gave out.
     #[inline]
     pub fn resolve(&self, symbol: Symbol) -> &[u8] {
-        let entry = &self.names[symbol.0 as usize];
-        &self.bytes[entry.start..entry.start + entry.len]
+        self.store.at(self.names[symbol.0 as usize].place)
+    }
+
+    /// The shared text that the name of a handle is a piece of, if it is one.
+    #[inline]
+    pub fn text(&self, symbol: Symbol) -> Option<&NameText> {
+        self.store.text_at(self.names[symbol.0 as usize].place)
     }
 
     /// Number of names.

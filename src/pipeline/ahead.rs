@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::merge::{Merger, Remapping};
-use crate::model::{NameRef, ProfileReader, RecordRef, RecordStore};
+use crate::model::{NameRef, NameText, ProfileReader, RecordRef, RecordStore};
 use std::sync::mpsc;
 
 /// Files with fewer records are not worth a thread.
@@ -68,22 +68,29 @@ pub(super) fn merge_ahead(
 /// Records with their names, copied from a reader.
 #[derive(Default)]
 struct Batch {
-    /// All names, one behind the other.
-    text: Vec<u8>,
+    /// All names that are not pieces of a shared text, one behind the other.
+    own: Vec<u8>,
+    /// Shared texts, in the order in which the names come from them.
+    texts: Vec<NameText>,
     names: Vec<Name>,
     /// One for each name.
     records: RecordStore,
 }
 
 struct Name {
+    /// Within its shared text, else within `own`.
+    start: usize,
     len: usize,
+    /// Index into `texts`.
+    text: Option<usize>,
     /// The hash of the name, where it was computed.
     name_ref: Option<NameRef>,
 }
 
 impl Batch {
     fn clear(&mut self) {
-        self.text.clear();
+        self.own.clear();
+        self.texts.clear();
         self.names.clear();
         self.records.clear();
     }
@@ -98,18 +105,32 @@ impl Batch {
         }
         let name = adding.remapping.apply(incoming.name);
         let name_ref = incoming.name_ref.filter(|_| is_hashed && name == incoming.name);
-        self.text.extend_from_slice(name);
-        self.names.push(Name { len: name.len(), name_ref });
+        let shared = incoming.text.and_then(|text| Some((text, text.start_of(name)?)));
+        let (start, text) = match shared {
+            Some((text, start)) => (start, Some(place_of(text, &mut self.texts))),
+            None => (self.own.len(), None),
+        };
+        if text.is_none() {
+            self.own.extend_from_slice(name);
+        }
+        self.names.push(Name { start, len: name.len(), text, name_ref });
         self.records.push(incoming.record);
         Ok(true)
     }
 
     fn add_to(&self, merger: &mut Merger, weight: u64) {
-        let mut text = self.text.as_slice();
-        for (at, &Name { len, name_ref }) in self.names.iter().enumerate() {
-            let (name, rest) = text.split_at(len);
-            text = rest;
-            merger.add_hashed_record(RecordRef { name, name_ref, record: self.records.record(at) }, weight);
+        for (at, &Name { start, len, text, name_ref }) in self.names.iter().enumerate() {
+            let text = text.map(|text| &self.texts[text]);
+            let name = &text.map_or(self.own.as_slice(), |text| text)[start..start + len];
+            merger.add_hashed_record(RecordRef { name, name_ref, text, record: self.records.record(at) }, weight);
         }
     }
+}
+
+/// Where a text stands among `texts`, at whose end it is put unless it is there.
+fn place_of(text: &NameText, texts: &mut Vec<NameText>) -> usize {
+    if !texts.last().is_some_and(|last| last.is(text)) {
+        texts.push(text.clone());
+    }
+    texts.len() - 1
 }

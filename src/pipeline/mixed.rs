@@ -164,7 +164,8 @@ impl LlvmSum {
         })?;
         for function in profile.functions.iter() {
             for record in function.records() {
-                let reference = RecordRef { name: function.name(), name_ref: Some(function.name_ref()), record };
+                let reference =
+                    RecordRef { name: function.name(), name_ref: Some(function.name_ref()), text: None, record };
                 self.0.add_record(reference, weight);
             }
         }

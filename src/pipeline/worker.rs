@@ -409,7 +409,7 @@ impl<'a> Worker<'a> {
             let incoming = if renamed == incoming.name {
                 incoming
             } else {
-                RecordRef { name: renamed, name_ref: None, record: incoming.record }
+                RecordRef { name: renamed, name_ref: None, text: None, record: incoming.record }
             };
             let outcome = match hashed {
                 true => self.merger.add_hashed_record(incoming, weight),

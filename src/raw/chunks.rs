@@ -8,7 +8,7 @@
 use super::names::RawNames;
 use super::profile::RawProfile;
 use crate::error::Result;
-use crate::model::{NameRef, name_refs};
+use crate::model::{NameRef, NameText, name_refs};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -38,8 +38,10 @@ struct Kept {
 /// The names of one chunk with their hashes.
 pub(super) struct HashedChunk {
     source: ChunkSource<Vec<u8>>,
-    text: Vec<u8>,
-    names: Vec<(NameRef, Range<usize>)>,
+    text: NameText,
+    hashes: Vec<NameRef>,
+    /// A separator follows each name.
+    lens: Vec<u32>,
 }
 
 /// All that decides which names a chunk holds.
@@ -56,17 +58,36 @@ pub(super) struct ChunkSource<B> {
 }
 
 impl HashedChunk {
-    /// Hashes the names at `spans` of `text`.
+    /// Hashes the names at `spans` of `text`, which stand one behind the other
+    /// with a separator between them.
     pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Self {
         let names: Vec<&[u8]> = spans.iter().map(|span| &text[span.clone()]).collect();
-        let names = name_refs(&names).into_iter().zip(spans.iter().cloned()).collect();
+        let hashes = name_refs(&names);
+        let len = |span: &Range<usize>| u32::try_from(span.len()).expect("limits keep names below 4 GiB");
+        let lens = spans.iter().map(len).collect();
         let ChunkSource { stored, text_len, compressed, lax } = source;
-        Self { source: ChunkSource { stored: stored.to_vec(), text_len, compressed, lax }, text, names }
+        Self {
+            source: ChunkSource { stored: stored.to_vec(), text_len, compressed, lax },
+            text: text.into(),
+            hashes,
+            lens,
+        }
     }
 
     /// The names in order.
     pub(super) fn names(&self) -> impl Iterator<Item = (NameRef, &[u8])> {
-        self.names.iter().map(|(hash, span)| (*hash, &self.text[span.clone()]))
+        let mut start = 0;
+        self.hashes.iter().zip(&self.lens).map(move |(hash, len)| {
+            let end = start + *len as usize;
+            let name = &self.text[start..end];
+            start = end + 1;
+            (*hash, name)
+        })
+    }
+
+    /// The text that the names are pieces of.
+    pub(super) fn text(&self) -> &NameText {
+        &self.text
     }
 
     fn is_of(&self, source: ChunkSource<&[u8]>) -> bool {
@@ -75,13 +96,13 @@ impl HashedChunk {
     }
 
     fn size(&self) -> usize {
-        self.source.stored.len() + self.text.len() + self.names.len() * size_of::<(NameRef, Range<usize>)>()
+        self.source.stored.len() + self.text.len() + self.hashes.len() * (size_of::<NameRef>() + size_of::<u32>())
     }
 }
 
 impl NameChunks {
     /// The names of a profile: the first ones of the run where its sections are
-    /// the same, else what `read` reads, which may use and keep chunks.
+    /// the same, else what `read` reads, which uses and keeps chunks.
     ///
     /// Who comes while the first names are being read waits for them: most
     /// likely they are its own.
@@ -92,11 +113,11 @@ impl NameChunks {
     pub(super) fn names_of(
         &self,
         profile: &RawProfile<'_>,
-        read: impl Fn(Option<&Self>) -> Result<RawNames>,
+        read: impl Fn(&Self) -> Result<RawNames>,
     ) -> Result<Arc<RawNames>> {
         let mut own = None;
         let first = self.first.get_or_init(|| {
-            let names = read(None).map(Arc::new);
+            let names = read(self).map(Arc::new);
             let kept = names.as_ref().ok().map(Arc::clone);
             own = Some(names);
             kept
@@ -104,7 +125,7 @@ impl NameChunks {
         match (own, first) {
             (Some(own), _) => own,
             (None, Some(first)) if first.are_those_of(profile) => Ok(Arc::clone(first)),
-            (None, _) => read(Some(self)).map(Arc::new),
+            (None, _) => read(self).map(Arc::new),
         }
     }
 

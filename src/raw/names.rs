@@ -9,7 +9,7 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::manner::Manner;
-use crate::model::{NameRef, SymbolTable};
+use crate::model::{NameRef, NameText, SymbolTable};
 use flate2::{Decompress, FlushDecompress, Status};
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,8 +59,13 @@ impl RawNames {
     /// Truncated, malformed or uncompress failed when a chunk is damaged.
     pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
         let mut symbols = SymbolTable::new();
-        NameSink { limits, known: None, threads: 1, add: &mut |hash, name| symbols.insert_hashed(hash, name) }
-            .read_chunks(section, 0)?;
+        NameSink {
+            limits,
+            known: None,
+            threads: 1,
+            add: &mut |hash, name, text| symbols.insert_shared(hash, name, Some(text)),
+        }
+        .read_chunks(section, 0)?;
         Ok(Self::from_symbols(symbols))
     }
 
@@ -78,7 +83,7 @@ impl RawNames {
         let symbols = &mut names.symbols;
         // As many records as are there; most have a name of their own.
         symbols.reserve(profile.len());
-        let read = |section, add: &mut dyn FnMut(NameRef, &[u8])| {
+        let read = |section, add: &mut Add<'_>| {
             let base = profile.section_range(section).start as u64;
             let mut sink = NameSink { limits, known, threads, add };
             if manner.is_llvm() {
@@ -86,9 +91,9 @@ impl RawNames {
             }
             sink.read_chunks(profile.section(section), base)
         };
-        read(Section::Names, &mut |hash, name| symbols.insert_hashed(hash, name))?;
-        read(Section::VTableNames, &mut |hash, name| {
-            symbols.insert_hashed(hash, name);
+        read(Section::Names, &mut |hash, name, text| symbols.insert_shared(hash, name, Some(text)))?;
+        read(Section::VTableNames, &mut |hash, name, text| {
+            symbols.insert_shared(hash, name, Some(text));
             names.vtable_names.push(name.to_vec());
         })?;
         names.source = Some(Arc::new(NameSections { functions: functions.to_vec(), vtables: vtables.to_vec() }));
@@ -125,13 +130,16 @@ impl RawNames {
     }
 }
 
+/// Takes a hash, its name, and the text that the name is a piece of.
+type Add<'a> = dyn FnMut(NameRef, &[u8], &NameText) + 'a;
+
 /// Takes the names of chunks apart and hands each on with its hash.
 struct NameSink<'a> {
     limits: &'a Limits,
     known: Option<&'a NameChunks>,
     /// Threads that may inflate and hash.
     threads: usize,
-    add: &'a mut dyn FnMut(NameRef, &[u8]),
+    add: &'a mut Add<'a>,
 }
 
 /// A chunk that was found and not yet inflated.
@@ -207,7 +215,8 @@ impl NameSink<'_> {
                 }
             }
             for chunk in self.hash_all(&found, text) {
-                chunk?.names().for_each(|(hash, name)| (self.add)(hash, name));
+                let chunk = chunk?;
+                chunk.names().for_each(|(hash, name)| (self.add)(hash, name, chunk.text()));
             }
         }
         end.unwrap_or(Ok(()))
@@ -293,7 +302,7 @@ mod tests {
     fn read(section: &[u8], lax: bool, threads: usize) -> (Vec<(NameRef, Vec<u8>)>, Option<String>) {
         let mut names = Vec::new();
         let limits = Limits::default();
-        let add = &mut |hash, name: &[u8]| names.push((hash, name.to_vec()));
+        let add = &mut |hash, name: &[u8], _: &NameText| names.push((hash, name.to_vec()));
         let mut sink = NameSink { limits: &limits, known: None, threads, add };
         let outcome = match lax {
             true => sink.read_chunks_as_llvm(section, section.len(), 0),

@@ -154,7 +154,7 @@ impl<'data> RawReader<'data> {
         let threads = self.options.threads.map_or(1, NonZeroUsize::get);
         let read = |known: Option<&NameChunks>| self.profile.read_names_with(&self.options.limits, known, threads);
         match &self.options.known_chunks {
-            Some(known) => known.names_of(&self.profile, read),
+            Some(known) => known.names_of(&self.profile, |known| read(Some(known))),
             None => read(None).map(Arc::new),
         }
     }
@@ -171,7 +171,11 @@ impl<'data> RawReader<'data> {
                 names
             }
             None if self.names.are_those_of(&self.profile) => Arc::clone(&self.names),
-            None => self.read_names()?,
+            None => {
+                // Those of the file before are not needed while these are read.
+                self.names = Arc::default();
+                self.read_names()?
+            }
         };
         self.targets = None;
         self.next_index = 0;
@@ -441,16 +445,18 @@ impl ProfileReader for RawReader<'_> {
         if self.profile.header().version() <= 2 {
             // Checked when the names were read.
             let name = self.profile.plain_name(self.next_index - 1, &data)?;
-            return Ok(Some(RecordRef { name, name_ref: Some(name_ref(name)), record }));
+            return Ok(Some(RecordRef { name, name_ref: Some(name_ref(name)), text: None, record }));
         }
         let symbols = self.names.symbols();
         match symbols.find_after(self.last_symbol, data.name_ref) {
             Some(symbol) => {
                 self.last_symbol = Some(symbol);
                 let (name, name_ref) = (symbols.resolve(symbol), Some(data.name_ref));
-                Ok(Some(RecordRef { name, name_ref, record }))
+                Ok(Some(RecordRef { name, name_ref, text: symbols.text(symbol), record }))
             }
-            None if self.options.manner.is_llvm() => Ok(Some(RecordRef { name: &[], name_ref: None, record })),
+            None if self.options.manner.is_llvm() => {
+                Ok(Some(RecordRef { name: &[], name_ref: None, text: None, record }))
+            }
             None => {
                 self.finished = true;
                 Err(self.nameless(&data))

@@ -62,7 +62,7 @@ impl ProfileReader for MemoryReader {
             };
         };
         self.next += 1;
-        Ok(Some(RecordRef { name, name_ref: None, record: record.view() }))
+        Ok(Some(RecordRef { name, name_ref: None, text: None, record: record.view() }))
     }
 
     fn symbols(&mut self) -> Result<&SymbolTable> {

@@ -127,7 +127,7 @@ impl<'data> TextReader<'data> {
                 record.bitmap.clone_from(&self.sticking);
             }
         }
-        RecordRef { name, name_ref: Some(*name_ref), record: record.view() }
+        RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() }
     }
 
     /// Learns the names of targets of the batch between two positions.

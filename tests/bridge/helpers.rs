@@ -54,7 +54,8 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
         merger.begin_input(profile.kind).expect("kinds that can be combined");
         for function in profile.functions.iter() {
             for record in function.records() {
-                let reference = RecordRef { name: function.name(), name_ref: Some(function.name_ref()), record };
+                let reference =
+                    RecordRef { name: function.name(), name_ref: Some(function.name_ref()), text: None, record };
                 merger.add_record(reference, 1);
             }
         }

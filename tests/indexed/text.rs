@@ -38,7 +38,7 @@ fn with_names(names: &[&[u8]]) -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     for (name, counter) in names.iter().zip(1..) {
         let record = FunctionRecord::new(9, vec![counter]);
-        merger.add_record(RecordRef { name, name_ref: None, record: record.view() }, 1);
+        merger.add_record(RecordRef { name, name_ref: None, text: None, record: record.view() }, 1);
     }
     merger.finish()
 }
@@ -119,9 +119,9 @@ fn with_targets() -> Profile {
     let values = [(name_ref(b"known"), 3), (0x1234_5678, 2), (0, 1)].map(|(value, count)| ValueCount { value, count });
     record.sites_mut(ValueKind::IndirectCallTarget).push_site(&values);
     let mut merger = Merger::new(MergeOptions::default());
-    merger.add_record(RecordRef { name: b"f", name_ref: None, record: record.view() }, 1);
+    merger.add_record(RecordRef { name: b"f", name_ref: None, text: None, record: record.view() }, 1);
     let other = FunctionRecord::new(1, vec![0]);
-    merger.add_record(RecordRef { name: b"known", name_ref: None, record: other.view() }, 1);
+    merger.add_record(RecordRef { name: b"known", name_ref: None, text: None, record: other.view() }, 1);
     merger.finish()
 }
 

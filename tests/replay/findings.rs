@@ -122,7 +122,7 @@ fn behind_two_pseudo_counts_the_first_record_stays() {
         let mut merger = Merger::new(profbridge::merge::MergeOptions::default());
         for (mark, behind) in inputs {
             let record = FunctionRecord::new(1, vec![mark, behind]);
-            merger.add_record(RecordRef { name: b"f", name_ref: None, record: record.view() }, 1);
+            merger.add_record(RecordRef { name: b"f", name_ref: None, text: None, record: record.view() }, 1);
         }
         let merged = merger.finish();
         let record = merged.functions.find(b"f").and_then(|function| function.records().next());
