@@ -46,9 +46,11 @@ fn views_of_raw(data: &[u8], manner: Manner) {
         let mut sum = ImageSum::new(&image);
         if sum.has_room_for(&counters, 1) {
             sum.add(&counters);
-            for record in image.records() {
-                assert_eq!(sum.counters[record.counters.clone()].len(), record.counters.len());
-                assert_eq!(sum.bitmap[record.bitmap.clone()].len(), record.bitmap.len());
+            for counters in image.counters() {
+                assert_eq!(sum.counters[counters.clone()].len(), counters.len());
+            }
+            for (_, bitmap) in image.bitmaps() {
+                assert_eq!(sum.bitmap[bitmap.clone()].len(), bitmap.len());
             }
         }
     }

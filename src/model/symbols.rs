@@ -1,7 +1,8 @@
 //! Names of functions and vtables, and their hashes.
 
 use super::names::{NamePlace, NameStore, NameText};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable, hash_table};
+use std::hash::BuildHasher;
 
 /// Low 64 bits of a name's MD5, which stands for the name in all formats.
 pub type NameRef = u64;
@@ -30,7 +31,9 @@ pub struct Symbol(u32);
 pub struct SymbolTable {
     store: NameStore,
     names: Vec<Entry>,
-    index: NameRefMap<u32>,
+    /// Indices into `names`, by hash.
+    index: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +51,8 @@ impl SymbolTable {
     /// Makes room for so many more names.
     pub fn reserve(&mut self, names: usize) {
         self.names.reserve(names);
-        self.index.reserve(names);
+        let (known, hasher) = (&self.names, &self.hasher);
+        self.index.reserve(names, |&at| hasher.hash_one(known[at as usize].hash));
     }
 
     /// Adds a name and returns its hash.
@@ -66,11 +70,13 @@ impl SymbolTable {
     /// As [`insert_hashed`](Self::insert_hashed), and keeps `text` if the name
     /// is a piece of it.
     pub fn insert_shared(&mut self, hash: NameRef, name: &[u8], text: Option<&NameText>) {
-        let Self { store, names, index } = self;
-        index.entry(hash).or_insert_with(|| {
+        let Self { store, names, index, hasher } = self;
+        let same = |at: &u32| names[*at as usize].hash == hash;
+        let spread = |at: &u32| hasher.hash_one(names[*at as usize].hash);
+        if let hash_table::Entry::Vacant(place) = index.entry(hasher.hash_one(hash), same, spread) {
+            place.insert(u32::try_from(names.len()).expect("fewer than 2^32 names fit in memory"));
             names.push(Entry { hash, place: store.push(name, text) });
-            u32::try_from(names.len() - 1).expect("fewer than 2^32 names fit in memory")
-        });
+        }
     }
 
     /// Adds all names of another table; names that are there already stay.
@@ -88,7 +94,8 @@ impl SymbolTable {
     /// The handle of the name of that hash.
     #[inline]
     pub fn find(&self, hash: NameRef) -> Option<Symbol> {
-        self.index.get(&hash).copied().map(Symbol)
+        let found = self.index.find(self.hasher.hash_one(hash), |at| self.names[*at as usize].hash == hash);
+        found.copied().map(Symbol)
     }
 
     /// As [`find`](Self::find), and looks first at the name that was added next

@@ -17,7 +17,12 @@ pub(super) struct Images {
     known: Vec<Known>,
     /// Bytes that the images take, about.
     size: usize,
+    /// Bytes that they may take so far, or a single one more.
+    room: usize,
+    /// Bytes that they may take if need be.
     most_bytes: usize,
+    /// Clues to the images that were forgotten, the last one last.
+    forgotten: Vec<u64>,
     /// Value data of the file at hand.
     values: Vec<FunctionRecord>,
 }
@@ -25,6 +30,8 @@ pub(super) struct Images {
 #[derive(Debug)]
 struct Known {
     image: Image,
+    /// [`Image::clue`] of its files.
+    clue: u64,
     /// Where the image's records went in the merger.
     targets: Vec<RecordId>,
     /// Sums of files with the same weight.
@@ -46,11 +53,14 @@ pub(super) const MOST_BYTES: usize = 16 << 20;
 impl Images {
     /// No images yet; they may take `most_bytes`, about, or a single one more.
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { known: Vec::new(), size: 0, most_bytes, values: Vec::new() }
+        Self { known: Vec::new(), size: 0, room: 0, most_bytes, forgotten: Vec::new(), values: Vec::new() }
     }
 
     /// Remembers the image of a file whose records went to `targets`. To make
     /// room, those that were longest not met are forgotten.
+    ///
+    /// Mostly the files of one image stand together, so one image is enough.
+    /// Room for more is made when one that was forgotten comes again.
     pub(super) fn remember(
         &mut self,
         profile: &RawProfile<'_>,
@@ -62,18 +72,22 @@ impl Images {
             return;
         }
         let Some(image) = Image::new(profile, names) else { return };
-        let known = Known { image, targets, sums: Vec::new() };
+        let known = Known { image, clue: Image::clue(profile), targets, sums: Vec::new() };
         self.size += known.size();
+        if let Some(at) = self.forgotten.iter().position(|clue| *clue == known.clue) {
+            self.forgotten.remove(at);
+            self.room = self.room.max(self.size.min(self.most_bytes));
+        }
         self.known.push(known);
         let mut forgotten = 0;
-        while self.known.len() - forgotten > MOST_IMAGES
-            || (self.size > self.most_bytes && self.known.len() - forgotten > 1)
+        while self.known.len() - forgotten > MOST_IMAGES || (self.size > self.room && self.known.len() - forgotten > 1)
         {
             self.size -= self.known[forgotten].size();
             self.known[forgotten].flush(merger);
             forgotten += 1;
         }
-        self.known.drain(..forgotten);
+        self.forgotten.extend(self.known.drain(..forgotten).map(|known| known.clue));
+        self.forgotten.drain(..self.forgotten.len().saturating_sub(MOST_IMAGES));
     }
 
     /// The image that a file is of, if it was met before.
@@ -96,7 +110,7 @@ impl Images {
         manner: Manner,
         merger: &mut Merger,
     ) -> bool {
-        let Known { image, targets, sums } = &mut self.known[found.at];
+        let Known { image, targets, sums, .. } = &mut self.known[found.at];
         let Some(counters) = ImageSum::plausible(profile) else { return false };
         if !image.read_values(file, profile, found.slide, manner, &mut self.values) {
             return false;
@@ -148,11 +162,11 @@ fn flush(image: &Image, targets: &[RecordId], sum: &mut ImageSum, weight: u64, m
     if sum.is_empty() {
         return;
     }
-    for (record, &target) in image.records().iter().zip(targets) {
-        merger.merge_counters(target, &sum.counters[record.counters.clone()], weight);
-        if !record.bitmap.is_empty() {
-            merger.merge_bitmap(target, &sum.bitmap[record.bitmap.clone()]);
-        }
+    for (counters, &target) in image.counters().zip(targets) {
+        merger.merge_counters(target, &sum.counters[counters], weight);
+    }
+    for (record, bitmap) in image.bitmaps() {
+        merger.merge_bitmap(targets[record], &sum.bitmap[bitmap]);
     }
     sum.clear();
 }

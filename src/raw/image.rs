@@ -15,6 +15,7 @@ use crate::manner::Manner;
 use crate::model::{FunctionRecord, ProfileKind};
 use std::ops::Range;
 use std::sync::Arc;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// What all files of one image have in common, kept from the first of them.
 #[derive(Debug)]
@@ -32,19 +33,14 @@ pub struct Image {
     bitmap_bytes: usize,
     /// Where in a record the addresses stand that move with the image.
     addresses: Range<usize>,
-    records: Vec<ImageRecord>,
+    /// Where each record's counters begin in their section and how many there
+    /// are, in elements.
+    counters: Vec<(u32, u32)>,
+    /// Records that have a bitmap, and where it lies in its section.
+    bitmaps: Vec<(usize, Range<usize>)>,
     /// Indices of the records that have value sites.
     with_sites: Vec<usize>,
     targets: Targets,
-}
-
-/// Where one record's numbers stand, in elements of the section.
-#[derive(Debug, Clone)]
-pub struct ImageRecord {
-    /// Its counters within the counters section.
-    pub counters: Range<usize>,
-    /// Its bytes within the bitmap section.
-    pub bitmap: Range<usize>,
 }
 
 /// Sums over many files of one image, each a flat array as the section is.
@@ -71,18 +67,19 @@ impl Image {
         if encoding.version < 8 || profile.kind().contains(ProfileKind::TEMPORAL) || !profile.has_own_records() {
             return None;
         }
-        let mut records = Vec::with_capacity(profile.len());
+        let mut counters = Vec::with_capacity(profile.len());
+        let mut bitmaps = Vec::new();
         let mut with_sites = Vec::new();
         for (index, record) in profile.records().enumerate() {
             let offset = profile.counter_offset(index, &record).ok()?;
             if !offset.is_multiple_of(counter_size) {
                 return None;
             }
-            let start = offset / counter_size;
-            records.push(ImageRecord {
-                counters: start..start + record.num_counters as usize,
-                bitmap: profile.bitmap_range(index, &record).ok()?,
-            });
+            counters.push((u32::try_from(offset / counter_size).ok()?, record.num_counters));
+            let bitmap = profile.bitmap_range(index, &record).ok()?;
+            if !bitmap.is_empty() {
+                bitmaps.push((index, bitmap));
+            }
             if record.has_value_sites() {
                 with_sites.push(index);
             }
@@ -102,26 +99,43 @@ impl Image {
             counters_count: profile.section(Section::Counters).len() / counter_size,
             bitmap_bytes: profile.section(Section::Bitmap).len(),
             addresses: profile.layout().moving_addresses(),
-            records,
+            counters,
+            bitmaps,
             targets: if with_sites.is_empty() { Targets::default() } else { Targets::read(profile) },
             with_sites,
         })
     }
 
-    /// The records, in file order.
-    pub fn records(&self) -> &[ImageRecord] {
-        &self.records
+    /// Where the counters of each record stand, in elements of their section,
+    /// in file order.
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
+        self.counters.iter().map(|&(start, len)| start as usize..start as usize + len as usize)
+    }
+
+    /// Indices of the records that have a bitmap, ascending, and where in its
+    /// section each lies.
+    pub fn bitmaps(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        self.bitmaps.iter().cloned()
     }
 
     /// Bytes that remembering the image and one sum of it takes, about.
     pub fn size(&self) -> usize {
         self.data.len()
             + self.vtables.len()
-            + self.records.len() * size_of::<ImageRecord>()
+            + size_of_val(self.counters.as_slice())
+            + size_of_val(self.bitmaps.as_slice())
             + self.counters_count * size_of::<u64>()
             + self.bitmap_bytes
             + self.targets.size()
             + self.names.size()
+    }
+
+    /// A number that files of one image have in common, and those of others
+    /// hardly; only a clue, since nobody compares what it is made of.
+    pub fn clue(profile: &RawProfile<'_>) -> u64 {
+        let header = profile.header();
+        let sizes = [Word::NumData, Word::NumCounters, Word::NamesSize].map(|word| header.word(word).to_le_bytes());
+        xxh3_64_with_seed(profile.section(Section::BinaryIds), xxh3_64(sizes.as_flattened()))
     }
 
     /// How much higher `profile`'s image is loaded than that of the first
