@@ -40,8 +40,9 @@ fn views_of_raw(data: &[u8], manner: Manner) {
     // A file is of its own image, not moved.
     let slide = image.slide_of(&profile);
     assert_eq!(slide, Some(0), "a file is of its own image");
-    let mut values = Vec::new();
-    image.read_values(data, &profile, 0, manner, &mut values);
+    image.read_values(data, &profile, 0, manner, |index, values| {
+        assert!(index < profile.len() && values.counters.is_empty());
+    });
     if let Some(counters) = ImageSum::plausible(&profile) {
         let mut sum = ImageSum::new(&image);
         if sum.has_room_for(&counters, 1) {

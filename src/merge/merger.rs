@@ -209,10 +209,8 @@ impl Merger {
         let counters = self.profile.functions.counters_mut(id);
         let mut saturated = weight != 1 && counters::scale(counters, weight, self.rules.max_count);
         self.states.push(RecordState::default());
-        if record.has_value_sites() {
-            for kind in ValueKind::ALL {
-                saturated |= self.take_over_sites(id, kind, weight);
-            }
+        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+            saturated |= self.take_over_sites(id, kind, weight);
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
         AddOutcome { record: id, is_new: true, error: self.note(id, error) }
@@ -488,7 +486,9 @@ pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
 /// Puts the value sites of a record into the order that files show: what a
 /// merge does to a record that is the only one of its name and FuncHash.
 pub fn settle_record(record: &mut FunctionRecord) {
-    if record.has_value_sites() {
-        ValueKind::ALL.into_iter().for_each(|kind| settle(record.sites_mut(kind)));
+    for kind in ValueKind::ALL {
+        if !record.sites(kind).is_empty() {
+            settle(record.sites_mut(kind));
+        }
     }
 }

@@ -238,7 +238,7 @@ impl FunctionTable {
         self.records.sites_mut(id.index(), kind)
     }
 
-    /// The value sites of all records that have some, kind by kind.
+    /// The value sites of all records and kinds that have some.
     pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
         self.records.all_sites_mut()
     }

@@ -2,8 +2,54 @@
 
 use super::value::{ValueKind, ValueSites};
 
-/// Value sites by kind.
-pub(super) type SitesByKind = [ValueSites; ValueKind::COUNT];
+/// Value sites by kind; few records have any, and few of these more than one
+/// kind.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SitesByKind([Option<Box<ValueSites>>; ValueKind::COUNT]);
+
+static NO_SITES: ValueSites = ValueSites::new();
+
+impl SitesByKind {
+    /// No sites.
+    pub(super) const NONE: &'static Self = &Self([const { None }; ValueKind::COUNT]);
+
+    /// The sites of one kind.
+    #[inline]
+    pub(super) fn of(&self, kind: ValueKind) -> &ValueSites {
+        self.0[kind as usize].as_deref().unwrap_or(&NO_SITES)
+    }
+
+    /// The sites of one kind, to be filled.
+    #[inline]
+    pub(super) fn of_mut(&mut self, kind: ValueKind) -> &mut ValueSites {
+        self.0[kind as usize].get_or_insert_default()
+    }
+
+    /// Whether no kind has sites.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().flatten().all(|sites| sites.is_empty())
+    }
+
+    /// The sites of the kinds that may have some.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
+        self.0.iter_mut().flatten().map(|sites| &mut **sites)
+    }
+
+    /// A copy without spare memory.
+    pub(super) fn to_compact(&self) -> Self {
+        Self(ValueKind::ALL.map(|kind| self.0[kind as usize].as_ref().filter(|sites| !sites.is_empty()).cloned()))
+    }
+}
+
+/// No sites of a kind are no sites, however they are kept.
+impl PartialEq for SitesByKind {
+    fn eq(&self, other: &Self) -> bool {
+        ValueKind::ALL.into_iter().all(|kind| self.of(kind) == other.of(kind))
+    }
+}
+
+impl Eq for SitesByKind {}
 
 /// The first counter of a record whose counts were replaced by a mark
 /// (LLVM 16 on, `setPseudoCount` in `InstrProf.h`).
@@ -45,8 +91,7 @@ pub struct FunctionRecord {
     pub counters: Vec<u64>,
     /// MC/DC bitmap, one byte each (LLVM 18 on).
     pub bitmap: Vec<u8>,
-    /// Value sites by kind; boxed since most functions have none.
-    values: Option<Box<SitesByKind>>,
+    sites: SitesByKind,
 }
 
 /// What was counted in one function, for one FuncHash, wherever it is kept: in
@@ -59,10 +104,8 @@ pub struct RecordView<'a> {
     pub counters: &'a [u64],
     /// As [`FunctionRecord::bitmap`].
     pub bitmap: &'a [u8],
-    pub(super) values: Option<&'a SitesByKind>,
+    pub(super) sites: &'a SitesByKind,
 }
-
-static NO_SITES: ValueSites = ValueSites::new();
 
 impl FunctionRecord {
     /// Bit 60 of FuncHash: the record is context-sensitive (LLVM 9 on,
@@ -71,14 +114,14 @@ impl FunctionRecord {
 
     /// A record with counters only.
     pub fn new(func_hash: u64, counters: Vec<u64>) -> Self {
-        Self { func_hash, counters, bitmap: Vec::new(), values: None }
+        Self { func_hash, counters, bitmap: Vec::new(), sites: SitesByKind::default() }
     }
 
     /// A view of the record.
     #[inline]
     pub fn view(&self) -> RecordView<'_> {
-        let Self { func_hash, counters, bitmap, values } = self;
-        RecordView { func_hash: *func_hash, counters, bitmap, values: values.as_deref() }
+        let Self { func_hash, counters, bitmap, sites } = self;
+        RecordView { func_hash: *func_hash, counters, bitmap, sites }
     }
 
     /// Makes the record a copy of another and keeps its memory.
@@ -87,8 +130,8 @@ impl FunctionRecord {
         self.func_hash = record.func_hash;
         self.counters.extend_from_slice(record.counters);
         self.bitmap.extend_from_slice(record.bitmap);
-        if record.has_value_sites() {
-            ValueKind::ALL.into_iter().for_each(|kind| self.sites_mut(kind).clone_from(record.sites(kind)));
+        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+            self.sites_mut(kind).clone_from(record.sites(kind));
         }
     }
 
@@ -97,9 +140,7 @@ impl FunctionRecord {
         self.func_hash = 0;
         self.counters.clear();
         self.bitmap.clear();
-        if let Some(values) = &mut self.values {
-            values.iter_mut().for_each(ValueSites::clear);
-        }
+        self.sites.iter_mut().for_each(ValueSites::clear);
     }
 
     /// The sites of one kind.
@@ -111,7 +152,7 @@ impl FunctionRecord {
     /// The sites of one kind, to be filled.
     #[inline]
     pub fn sites_mut(&mut self, kind: ValueKind) -> &mut ValueSites {
-        &mut self.values.get_or_insert_default()[kind as usize]
+        self.sites.of_mut(kind)
     }
 
     /// Whether some kind has sites.
@@ -122,7 +163,7 @@ impl FunctionRecord {
 
     /// Removes all value sites.
     pub fn drop_value_sites(&mut self) {
-        self.values = None;
+        self.sites = SitesByKind::default();
     }
 }
 
@@ -142,13 +183,13 @@ impl<'a> RecordView<'a> {
     /// The sites of one kind.
     #[inline]
     pub fn sites(self, kind: ValueKind) -> &'a ValueSites {
-        self.values.map_or(&NO_SITES, |values| &values[kind as usize])
+        self.sites.of(kind)
     }
 
     /// Whether some kind has sites.
     #[inline]
     pub fn has_value_sites(self) -> bool {
-        self.values.is_some_and(|values| values.iter().any(|sites| !sites.is_empty()))
+        !self.sites.is_empty()
     }
 
     /// Whether every counter and bitmap byte is zero.
@@ -164,9 +205,8 @@ impl<'a> RecordView<'a> {
     /// The record on its own, without spare memory.
     #[must_use]
     pub fn to_record(self) -> FunctionRecord {
-        let values = self.values.filter(|_| self.has_value_sites()).map(|values| Box::new(values.clone()));
-        let Self { func_hash, counters, bitmap, .. } = self;
-        FunctionRecord { func_hash, counters: counters.to_vec(), bitmap: bitmap.to_vec(), values }
+        let Self { func_hash, counters, bitmap, sites } = self;
+        FunctionRecord { func_hash, counters: counters.to_vec(), bitmap: bitmap.to_vec(), sites: sites.to_compact() }
     }
 }
 
@@ -182,6 +222,6 @@ impl PartialEq for RecordView<'_> {
         self.func_hash == other.func_hash
             && self.counters == other.counters
             && self.bitmap == other.bitmap
-            && ValueKind::ALL.into_iter().all(|kind| self.sites(kind) == other.sites(kind))
+            && self.sites == other.sites
     }
 }

@@ -31,7 +31,7 @@ struct Stored {
 #[derive(Debug, Clone, Default)]
 struct Extra {
     bitmap: Vec<u8>,
-    values: Option<Box<SitesByKind>>,
+    sites: SitesByKind,
 }
 
 /// No index.
@@ -69,8 +69,7 @@ impl RecordStore {
     pub fn push(&mut self, record: RecordView<'_>) {
         let mut extra = NONE;
         if !record.bitmap.is_empty() || record.has_value_sites() {
-            let values = record.values.filter(|_| record.has_value_sites()).map(|values| Box::new(values.clone()));
-            extra = self.push_extra(Extra { bitmap: record.bitmap.to_vec(), values });
+            extra = self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact() });
         }
         let counters = self.counters.push(record.counters);
         self.records.push(Stored { func_hash: record.func_hash, counters, extra, next: NONE });
@@ -90,12 +89,12 @@ impl RecordStore {
     #[inline]
     pub fn record(&self, index: usize) -> RecordView<'_> {
         let stored = &self.records[index];
-        let (bitmap, values) = match self.extras.get(stored.extra as usize) {
-            Some(extra) => (extra.bitmap.as_slice(), extra.values.as_deref()),
-            None => (&[][..], None),
+        let (bitmap, sites) = match self.extras.get(stored.extra as usize) {
+            Some(extra) => (extra.bitmap.as_slice(), &extra.sites),
+            None => (&[][..], SitesByKind::NONE),
         };
         let counters = self.counters.at(stored.counters);
-        RecordView { func_hash: stored.func_hash, counters, bitmap, values }
+        RecordView { func_hash: stored.func_hash, counters, bitmap, sites }
     }
 
     /// The FuncHash of the record at `index`; panics as [`record`](Self::record).
@@ -122,13 +121,12 @@ impl RecordStore {
         if self.records[index].extra == NONE {
             self.records[index].extra = self.push_extra(Extra::default());
         }
-        let extra = &mut self.extras[self.records[index].extra as usize];
-        &mut extra.values.get_or_insert_default()[kind as usize]
+        self.extras[self.records[index].extra as usize].sites.of_mut(kind)
     }
 
-    /// The sites of all records that have some, kind by kind.
+    /// The sites of all records and kinds that have some.
     pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
-        self.extras.iter_mut().filter_map(|extra| extra.values.as_deref_mut()).flatten()
+        self.extras.iter_mut().flat_map(|extra| extra.sites.iter_mut())
     }
 
     /// Which record the owner put behind the one at `index`, or [`NONE`].

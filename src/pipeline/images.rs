@@ -7,7 +7,7 @@
 
 use crate::manner::Manner;
 use crate::merge::Merger;
-use crate::model::{FunctionRecord, RecordId, ValueKind};
+use crate::model::{RecordId, ValueKind};
 use crate::raw::{Image, ImageSum, RawNames, RawProfile};
 
 /// The images met so far.
@@ -23,8 +23,6 @@ pub(super) struct Images {
     most_bytes: usize,
     /// Clues to the images that were forgotten, the last one last.
     forgotten: Vec<u64>,
-    /// Value data of the file at hand.
-    values: Vec<FunctionRecord>,
 }
 
 #[derive(Debug)]
@@ -53,7 +51,7 @@ pub(super) const MOST_BYTES: usize = 16 << 20;
 impl Images {
     /// No images yet; they may take `most_bytes`, about, or a single one more.
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { known: Vec::new(), size: 0, room: 0, most_bytes, forgotten: Vec::new(), values: Vec::new() }
+        Self { known: Vec::new(), size: 0, room: 0, most_bytes, forgotten: Vec::new() }
     }
 
     /// Remembers the image of a file whose records went to `targets`. To make
@@ -112,9 +110,6 @@ impl Images {
     ) -> bool {
         let Known { image, targets, sums, .. } = &mut self.known[found.at];
         let Some(counters) = ImageSum::plausible(profile) else { return false };
-        if !image.read_values(file, profile, found.slide, manner, &mut self.values) {
-            return false;
-        }
         let place = sums.iter().position(|(of, _)| *of == weight).unwrap_or_else(|| {
             sums.push((weight, ImageSum::new(image)));
             sums.len() - 1
@@ -126,15 +121,15 @@ impl Images {
                 return false;
             }
         }
-        sum.add(&counters);
-        for (&index, values) in image.records_with_sites().iter().zip(&self.values) {
-            for kind in ValueKind::ALL {
-                if !values.sites(kind).is_empty() {
-                    merger.merge_value_sites(targets[index], kind, values.sites(kind), weight);
-                }
+        let is_sound = image.read_values(file, profile, found.slide, manner, |index, values| {
+            for kind in ValueKind::ALL.into_iter().filter(|kind| !values.sites(*kind).is_empty()) {
+                merger.merge_value_sites(targets[index], kind, values.sites(kind), weight);
             }
+        });
+        if is_sound {
+            sum.add(&counters);
         }
-        true
+        is_sound
     }
 
     /// Hands all sums to the merger.

@@ -221,19 +221,19 @@ impl Image {
         }
     }
 
-    /// Reads the value data of a file of this image into `values`, whose
-    /// memory is used again: one entry for each of
-    /// [`records_with_sites`](Self::records_with_sites).
+    /// Reads the value data of a file of this image and hands out what each
+    /// record has, with the record's index, in file order.
     ///
-    /// `false` when the data is damaged or missing, or when another profile
-    /// follows in the file; such files are for the ordinary reader.
+    /// `false` and nothing is handed out when the data is damaged or missing,
+    /// or when another profile follows in the file; such files are for the
+    /// ordinary reader.
     pub fn read_values(
         &self,
         file: &[u8],
         profile: &RawProfile<'_>,
         slide: u64,
         manner: Manner,
-        values: &mut Vec<FunctionRecord>,
+        mut each: impl FnMut(usize, &FunctionRecord),
     ) -> bool {
         let targets = self.targets.moved_by(slide);
         let blob = BlobReader {
@@ -243,22 +243,23 @@ impl Image {
             strictness: if manner.is_llvm() { Strictness::Lax } else { Strictness::Strict },
         };
         let begin = profile.end_of_sections();
-        let mut cursor =
-            Cursor::new(file.get(begin..).unwrap_or_default(), begin as u64, self.endian, Section::ValueData.name());
-        values.resize_with(self.with_sites.len(), FunctionRecord::default);
-        for (&index, values) in self.with_sites.iter().zip(values) {
+        let rest = file.get(begin..).unwrap_or_default();
+        let cursor = Cursor::new(rest, begin as u64, self.endian, Section::ValueData.name());
+        let records = || self.with_sites.iter().map(|&index| (index, profile.record(index).unwrap_or_default()));
+        // What is read is known to be sound before any of it is used.
+        let mut checked = cursor.clone();
+        let is_sound = records().all(|(_, record)| blob.check(&mut checked, &record).is_ok());
+        if !is_sound || checked.rest().iter().any(|byte| *byte != 0) {
+            return false;
+        }
+        let (mut cursor, mut values) = (cursor, FunctionRecord::default());
+        for (index, record) in records() {
             values.clear();
-            let Some(record) = profile.record(index) else { return false };
-            if blob.read(&mut cursor, &record, values).is_err() {
-                return false;
+            if blob.read(&mut cursor, &record, &mut values).is_ok() {
+                each(index, &values);
             }
         }
-        cursor.rest().iter().all(|byte| *byte == 0)
-    }
-
-    /// Indices of the records that have value sites, ascending.
-    pub fn records_with_sites(&self) -> &[usize] {
-        &self.with_sites
+        true
     }
 }
 

@@ -105,6 +105,9 @@ pub(super) struct BlobReader<'a> {
     pub(super) strictness: Strictness,
 }
 
+/// Takes a kind, the number of values of each site, and the pairs.
+type EachKind<'a> = dyn FnMut(ValueKind, &[u8], &[[u8; 16]]) + 'a;
+
 impl BlobReader<'_> {
     /// Reads the blob of `data_record` at the cursor into `record`, whose value
     /// sites are empty. The cursor stands behind the blob afterwards.
@@ -114,6 +117,17 @@ impl BlobReader<'_> {
         data_record: &DataRecord,
         record: &mut FunctionRecord,
     ) -> Result<()> {
+        self.walk(cursor, data_record, &mut |kind, counts, pairs| self.append_sites(kind, counts, pairs, record))
+    }
+
+    /// As [`read`](Self::read), and keeps nothing.
+    pub(super) fn check(&self, cursor: &mut Cursor<'_>, data_record: &DataRecord) -> Result<()> {
+        self.walk(cursor, data_record, &mut |_, _, _| ())
+    }
+
+    /// Checks the blob at the cursor and hands out what it has of each kind:
+    /// the number of values of each site, and all pairs of a value and its count.
+    fn walk(&self, cursor: &mut Cursor<'_>, data_record: &DataRecord, each: &mut EachKind<'_>) -> Result<()> {
         let strict = self.strictness == Strictness::Strict;
         let left = cursor.left();
         let mut header = cursor.clone();
@@ -145,7 +159,7 @@ impl BlobReader<'_> {
         inner.take("header of value data", 8)?;
         let mut previous = None;
         for _ in 0..kinds_count {
-            let kind = self.read_kind(&mut inner, data_record, record)?;
+            let kind = self.walk_kind(&mut inner, data_record, each)?;
             if strict && previous.is_some_and(|previous| previous >= kind) {
                 return Err(inner.place(Error::malformed("value kinds do not ascend").with_llvm_detail(BEYOND)));
             }
@@ -158,11 +172,11 @@ impl BlobReader<'_> {
         Ok(())
     }
 
-    fn read_kind(
+    fn walk_kind(
         &self,
         inner: &mut Cursor<'_>,
         data_record: &DataRecord,
-        record: &mut FunctionRecord,
+        each: &mut EachKind<'_>,
     ) -> Result<ValueKind> {
         let beyond = |inner: &Cursor<'_>, what: &str| {
             let detail = format!("{what} leaves the value data of its function");
@@ -190,7 +204,7 @@ impl BlobReader<'_> {
         inner.take("padding of value counts", padding).map_err(|_| beyond(&start, "a list of value counts"))?;
         let values_len = counts.iter().map(|count| u64::from(*count)).sum::<u64>();
         let bytes = inner.take("values", values_len * 16).map_err(|_| beyond(&start, "a list of values"))?;
-        self.append_sites(kind, counts, bytes.as_chunks::<16>().0, record);
+        each(kind, counts, bytes.as_chunks::<16>().0);
         Ok(kind)
     }
 
