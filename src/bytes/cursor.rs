@@ -22,21 +22,25 @@ impl<'data> Cursor<'data> {
     }
 
     /// Absolute offset in the file of the next byte.
+    #[inline]
     pub fn position(&self) -> u64 {
         self.position
     }
 
     /// The bytes not read yet.
+    #[inline]
     pub fn rest(&self) -> &'data [u8] {
         self.data
     }
 
     /// How many bytes are not read yet.
+    #[inline]
     pub fn left(&self) -> u64 {
         self.data.len() as u64
     }
 
     /// Whether all bytes were read.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
@@ -61,11 +65,17 @@ impl<'data> Cursor<'data> {
     pub fn take(&mut self, field: &'static str, len: u64) -> Result<&'data [u8]> {
         let split = usize::try_from(len).ok().and_then(|n| self.data.split_at_checked(n));
         let Some((head, tail)) = split else {
-            return Err(self.place(Error::truncated(field, len, self.left())));
+            return Err(self.truncated(field, len));
         };
         self.data = tail;
         self.position += len;
         Ok(head)
+    }
+
+    // Apart, so that what is done each time is small enough to be inlined.
+    #[cold]
+    fn truncated(&self, field: &'static str, needed: u64) -> Error {
+        self.place(Error::truncated(field, needed, self.left()))
     }
 
     /// Takes `N` bytes as an array.
@@ -76,7 +86,7 @@ impl<'data> Cursor<'data> {
     #[inline]
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N]> {
         let Some((head, tail)) = self.data.split_first_chunk::<N>() else {
-            return Err(self.place(Error::truncated(field, N as u64, self.left())));
+            return Err(self.truncated(field, N as u64));
         };
         self.data = tail;
         self.position += N as u64;

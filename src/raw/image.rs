@@ -9,7 +9,7 @@ use super::layout::{Section, Word};
 use super::names::{NameSections, RawNames};
 use super::profile::RawProfile;
 use super::reader::LARGEST_PLAUSIBLE_COUNTER;
-use super::values::{BlobReader, Strictness, Targets};
+use super::values::{BlobReader, SitesAnnounced, Strictness, Targets};
 use crate::bytes::{Cursor, Endian, PointerWidth};
 use crate::manner::Manner;
 use crate::model::{FunctionRecord, ProfileKind};
@@ -38,8 +38,8 @@ pub struct Image {
     counters: Vec<(u32, u32)>,
     /// Records that have a bitmap, and where it lies in its section.
     bitmaps: Vec<(usize, Range<usize>)>,
-    /// Indices of the records that have value sites.
-    with_sites: Vec<usize>,
+    /// Indices of the records that have value sites, and how many.
+    with_sites: Vec<(usize, SitesAnnounced)>,
     targets: Targets,
 }
 
@@ -81,7 +81,7 @@ impl Image {
                 bitmaps.push((index, bitmap));
             }
             if record.has_value_sites() {
-                with_sites.push(index);
+                with_sites.push((index, record.num_value_sites));
             }
         }
         Some(Self {
@@ -245,17 +245,16 @@ impl Image {
         let begin = profile.end_of_sections();
         let rest = file.get(begin..).unwrap_or_default();
         let cursor = Cursor::new(rest, begin as u64, self.endian, Section::ValueData.name());
-        let records = || self.with_sites.iter().map(|&index| (index, profile.record(index).unwrap_or_default()));
         // What is read is known to be sound before any of it is used.
         let mut checked = cursor.clone();
-        let is_sound = records().all(|(_, record)| blob.check(&mut checked, &record).is_ok());
+        let is_sound = self.with_sites.iter().all(|(_, sites)| blob.check(&mut checked, *sites).is_ok());
         if !is_sound || checked.rest().iter().any(|byte| *byte != 0) {
             return false;
         }
         let (mut cursor, mut values) = (cursor, FunctionRecord::default());
-        for (index, record) in records() {
+        for &(index, sites) in &self.with_sites {
             values.clear();
-            if blob.read(&mut cursor, &record, &mut values).is_ok() {
+            if blob.read(&mut cursor, sites, &mut values).is_ok() {
                 each(index, &values);
             }
         }

@@ -306,7 +306,7 @@ impl<'data> RawReader<'data> {
             kinds: profile.header().value_kinds(),
             strictness: if llvm { Strictness::Lax } else { Strictness::Strict },
         };
-        blob.read(&mut cursor, data, &mut self.record)?;
+        blob.read(&mut cursor, data.num_value_sites, &mut self.record)?;
         self.values_position = self.file.len() - cursor.rest().len();
         Ok(())
     }

@@ -105,29 +105,35 @@ pub(super) struct BlobReader<'a> {
     pub(super) strictness: Strictness,
 }
 
-/// Takes a kind, the number of values of each site, and the pairs.
-type EachKind<'a> = dyn FnMut(ValueKind, &[u8], &[[u8; 16]]) + 'a;
+/// How many sites of each kind a record says it has.
+pub(super) type SitesAnnounced = [u16; ValueKind::COUNT];
 
 impl BlobReader<'_> {
-    /// Reads the blob of `data_record` at the cursor into `record`, whose value
-    /// sites are empty. The cursor stands behind the blob afterwards.
+    /// Reads the blob at the cursor, of a record that announces so many sites,
+    /// into `record`, whose value sites are empty. The cursor stands behind the
+    /// blob afterwards.
     pub(super) fn read(
         &self,
         cursor: &mut Cursor<'_>,
-        data_record: &DataRecord,
+        announced: SitesAnnounced,
         record: &mut FunctionRecord,
     ) -> Result<()> {
-        self.walk(cursor, data_record, &mut |kind, counts, pairs| self.append_sites(kind, counts, pairs, record))
+        self.walk(cursor, announced, &mut |kind, counts, pairs| self.append_sites(kind, counts, pairs, record))
     }
 
     /// As [`read`](Self::read), and keeps nothing.
-    pub(super) fn check(&self, cursor: &mut Cursor<'_>, data_record: &DataRecord) -> Result<()> {
-        self.walk(cursor, data_record, &mut |_, _, _| ())
+    pub(super) fn check(&self, cursor: &mut Cursor<'_>, announced: SitesAnnounced) -> Result<()> {
+        self.walk(cursor, announced, &mut |_, _, _| ())
     }
 
     /// Checks the blob at the cursor and hands out what it has of each kind:
     /// the number of values of each site, and all pairs of a value and its count.
-    fn walk(&self, cursor: &mut Cursor<'_>, data_record: &DataRecord, each: &mut EachKind<'_>) -> Result<()> {
+    fn walk(
+        &self,
+        cursor: &mut Cursor<'_>,
+        announced: SitesAnnounced,
+        each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]),
+    ) -> Result<()> {
         let strict = self.strictness == Strictness::Strict;
         let left = cursor.left();
         let mut header = cursor.clone();
@@ -149,7 +155,7 @@ impl BlobReader<'_> {
         if total_size < 8 {
             return fault(format!("TotalSize of value data is {total_size}, expected at least 8"), BEYOND);
         }
-        let expected = data_record.num_value_sites.iter().filter(|sites| **sites != 0).count();
+        let expected = announced.iter().filter(|sites| **sites != 0).count();
         if strict && kinds_count as usize != expected {
             return fault(format!("NumValueKinds is {kinds_count}, the record has sites of {expected} kinds"), BEYOND);
         }
@@ -159,7 +165,7 @@ impl BlobReader<'_> {
         inner.take("header of value data", 8)?;
         let mut previous = None;
         for _ in 0..kinds_count {
-            let kind = self.walk_kind(&mut inner, data_record, each)?;
+            let kind = self.walk_kind(&mut inner, announced, each)?;
             if strict && previous.is_some_and(|previous| previous >= kind) {
                 return Err(inner.place(Error::malformed("value kinds do not ascend").with_llvm_detail(BEYOND)));
             }
@@ -175,8 +181,8 @@ impl BlobReader<'_> {
     fn walk_kind(
         &self,
         inner: &mut Cursor<'_>,
-        data_record: &DataRecord,
-        each: &mut EachKind<'_>,
+        announced: SitesAnnounced,
+        each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]),
     ) -> Result<ValueKind> {
         let beyond = |inner: &Cursor<'_>, what: &str| {
             let detail = format!("{what} leaves the value data of its function");
@@ -192,7 +198,7 @@ impl BlobReader<'_> {
             let detail = format!("value kind {number} is not known to the version");
             return Err(start.place(Error::malformed(detail).with_llvm_detail("value kind is invalid")));
         };
-        let expected = u32::from(data_record.num_value_sites[kind as usize]);
+        let expected = u32::from(announced[kind as usize]);
         if self.strictness == Strictness::Strict && sites_count != expected {
             let detail = format!("value data has {sites_count} sites of kind {number}, the record {expected}");
             return Err(start.place(Error::malformed(detail).with_llvm_detail(BEYOND)));
