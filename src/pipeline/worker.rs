@@ -282,11 +282,14 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Hands the sums over to the merger, when all inputs are done.
+    /// Hands the sums over to the merger, when all inputs are done, and lets go
+    /// of what was of use to inputs only.
     fn finish(&mut self) {
-        if let Some(images) = &mut self.images {
+        if let Some(mut images) = self.images.take() {
             images.finish(&mut self.merger);
         }
+        (self.names, self.chunks) = (None, None);
+        (self.buffer, self.placed) = (ReadBuffer::default(), Vec::new());
     }
 
     /// Merges one input and notes what became of it.

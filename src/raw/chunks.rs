@@ -2,8 +2,8 @@
 //!
 //! Each object file brings its names as one chunk, and every image that links
 //! it has the same bytes. Programs that share most of their objects thus share
-//! most of their chunks, though their names sections differ. The first section of
-//! a run is kept as a whole instead: mostly all files are of one program.
+//! most of their chunks, though their names sections differ. What several threads
+//! need as a whole at a time they share: mostly all files are of one program.
 
 use super::names::RawNames;
 use super::profile::RawProfile;
@@ -12,7 +12,7 @@ use crate::model::{NameRef, NameText, name_refs};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Remembers chunks of names between the files of a run.
@@ -21,13 +21,20 @@ use xxhash_rust::xxh3::xxh3_64;
 /// only finds the candidate. What is kept is bounded, see [`MOST_BYTES`].
 #[derive(Default)]
 pub struct NameChunks {
-    /// The names that were read first, unless they were faulty.
-    first: OnceLock<Option<Arc<RawNames>>>,
+    latest: Mutex<Latest>,
     kept: Mutex<Kept>,
 }
 
 /// Bytes that remembered chunks may take together.
 pub const MOST_BYTES: usize = 24 << 20;
+
+/// The names that were read last, while somebody needs them.
+#[derive(Default)]
+struct Latest {
+    names: Weak<RawNames>,
+    /// Whether any names were read before.
+    any: bool,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -101,11 +108,11 @@ impl HashedChunk {
 }
 
 impl NameChunks {
-    /// The names of a profile: the first ones of the run where its sections are
+    /// The names of a profile: those that were read last where its sections are
     /// the same, else what `read` reads, which uses and keeps chunks.
     ///
-    /// Who comes while the first names are being read waits for them: most
-    /// likely they are its own.
+    /// Who comes while the first names of all are being read waits for them:
+    /// most likely they are its own.
     ///
     /// # Errors
     ///
@@ -115,29 +122,31 @@ impl NameChunks {
         profile: &RawProfile<'_>,
         read: impl Fn(&Self) -> Result<RawNames>,
     ) -> Result<Arc<RawNames>> {
-        let mut own = None;
-        let first = self.first.get_or_init(|| {
-            let names = read(self).map(Arc::new);
-            let kept = names.as_ref().ok().map(Arc::clone);
-            own = Some(names);
-            kept
-        });
-        match (own, first) {
-            (Some(own), _) => own,
-            (None, Some(first)) if first.are_those_of(profile) => Ok(Arc::clone(first)),
-            (None, _) => read(self).map(Arc::new),
+        let mut latest = locked(&self.latest);
+        if !std::mem::replace(&mut latest.any, true) {
+            let names = Arc::new(read(self)?);
+            latest.names = Arc::downgrade(&names);
+            return Ok(names);
         }
+        let names = latest.names.upgrade();
+        drop(latest);
+        if let Some(names) = names.filter(|names| names.are_those_of(profile)) {
+            return Ok(names);
+        }
+        let names = Arc::new(read(self)?);
+        locked(&self.latest).names = Arc::downgrade(&names);
+        Ok(names)
     }
 
     /// The chunk with that source, if it was kept.
     pub(super) fn find(&self, source: ChunkSource<&[u8]>) -> Option<Arc<HashedChunk>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = locked(&self.kept);
         kept.chunks.get(&xxh3_64(source.stored)).filter(|chunk| chunk.is_of(source)).map(Arc::clone)
     }
 
     /// Keeps a chunk while there is room.
     pub(super) fn keep(&self, chunk: Arc<HashedChunk>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&self.kept);
         if kept.bytes.saturating_add(chunk.size()) > MOST_BYTES {
             return;
         }
@@ -148,9 +157,14 @@ impl NameChunks {
     }
 }
 
+/// What a panic left behind is sound: nothing is changed by halves.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl fmt::Debug for NameChunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = locked(&self.kept);
         f.debug_struct("NameChunks").field("chunks", &kept.chunks.len()).field("bytes", &kept.bytes).finish()
     }
 }
