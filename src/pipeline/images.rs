@@ -30,6 +30,8 @@ struct Known {
     image: Image,
     /// [`Image::clue`] of its files.
     clue: u64,
+    /// Bytes that it takes, about.
+    size: usize,
     /// Where the image's records went in the merger.
     targets: Vec<RecordId>,
     /// Sums of files with the same weight.
@@ -66,26 +68,26 @@ impl Images {
         targets: Vec<RecordId>,
         merger: &mut Merger,
     ) {
-        if targets.len() != profile.len() {
+        if targets.len() != profile.len() || !Image::can_be_of(profile) {
             return;
         }
-        let Some(image) = Image::new(profile, names) else { return };
-        let known = Known { image, clue: Image::clue(profile), targets, sums: Vec::new() };
-        self.size += known.size();
-        if let Some(at) = self.forgotten.iter().position(|clue| *clue == known.clue) {
+        let (clue, size) = (Image::clue(profile), Image::size_of(profile));
+        if let Some(at) = self.forgotten.iter().position(|forgotten| *forgotten == clue) {
             self.forgotten.remove(at);
-            self.room = self.room.max(self.size.min(self.most_bytes));
+            self.room = self.room.max((self.size + size).min(self.most_bytes));
         }
-        self.known.push(known);
-        let mut forgotten = 0;
-        while self.known.len() - forgotten > MOST_IMAGES || (self.size > self.room && self.known.len() - forgotten > 1)
-        {
-            self.size -= self.known[forgotten].size();
-            self.known[forgotten].flush(merger);
-            forgotten += 1;
+        // Room is made first, so that never more is held than that.
+        while !self.known.is_empty() && (self.known.len() >= MOST_IMAGES || self.size + size > self.room) {
+            let mut oldest = self.known.remove(0);
+            oldest.flush(merger);
+            self.size -= oldest.size;
+            self.forgotten.push(oldest.clue);
         }
-        self.forgotten.extend(self.known.drain(..forgotten).map(|known| known.clue));
         self.forgotten.drain(..self.forgotten.len().saturating_sub(MOST_IMAGES));
+        if let Some(image) = Image::new(profile, names) {
+            self.known.push(Known { image, clue, size, targets, sums: Vec::new() });
+            self.size += size;
+        }
     }
 
     /// The image that a file is of, if it was met before.
@@ -139,11 +141,6 @@ impl Images {
 }
 
 impl Known {
-    /// Bytes that it takes, about, with one sum.
-    fn size(&self) -> usize {
-        self.image.size() + self.targets.len() * size_of::<RecordId>()
-    }
-
     /// Hands the sums to the merger.
     fn flush(&mut self, merger: &mut Merger) {
         for (weight, sum) in &mut self.sums {

@@ -55,18 +55,23 @@ pub struct ImageSum {
 }
 
 impl Image {
+    /// Whether files like this one may be read as files of one image. Others
+    /// have to be read record by record: those before version 8 (counters are
+    /// found by load addresses), with timestamps, or with records from elsewhere.
+    pub fn can_be_of(profile: &RawProfile<'_>) -> bool {
+        profile.header().version() >= 8 && !profile.kind().contains(ProfileKind::TEMPORAL) && profile.has_own_records()
+    }
+
     /// Remembers a profile that was read without fault or warning, with its names.
     ///
-    /// `None` for profiles whose files have to be read record by record: before
-    /// version 8 (counters are found by load addresses), with timestamps, with
-    /// counters at odd places, or with records from elsewhere.
+    /// `None` when it [cannot](Self::can_be_of) be, or has counters at odd places.
     pub fn new(profile: &RawProfile<'_>, names: &RawNames) -> Option<Self> {
+        if !Self::can_be_of(profile) {
+            return None;
+        }
         let header = profile.header();
         let encoding = header.encoding();
         let counter_size = header.counter_size();
-        if encoding.version < 8 || profile.kind().contains(ProfileKind::TEMPORAL) || !profile.has_own_records() {
-            return None;
-        }
         let mut counters = Vec::with_capacity(profile.len());
         let mut bitmaps = Vec::new();
         let mut with_sites = Vec::new();
@@ -118,16 +123,14 @@ impl Image {
         self.bitmaps.iter().cloned()
     }
 
-    /// Bytes that remembering the image and one sum of it takes, about.
-    pub fn size(&self) -> usize {
-        self.data.len()
-            + self.vtables.len()
-            + size_of_val(self.counters.as_slice())
-            + size_of_val(self.bitmaps.as_slice())
-            + self.counters_count * size_of::<u64>()
-            + self.bitmap_bytes
-            + self.targets.size()
-            + self.names.size()
+    /// Bytes that remembering the image of a profile takes, about, with one sum.
+    pub fn size_of(profile: &RawProfile<'_>) -> usize {
+        let kept = [Section::Data, Section::VTables, Section::Names, Section::VTableNames, Section::Bitmap];
+        let sections: usize = kept.map(|section| profile.section(section).len()).iter().sum();
+        let counters = profile.section(Section::Counters).len() / profile.header().counter_size();
+        // Where its counters stand, and which function it is; more with value sites.
+        let each_record = size_of::<(u32, u32)>() + size_of::<u32>();
+        sections + counters * size_of::<u64>() + profile.len() * each_record
     }
 
     /// A number that files of one image have in common, and those of others

@@ -39,11 +39,6 @@ impl NameSections {
     pub(super) fn are_those_of(&self, profile: &RawProfile<'_>) -> bool {
         self.functions == profile.section(Section::Names) && self.vtables == profile.section(Section::VTableNames)
     }
-
-    /// Bytes that they take.
-    pub(super) fn size(&self) -> usize {
-        self.functions.len() + self.vtables.len()
-    }
 }
 
 impl RawNames {

@@ -76,11 +76,6 @@ impl Targets {
         }
     }
 
-    /// Bytes that they take, about.
-    pub(super) fn size(&self) -> usize {
-        self.functions.len() * 2 * size_of::<(u64, NameRef)>() + size_of_val(&*self.vtables)
-    }
-
     /// Whether two vtables share addresses, which no sound image has.
     pub fn vtables_overlap(&self) -> bool {
         self.overlaps
