@@ -82,7 +82,7 @@ impl HashedChunk {
     }
 
     /// The names in order.
-    pub(super) fn names(&self) -> impl Iterator<Item = (NameRef, &[u8])> {
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = (NameRef, &[u8])> {
         let mut start = 0;
         self.hashes.iter().zip(&self.lens).map(move |(hash, len)| {
             let end = start + *len as usize;
