@@ -2,9 +2,10 @@
 
 use super::counters;
 use super::deferred::{Contribution, Deferred};
-use super::merger::{Merger, RecordState};
+use super::merger::Merger;
 use super::outcome::SoftError;
 use super::sites::{SiteOrder, is_long};
+use super::states::RecordState;
 use crate::model::{FunctionId, RecordId, RecordView, ValueKind, ValueSites};
 
 /// Why joined parts may differ from one merger's work on all inputs.
@@ -96,7 +97,7 @@ impl Merger {
         for function in functions.iter() {
             let target = self.profile.functions.intern_shared(function.name(), function.name_ref(), function.text());
             for (id, record) in function.record_ids().zip(function.records()) {
-                let theirs = Theirs { record, state: states[id.index()], logs: logs_of(&mut other.deferred, id) };
+                let theirs = Theirs { record, state: states.of(id), logs: logs_of(&mut other.deferred, id) };
                 match self.profile.functions.find_record(target, record.func_hash) {
                     Some(known) => self.join_known(known, theirs),
                     None => self.join_new(target, theirs),
@@ -123,23 +124,23 @@ impl Merger {
         } else {
             self.push_record(function, theirs.record, 1).record
         };
-        self.states[id.index()].events = OrderEvents::default();
+        self.states.replace_events(id, OrderEvents::default());
         for (kind, log) in ValueKind::ALL.into_iter().zip(logs) {
             match log {
-                None => self.states[id.index()].orders[kind as usize] = theirs.state.orders[kind as usize],
+                None if theirs.record.sites(kind).is_empty() => {}
+                None => self.states.of_mut(id).orders[kind as usize] = theirs.state.orders[kind as usize],
                 Some(log) if self.is_later_part => log.into_iter().for_each(|one| self.defer(id, kind, one)),
                 Some(log) => self.replay(id, kind, log),
             }
         }
-        let ours = &mut self.states[id.index()];
-        self.events = self.events.union(ours.events);
-        ours.events = ours.events.union(theirs.state.events);
+        let ours = self.states.of(id).events;
+        self.events = self.events.union(ours);
+        self.states.replace_events(id, ours.union(theirs.state.events));
     }
 
     /// Adds a record of the later part to one that is there.
     fn join_known(&mut self, known: RecordId, theirs: Theirs<'_>) {
-        let before = self.states[known.index()].events;
-        self.states[known.index()].events = OrderEvents::default();
+        let before = self.states.replace_events(known, OrderEvents::default());
         let Theirs { record, state, mut logs } = theirs;
         let error = self.merge_parts(known, record, 1, |merger, kind| {
             if let Some(log) = logs[kind as usize].take() {
@@ -149,8 +150,8 @@ impl Merger {
             merger.join_sites(known, kind, record.sites(kind), 1, state.orders[kind as usize])
         });
         self.note(known, error);
-        let sensitive = self.states[known.index()].events.union(state.events);
-        self.states[known.index()].events = before.union(sensitive);
+        let sensitive = self.states.of(known).events.union(state.events);
+        self.states.replace_events(known, before.union(sensitive));
         self.events = self.events.union(sensitive);
     }
 
@@ -168,14 +169,14 @@ impl Merger {
         weight: u64,
         order: SiteOrder,
     ) -> Option<SoftError> {
-        let before = std::mem::take(&mut self.states[target.index()].events);
+        let before = self.states.replace_events(target, OrderEvents::default());
         let error = self.merge_sites(target, kind, sites, weight);
         if order == SiteOrder::ByValue {
             self.deferred.mark_last_as_sum(target, kind);
         }
         let merged = self.profile.functions.record(target).sites(kind);
         let ordered = self.rules.stable_value_sort || !is_long(merged);
-        let events = &mut self.states[target.index()].events;
+        let events = &mut self.states.of_mut(target).events;
         // Inputs with a weight are joined one by one.
         events.weighted_values = false;
         match order {

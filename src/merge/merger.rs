@@ -6,6 +6,7 @@ use super::join::OrderEvents;
 use super::outcome::{AddOutcome, SoftError};
 use super::rules::{KindRule, MergeRules};
 use super::sites::{SiteMerger, SiteOrder, exceeds, settle};
+use super::states::RecordStates;
 use super::traces::Reservoir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::hash_order::string_map_order;
@@ -63,8 +64,7 @@ pub struct Merger {
     pub(super) options: MergeOptions,
     pub(super) rules: MergeRules,
     pub(super) profile: Profile,
-    /// One for each record, indexed by `RecordId`.
-    pub(super) states: Vec<RecordState>,
+    pub(super) states: RecordStates,
     pub(super) sites: SiteMerger,
     pub(super) reservoir: Reservoir,
     pub(super) vtable_names: HashSet<Vec<u8>>,
@@ -78,15 +78,6 @@ pub struct Merger {
     pub(super) deferred: Deferred,
     /// Whether some record had a soft error.
     pub(super) complained: bool,
-}
-
-/// What the merger has to remember of a record between inputs.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RecordState {
-    /// Order of the sites, by kind.
-    pub(super) orders: [SiteOrder; ValueKind::COUNT],
-    /// What would have had another outcome had other inputs come before.
-    pub(super) events: OrderEvents,
 }
 
 /// What was seen of the inputs' kinds.
@@ -108,7 +99,7 @@ impl Merger {
             rules,
             options,
             profile: Profile::default(),
-            states: Vec::new(),
+            states: RecordStates::default(),
             vtable_names: HashSet::new(),
             kinds: KindState::default(),
             memprof_sections: 0,
@@ -149,9 +140,8 @@ impl Merger {
 
     /// Makes room for the records of a first input.
     pub fn reserve(&mut self, records: usize) {
-        if self.states.is_empty() {
+        if self.profile.functions.is_empty() {
             self.profile.functions.reserve(records);
-            self.states.reserve(records);
         }
     }
 
@@ -208,7 +198,6 @@ impl Merger {
         let id = self.profile.functions.push_record(function, record);
         let counters = self.profile.functions.counters_mut(id);
         let mut saturated = weight != 1 && counters::scale(counters, weight, self.rules.max_count);
-        self.states.push(RecordState::default());
         for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
             saturated |= self.take_over_sites(id, kind, weight);
         }
@@ -219,7 +208,7 @@ impl Merger {
     /// Makes sites that were copied as they came what a merge makes of the
     /// first ones of a record. Returns whether a count reached its maximum.
     fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
-        let state = &mut self.states[id.index()];
+        let state = self.states.of_mut(id);
         let sites = self.profile.functions.sites_mut(id, kind);
         let weighted = weight != 1 && sites.values_len() != 0;
         if self.is_later_part && (weighted || exceeds(sites)) {
@@ -245,8 +234,10 @@ impl Merger {
 
     /// Remembers that a record had an error.
     pub(super) fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
-        self.states[target.index()].events.soft_errors |= error.is_some();
-        self.complained |= error.is_some();
+        if error.is_some() {
+            self.states.of_mut(target).events.soft_errors = true;
+            self.complained = true;
+        }
         error
     }
 
@@ -305,7 +296,7 @@ impl Merger {
             return None;
         }
         let sites = self.profile.functions.sites_mut(target, kind);
-        let state = &mut self.states[target.index()];
+        let state = self.states.of_mut(target);
         let order = &mut state.orders[kind as usize];
         if !self.is_later_part {
             let outcome = self.sites.merge(sites, order, source, weight);

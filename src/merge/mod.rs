@@ -21,6 +21,7 @@ mod posix;
 pub mod remap;
 mod rules;
 mod sites;
+mod states;
 mod traces;
 
 #[cfg(test)]

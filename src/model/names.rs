@@ -43,7 +43,8 @@ impl Deref for NameText {
 /// Names that stand in shared texts, or in a text of the store's own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NameStore {
-    own: Vec<u8>,
+    /// The last one grows until it is full.
+    own: Vec<Vec<u8>>,
     shared: Vec<NameText>,
     /// Index into `shared` by the address of the text, which stays while it is held.
     known: HashMap<usize, u32, foldhash::fast::RandomState>,
@@ -54,24 +55,32 @@ pub(super) struct NameStore {
 /// Where a name stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NamePlace {
-    start: usize,
+    start: u32,
     len: u32,
-    /// Index into the shared texts, or [`OWN`].
+    /// Index into the shared texts, or from [`OWN`] on into those of its own.
     text: u32,
 }
 
-const OWN: u32 = u32::MAX;
+const OWN: u32 = 1 << 31;
+/// From so many bytes on an own text is full.
+const FULL: usize = 1 << 30;
 
 impl NameStore {
     /// Keeps a name: `text`, if the name is a piece of it, else a copy.
     pub(super) fn push(&mut self, name: &[u8], text: Option<&NameText>) -> NamePlace {
         let len = u32::try_from(name.len()).expect("limits keep names below 4 GiB");
-        if let Some((text, start)) = text.and_then(|text| Some((text, text.start_of(name)?))) {
+        let shared = text.and_then(|text| Some((text, u32::try_from(text.start_of(name)?).ok()?)));
+        if let Some((text, start)) = shared {
             return NamePlace { start, len, text: self.share(text) };
         }
-        let start = self.own.len();
-        self.own.extend_from_slice(name);
-        NamePlace { start, len, text: OWN }
+        if self.own.last().is_none_or(|own| own.len() >= FULL) {
+            self.own.push(Vec::new());
+        }
+        let at = self.own.len() - 1;
+        let start = self.own[at].len();
+        self.own[at].extend_from_slice(name);
+        let number = |number: usize| u32::try_from(number).expect("own texts and their number are small");
+        NamePlace { start: number(start), len, text: OWN + number(at) }
     }
 
     fn share(&mut self, text: &NameText) -> u32 {
@@ -90,8 +99,11 @@ impl NameStore {
     /// The name at a place of this store.
     #[inline]
     pub(super) fn at(&self, place: NamePlace) -> &[u8] {
-        let text = self.text_at(place).map_or(self.own.as_slice(), Deref::deref);
-        &text[place.start..place.start + place.len as usize]
+        let text: &[u8] = match place.text.checked_sub(OWN) {
+            Some(own) => &self.own[own as usize],
+            None => &self.shared[place.text as usize],
+        };
+        &text[place.start as usize..][..place.len as usize]
     }
 
     /// The shared text that the name at a place is a piece of.
@@ -128,7 +140,7 @@ mod tests {
         }
         let shared: Vec<bool> = places.iter().map(|place| store.text_at(*place).is_some()).collect();
         assert_eq!(shared, [true, true, false, true, true, false, false, false]);
-        assert_eq!(store.own, b"alonemainh");
+        assert_eq!(store.own, [b"alonemainh"]);
         assert_eq!(store.shared.len(), 2);
     }
 }

@@ -362,6 +362,9 @@ impl<'a> Worker<'a> {
         self.merger.reserve(records);
         self.reads_ahead = self.threads > 1 && self.is_last && records >= ahead::FEW_RECORDS;
         self.placed.clear();
+        if self.images.is_some() && !self.is_last {
+            self.placed.reserve_exact(records);
+        }
         let merged = self.merge_reader(&mut reader, prepared, report, complain);
         // A file of several profiles, or with records from elsewhere, is no pattern for others.
         let is_pattern =
