@@ -27,6 +27,7 @@ pub mod raw;
 pub mod report;
 pub mod sample;
 pub mod text;
+mod threads;
 
 pub use error::{Error, ErrorKind, Result, Warning};
 pub use limits::Limits;

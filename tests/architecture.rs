@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Rooms that every other room may use.
-const BASE: &[&str] = &["digits", "error", "limits", "manner", "memory"];
+const BASE: &[&str] = &["digits", "error", "limits", "manner", "memory", "threads"];
 
 /// Each room and the rooms it may use beside [`BASE`] and itself.
 const ROOMS: &[(&str, &[&str])] = &[
@@ -14,6 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("manner", &[]),
     ("memory", &[]),
+    ("threads", &[]),
     ("bytes", &[]),
     ("model", &[]),
     ("input", &["bytes"]),

@@ -2,7 +2,6 @@
 //! with places to fill in later, and the name chunks that raw and indexed
 //! profiles share.
 
-pub(crate) mod blocks;
 pub mod cursor;
 pub(crate) mod deflate;
 pub mod encoding;

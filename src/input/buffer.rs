@@ -14,13 +14,14 @@ pub struct ReadBuffer {
 }
 
 impl ReadBuffer {
-    /// Reads `path`, or standard input for `-`, in place of what was read before.
+    /// Reads `path`, or standard input for `-`, in place of what was read before;
+    /// a large file by up to `threads` threads.
     ///
     /// # Errors
     ///
     /// As [`read_into`].
-    pub fn read(&mut self, path: &Path, limits: &Limits) -> Result<&[u8]> {
-        self.large = pages::read(path, limits, self.large.take())?;
+    pub fn read(&mut self, path: &Path, limits: &Limits, threads: usize) -> Result<&[u8]> {
+        self.large = pages::read(path, limits, threads, self.large.take())?;
         if let Some(pages) = &self.large {
             return Ok(pages);
         }
@@ -42,7 +43,7 @@ mod tests {
             let content: Vec<u8> = (0..len).map(|at: usize| (at * 31 + len) as u8).collect();
             let path = folder.path().join("file");
             std::fs::write(&path, &content).unwrap();
-            assert!(buffer.read(&path, &Limits::default()).unwrap() == content, "{len} bytes");
+            assert!(buffer.read(&path, &Limits::default(), 2).unwrap() == content, "{len} bytes");
         }
     }
 
@@ -52,8 +53,8 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, vec![1; 9_000_000]).unwrap();
         let tight = Limits { stream_bytes: 8_999_999, ..Limits::default() };
-        let error = ReadBuffer::default().read(&path, &tight).unwrap_err();
+        let error = ReadBuffer::default().read(&path, &tight, 2).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
-        assert!(ReadBuffer::default().read(folder.path(), &tight).is_err());
+        assert!(ReadBuffer::default().read(folder.path(), &tight, 2).is_err());
     }
 }

@@ -4,6 +4,7 @@ use super::once;
 use super::pages::{self, Pages};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::threads;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read};
@@ -76,7 +77,7 @@ pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<Input
     if access == Access::Map && !once::comes_once(path) {
         return map(path, limits);
     }
-    if let Some(pages) = pages::read(path, limits, None)? {
+    if let Some(pages) = pages::read(path, limits, threads::wanted(None).get(), None)? {
         return Ok(InputBytes(Storage::Pages(pages)));
     }
     let mut bytes = Vec::new();

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memory::{self, large_pages};
 use memmap2::MmapMut;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -28,36 +29,84 @@ impl Deref for Pages {
     }
 }
 
-/// Reads a large file, into memory that was `used` for another if that is large
-/// enough; `None` for whatever has to be read in the ordinary way: small files,
-/// those above the limit or growing, and what is no file.
+/// Reads a large file by up to `threads` threads, into memory that was `used`
+/// for another if that is large enough; `None` for whatever has to be read in
+/// the ordinary way: small files, those above the limit or changing, and what is
+/// no file.
 ///
 /// # Errors
 ///
 /// I/O errors with the path.
-pub(super) fn read(path: &Path, limits: &Limits, used: Option<Pages>) -> Result<Option<Pages>> {
+pub(super) fn read(path: &Path, limits: &Limits, threads: usize, used: Option<Pages>) -> Result<Option<Pages>> {
     if once::comes_once(path) {
         return Ok(None);
     }
-    let mut file = open_file(path)?;
+    let file = open_file(path)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     if !(LARGE..=limits.stream_bytes).contains(&size) {
         return Ok(None);
     }
-    // A byte more, so that the end of the file is seen.
-    let Some(wanted) = usize::try_from(size).ok().and_then(|size| size.checked_add(1)) else { return Ok(None) };
-    let used = used.map(|pages| pages.memory).filter(|memory| memory.len() >= wanted);
-    let Some(mut memory) = used.or_else(|| large_pages(wanted)) else { return Ok(None) };
-    let mut len = 0;
-    while len < memory.len() {
-        match file.read(&mut memory[len..]) {
-            Ok(0) => return Ok(Some(Pages { memory, len })),
-            Ok(read) => len += read,
+    let Ok(len) = usize::try_from(size) else { return Ok(None) };
+    let used = used.map(|pages| pages.memory).filter(|memory| memory.len() >= len);
+    let Some(mut memory) = used.or_else(|| large_pages(len)) else { return Ok(None) };
+    let read = read_parts(&file, &mut memory[..len], threads).and_then(|whole| Ok(whole && is_end(&file, size)?));
+    match read {
+        Ok(true) => Ok(Some(Pages { memory, len })),
+        Ok(false) => Ok(None),
+        Err(source) => Err(Error::io("cannot read", source).in_file(path)),
+    }
+}
+
+/// Fills `memory` from the beginning of a file, each thread a part of it: most
+/// of the time goes into clearing pages and copying, which threads can share.
+/// `false` when the file ends before.
+fn read_parts(file: &File, memory: &mut [u8], threads: usize) -> io::Result<bool> {
+    let part = memory.len().div_ceil(threads.max(1)).max(PART);
+    std::thread::scope(|scope| {
+        let mut parts = memory.chunks_mut(part).zip((0u64..).step_by(part));
+        let first = parts.next();
+        let others: Vec<_> = parts.map(|(memory, offset)| scope.spawn(move || read_at(file, memory, offset))).collect();
+        let mut whole = first.map_or(Ok(true), |(memory, offset)| read_at(file, memory, offset));
+        for other in others {
+            let other = other.join().expect("reading does not panic");
+            whole = whole.and_then(|whole| Ok(other? && whole));
+        }
+        whole
+    })
+}
+
+/// No thread reads less than this.
+const PART: usize = 4 << 20;
+
+/// Fills `memory` from that offset of a file on; `false` when the file ends before.
+fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bool> {
+    while !memory.is_empty() {
+        match read_some(file, memory, offset) {
+            Ok(0) => return Ok(false),
+            Ok(read) => {
+                memory = &mut memory[read..];
+                offset += read as u64;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(Error::io("cannot read", source).in_file(path)),
+            Err(error) => return Err(error),
         }
     }
-    Ok(None)
+    Ok(true)
+}
+
+fn is_end(file: &File, size: u64) -> io::Result<bool> {
+    let mut more = [0];
+    Ok(!read_at(file, &mut more, size)?)
+}
+
+#[cfg(unix)]
+fn read_some(file: &File, memory: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, memory, offset)
+}
+
+#[cfg(windows)]
+fn read_some(file: &File, memory: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, memory, offset)
 }
 
 #[cfg(test)]
@@ -75,14 +124,17 @@ mod tests {
             (large + 1, LARGE + 1, true),
             (large + 1, LARGE, false),
             (large + 12_345, u64::MAX, true),
+            (3 * large + 7, u64::MAX, true),
         ] {
             let content: Vec<u8> = (0..len).map(|at| (at * 31 + len) as u8).collect();
             std::fs::write(&path, &content).unwrap();
             let limits = Limits { stream_bytes: limit, ..Limits::default() };
-            let pages = read(&path, &limits, None).unwrap();
-            assert!(pages.map(|pages| pages.to_vec()) == is_read.then_some(content), "{len} bytes");
+            for threads in [1, 2, 5] {
+                let pages = read(&path, &limits, threads, None).unwrap();
+                assert!(pages.map(|pages| pages.to_vec()) == is_read.then(|| content.clone()), "{len} bytes");
+            }
         }
-        assert!(read(folder.path(), &Limits::default(), None).unwrap().is_none());
-        assert!(read(&folder.path().join("none"), &Limits::default(), None).is_err());
+        assert!(read(folder.path(), &Limits::default(), 2, None).unwrap().is_none());
+        assert!(read(&folder.path().join("none"), &Limits::default(), 2, None).is_err());
     }
 }

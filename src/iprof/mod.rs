@@ -44,7 +44,6 @@ mod repair;
 pub mod sections;
 pub mod tables;
 mod transform;
-mod turns;
 pub mod version;
 mod window;
 pub mod writer;
@@ -63,3 +62,9 @@ pub use tables::{MethodHandle, Tables, TypeHandle};
 pub use transform::MethodFilter;
 pub use version::Version;
 pub use writer::{Layout, WriteOptions, reformat, write, write_to};
+
+/// Threads for the entries of a file.
+fn entry_threads(asked: Option<std::num::NonZeroUsize>) -> usize {
+    // One thread uses what the others make, which more than a few would only wait for.
+    crate::threads::wanted(asked).get().min(8)
+}

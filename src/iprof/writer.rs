@@ -9,9 +9,9 @@ mod entries;
 mod texts;
 
 use super::document::{Document, InstanceofSpelling, MethodHandle, Table, TopMember, TypeHandle};
+use super::entry_threads;
 use super::json::{self, Scan, Stop};
 use super::sections::SectionKind;
-use super::turns::available_threads;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use entries::{Entries, write_list};
@@ -261,7 +261,7 @@ impl<'a> Writer<'a> {
             entries.write(0..count, &mut self.text);
         } else {
             self.flush(0)?;
-            entries.write_to(self.out, || available_threads(self.options.threads))?;
+            entries.write_to(self.out, || entry_threads(self.options.threads))?;
         }
         self.text.extend_from_slice(if self.pretty() && count > 0 { b"\n  ]" } else { b"]" });
         Ok(())

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::merge::{Merger, Remapping};
 use crate::model::{NameRef, NameText, ProfileReader, RecordRef, RecordStore};
-use std::sync::mpsc;
+use crate::threads::shuttle::shuttle;
 
 /// Files with fewer records are not worth a thread.
 pub(super) const FEW_RECORDS: usize = 20_000;
@@ -34,15 +34,12 @@ pub(super) fn merge_ahead(
     records: &mut u64,
 ) -> Result<()> {
     std::thread::scope(|scope| {
-        let (full, batches) = mpsc::sync_channel::<Batch>(WAITING);
-        // Batches come back, so that their memory is used again.
-        let (used, spare) = mpsc::channel();
+        let (maker, user) = shuttle::<Batch>(WAITING);
         let weight = adding.weight;
         scope.spawn(move || {
-            for batch in batches {
+            let mut batch = Batch::default();
+            while user.exchange(&mut batch) {
                 batch.add_to(merger, weight);
-                // Nobody may be left to want it.
-                let _ = used.send(batch);
             }
         });
         let mut batch = Batch::default();
@@ -52,15 +49,14 @@ pub(super) fn merge_ahead(
                 end => break end.map(|_| ()),
             }
             if batch.names.len() == BATCH {
-                let mut next = spare.try_recv().unwrap_or_default();
-                next.clear();
                 // The other side hangs up only when it panics, which the scope passes on.
-                if full.send(std::mem::replace(&mut batch, next)).is_err() {
+                if !maker.hand_over(&mut batch) {
                     break Ok(());
                 }
+                batch.clear();
             }
         };
-        let _ = full.send(batch);
+        maker.hand_over(&mut batch);
         read
     })
 }

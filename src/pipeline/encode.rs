@@ -1,6 +1,5 @@
 //! The writer for what was asked.
 
-use super::wanted_threads;
 use crate::bytes::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
@@ -9,6 +8,7 @@ use crate::manner::Manner;
 use crate::merge::FunctionFilter;
 use crate::model::selection::NameTest;
 use crate::model::{Loss, Profile, Release, Selection};
+use crate::threads;
 use crate::{raw, text};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -71,7 +71,7 @@ impl WriteOptions {
 
     /// Threads that may share the writing.
     pub(super) fn threads(&self) -> NonZeroUsize {
-        wanted_threads(self.threads)
+        threads::wanted(self.threads)
     }
 
     fn text<'a>(&self, release: Release, selection: Selection<'a>) -> text::TextOptions<'a> {

@@ -20,8 +20,6 @@ mod tests;
 pub mod transcribe;
 mod worker;
 
-use std::num::NonZeroUsize;
-
 pub use check::{CheckFinding, FileCheck, check_file};
 pub use describe::describe;
 pub use diff::{FileDiff, diff_files};
@@ -34,8 +32,3 @@ pub use open::{ReadOptions, open_reader};
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_figures, order_file, overlap_files, show_file};
 pub use transcribe::transcribe;
-
-/// Threads to use: as many as asked for, or else as can run at a time.
-fn wanted_threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
-}

@@ -29,7 +29,12 @@ pub struct Reported<T> {
 /// # Errors
 ///
 /// Those of the file's reader, with its path; I/O when `out` fails.
-pub fn show_file(path: &Path, read: &ReadOptions, options: &ShowOptions, out: &mut dyn Write) -> Result<Reported<()>> {
+pub fn show_file(
+    path: &Path,
+    read: &ReadOptions,
+    options: &ShowOptions,
+    out: &mut (dyn Write + Send),
+) -> Result<Reported<()>> {
     with_reader(path, read, |reader| show::show(reader, options, &text::write_record, out))
 }
 

@@ -5,13 +5,13 @@ use super::ahead::{self, Adding, merge_ahead};
 use super::images::{self, Images};
 use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
 use super::open::read_with;
-use super::wanted_threads;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::limits::Limits;
 use crate::merge::{Merger, SoftError};
 use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef};
 use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
+use crate::threads;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -89,7 +89,7 @@ fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observe
 
 fn threads(inputs: usize, options: &MergeOptions) -> usize {
     // A thread with a single input costs more to join than it saves.
-    wanted_threads(options.threads).get().min(inputs / 2).max(1)
+    threads::wanted(options.threads).get().min(inputs / 2).max(1)
 }
 
 /// What remembers chunks of names; of no use to a single input.
@@ -105,7 +105,7 @@ pub(super) fn run_exact(
     observer: &mut dyn MergeObserver,
 ) -> Run {
     let mut worker = Worker::new(options, None, known_chunks(inputs), Merger::new);
-    worker.threads = wanted_threads(options.threads).get();
+    worker.threads = threads::wanted(options.threads).get();
     let mut complained = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
@@ -135,7 +135,7 @@ pub(super) fn run_quick(
     let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
     let runs = split(inputs, threads);
     let chunks = known_chunks(inputs);
-    let share = Share { threads: wanted_threads(options.threads).get() / threads, image_bytes: image_bytes / threads };
+    let share = Share { threads: threads::wanted(options.threads).get() / threads, image_bytes: image_bytes / threads };
     let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
         let (stop, progress, chunks) = (&stop, &progress, &chunks);
         let work = move |run, new_merger| {
@@ -296,7 +296,7 @@ impl<'a> Worker<'a> {
     fn merge_input(&mut self, prepared: &Prepared, complain: &mut Complain<'_>) {
         let mut report = InputReport::new(&prepared.input, InputOutcome::Used);
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = load(prepared, &mut buffer, &self.options.read.limits, &mut report);
+        let read = load(prepared, &mut buffer, self.threads, &self.options.read.limits, &mut report);
         let merged = read.and_then(|data| self.merge_bytes(data, prepared, &mut report, complain));
         if let Err(error) = merged {
             let error = error.in_file(&prepared.input.path);
@@ -462,6 +462,7 @@ impl<'a> Worker<'a> {
 fn load<'b>(
     prepared: &'b Prepared,
     buffer: &'b mut ReadBuffer,
+    threads: usize,
     limits: &Limits,
     report: &mut InputReport,
 ) -> Result<&'b [u8]> {
@@ -469,7 +470,7 @@ fn load<'b>(
         Some(Ok(bytes)) => Ok(bytes),
         Some(Err(error)) => Err(Error::usage(error.to_string())),
         None => {
-            let bytes = buffer.read(&prepared.input.path, limits)?;
+            let bytes = buffer.read(&prepared.input.path, limits, threads)?;
             if bytes.len() as u64 != prepared.size {
                 let message = format!(
                     "the file had {} bytes when the run began and {} when it was read; is it still being written?",

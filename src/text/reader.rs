@@ -5,8 +5,8 @@ use super::parser::Parser;
 use crate::error::Result;
 use crate::manner::Manner;
 use crate::model::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
+use crate::threads::shuttle::{User, shuttle};
 use std::borrow::Cow;
-use std::sync::mpsc::{self, Receiver, Sender};
 
 /// Hands out the records of a text profile in file order.
 #[derive(Debug)]
@@ -32,11 +32,8 @@ pub struct TextReader<'data> {
 #[derive(Debug)]
 enum Source<'data> {
     Parser(Parser<'data>),
-    /// A thread that parses ahead, and takes back batches to use them again.
-    Thread {
-        parsed: Receiver<Batch<'data>>,
-        used: Sender<Batch<'data>>,
-    },
+    /// A thread that parses ahead.
+    Thread(User<Batch<'data>>),
 }
 
 /// Batches that a thread parses ahead.
@@ -79,15 +76,14 @@ impl<'data> TextReader<'data> {
     ) -> Result<T> {
         let mut reader = Self::new(file, manner)?;
         std::thread::scope(|scope| {
-            let (send_parsed, parsed) = mpsc::sync_channel(AHEAD);
-            let (used, take_used) = mpsc::channel();
-            if let Source::Parser(mut parser) = std::mem::replace(&mut reader.source, Source::Thread { parsed, used }) {
+            let (maker, user) = shuttle(AHEAD);
+            if let Source::Parser(mut parser) = std::mem::replace(&mut reader.source, Source::Thread(user)) {
                 scope.spawn(move || {
+                    let mut batch = Batch::default();
                     loop {
-                        let mut batch: Batch<'data> = take_used.try_recv().unwrap_or_default();
                         parser.parse_batch(&mut batch);
                         let is_last = batch.items().is_empty() || batch.error.is_some();
-                        if send_parsed.send(batch).is_err() || is_last {
+                        if !maker.hand_over(&mut batch) || is_last {
                             return;
                         }
                     }
@@ -105,10 +101,10 @@ impl<'data> TextReader<'data> {
         self.handed_out = 0;
         match &mut self.source {
             Source::Parser(parser) => parser.parse_batch(&mut self.batch),
-            Source::Thread { parsed, used } => {
-                let next = parsed.recv().unwrap_or_default();
-                // The thread may be at the end and need it no more.
-                let _ = used.send(std::mem::replace(&mut self.batch, next));
+            Source::Thread(batches) => {
+                if !batches.exchange(&mut self.batch) {
+                    self.batch.clear();
+                }
             }
         }
     }

@@ -271,7 +271,7 @@ impl MergeArgs {
             eprintln!("{}", summary(&report, &self.output));
         }
         if self.show {
-            let mut stdout = std::io::stdout().lock();
+            let mut stdout = std::io::stdout();
             pipeline::show_file(&self.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
         }
         Ok(ExitCode::SUCCESS)

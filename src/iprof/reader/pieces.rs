@@ -9,8 +9,9 @@
 use super::Sink;
 use super::batch::{BATCH_BYTES, Batch, Rules, Unusual};
 use super::entries::EntryReader;
-use crate::iprof::turns::{Turns, available_threads};
+use crate::iprof::entry_threads;
 use crate::iprof::window::{Halt, Window};
+use crate::threads::turns::Turns;
 use std::num::NonZeroUsize;
 use std::thread::Scope;
 
@@ -34,7 +35,7 @@ pub(super) fn read_section<S: Sink>(
     }
     while window.next_elements(reader, &mut index)? {
         if window.offset() - start >= ALONE_BYTES && reader.takes_batches() {
-            let threads = available_threads(threads);
+            let threads = entry_threads(threads);
             return if threads > 1 {
                 read_in_pieces(window, reader, index, threads)
             } else {

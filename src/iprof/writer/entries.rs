@@ -3,7 +3,7 @@
 use super::Layout;
 use crate::iprof::document::{Document, EntryMember, Table};
 use crate::iprof::json;
-use crate::iprof::turns::Turns;
+use crate::threads::turns::Turns;
 use std::io::{self, Write};
 use std::ops::Range;
 

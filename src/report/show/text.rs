@@ -1,6 +1,7 @@
 //! The text that `llvm-profdata show` prints.
 
 use super::ShowOptions;
+use super::ahead;
 use super::scan::{Event, SiteCounts, Totals, scan};
 use crate::digits::{push_decimal, push_decimals, push_hex_16};
 use crate::error::{Error, Result};
@@ -23,36 +24,40 @@ pub fn show(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
     write_record: RecordWriter<'_>,
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
 ) -> Result<()> {
-    let mut page = Page { text: Vec::new(), out };
+    let mut page = Page::new(out);
     let shown = print(reader, options, write_record, &mut page);
     let flushed = page.print();
     shown.and(flushed)
 }
 
 /// Text that is printed when there is enough of it.
-struct Page<'o> {
-    text: Vec<u8>,
-    out: &'o mut dyn Write,
+pub(super) struct Page<'o> {
+    pub(super) text: Vec<u8>,
+    out: &'o mut (dyn Write + Send),
 }
 
-impl Page<'_> {
+impl<'o> Page<'o> {
+    pub(super) fn new(out: &'o mut (dyn Write + Send)) -> Self {
+        Self { text: Vec::new(), out }
+    }
+
     /// So many bytes are printed at once.
     const ENOUGH: usize = 1 << 16;
 
-    fn print_if_full(&mut self) -> Result<()> {
+    pub(super) fn print_if_full(&mut self) -> Result<()> {
         if self.text.len() < Self::ENOUGH { Ok(()) } else { self.print() }
     }
 
-    fn print(&mut self) -> Result<()> {
+    pub(super) fn print(&mut self) -> Result<()> {
         let written = self.out.write_all(&self.text);
         self.text.clear();
         printed(written)
     }
 }
 
-fn printed(result: io::Result<()>) -> Result<()> {
+pub(super) fn printed(result: io::Result<()>) -> Result<()> {
     result.map_err(|source| Error::io("cannot write", source))
 }
 
@@ -70,8 +75,34 @@ fn print(
     if options.text && is_ir {
         page.text.extend_from_slice(b":ir\n");
     }
+    let totals = if ahead::can_print(options) {
+        ahead::print_details(reader, options, page)?
+    } else {
+        print_events(reader, options, write_record, page)?
+    };
+    if options.text || options.covered {
+        return Ok(());
+    }
+    let text = &mut page.text;
+    printed(write_totals(&totals, options, text))?;
+    if options.hot_functions {
+        let threshold = totals.hot_threshold(options)?;
+        printed(write_hot(&totals, threshold, text))?;
+    }
+    printed(write_statistics(&totals, options, text))?;
+    printed(write_file_blocks(reader, options, text)?)
+}
+
+/// Prints what is shown of the records, one after the other.
+pub(super) fn print_events(
+    reader: &mut dyn ProfileReader,
+    options: &ShowOptions,
+    write_record: RecordWriter<'_>,
+    page: &mut Page<'_>,
+) -> Result<Totals> {
+    let is_ir = reader.kind().is_ir();
     let mut is_first = true;
-    let totals = scan(reader, options, &mut |event| {
+    scan(reader, options, &mut |event| {
         let text = &mut page.text;
         match event {
             Event::Text { name, record, symbols } => printed(write_record(text, name, record, symbols))?,
@@ -86,35 +117,27 @@ fn print(
             }
             Event::Details { name, record, symbols } => {
                 if std::mem::take(&mut is_first) {
-                    text.extend_from_slice(b"Counters:\n");
+                    text.extend_from_slice(DETAILS_HEADING);
                 }
                 printed(Details { options, is_ir, symbols }.push(text, name, record))?;
             }
         }
         page.print_if_full()
-    })?;
-    if options.text || options.covered {
-        return Ok(());
-    }
-    let text = &mut page.text;
-    printed(write_totals(&totals, options, text))?;
-    if options.hot_functions {
-        let threshold = totals.hot_threshold(options)?;
-        printed(write_hot(&totals, threshold, text))?;
-    }
-    printed(write_statistics(&totals, options, text))?;
-    printed(write_file_blocks(reader, options, text)?)
+    })
 }
 
+/// What stands before the first function with details.
+pub(super) const DETAILS_HEADING: &[u8] = b"Counters:\n";
+
 /// How one function is shown.
-struct Details<'a> {
-    options: &'a ShowOptions,
-    is_ir: bool,
-    symbols: &'a SymbolTable,
+pub(super) struct Details<'a> {
+    pub(super) options: &'a ShowOptions,
+    pub(super) is_ir: bool,
+    pub(super) symbols: &'a SymbolTable,
 }
 
 impl Details<'_> {
-    fn push(&self, text: &mut Vec<u8>, name: &[u8], record: RecordView<'_>) -> io::Result<()> {
+    pub(super) fn push(&self, text: &mut Vec<u8>, name: &[u8], record: RecordView<'_>) -> io::Result<()> {
         let options = self.options;
         text.extend_from_slice(b"  ");
         text.extend_from_slice(name);

@@ -8,12 +8,12 @@ pub use losses::losses;
 
 use super::directive;
 use super::numbers::push_hex;
-use crate::bytes::blocks::write_in_order;
 use crate::error::Error;
 use crate::manner::Manner;
 use crate::model::{
     FunctionId, Profile, ProfileKind, RecordView, Release, Selection, SymbolTable, TemporalTrace, ValueKind,
 };
+use crate::threads::blocks::write_in_order;
 use names::{NamePlace, is_speakable_target};
 use record::{RecordFormat, hide, push_line};
 use std::io::{self, Write};

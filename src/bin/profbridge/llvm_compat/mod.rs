@@ -148,7 +148,7 @@ fn read_options() -> ReadOptions {
 }
 
 /// The output file, or standard output; made before the inputs are read.
-fn create_output(parsed: &Parsed) -> Result<Box<dyn Write>, Failure> {
+fn create_output(parsed: &Parsed) -> Result<Box<dyn Write + Send>, Failure> {
     let Some(path) = parsed.os_text("output").filter(|path| path != "-") else {
         return Ok(Box::new(io::BufWriter::new(io::stdout())));
     };

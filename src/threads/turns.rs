@@ -1,16 +1,8 @@
 //! Threads that take turns, so that results come in the order of the jobs.
 
 use std::collections::VecDeque;
-use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
-
-/// How many threads there shall be, or else how many can run at a time.
-pub(crate) fn available_threads(wanted: Option<NonZeroUsize>) -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    // Results are used by one thread, which more than a few would only wait for.
-    wanted.map_or_else(available, NonZeroUsize::get).min(8)
-}
 
 /// Jobs on their way for each thread: one to work on, one to go on with.
 const JOBS_A_THREAD: usize = 2;
