@@ -56,7 +56,7 @@ pub fn read_back(reader: &mut dyn ProfileReader) -> Profile {
     {
         let function = profile.functions.intern(item.name);
         assert!(profile.functions.find_record(function, item.record.func_hash).is_none(), "a record was written twice");
-        profile.functions.push_record(function, item.record.clone());
+        profile.functions.push_record(function, item.record);
     }
     profile.kind = reader.kind();
     profile.binary_ids = reader.binary_ids().expect("binary ids can be read");

@@ -116,7 +116,7 @@ pub(super) fn without_records(profile: &Profile, drops: &dyn Fn(RecordId) -> boo
         }
         let id = functions.intern_hashed(function.name(), function.name_ref());
         kept.for_each(|record| {
-            functions.push_record(id, profile.functions.record(record).clone());
+            functions.push_record(id, profile.functions.record(record));
         });
     }
     Profile {

@@ -81,7 +81,7 @@ fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
     if dialect.has(since::RECORD_COUNTS) {
         sink.u64(record.counters.len() as u64);
     }
-    sink.u64s(&record.counters);
+    sink.u64s(record.counters);
     if dialect.has(since::BITMAPS) {
         sink.u64(record.bitmap.len() as u64);
         record.bitmap.iter().for_each(|byte| sink.u64(u64::from(*byte)));

@@ -202,7 +202,7 @@ impl<'p> Plan<'p> {
 
     /// The bitmap of an item, as far as the version has one.
     pub(super) fn bitmap<'a>(&self, item: &Item<'a>) -> &'a [u8] {
-        if self.encoding.version >= 9 { &item.record.bitmap } else { &[] }
+        if self.encoding.version >= 9 { item.record.bitmap } else { &[] }
     }
 
     /// The kinds of an item with sites that the version has a place for.

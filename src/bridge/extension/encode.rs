@@ -135,9 +135,9 @@ impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("hash", &Number(self.0.func_hash))?;
-        map.serialize_entry("counters", &Numbers(&self.0.counters))?;
+        map.serialize_entry("counters", &Numbers(self.0.counters))?;
         if !self.0.bitmap.is_empty() {
-            map.serialize_entry("bitmap", &to_hex(&self.0.bitmap))?;
+            map.serialize_entry("bitmap", &to_hex(self.0.bitmap))?;
         }
         if self.0.has_value_sites() {
             map.serialize_entry("values", &Values(self.0))?;

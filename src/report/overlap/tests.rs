@@ -36,7 +36,7 @@ fn compare_examples(options: &OverlapOptions) -> OverlapReport {
     let mut reader = base();
     while let Some(read) = reader.next_record().unwrap() {
         let function = table.intern(read.name);
-        table.push_record(function, read.record.clone());
+        table.push_record(function, read.record);
     }
     let (report, read) = overlap(&table, base_sums, test_sums, &mut test(), options);
     read.unwrap();

@@ -273,7 +273,7 @@ fn details(name: &[u8], record: RecordView<'_>, symbols: &SymbolTable, options: 
             PseudoCount::Warm => "warm",
         }),
         counters: (options.counts && pseudo.is_none()).then(|| record.counters.to_vec()),
-        bitmap: if options.counts { hex(&record.bitmap) } else { String::new() },
+        bitmap: if options.counts { hex(record.bitmap) } else { String::new() },
         values: kinds.map(|kind| (member_of(kind), values(record, kind, symbols))).collect(),
     }
 }

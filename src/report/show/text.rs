@@ -165,7 +165,7 @@ impl Details<'_> {
             writeln!(text, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
         }
         if options.counts {
-            self.push_counts(text, &record.counters);
+            self.push_counts(text, record.counters);
         }
         let blocks = [
             (options.indirect_call_targets, "Indirect Target Results", ValueKind::IndirectCallTarget),

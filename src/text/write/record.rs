@@ -37,10 +37,10 @@ impl<'a> RecordFormat<'a> {
         out.extend_from_slice(b"# Num Counters:\n");
         push_line(out, record.counters.len() as u64);
         out.extend_from_slice(b"# Counter Values:\n");
-        push_decimals(out, &record.counters, *b"\n");
+        push_decimals(out, record.counters, *b"\n");
         let has_bitmap = self.has_bitmaps && !record.bitmap.is_empty();
         if has_bitmap {
-            push_bitmap(out, &record.bitmap);
+            push_bitmap(out, record.bitmap);
         }
         let has_values = self.push_values(out, record);
         if self.mends && dollar_follows && !has_bitmap && !has_values {
