@@ -210,21 +210,36 @@ impl ContextTree {
 
     /// The frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
-        let mut next = context.index();
-        let mut first = self.first_of_run(next);
+        self.stretches(context).flat_map(|stretch| stretch.iter().rev().copied())
+    }
+
+    /// The frames in stretches, the innermost stretch first, each of them from
+    /// its outermost frame inwards, as they stand in memory.
+    pub(crate) fn stretches(&self, context: ContextHandle) -> impl Iterator<Item = &[Frame]> + '_ {
+        let mut last = context.index();
         std::iter::from_fn(move || {
-            if next == 0 {
+            if last == 0 {
                 return None;
             }
-            let frame = self.frames[next];
-            if next == first {
-                next = self.caller(ContextHandle::from_index(next)).index();
-                first = self.first_of_run(next);
-            } else {
-                next -= 1;
-            }
-            Some(frame)
+            // The root, which begins the first run, has no frame.
+            let first = self.first_of_run(last).max(1);
+            let stretch = &self.frames[first..=last];
+            last = self.caller(ContextHandle::from_index(first)).index();
+            Some(stretch)
         })
+    }
+
+    /// Whether `frames`, each changed by `map`, are those of a context.
+    pub(crate) fn has_frames(&self, context: ContextHandle, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> bool {
+        let mut rest = frames;
+        for stretch in self.stretches(context) {
+            let Some((own, callers)) = rest.split_at_checked(stretch.len()) else { return false };
+            if stretch.iter().rev().zip(own).any(|(known, frame)| *known != map(frame)) {
+                return false;
+            }
+            rest = callers;
+        }
+        rest.is_empty()
     }
 
     /// Where the run of a context begins; the root's begins with the root.
@@ -302,6 +317,12 @@ mod tests {
                 let context = tree.add(&frames);
                 proptest::prop_assert_eq!(*known.entry(chain.clone()).or_insert(context), context);
                 proptest::prop_assert_eq!(tree.frames(context).collect::<Vec<_>>(), frames);
+            }
+            for (one, context) in &known {
+                for other in known.keys() {
+                    let frames: Vec<Frame> = other.iter().map(|(method, bci)| frame(*method, *bci)).collect();
+                    proptest::prop_assert_eq!(tree.has_frames(*context, &frames, |frame| *frame), one == other);
+                }
             }
             let distinct: std::collections::BTreeSet<_> = known.values().collect();
             proptest::prop_assert_eq!(distinct.len(), known.len());

@@ -321,7 +321,7 @@ impl Merger {
             SectionKind::Conditional => self.branches.expected(),
             _ => self.types[type_slot(kind)].expected(),
         };
-        let found = expected.filter(|context| self.contexts.frames(*context).eq(frames.iter().map(&map)));
+        let found = expected.filter(|context| self.contexts.has_frames(*context, frames, &map));
         self.surprised = found.is_none();
         found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
     }

@@ -46,8 +46,9 @@ fn write_short<const N: usize>(out: &mut Vec<u8>, text: &[u8; N]) {
 }
 
 fn write_long(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [b'0'; 21];
-    let mut start = digits.len();
+    // What stands behind the digits is copied with them, see `write_short`.
+    let mut digits = [b'0'; 2 * LONGEST];
+    let mut start = LONGEST;
     // Three at a time; the first group keeps no zeros in front.
     while number >= 1000 {
         let group = SMALL[(number % 1000) as usize];
@@ -60,8 +61,15 @@ fn write_long(out: &mut Vec<u8>, mut number: u64) {
     let len = usize::from(first[3]);
     start -= len;
     digits[start..start + len].copy_from_slice(&first[..len]);
-    out.extend_from_slice(&digits[start..]);
+    if let Some(digits) = digits[start..].first_chunk::<LONGEST>() {
+        let end = out.len() + LONGEST - start;
+        out.extend_from_slice(digits);
+        out.truncate(end);
+    }
 }
+
+/// Digits of the largest number, and one more that makes groups of three.
+const LONGEST: usize = 21;
 
 /// Appends a number with its sign.
 #[inline]
@@ -107,9 +115,11 @@ impl FrameTexts {
             return;
         }
         let start = out.len();
-        for frame in document.contexts.frames(context) {
-            write_short(out, &self.0[frame.method.index()]);
-            write_signed(out, frame.bci);
+        for stretch in document.contexts.stretches(context) {
+            for frame in stretch.iter().rev() {
+                write_short(out, &self.0[frame.method.index()]);
+                write_signed(out, frame.bci);
+            }
         }
         // Nothing is before the innermost frame.
         if let Some(first) = out.get_mut(start) {
