@@ -57,7 +57,7 @@ pub fn write(document: &Document, options: &WriteOptions) -> Vec<u8> {
 /// # Errors
 ///
 /// Those of the stream.
-pub fn write_to(document: &Document, options: &WriteOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_to(document: &Document, options: &WriteOptions, out: &mut (dyn Write + Send)) -> io::Result<()> {
     if options.gzip {
         // No time and no name in the header: the same document gives the same bytes.
         let mut encoder = GzEncoder::new(out, Compression::default());
@@ -104,14 +104,14 @@ const SMALL_LIST: usize = 64;
 struct Writer<'a> {
     document: &'a Document,
     options: &'a WriteOptions,
-    out: &'a mut dyn Write,
+    out: &'a mut (dyn Write + Send),
     text: Vec<u8>,
     frames: FrameTexts,
     top_members: usize,
 }
 
 impl<'a> Writer<'a> {
-    fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut dyn Write) -> Self {
+    fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut (dyn Write + Send)) -> Self {
         Self { document, options, out, text: Vec::new(), frames: FrameTexts::default(), top_members: 0 }
     }
 

@@ -3,7 +3,7 @@
 use super::Layout;
 use crate::iprof::document::{Document, EntryMember, Table};
 use crate::iprof::json;
-use crate::threads::turns::Turns;
+use crate::threads::blocks::write_in_order;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -25,45 +25,13 @@ pub(super) struct Entries<'a, K> {
 
 impl<K: Fn(&mut Vec<u8>, usize, usize) + Sync> Entries<'_, K> {
     /// Writes all of them in order, formatted by so many threads.
-    pub(super) fn write_to(&self, out: &mut dyn Write, threads: impl FnOnce() -> usize) -> io::Result<()> {
-        let blocks = (0..self.count).step_by(BLOCK_ENTRIES).map(|at| at..self.count.min(at + BLOCK_ENTRIES));
+    pub(super) fn write_to(&self, out: &mut (dyn Write + Send), threads: impl FnOnce() -> usize) -> io::Result<()> {
         let threads = if self.count < ALONE_ENTRIES { 1 } else { threads() };
-        if threads > 1 {
-            return self.write_in_turns(out, blocks, threads);
-        }
-        let mut text = Vec::new();
-        for block in blocks {
-            text.clear();
-            self.write(block, &mut text);
-            out.write_all(&text)?;
-        }
-        Ok(())
-    }
-
-    fn write_in_turns(
-        &self,
-        out: &mut dyn Write,
-        mut blocks: impl Iterator<Item = Range<usize>>,
-        threads: usize,
-    ) -> io::Result<()> {
-        std::thread::scope(|scope| {
-            let format = |(block, text): &mut (Range<usize>, Vec<u8>)| {
-                text.clear();
-                self.write(block.clone(), text);
-            };
-            let mut turns = Turns::start(scope, threads, format);
-            let mut spare = Vec::new();
-            loop {
-                while !turns.is_full()
-                    && let Some(block) = blocks.next()
-                {
-                    turns.give((block, spare.pop().unwrap_or_default()));
-                }
-                let Some((_, text)) = turns.take() else { return Ok(()) };
-                out.write_all(&text)?;
-                spare.push(text);
-            }
-        })
+        let make = |block: usize, text: &mut Vec<u8>| {
+            let start = block * BLOCK_ENTRIES;
+            self.write(start..self.count.min(start + BLOCK_ENTRIES), text);
+        };
+        write_in_order(self.count.div_ceil(BLOCK_ENTRIES), threads, &make, out)
     }
 
     /// Writes a range of them.
