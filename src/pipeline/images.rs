@@ -162,3 +162,80 @@ fn flush(image: &Image, targets: &[RecordId], sum: &mut ImageSum, weight: u64, m
     }
     sum.clear();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::{Encoding, Endian, PointerWidth};
+    use crate::model::{Profile, ProfileReader};
+    use crate::raw::{self, RawOptions, RawReader, WriteOptions};
+
+    /// A file of the program of that number, with so many functions.
+    fn file_of(program: usize, functions: usize) -> Vec<u8> {
+        let mut profile = Profile { kind: crate::model::ProfileKind::IR, ..Profile::default() };
+        for at in 0..functions {
+            let function = profile.functions.intern(format!("f{at}_of_{program}").as_bytes());
+            profile.functions.push_record(function, &crate::model::FunctionRecord::new(1, vec![at as u64, 2]));
+        }
+        let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+        raw::write(&profile, &WriteOptions::new(encoding)).unwrap()
+    }
+
+    /// Meets a file as a worker does; whether its image was known.
+    fn meet(images: &mut Images, merger: &mut Merger, file: &[u8]) -> bool {
+        let mut reader = RawReader::new(file, RawOptions::new(Manner::Profbridge)).unwrap();
+        if let Some(found) = images.find(reader.profile()) {
+            assert!(images.add(found, file, reader.profile(), 1, Manner::Profbridge, merger));
+            return true;
+        }
+        let mut targets = Vec::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            targets.push(merger.add_record(record, 1).record);
+        }
+        images.remember(reader.profile(), reader.names(), targets, merger);
+        false
+    }
+
+    fn met(images: &mut Images, files: &[Vec<u8>], order: &[usize]) -> Vec<bool> {
+        let mut merger = Merger::new(Default::default());
+        merger.begin_input(crate::model::ProfileKind::IR).unwrap();
+        let known = order.iter().map(|program| meet(images, &mut merger, &files[*program])).collect();
+        images.finish(&mut merger);
+        // However the sums came about, each file is in them once.
+        let profile = merger.finish();
+        for program in 0..files.len() {
+            let runs = order.iter().filter(|other| **other == program).count() as u64;
+            let counters =
+                |function: crate::model::FunctionView<'_>| function.records().next().unwrap().counters.to_vec();
+            let name = format!("f3_of_{program}");
+            assert_eq!(
+                profile.functions.find(name.as_bytes()).map(counters),
+                (runs > 0).then(|| vec![3 * runs, 2 * runs])
+            );
+        }
+        known
+    }
+
+    #[test]
+    fn room_is_made_for_images_that_come_again() {
+        let files: Vec<Vec<u8>> = (0..3).map(|program| file_of(program, 50 - program)).collect();
+        let order = [0, 0, 1, 1, 0, 1, 0, 1, 2, 2, 0, 1, 2, 0];
+        let known = met(&mut Images::new(MOST_BYTES), &files, &order);
+        assert_eq!(
+            known,
+            [
+                false, true, false, true, // one after the other: the last one is known
+                false, true, true, true, // the first one came again: both are
+                false, true, false, true, true, true, // the same with a third one
+            ]
+        );
+    }
+
+    #[test]
+    fn no_more_is_remembered_than_there_is_room_for() {
+        let files: Vec<Vec<u8>> = (0..2).map(|program| file_of(program, 50 + program)).collect();
+        let mut images = Images::new(1);
+        assert_eq!(met(&mut images, &files, &[0, 1, 0, 1, 1]), [false, false, false, false, true]);
+        assert_eq!(images.known.len(), 1);
+    }
+}
