@@ -7,7 +7,9 @@
 //! ```
 //!
 //! [`pipeline`] drives all of it; the program `profbridge` only turns
-//! arguments into its options and results into text.
+//! arguments into its options and results into text. Below the rooms stand
+//! what all may use: errors, limits, manners, digits, large pages of memory, and
+//! threads that share work without changing its outcome.
 
 pub mod bridge;
 pub mod bytes;

@@ -5,7 +5,7 @@
 //! Profile
 //! ├── ProfileKind          variant bits: IR, CS, entry first, coverage, temporal …
 //! ├── FunctionTable        name (NameRef) → records, in order of first appearance
-//! │   └── FunctionRecord   FuncHash, counters, bitmap bytes, value sites
+//! │   └── RecordView       FuncHash, counters, bitmap bytes, value sites
 //! ├── BinaryId…            identities of the images that ran
 //! ├── TemporalProfile      order in which functions first ran
 //! ├── vtable names         kept only on request
@@ -13,7 +13,9 @@
 //! ```
 //!
 //! Readers hand out records one at a time through [`ProfileReader`]; merging
-//! puts them into a [`Profile`]; writers take a [`Profile`].
+//! puts them into a [`Profile`]; writers take a [`Profile`]. A record on its own
+//! is a [`FunctionRecord`]; many share memory in a [`RecordStore`], and names
+//! the texts ([`NameText`]) that they were read from.
 
 mod counter_list;
 pub mod description;
