@@ -11,10 +11,14 @@
 //! ([`Keep`](BranchClash::Keep)).
 
 pub mod branches;
+mod report;
 mod sites;
+mod totals;
 mod weight;
 
 pub use branches::{BranchClash, Settled};
+pub use report::MergeReport;
+pub use totals::SectionTotals;
 pub use weight::Weight;
 
 use super::context::{ContextHandle, ContextTree, Frame};
@@ -26,7 +30,7 @@ use super::sections::{SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables, TypeHandle};
 use super::version::Version;
 use super::window::Window;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Result};
 use sites::{BranchSites, CountSites, TypeSites};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -62,89 +66,6 @@ impl SectionWeights {
 
     fn of(&self, kind: SectionKind) -> Weight {
         self.0[kind.index()]
-    }
-}
-
-/// The sum of all counts, by section.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SectionTotals([u128; SectionKind::ALL.len()]);
-
-impl SectionTotals {
-    /// The sum of a section's counts.
-    pub fn of(&self, kind: SectionKind) -> u128 {
-        self.0[kind.index()]
-    }
-
-    /// The totals of a file that is read but not kept.
-    ///
-    /// # Errors
-    ///
-    /// As [`read_from`](super::read_from).
-    pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
-        let mut totals = Self::default();
-        let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut totals);
-        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
-        Ok(totals)
-    }
-}
-
-impl Sink for SectionTotals {
-    fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
-        self.0[entry.kind.index()] += match entry.records {
-            Records::Count(count) => u128::from(count),
-            Records::Branches(rows) => branches::events(rows),
-            Records::Types(pairs) => pairs.iter().map(|pair| u128::from(pair.count)).sum(),
-        };
-    }
-}
-
-/// What merging could not add up.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct MergeReport {
-    /// Sites whose branch lists clashed.
-    pub clashed_sites: u64,
-    /// Lists that clashed with a heavier (or earlier) one of their site.
-    pub clashed_lists: u64,
-    /// A site that clashed, for people.
-    pub clash_example: Option<String>,
-    /// How many counts were cut at [`MAX_COUNT`](super::MAX_COUNT), by section.
-    pub saturated: Vec<(SectionKind, u64)>,
-    /// Members that are not part of the format and could not be kept.
-    pub dropped_members: Vec<String>,
-    /// Additional members of entries that could not be kept.
-    pub dropped_entry_members: u64,
-}
-
-impl MergeReport {
-    /// All of it as warnings.
-    pub fn warnings(&self, policy: BranchClash) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        if self.clashed_sites > 0 {
-            let done = match policy {
-                BranchClash::Heavier => "the list with more events was kept",
-                BranchClash::First => "the first list was kept",
-                BranchClash::Union | BranchClash::Keep => "all rows were kept",
-                BranchClash::Drop => "the site was dropped",
-                BranchClash::Error => "the merge fails",
-            };
-            let example = self.clash_example.as_deref().map(|site| format!(", first {site}")).unwrap_or_default();
-            warnings.push(Warning::new(format!(
-                "{} branch lists at {} sites clash with another input's: {done}{example}",
-                self.clashed_lists, self.clashed_sites
-            )));
-        }
-        for (kind, count) in &self.saturated {
-            warnings.push(Warning::new(format!("{count} counts of {} were cut at 2^63-1", kind.name())));
-        }
-        for name in &self.dropped_members {
-            warnings.push(Warning::new(format!("the member \"{name}\" is not part of the format and was dropped")));
-        }
-        if self.dropped_entry_members > 0 {
-            let count = self.dropped_entry_members;
-            warnings.push(Warning::new(format!("additional members of {count} entries were dropped")));
-        }
-        warnings
     }
 }
 

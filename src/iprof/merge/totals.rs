@@ -1,0 +1,43 @@
+//! Sums of whole sections, by which inputs are scaled.
+
+use super::branches;
+use crate::error::Result;
+use crate::iprof::read::accept;
+use crate::iprof::reader::{Entry, ReadOptions, Records, Sink, read_with};
+use crate::iprof::sections::SectionKind;
+use crate::iprof::tables::Tables;
+use crate::iprof::window::Window;
+use std::io::Read;
+
+/// The sum of all counts, by section.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SectionTotals([u128; SectionKind::ALL.len()]);
+
+impl SectionTotals {
+    /// The sum of a section's counts.
+    pub fn of(&self, kind: SectionKind) -> u128 {
+        self.0[kind.index()]
+    }
+
+    /// The totals of a file that is read but not kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from`](crate::iprof::read_from).
+    pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
+        let mut totals = Self::default();
+        let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut totals);
+        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
+        Ok(totals)
+    }
+}
+
+impl Sink for SectionTotals {
+    fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
+        self.0[entry.kind.index()] += match entry.records {
+            Records::Count(count) => u128::from(count),
+            Records::Branches(rows) => branches::events(rows),
+            Records::Types(pairs) => pairs.iter().map(|pair| u128::from(pair.count)).sum(),
+        };
+    }
+}
