@@ -2,8 +2,9 @@
 
 use super::header::Header;
 use super::layout::{Section, Word};
+use super::options::RawOptions;
 use super::profile::RawProfile;
-use super::reader::{RawOptions, RawReader};
+use super::reader::RawReader;
 use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::manner::Manner;

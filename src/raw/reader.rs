@@ -1,16 +1,15 @@
 //! A whole raw file, record by record: all its profiles, one after the other.
 
 use super::chunks::NameChunks;
-use super::correlate::{Correlator, ImageRecords};
+use super::correlate::ImageRecords;
 use super::header;
 use super::layout::{self, DataRecord, Section};
 use super::names::RawNames;
+use super::options::{LargeCounters, RawOptions};
 use super::profile::RawProfile;
 use super::values::{self, BlobReader, Strictness, Targets};
 use crate::bytes::Cursor;
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::model::description::hex;
 use crate::model::symbols::Symbol;
 use crate::model::{
@@ -23,46 +22,6 @@ use std::sync::Arc;
 /// Counters above this have probably wrapped below zero (LLVM 18 on,
 /// `MaxCounterValue` in `InstrProfReader.cpp`).
 pub const LARGEST_PLAUSIBLE_COUNTER: u64 = 1 << 56;
-
-/// How a raw file is read.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct RawOptions<'a> {
-    /// Whose rules apply.
-    pub manner: Manner,
-    /// Bounds on hostile input.
-    pub limits: Limits,
-    /// Finds the records of profiles that have none of their own.
-    pub correlator: Option<&'a dyn Correlator>,
-    /// Names read from another file, used again if they are this file's too.
-    pub names: Option<Arc<RawNames>>,
-    /// Chunks of names met in other files, which need no work again.
-    pub known_chunks: Option<Arc<NameChunks>>,
-    /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
-    pub large_counters: LargeCounters,
-    /// Threads that may share reading the names; `None` is one.
-    pub threads: Option<NonZeroUsize>,
-}
-
-/// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`] means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LargeCounters {
-    /// As the manner says: a failure at the end of the file for LLVM's
-    /// `merge`, else a warning.
-    #[default]
-    ByManner,
-    /// A warning; the value is kept.
-    Warn,
-    /// Nothing is said, as in LLVM's `show`.
-    Accept,
-}
-
-impl RawOptions<'_> {
-    /// The defaults of a manner.
-    pub fn new(manner: Manner) -> Self {
-        Self { manner, ..Self::default() }
-    }
-}
 
 /// Reads a raw file: one or more profiles, each an image's.
 ///
