@@ -160,13 +160,13 @@ impl FunctionTable {
     }
 
     /// As [`intern_hashed`](Self::intern_hashed), and keeps `text` if the name
-    /// is a piece of it.
+    /// is a piece of it and it [stays](NameText::stays) anyway.
     pub fn intern_shared(&mut self, name: &[u8], hash: NameRef, text: Option<&NameText>) -> FunctionId {
         if let Some(view) = self.find_hashed(name, hash) {
             return view.id;
         }
         let at = u32::try_from(self.entries.len()).expect("fewer than 2^32 functions fit in memory");
-        let name = self.names.push(name, text);
+        let name = self.names.push(name, text.filter(|text| text.stays()));
         self.entries.push(Entry { name, first: NONE, last: NONE, records: 0, name_ref: hash });
         let entries = &self.entries;
         self.index.insert_unique(spread(hash), at, |&at| spread(entries[at as usize].name_ref));
@@ -301,6 +301,22 @@ mod tests {
             assert_eq!(table.find_record(f, hash + 1), None);
             assert_eq!(table.find_record(g, hash), None);
         }
+    }
+
+    #[test]
+    fn a_text_is_held_for_single_names_only_if_it_stays_anyway() {
+        let text = NameText::from(b"f\x01g".to_vec());
+        let mut table = FunctionTable::new();
+        let mut intern = |name: &[u8]| {
+            let id = table.intern_shared(name, name_ref(name), Some(&text));
+            assert_eq!(table.name(id), name);
+            table.function(id).text().is_some()
+        };
+        assert!(!intern(&text[..1]));
+        text.stay();
+        assert!(intern(&text[2..]));
+        // What was copied is copied once.
+        assert!(!intern(&text[..1]));
     }
 
     #[test]

@@ -3,19 +3,39 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A text with many names in it that several tables share, as the names of one
 /// object file are shared by the tables of all images that link it.
 #[derive(Debug, Clone)]
-pub struct NameText(Arc<Vec<u8>>);
+pub struct NameText(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    text: Vec<u8>,
+    stays: AtomicBool,
+}
 
 impl NameText {
+    /// Says that somebody keeps the text to the end of the run.
+    pub fn stay(&self) {
+        self.0.stays.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the text is kept to the end of the run at any rate. Others must
+    /// not be held for the sake of single names: an input may have large texts
+    /// that hardly any of its records needs, and there may be many inputs.
+    #[inline]
+    pub fn stays(&self) -> bool {
+        self.0.stays.load(Ordering::Relaxed)
+    }
+
     /// Where `name` begins, if it is a piece of this very text and not merely
     /// the same bytes.
     #[inline]
     pub fn start_of(&self, name: &[u8]) -> Option<usize> {
-        let start = name.as_ptr().addr().checked_sub(self.0.as_ptr().addr())?;
-        let piece = self.0.get(start..start.checked_add(name.len())?)?;
+        let start = name.as_ptr().addr().checked_sub(self.as_ptr().addr())?;
+        let piece = self.get(start..start.checked_add(name.len())?)?;
         std::ptr::eq(piece, name).then_some(start)
     }
 
@@ -28,7 +48,7 @@ impl NameText {
 
 impl From<Vec<u8>> for NameText {
     fn from(text: Vec<u8>) -> Self {
-        Self(Arc::new(text))
+        Self(Arc::new(Shared { text, stays: AtomicBool::new(false) }))
     }
 }
 
@@ -36,7 +56,7 @@ impl Deref for NameText {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.0.text
     }
 }
 
@@ -104,6 +124,11 @@ impl NameStore {
             None => &self.shared[place.text as usize],
         };
         &text[place.start as usize..][..place.len as usize]
+    }
+
+    /// All shared texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &NameText> {
+        self.shared.iter()
     }
 
     /// The shared text that the name at a place is a piece of.

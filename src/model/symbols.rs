@@ -122,6 +122,11 @@ impl SymbolTable {
         self.store.text_at(self.names[symbol.0 as usize].place)
     }
 
+    /// The shared texts that names of the table are pieces of.
+    pub fn texts(&self) -> impl Iterator<Item = &NameText> {
+        self.store.texts()
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.names.len()

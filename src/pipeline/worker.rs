@@ -358,6 +358,10 @@ impl<'a> Worker<'a> {
         }
         options.threads = NonZeroUsize::new(self.threads);
         let mut reader = RawReader::new(data, options)?;
+        if self.chunks.is_none() {
+            // The only input: its names are in memory anyway.
+            reader.names().stay();
+        }
         let records = reader.profile().len();
         self.merger.reserve(records);
         self.reads_ahead = self.threads > 1 && self.is_last && records >= ahead::FEW_RECORDS;

@@ -10,6 +10,7 @@ use super::profile::RawProfile;
 use crate::error::Result;
 use crate::model::{NameRef, NameText, name_refs};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -144,15 +145,18 @@ impl NameChunks {
         kept.chunks.get(&xxh3_64(source.stored)).filter(|chunk| chunk.is_of(source)).map(Arc::clone)
     }
 
-    /// Keeps a chunk while there is room.
+    /// Keeps a chunk while there is room; its text stays then.
     pub(super) fn keep(&self, chunk: Arc<HashedChunk>) {
         let mut kept = locked(&self.kept);
-        if kept.bytes.saturating_add(chunk.size()) > MOST_BYTES {
+        let bytes = kept.bytes.saturating_add(chunk.size());
+        if bytes > MOST_BYTES {
             return;
         }
-        kept.bytes += chunk.size();
-        if let Some(replaced) = kept.chunks.insert(xxh3_64(&chunk.source.stored), chunk) {
-            kept.bytes -= replaced.size();
+        // Of two chunks with one hash the first stays, as what was said of its text.
+        if let Entry::Vacant(place) = kept.chunks.entry(xxh3_64(&chunk.source.stored)) {
+            chunk.text.stay();
+            place.insert(chunk);
+            kept.bytes = bytes;
         }
     }
 }
@@ -184,6 +188,7 @@ mod tests {
         let text = b"a\x01b".to_vec();
         chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3])));
         let found = chunks.find(source(b"a\x01b")).expect("it was kept");
+        assert!(found.text().stays());
         let names: Vec<_> = found.names().collect();
         assert_eq!(names, [(name_ref(b"a"), &b"a"[..]), (name_ref(b"b"), &b"b"[..])]);
         assert!(chunks.find(source(b"a\x01c")).is_none());
@@ -196,7 +201,9 @@ mod tests {
     fn what_does_not_fit_is_not_kept() {
         let chunks = NameChunks::default();
         let large = vec![b'x'; MOST_BYTES];
-        chunks.keep(Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1)))));
+        let large = Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1))));
+        chunks.keep(Arc::clone(&large));
+        assert!(!large.text().stays());
         assert!(chunks.find(source(b"large")).is_none());
         assert_eq!(format!("{chunks:?}"), "NameChunks { chunks: 0, bytes: 0 }");
     }

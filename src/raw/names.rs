@@ -9,7 +9,7 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::manner::Manner;
-use crate::model::SymbolTable;
+use crate::model::{NameText, SymbolTable};
 use flate2::{Decompress, FlushDecompress, Status};
 use std::ops::Range;
 use std::sync::Arc;
@@ -101,6 +101,12 @@ impl RawNames {
     /// The sections that they were read from.
     pub(super) fn sections(&self) -> Option<&Arc<NameSections>> {
         self.source.as_ref()
+    }
+
+    /// Lets tables keep the texts of the names rather than copy the names, for
+    /// whoever reads a single file and has room for all of it.
+    pub fn stay(&self) {
+        self.symbols.texts().for_each(NameText::stay);
     }
 
     /// Name hash → name.
