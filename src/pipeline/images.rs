@@ -56,19 +56,13 @@ impl Images {
         Self { known: Vec::new(), size: 0, room: 0, most_bytes, forgotten: Vec::new() }
     }
 
-    /// Remembers the image of a file whose records went to `targets`. To make
-    /// room, those that were longest not met are forgotten.
+    /// Makes room for the image of a file that is not known and will be read:
+    /// those that were longest not met are forgotten.
     ///
     /// Mostly the files of one image stand together, so one image is enough.
     /// Room for more is made when one that was forgotten comes again.
-    pub(super) fn remember(
-        &mut self,
-        profile: &RawProfile<'_>,
-        names: &RawNames,
-        targets: Vec<RecordId>,
-        merger: &mut Merger,
-    ) {
-        if targets.len() != profile.len() || !Image::can_be_of(profile) {
+    pub(super) fn make_room_for(&mut self, profile: &RawProfile<'_>, merger: &mut Merger) {
+        if !Image::can_be_of(profile) {
             return;
         }
         let (clue, size) = (Image::clue(profile), Image::size_of(profile));
@@ -76,7 +70,6 @@ impl Images {
             self.forgotten.remove(at);
             self.room = self.room.max((self.size + size).min(self.most_bytes));
         }
-        // Room is made first, so that never more is held than that.
         while !self.known.is_empty() && (self.known.len() >= MOST_IMAGES || self.size + size > self.room) {
             let mut oldest = self.known.remove(0);
             oldest.flush(merger);
@@ -84,7 +77,16 @@ impl Images {
             self.forgotten.push(oldest.clue);
         }
         self.forgotten.drain(..self.forgotten.len().saturating_sub(MOST_IMAGES));
+    }
+
+    /// Remembers the image of a file that [room was made
+    /// for](Self::make_room_for), and whose records went to `targets`.
+    pub(super) fn remember(&mut self, profile: &RawProfile<'_>, names: &RawNames, targets: Vec<RecordId>) {
+        if targets.len() != profile.len() {
+            return;
+        }
         if let Some(image) = Image::new(profile, names) {
+            let (clue, size) = (Image::clue(profile), Image::size_of(profile));
             self.known.push(Known { image, clue, size, targets, sums: Vec::new() });
             self.size += size;
         }
@@ -188,11 +190,12 @@ mod tests {
             assert!(images.add(found, file, reader.profile(), 1, Manner::Profbridge, merger));
             return true;
         }
+        images.make_room_for(reader.profile(), merger);
         let mut targets = Vec::new();
         while let Some(record) = reader.next_record().unwrap() {
             targets.push(merger.add_record(record, 1).record);
         }
-        images.remember(reader.profile(), reader.names(), targets, merger);
+        images.remember(reader.profile(), reader.names(), targets);
         false
     }
 

@@ -355,6 +355,10 @@ impl<'a> Worker<'a> {
                     return Ok(());
                 }
             }
+            if !self.is_last {
+                // Before it is read, so that the old and the new are not held together.
+                images.make_room_for(&profile, &mut self.merger);
+            }
         }
         options.threads = NonZeroUsize::new(self.threads);
         let mut reader = RawReader::new(data, options)?;
@@ -375,7 +379,7 @@ impl<'a> Worker<'a> {
             merged.is_ok() && report.warnings.is_empty() && reader.profile().start() == 0 && read.correlator.is_none();
         if let Some(images) = self.images.as_mut().filter(|_| is_pattern && !self.is_last) {
             let placed = std::mem::take(&mut self.placed);
-            images.remember(reader.profile(), reader.names(), placed, &mut self.merger);
+            images.remember(reader.profile(), reader.names(), placed);
         }
         self.names = Some(Arc::clone(reader.names()));
         merged
