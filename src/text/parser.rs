@@ -304,7 +304,7 @@ fn parse_u32(text: &[u8]) -> Option<u32> {
 }
 
 /// Without white space around, as LLVM's `StringRef::trim`.
-fn trim(text: &[u8]) -> &[u8] {
+pub(super) fn trim(text: &[u8]) -> &[u8] {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
     let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
     let end = text.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);

@@ -62,6 +62,26 @@ fn a_name_of_digits_is_mended_before_its_second_record_too() {
     super::bodies::run("write_text", &std::fs::read(found("write_text-digits-name-twice")).expect("file is readable"));
 }
 
+/// A trace with a function whose name ends in a vertical tab, which is white
+/// space to LLVM's reader though not to everybody.
+#[test]
+fn a_name_that_ends_in_a_vertical_tab_keeps_its_place_in_a_trace() {
+    for name in [&b"f\x0b"[..], b"\x0bf", b"f\x0c", b"\x0b"] {
+        let mut profile = Profile::default();
+        let function = profile.functions.intern(name);
+        profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
+        profile.kind = ProfileKind::TEMPORAL;
+        profile.temporal.stream_size = 1;
+        profile.temporal.traces = vec![TemporalTrace { weight: 1, functions: vec![name_ref(name)] }];
+        let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
+        let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
+        while reader.next_record().expect("records can be read back").is_some() {}
+        assert_eq!(reader.temporal(), profile.temporal, "{}", name.escape_ascii());
+    }
+    let found = std::fs::read(found("write_text-trace-vertical-tab")).expect("file is readable");
+    super::bodies::run("write_text", &found);
+}
+
 /// A trace that begins with a function called `#x`: its line was a comment, and
 /// the reader took the next record's name for the trace.
 #[test]

@@ -8,6 +8,7 @@ pub use losses::losses;
 
 use super::directive;
 use super::numbers::push_hex;
+use super::parser::trim;
 use crate::error::Error;
 use crate::manner::Manner;
 use crate::model::{
@@ -251,7 +252,7 @@ impl<'a> Content<'a> {
     fn push_trace(&self, out: &mut Vec<u8>, trace: &TemporalTrace) {
         out.extend_from_slice(b"# Weight:\n");
         push_line(out, trace.weight);
-        let speakable = |name: &[u8]| is_speakable_target(name) && !name.contains(&b',') && name.trim_ascii() == name;
+        let speakable = |name: &[u8]| is_speakable_target(name) && !name.contains(&b',') && trim(name) == name;
         if self.mends && !trace.functions.iter().all(|hash| self.symbols.name(*hash).is_some_and(speakable)) {
             out.extend_from_slice(directive::FUNCTIONS);
             for hash in &trace.functions {
