@@ -7,8 +7,6 @@ use crate::memory::Words;
 #[derive(Debug, Default)]
 pub(super) struct CounterList {
     blocks: Vec<Block>,
-    /// Room in all blocks, in counters.
-    room: usize,
 }
 
 #[derive(Debug)]
@@ -38,8 +36,9 @@ impl CounterList {
             return Place { block: 0, start: 0, len };
         }
         if self.blocks.last().is_none_or(|block| block.words.as_slice().len() - block.used < len) {
-            let room = self.room.clamp(LEAST_ROOM, MOST_ROOM).max(len);
-            self.room += room;
+            // As much as there is so far, so that there are few blocks.
+            let so_far: usize = self.blocks.iter().map(|block| block.words.as_slice().len()).sum();
+            let room = so_far.clamp(LEAST_ROOM, MOST_ROOM).max(len);
             self.blocks.push(Block { words: Words::zeros(room), used: 0 });
         }
         let at = self.blocks.len() - 1;
@@ -74,7 +73,6 @@ impl CounterList {
     pub(super) fn clear(&mut self) {
         self.blocks.drain(..self.blocks.len().saturating_sub(1));
         self.blocks.iter_mut().for_each(|block| block.used = 0);
-        self.room = self.blocks.iter().map(|block| block.words.as_slice().len()).sum();
     }
 }
 
@@ -86,7 +84,7 @@ impl Clone for CounterList {
             copy.as_mut_slice()[..*used].copy_from_slice(&words.as_slice()[..*used]);
             Block { words: copy, used: *used }
         });
-        Self { blocks: blocks.collect(), room: self.room }
+        Self { blocks: blocks.collect() }
     }
 }
 
