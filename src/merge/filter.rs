@@ -6,12 +6,16 @@
 use super::posix;
 use crate::error::Result;
 use regex::bytes::Regex;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Keeps the functions that match one pattern and do not match another.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionFilter {
     keep: Option<Regex>,
     drop: Option<Regex>,
+    /// What functions were called in the inputs, by their names now.
+    former_names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
 }
 
 impl FunctionFilter {
@@ -25,7 +29,15 @@ impl FunctionFilter {
             None | Some("") => Ok(None),
             Some(pattern) => compile(pattern).map(Some),
         };
-        Ok(Self { keep: compile(keep)?, drop: compile(drop)? })
+        Ok(Self { keep: compile(keep)?, drop: compile(drop)?, former_names: Arc::default() })
+    }
+
+    /// Also looks at the names that functions had in the inputs: new name → old
+    /// name, for those that were renamed.
+    #[must_use]
+    pub fn former_names(mut self, names: HashMap<Vec<u8>, Vec<u8>>) -> Self {
+        self.former_names = Arc::new(names);
+        self
     }
 
     /// Whether every function is kept.
@@ -35,8 +47,9 @@ impl FunctionFilter {
 
     /// Whether the function of that name is kept.
     pub fn keeps(&self, name: &[u8]) -> bool {
-        self.keep.as_ref().is_none_or(|keep| keep.is_match(name))
-            && !self.drop.as_ref().is_some_and(|drop| drop.is_match(name))
+        let former = if self.former_names.is_empty() { None } else { self.former_names.get(name) };
+        let matches = |pattern: &Regex| pattern.is_match(name) || former.is_some_and(|former| pattern.is_match(former));
+        self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
     }
 }
 
@@ -61,6 +74,15 @@ mod tests {
             ["main", "main2", "a.c;helper2", "helper"].iter().filter(|n| filter.keeps(n.as_bytes())).collect();
         assert_eq!(kept, [&"main", &"main2", &"a.c;helper2"]);
         assert!(!filter.is_none());
+    }
+
+    #[test]
+    fn a_pattern_finds_a_function_under_its_former_name() {
+        let former = HashMap::from([(b"a.c:f".to_vec(), b"a.c;f".to_vec())]);
+        let filter = |keep, drop| FunctionFilter::new(keep, drop).unwrap().former_names(former.clone());
+        assert!(filter(Some("a.c;f"), None).keeps(b"a.c:f") && filter(Some("a.c:f"), None).keeps(b"a.c:f"));
+        assert!(!filter(Some("a.c;f"), None).keeps(b"a.c:g"));
+        assert!(!filter(None, Some(";")).keeps(b"a.c:f") && filter(None, Some(";")).keeps(b"b.c:f"));
     }
 
     #[test]

@@ -176,7 +176,13 @@ impl Merger {
         self.add_to_function(function, incoming.record, weight)
     }
 
-    fn add_to_function(&mut self, function: FunctionId, incoming: RecordView<'_>, weight: u64) -> AddOutcome {
+    /// Adds a record to a function of this merger.
+    pub(super) fn add_to_function(
+        &mut self,
+        function: FunctionId,
+        incoming: RecordView<'_>,
+        weight: u64,
+    ) -> AddOutcome {
         match self.profile.functions.find_record(function, incoming.func_hash) {
             Some(record) => AddOutcome { record, is_new: false, error: self.merge_record(record, incoming, weight) },
             None => self.push_record(function, incoming, weight),

@@ -11,6 +11,7 @@
 //! `docs/merging.md`.
 
 mod counters;
+pub mod cross_release;
 mod deferred;
 pub mod filter;
 mod introsort;

@@ -11,6 +11,7 @@ use super::open::ReadOptions;
 use super::worker::{self, Prepared};
 use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
+use crate::merge::cross_release::Origins;
 use crate::merge::{FunctionFilter, MergeRules, Remapping, SoftError, repeated_sizes};
 use crate::model::{Profile, Release};
 use std::num::NonZeroUsize;
@@ -93,6 +94,17 @@ pub enum InputOutcome {
     Failed(Error),
 }
 
+/// Format and version of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputVersion {
+    /// Raw, of that version; of a file of several profiles that of the first.
+    Raw(u64),
+    /// Indexed, of that version.
+    Indexed(u64),
+    /// Text, which has no version.
+    Text,
+}
+
 /// One input and what became of it.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -101,6 +113,8 @@ pub struct InputReport {
     pub input: WeightedInput,
     /// What became of it.
     pub outcome: InputOutcome,
+    /// What it is, once its header was read.
+    pub version: Option<InputVersion>,
     /// Records read from it.
     pub records: u64,
     /// Something of it was merged, if only its kind.
@@ -173,6 +187,19 @@ impl MergeReport {
             }
         }
         Ok(())
+    }
+
+    /// Which releases may have written the inputs.
+    pub fn origins(&self) -> Origins {
+        let mut origins = Origins::default();
+        for version in self.inputs.iter().filter_map(|input| input.version) {
+            match version {
+                InputVersion::Raw(version) => origins.add_raw(version),
+                InputVersion::Indexed(version) => origins.add_indexed(version),
+                InputVersion::Text => origins.add_unknown(),
+            }
+        }
+        origins
     }
 
     /// Functions that a filter keeps.

@@ -3,6 +3,7 @@
 
 pub mod ahead;
 mod check;
+pub mod cross_release;
 pub mod describe;
 pub mod diff;
 pub mod encode;
@@ -25,7 +26,8 @@ pub use describe::describe;
 pub use diff::{FileDiff, diff_files};
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use merge::{
-    FailureMode, Floors, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Silent, merge_files,
+    FailureMode, Floors, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Silent,
+    merge_files,
 };
 pub use open::{ReadOptions, open_reader};
 #[cfg(feature = "correlate")]

@@ -3,7 +3,7 @@
 
 use super::ahead::{self, Adding, merge_ahead};
 use super::images::{self, Images};
-use super::merge::{FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions};
+use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions};
 use super::open::read_with;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
@@ -324,11 +324,17 @@ impl<'a> Worker<'a> {
         } else {
             data
         };
-        if matches!(input::detect(data), input::Format::Raw { .. }) {
+        let format = input::detect(data);
+        if matches!(format, input::Format::Raw { .. }) {
             return self.merge_raw(data, prepared, report, complain);
         }
         let options = self.options;
-        read_with(data, &options.read, self.threads, |reader| self.merge_reader(reader, prepared, report, complain))
+        read_with(data, &options.read, self.threads, |reader| {
+            let is_indexed = format == input::Format::Indexed;
+            let version = if is_indexed { InputVersion::Indexed(reader.version_word()) } else { InputVersion::Text };
+            report.version = Some(version);
+            self.merge_reader(reader, prepared, report, complain)
+        })
     }
 
     /// Merges a raw file: quickly when it is of an image met before, else
@@ -346,6 +352,7 @@ impl<'a> Worker<'a> {
         options.known_chunks = self.chunks.clone();
         if let Some(images) = self.images.as_mut().filter(|_| read.correlator.is_none()) {
             let profile = RawProfile::read(data, 0, read.manner)?;
+            report.version = Some(InputVersion::Raw(profile.header().version().into()));
             if let Some(found) = images.find(&profile) {
                 self.merger.begin_input(profile.kind())?;
                 report.begun = true;
@@ -362,6 +369,7 @@ impl<'a> Worker<'a> {
         }
         options.threads = NonZeroUsize::new(self.threads);
         let mut reader = RawReader::new(data, options)?;
+        report.version = Some(InputVersion::Raw(reader.profile().header().version().into()));
         if self.chunks.is_none() {
             // The only input: its names are in memory anyway.
             reader.names().stay();
@@ -494,6 +502,6 @@ fn load<'b>(
 
 impl InputReport {
     fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
-        Self { input: input.clone(), outcome, records: 0, begun: false, warnings: Vec::new() }
+        Self { input: input.clone(), outcome, version: None, records: 0, begun: false, warnings: Vec::new() }
     }
 }

@@ -89,6 +89,11 @@ pub(crate) fn hint(text: &str) {
     labelled("  hint", "36", text);
 }
 
+/// Prints what is worth knowing and nothing to worry about.
+pub(crate) fn note(text: &str) {
+    labelled("note", "36", text);
+}
+
 /// Prints a warning.
 pub(crate) fn warning(warning: &Warning) {
     labelled("warning", "35", &warning.to_string());

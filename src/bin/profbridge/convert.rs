@@ -2,6 +2,7 @@
 
 use crate::bridged::{self, BridgeArgs};
 use crate::console;
+use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
 use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
@@ -10,8 +11,9 @@ use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
 use profbridge::input::{InputStream, WeightedInput};
 use profbridge::iprof::BranchClash;
+use profbridge::merge::cross_release::{CrossReleaseOptions, Origins};
 use profbridge::model::{Profile, Release, release};
-use profbridge::pipeline::{self, InputOutcome, MergeOptions, OutputFormat, Silent, WriteOptions};
+use profbridge::pipeline::{self, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,6 +62,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
+    cross: CrossReleaseArgs,
+    #[command(flatten)]
     bridge: BridgeArgs,
     #[command(flatten)]
     stacks: StackArgs,
@@ -103,6 +107,9 @@ enum RawArch {
     Be32,
 }
 
+/// A profile, who may have written it, and for whom it is.
+type Convertible = (Profile, Origins, (Release, u32));
+
 impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
@@ -130,11 +137,23 @@ impl ConvertArgs {
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
-        let (profile, (release, version)) = match open_iprof(input)? {
+        let (mut profile, origins, (release, version)) = match open_iprof(input)? {
             Some(stream) => self.bridged_profile(input, stream, target)?,
-            None => (self.merged_profile(input)?, self.indexed_target(indexed::NEWEST_VERSION)?),
+            None => {
+                let report = self.merged_profile(input)?;
+                let origins = report.origins();
+                (report.profile, origins, self.indexed_target(indexed::NEWEST_VERSION)?)
+            }
         };
         let mut write = WriteOptions::default();
+        let (mut release, mut version) = (release, version);
+        // An iprof is read by no compiler of LLVM.
+        if target != Format::Iprof {
+            let crossing = self.crossing(release, version, origins);
+            let crossed = pipeline::cross_release::cross(&mut profile, &mut write.filter, &crossing, self.strict)?;
+            (release, version) = (crossed.release, crossed.indexed_version);
+            cross_release::print_findings(&crossed.findings, &self.output, false);
+        }
         write.strict = self.strict;
         write.sparse = self.sparse;
         write.format = match target {
@@ -154,7 +173,7 @@ impl ConvertArgs {
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.
-    fn merged_profile(&self, input: &Path) -> Result<Profile> {
+    fn merged_profile(&self, input: &Path) -> Result<MergeReport> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
         options.release = self.indexed_target(indexed::NEWEST_VERSION)?.0;
@@ -169,11 +188,20 @@ impl ConvertArgs {
                 _ => {}
             }
         }
-        Ok(report.profile)
+        Ok(report)
+    }
+
+    /// For whom the result is, as far as names and hashes go by it.
+    fn crossing(&self, release: Release, version: u32, origins: Origins) -> CrossReleaseOptions {
+        let mut options = CrossReleaseOptions::new(release, version, origins);
+        options.version_is_given = self.format_version.is_some();
+        options.release_is_given = self.consumer.is_some() || options.version_is_given;
+        options.hashes = self.cross.hashes();
+        options
     }
 
     /// The profile that an iprof becomes for the format to be written, and whom it is for.
-    fn bridged_profile(&self, path: &Path, input: InputStream, target: Format) -> Result<(Profile, (Release, u32))> {
+    fn bridged_profile(&self, path: &Path, input: InputStream, target: Format) -> Result<Convertible> {
         let whom = self.indexed_target(bridged::DEFAULT_INDEXED_VERSION)?;
         let version = match target {
             Format::Raw => bridged::indexed_version_of_raw(self.raw_version),
@@ -186,7 +214,9 @@ impl ConvertArgs {
             }
             Ok(())
         })?;
-        Ok((profile, whom))
+        let mut origins = Origins::default();
+        origins.add_unknown();
+        Ok((profile, origins, whom))
     }
 
     /// What stacks are to be written as; `None` when other profiles are converted.

@@ -6,6 +6,7 @@ mod cli;
 mod console;
 mod convert;
 mod correlate;
+mod cross_release;
 mod diff;
 mod flamegraph;
 mod info;

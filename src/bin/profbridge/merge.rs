@@ -3,6 +3,7 @@
 use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::correlate::CorrelateArgs;
+use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::mixed_merge::{self, FamilyArg};
@@ -10,6 +11,7 @@ use clap::Args;
 use profbridge::indexed;
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::iprof::SectionKind;
+use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, Origins};
 use profbridge::merge::{FunctionFilter, Remapping, SoftError};
 use profbridge::model::{Loss, Release, release};
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
@@ -110,6 +112,8 @@ pub(crate) struct MergeArgs {
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    cross: CrossReleaseArgs,
     #[command(flatten)]
     correlate: CorrelateArgs,
     #[command(flatten)]
@@ -253,20 +257,22 @@ impl MergeArgs {
     }
 
     fn merge_llvm(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
-        let options = self.merge_options()?;
+        let mut options = self.merge_options()?;
         let mut console = MergeConsole::new(self.quiet);
-        let report = pipeline::merge_files(inputs, &options, &mut console)?;
+        let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
-        let (release, version) = self.target(indexed::NEWEST_VERSION)?;
-        let write = self.write_options(&options, release, version);
+        let crossing = self.crossing(report.origins())?;
+        let crossed = pipeline::cross_release::cross(&mut report.profile, &mut options.filter, &crossing, self.strict)?;
+        let write = self.write_options(&options, crossed.release, crossed.indexed_version);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &self.output);
         }
+        cross_release::print_findings(&crossed.findings, &self.output, self.quiet);
         if self.json {
-            print_json(&report, &self.output)?;
+            print_json(&report, &crossed.findings, &self.output)?;
         } else if !self.quiet {
             eprintln!("{}", summary(&report, &self.output));
         }
@@ -275,6 +281,16 @@ impl MergeArgs {
             pipeline::show_file(&self.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// For whom the result is, as far as names and hashes go by it.
+    fn crossing(&self, origins: Origins) -> Result<CrossReleaseOptions> {
+        let (release, version) = self.target(indexed::NEWEST_VERSION)?;
+        let mut options = CrossReleaseOptions::new(release, version, origins);
+        options.version_is_given = self.format_version.is_some() || self.write_prev_version;
+        options.release_is_given = self.consumer.is_some() || options.version_is_given;
+        options.hashes = self.cross.hashes();
+        Ok(options)
     }
 
     fn inputs(&self) -> Result<Vec<WeightedInput>> {
@@ -361,7 +377,7 @@ fn print_warnings(report: &MergeReport, quiet: bool) {
 }
 
 /// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
-fn print_json(report: &MergeReport, output: &Path) -> Result<()> {
+fn print_json(report: &MergeReport, findings: &[Finding], output: &Path) -> Result<()> {
     let inputs: Vec<serde_json::Value> = report.inputs.iter().map(input_json).collect();
     let text = serde_json::json!({
         "schema": "profbridge.merge/1",
@@ -370,6 +386,7 @@ fn print_json(report: &MergeReport, output: &Path) -> Result<()> {
         "records": report.profile.functions.records_len(),
         "used": report.used(),
         "inputs": inputs,
+        "findings": cross_release::findings_json(findings),
     });
     console::print_line(&text.to_string())
 }

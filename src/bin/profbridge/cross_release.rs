@@ -1,0 +1,69 @@
+//! `--hashes`, and what is said of profiles that cross from one release to another.
+
+use crate::console;
+use clap::{Args, ValueEnum};
+use profbridge::Warning;
+use profbridge::merge::cross_release::{Finding, HashPolicy};
+use std::path::Path;
+
+/// How profiles cross from one release to another.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct CrossReleaseArgs {
+    /// What becomes of the hashes of front-end records, which LLVM 22 computes in another way than
+    /// earlier releases: coverage needs them as they are, optimizing as the reading compiler has them
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = HashesArg::Keep)]
+    hashes: HashesArg,
+}
+
+/// The values of `--hashes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum HashesArg {
+    /// As they are in the inputs
+    #[default]
+    Keep,
+    /// As the compiler that reads computes them
+    Reader,
+}
+
+impl CrossReleaseArgs {
+    /// What becomes of the hashes.
+    pub(crate) fn hashes(self) -> HashPolicy {
+        match self.hashes {
+            HashesArg::Keep => HashPolicy::Keep,
+            HashesArg::Reader => HashPolicy::Reader,
+        }
+    }
+}
+
+/// Says what was changed, and warns of what the reader will not use.
+pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
+    for finding in findings {
+        if finding.kind.is_loss() {
+            console::warning(&Warning::new(finding.to_string()).in_file(output));
+        } else if !quiet {
+            console::note(&format!("{}: {finding}", output.display()));
+        } else {
+            continue;
+        }
+        if let Some(advice) = finding.kind.advice() {
+            console::hint(advice);
+        }
+    }
+}
+
+/// Findings as a program reads them.
+pub(crate) fn findings_json(findings: &[Finding]) -> Vec<serde_json::Value> {
+    let names = |finding: &Finding| -> Vec<String> {
+        finding.first_names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    };
+    let row = |finding: &Finding| {
+        serde_json::json!({
+            "kind": finding.kind.word(),
+            "is_loss": finding.kind.is_loss(),
+            "functions": finding.functions,
+            "share": finding.share(),
+            "first_names": names(finding),
+        })
+    };
+    findings.iter().map(row).collect()
+}

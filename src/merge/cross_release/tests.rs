@@ -1,0 +1,247 @@
+//! The laws, on profiles made by hand.
+
+use super::*;
+use crate::model::{FunctionRecord, ProfileKind, TemporalTrace, ValueCount, ValueKind, name_ref};
+
+const LARGE: u64 = 0x4c09_d3f6_8c42_3a76;
+const LARGE_OF_22: u64 = 0x0c09_d3f6_8c42_3a76;
+
+fn profile(kind: ProfileKind, functions: &[(&str, u64, u64)]) -> Profile {
+    let mut profile = Profile { kind, ..Profile::default() };
+    for (name, hash, count) in functions {
+        let id = profile.functions.intern(name.as_bytes());
+        profile.functions.push_record(id, &FunctionRecord::new(*hash, vec![*count]));
+    }
+    profile
+}
+
+fn ir(functions: &[(&str, u64, u64)]) -> Profile {
+    profile(ProfileKind::IR, functions)
+}
+
+fn unknown() -> Origins {
+    let mut origins = Origins::default();
+    origins.add_unknown();
+    origins
+}
+
+fn options(release: u32) -> CrossReleaseOptions {
+    let release = Release(release);
+    CrossReleaseOptions::new(release, release.indexed_version().unwrap(), unknown())
+}
+
+/// Names, hashes and first counters in order of appearance.
+fn content(profile: &Profile) -> Vec<(String, u64, u64)> {
+    let functions = profile.functions.iter();
+    functions
+        .flat_map(|function| {
+            let name = String::from_utf8_lossy(function.name()).into_owned();
+            function
+                .records()
+                .map(move |record| (name.clone(), record.func_hash, record.counters[0]))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn rows(functions: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
+    functions.iter().map(|(name, hash, count)| ((*name).to_string(), *hash, *count)).collect()
+}
+
+fn kinds(crossed: &Crossed) -> Vec<(FindingKind, u64)> {
+    crossed.findings.iter().map(|finding| (finding.kind, finding.functions)).collect()
+}
+
+#[test]
+fn local_functions_get_a_colon_for_17_and_earlier() {
+    let input = ir(&[("main", 1, 5), ("C:x;y/t.c;local", 2, 6), ("t.m;-[Foo bar:]", 3, 7)]);
+    let crossed = cross(input, &options(17));
+    assert_eq!(
+        content(&crossed.profile),
+        rows(&[("main", 1, 5), ("C:x;y/t.c:local", 2, 6), ("t.m:-[Foo bar:]", 3, 7)])
+    );
+    assert_eq!(kinds(&crossed), [(FindingKind::Renamed, 2)]);
+    assert!(!crossed.findings[0].kind.is_loss());
+}
+
+#[test]
+fn both_forms_of_a_local_function_are_added_up_for_either_era() {
+    let input = || ir(&[("a.c:f", 1, 5), ("a.c;f", 1, 6), ("a.c;f", 9, 1), ("b.c:g", 2, 7)]);
+    let crossed = cross(input(), &options(22));
+    assert_eq!(content(&crossed.profile), rows(&[("a.c;f", 1, 11), ("a.c;f", 9, 1), ("b.c:g", 2, 7)]));
+    assert_eq!(kinds(&crossed), [(FindingKind::Joined, 1)]);
+    let crossed = cross(input(), &options(16));
+    assert_eq!(content(&crossed.profile), rows(&[("a.c:f", 1, 11), ("a.c:f", 9, 1), ("b.c:g", 2, 7)]));
+}
+
+#[test]
+fn a_colon_alone_stays_for_later_releases() {
+    let input = ir(&[("C:\\x.c:f", 1, 5), ("-[Foo bar:]", 2, 6), ("a.c;g", 3, 7)]);
+    let before = content(&input);
+    let crossed = cross(input, &options(22));
+    assert_eq!(content(&crossed.profile), before);
+    assert_eq!(kinds(&crossed), []);
+}
+
+#[test]
+fn two_names_with_one_image_are_not_joined_and_that_is_said() {
+    for release in [16, 22] {
+        let input = ir(&[("a;b:f", 1, 5), ("a:b;f", 1, 6), ("a:b:f", 1, 7)]);
+        let before = content(&input);
+        let crossed = cross(input, &options(release));
+        assert_eq!(content(&crossed.profile), before);
+        assert!(crossed.findings.iter().all(|finding| finding.kind == FindingKind::AmbiguousName), "{release}");
+        assert!(!crossed.findings.is_empty() && crossed.findings[0].kind.is_loss());
+    }
+}
+
+#[test]
+fn a_file_name_with_a_semicolon_of_an_old_dump_stays() {
+    let mut options = options(16);
+    options.origins = Origins::default();
+    options.origins.add_raw(8);
+    let input = || ir(&[("x;y.c:f", 1, 5), ("x;y.c:g", 2, 5)]);
+    assert_eq!(content(&cross(input(), &options).profile), content(&input()));
+    // With dumps of later releases beside it.
+    options.origins.add_raw(10);
+    let mixed = ir(&[("x;y.c:f", 1, 5), ("x;y.c:g", 2, 5), ("x;y.c;f", 1, 1), ("z.c;h", 4, 1)]);
+    let crossed = cross(mixed, &options);
+    assert_eq!(content(&crossed.profile), rows(&[("x;y.c:f", 1, 6), ("x;y.c:g", 2, 5), ("z.c:h", 4, 1)]));
+}
+
+#[test]
+fn targets_and_traces_follow_their_functions() {
+    let mut input = ir(&[("a.c;f", 1, 5), ("a.c:f", 1, 5)]);
+    let main = input.functions.intern(b"main");
+    let mut record = FunctionRecord::new(7, vec![1]);
+    let value = |name: &[u8], count| ValueCount { value: name_ref(name), count };
+    let site = [value(b"a.c:f", 9), value(b"elsewhere", 7), value(b"a.c;f", 4)];
+    record.sites_mut(ValueKind::IndirectCallTarget).push_site(&site);
+    record.sites_mut(ValueKind::MemOpSize).push_site(&[value(b"a.c;f", 4)]);
+    input.functions.push_record(main, &record);
+    input.temporal.traces = vec![TemporalTrace { weight: 1, functions: vec![name_ref(b"a.c;f"), name_ref(b"main")] }];
+    let crossed = cross(input, &options(16));
+    let main = crossed.profile.functions.find(b"main").unwrap();
+    let record = main.records().next().unwrap();
+    assert_eq!(record.sites(ValueKind::IndirectCallTarget).site(0), [value(b"a.c:f", 13), value(b"elsewhere", 7)]);
+    assert_eq!(record.sites(ValueKind::MemOpSize).site(0), [value(b"a.c;f", 4)]);
+    assert_eq!(crossed.profile.temporal.traces[0].functions, [name_ref(b"a.c:f"), name_ref(b"main")]);
+    assert_eq!(kinds(&crossed), [(FindingKind::Joined, 1), (FindingKind::UnknownTarget, 1)]);
+}
+
+#[test]
+fn records_of_another_shape_are_said_and_not_added() {
+    let mut input = ir(&[("a.c;f", 1, 5)]);
+    let other = input.functions.intern(b"a.c:f");
+    input.functions.push_record(other, &FunctionRecord::new(1, vec![3, 3]));
+    let crossed = cross(input, &options(22));
+    assert_eq!(content(&crossed.profile), rows(&[("a.c;f", 1, 5)]));
+    assert_eq!(kinds(&crossed), [(FindingKind::Joined, 1), (FindingKind::ShapeMismatch, 1)]);
+    assert!((crossed.findings[1].share() - 6.0 / 11.0).abs() < 1e-9);
+}
+
+fn front_end(functions: &[(&str, u64, u64)]) -> Profile {
+    profile(ProfileKind::NONE, functions)
+}
+
+#[test]
+fn large_hashes_of_21_are_written_as_12_for_later_compilers() {
+    for release in [22, 23] {
+        let crossed = cross(front_end(&[("f", LARGE, 1), ("g", 0x18, 1)]), &options(release));
+        assert_eq!((crossed.release, crossed.indexed_version), (Release(21), 12));
+        assert_eq!(kinds(&crossed), []);
+    }
+    let crossed = cross(front_end(&[("f", LARGE, 1)]), &options(16));
+    assert_eq!((crossed.release, crossed.indexed_version), (Release(16), 9));
+}
+
+#[test]
+fn a_version_that_was_asked_for_is_kept_and_what_it_costs_is_said() {
+    let mut asked = options(22);
+    asked.version_is_given = true;
+    let crossed = cross(front_end(&[("f", LARGE, 1), ("g", 0x18, 3)]), &asked);
+    assert_eq!(crossed.indexed_version, 13);
+    assert_eq!(kinds(&crossed), [(FindingKind::HashOfEarlierRelease, 1)]);
+    assert_eq!(crossed.findings[0].share(), 0.25);
+}
+
+#[test]
+fn small_hashes_and_those_of_other_languages_leave_the_version_alone() {
+    let rust = "_RNvCs1_1a1b";
+    let crossed = cross(front_end(&[("g", 0x18, 1), (rust, u64::MAX, 1)]), &options(22));
+    assert_eq!((crossed.indexed_version, kinds(&crossed)), (13, vec![]));
+    let mut reader = options(22);
+    reader.hashes = HashPolicy::Reader;
+    let crossed = cross(front_end(&[(rust, u64::MAX, 1)]), &reader);
+    assert_eq!(content(&crossed.profile), rows(&[(rust, u64::MAX, 1)]));
+}
+
+#[test]
+fn large_hashes_of_22_raise_what_follows_from_the_inputs_only() {
+    let input = || front_end(&[("f", LARGE_OF_22, 1)]);
+    let mut by_inputs = options(19);
+    by_inputs.release_is_given = false;
+    let crossed = cross(input(), &by_inputs);
+    assert_eq!((crossed.release, crossed.indexed_version), (Release(22), 13));
+    let crossed = cross(input(), &options(19));
+    assert_eq!((crossed.release, crossed.indexed_version), (Release(19), 12));
+    assert_eq!(kinds(&crossed), [(FindingKind::HashOfLaterRelease, 1)]);
+    // A dump of LLVM 18 cannot have them, whatever a hash looks like.
+    let mut of_18 = options(19);
+    of_18.origins = Origins::default();
+    of_18.origins.add_raw(9);
+    assert_eq!(kinds(&cross(input(), &of_18)), []);
+}
+
+#[test]
+fn records_of_both_eras_stay_apart_unless_the_readers_hashes_are_wanted() {
+    let input = || front_end(&[("f", LARGE, 1), ("f", LARGE_OF_22, 2), ("g", 0x18, 3)]);
+    let crossed = cross(input(), &options(22));
+    assert_eq!(content(&crossed.profile), content(&input()));
+    assert_eq!((crossed.indexed_version, kinds(&crossed)), (12, vec![(FindingKind::StandTwice, 1)]));
+    for (release, version, hash) in [(22, 13, LARGE_OF_22), (19, 12, LARGE), (14, 7, LARGE)] {
+        let mut reader = options(release);
+        reader.hashes = HashPolicy::Reader;
+        let crossed = cross(input(), &reader);
+        assert_eq!(content(&crossed.profile), rows(&[("f", hash, 3), ("g", 0x18, 3)]), "{release}");
+        assert_eq!((crossed.indexed_version, kinds(&crossed)), (version, vec![(FindingKind::Rehashed, 1)]));
+    }
+}
+
+#[test]
+fn a_hash_of_22_without_its_four_bits_is_a_loss_for_earlier_compilers() {
+    let mut reader = options(21);
+    reader.hashes = HashPolicy::Reader;
+    let crossed = cross(front_end(&[("f", LARGE, 1), ("f", LARGE_OF_22, 2), ("h", LARGE_OF_22 + 1, 3)]), &reader);
+    assert_eq!(kinds(&crossed), [(FindingKind::Rehashed, 1), (FindingKind::HashOfLaterRelease, 1)]);
+    assert_eq!(crossed.findings[1].first_names, [b"h"]);
+}
+
+#[test]
+fn hashes_of_the_first_algorithms_are_not_lifted_in_silence() {
+    let mut old = options(22);
+    old.origins = Origins::default();
+    old.origins.add_raw(5);
+    let crossed = cross(front_end(&[("f", LARGE, 1), ("g", 0x18, 3)]), &old);
+    assert_eq!(kinds(&crossed), [(FindingKind::HashOfFirstAlgorithms, 1)]);
+    old.origins.add_indexed(4);
+    let crossed = cross(front_end(&[("f", LARGE, 1), ("g", 0x18, 3)]), &old);
+    assert_eq!(kinds(&crossed), [(FindingKind::HashOfFirstAlgorithms, 2)]);
+    old.indexed_version = 5;
+    assert_eq!(kinds(&cross(front_end(&[("f", LARGE, 1)]), &old)), []);
+}
+
+#[test]
+fn findings_say_share_and_first_names() {
+    let input = front_end(&[
+        ("a", LARGE_OF_22, 1),
+        ("b\n", LARGE_OF_22 + 1, 1),
+        ("c", LARGE_OF_22 + 2, 1),
+        ("d", LARGE_OF_22 + 3, 1),
+    ]);
+    let crossed = cross(input, &options(21));
+    assert_eq!(
+        crossed.findings[0].to_string(),
+        "4 functions have hashes as LLVM 22 and later compute them (100.00 % of all counts): a, b\\n, c, …"
+    );
+}

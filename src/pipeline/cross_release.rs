@@ -1,0 +1,53 @@
+//! The result of a merge, made one that its reader uses.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::merge::FunctionFilter;
+use crate::merge::cross_release::{self, CrossReleaseOptions, Finding};
+use crate::model::{Profile, Release};
+
+/// For whom a profile is written, after a look at what it holds.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CrossedReport {
+    /// The release by whose rules it is to be written.
+    pub release: Release,
+    /// The version of the indexed format.
+    pub indexed_version: u32,
+    /// What was changed, and what the reader will not use.
+    pub findings: Vec<Finding>,
+}
+
+/// Gives a profile the names and hashes that its reader computes;
+/// `filter` finds renamed functions under both of their names from then on.
+///
+/// # Errors
+///
+/// Would lose, with `strict`, when the reader will not use something; the
+/// profile must not be written then.
+pub fn cross(
+    profile: &mut Profile,
+    filter: &mut FunctionFilter,
+    options: &CrossReleaseOptions,
+    strict: bool,
+) -> Result<CrossedReport> {
+    let crossed = cross_release::cross(std::mem::take(profile), options);
+    *profile = crossed.profile;
+    if !crossed.former_names.is_empty() {
+        *filter = std::mem::take(filter).former_names(crossed.former_names);
+    }
+    if strict {
+        refuse_losses(&crossed.findings, options.release)?;
+    }
+    let (release, indexed_version) = (crossed.release, crossed.indexed_version);
+    Ok(CrossedReport { release, indexed_version, findings: crossed.findings })
+}
+
+fn refuse_losses(findings: &[Finding], release: Release) -> Result<()> {
+    let losses: Vec<String> = findings.iter().filter(|found| found.kind.is_loss()).map(Finding::to_string).collect();
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let detail = format!("compilers of {release} will not use all of it: {}", losses.join("; "));
+    Err(Error::new(ErrorKind::WouldLose { detail })
+        .with_hint("without --strict it is written all the same, and this is said"))
+}
