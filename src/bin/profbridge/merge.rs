@@ -13,7 +13,8 @@ use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::iprof::SectionKind;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, Origins};
 use profbridge::merge::{FunctionFilter, Remapping, SoftError};
-use profbridge::model::{Loss, Release, release};
+use profbridge::model::{Loss, Profile, Release, release};
+use profbridge::pipeline::cross_release::CrossedReport;
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
@@ -223,6 +224,8 @@ impl MergeArgs {
         console.finish();
         print_warnings(&sum.llvm, self.quiet);
         sum.llvm.verdict_of_inputs(&options.llvm)?;
+        let mut origins = sum.llvm.origins();
+        origins.add_unknown();
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
         }
@@ -236,13 +239,15 @@ impl MergeArgs {
             Family::Llvm => {
                 let (release, version) = self.target(bridged::DEFAULT_INDEXED_VERSION)?;
                 let sections = SectionKind::ALL.to_vec();
-                let (profile, losses) = sum.into_llvm(&self.bridge.to_llvm_options(sections, version))?;
+                let (mut profile, losses) = sum.into_llvm(&self.bridge.to_llvm_options(sections, version))?;
                 self.report_losses(&losses)?;
-                let write = self.write_options(&options.llvm, release, version);
+                let crossed = self.cross(&mut profile, &mut options.llvm.filter, (release, version), origins)?;
+                let write = self.write_options(&options.llvm, crossed.release, crossed.indexed_version);
                 let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
                     console::losses(&saved.losses, &self.output);
                 }
+                cross_release::print_findings(&crossed.findings, &self.output, self.quiet);
                 losses
             }
         };
@@ -263,8 +268,8 @@ impl MergeArgs {
         console.finish();
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
-        let crossing = self.crossing(report.origins())?;
-        let crossed = pipeline::cross_release::cross(&mut report.profile, &mut options.filter, &crossing, self.strict)?;
+        let (target, origins) = (self.target(indexed::NEWEST_VERSION)?, report.origins());
+        let crossed = self.cross(&mut report.profile, &mut options.filter, target, origins)?;
         let write = self.write_options(&options, crossed.release, crossed.indexed_version);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
@@ -283,14 +288,19 @@ impl MergeArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// For whom the result is, as far as names and hashes go by it.
-    fn crossing(&self, origins: Origins) -> Result<CrossReleaseOptions> {
-        let (release, version) = self.target(indexed::NEWEST_VERSION)?;
+    /// Gives the result the names and hashes that its reader computes.
+    fn cross(
+        &self,
+        profile: &mut Profile,
+        filter: &mut FunctionFilter,
+        (release, version): (Release, u32),
+        origins: Origins,
+    ) -> Result<CrossedReport> {
         let mut options = CrossReleaseOptions::new(release, version, origins);
         options.version_is_given = self.format_version.is_some() || self.write_prev_version;
         options.release_is_given = self.consumer.is_some() || options.version_is_given;
         options.hashes = self.cross.hashes();
-        Ok(options)
+        pipeline::cross_release::cross(profile, filter, &options, self.strict)
     }
 
     fn inputs(&self) -> Result<Vec<WeightedInput>> {

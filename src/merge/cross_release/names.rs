@@ -37,7 +37,7 @@ pub(super) fn cross(
         return profile;
     }
     let forms = Forms::of(&profile.functions, options.origins);
-    let renaming = if reads_semicolons { forms.to_semicolons(&profile) } else { forms.to_colons() };
+    let renaming = if reads_semicolons { forms.renaming_to_semicolons(&profile) } else { forms.renaming_to_colons() };
     for function in &renaming.ambiguous {
         counted.add(FindingKind::AmbiguousName, &profile, *function);
     }
@@ -89,7 +89,7 @@ impl Forms {
         let old: HashSet<&[u8]> = new.iter().map(|(_, form)| form.as_slice()).collect();
         let is_new = |id: FunctionId| {
             let name = functions.name(id);
-            !old.contains(name) && !(origins.before_18 && looks_old(name))
+            !(old.contains(name) || (origins.before_18 && looks_old(name)))
         };
         let is_new: Vec<bool> = new.iter().map(|(id, _)| is_new(*id)).collect();
         let mut forms: HashMap<Vec<u8>, Vec<FunctionId>> = HashMap::new();
@@ -100,7 +100,7 @@ impl Forms {
     }
 
     /// For releases up to 17: the new form becomes the old one.
-    fn to_colons(self) -> Renaming {
+    fn renaming_to_colons(self) -> Renaming {
         let mut renaming = Renaming::default();
         for (form, functions) in self.0 {
             match functions[..] {
@@ -113,7 +113,7 @@ impl Forms {
     }
 
     /// For later releases: the old form joins the new one where both are there.
-    fn to_semicolons(self, profile: &Profile) -> Renaming {
+    fn renaming_to_semicolons(self, profile: &Profile) -> Renaming {
         let mut renaming = Renaming::default();
         for (form, functions) in self.0 {
             let Some(old) = profile.functions.find(&form).map(FunctionView::id) else { continue };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::{FunctionRecord, ProfileKind, TemporalTrace, ValueCount, ValueKind, name_ref};
+use proptest::prelude::*;
 
 const LARGE: u64 = 0x4c09_d3f6_8c42_3a76;
 const LARGE_OF_22: u64 = 0x0c09_d3f6_8c42_3a76;
@@ -244,4 +245,53 @@ fn findings_say_share_and_first_names() {
         crossed.findings[0].to_string(),
         "4 functions have hashes as LLVM 22 and later compute them (100.00 % of all counts): a, b\\n, c, …"
     );
+}
+
+/// Names of few characters, so that both forms of one meet often.
+fn names() -> impl Strategy<Value = String> {
+    "[a;:]{1,5}"
+}
+
+proptest! {
+    #[test]
+    fn no_count_is_lost_whatever_the_names(
+        functions in prop::collection::vec((names(), 1u64..3, 1u64..100), 1..20),
+        release in 14u32..24,
+    ) {
+        let mut input = Profile { kind: ProfileKind::IR, ..Profile::default() };
+        let mut total = 0;
+        for (name, hash, count) in functions {
+            let id = input.functions.intern(name.as_bytes());
+            if input.functions.find_record(id, hash).is_none() {
+                input.functions.push_record(id, &FunctionRecord::new(hash, vec![count]));
+                total += count;
+            }
+        }
+        let crossed = cross(input, &options(release));
+        let sum: u64 = content(&crossed.profile).iter().map(|(_, _, count)| count).sum();
+        prop_assert_eq!(sum, total);
+    }
+
+    #[test]
+    fn what_is_of_the_readers_era_stays_as_it_is(
+        functions in prop::collection::vec((names(), any::<u64>()), 1..20),
+        is_old in any::<bool>(),
+        is_ir in any::<bool>(),
+    ) {
+        let kind = if is_ir { ProfileKind::IR } else { ProfileKind::NONE };
+        let mut input = Profile { kind, ..Profile::default() };
+        for (name, hash) in functions {
+            let id = input.functions.intern(name.as_bytes());
+            if input.functions.find_record(id, hash).is_none() {
+                input.functions.push_record(id, &FunctionRecord::new(hash, vec![1]));
+            }
+        }
+        let mut options = options(if is_old { 16 } else { 18 });
+        options.origins = Origins::default();
+        options.origins.add_raw(if is_old { 8 } else { 9 });
+        let before = content(&input);
+        let crossed = cross(input, &options);
+        prop_assert_eq!(content(&crossed.profile), before);
+        prop_assert!(crossed.findings.is_empty() && crossed.indexed_version == options.indexed_version);
+    }
 }

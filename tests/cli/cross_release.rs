@@ -1,0 +1,140 @@
+//! Profiles that cross from one release of LLVM to another, by the program.
+
+use crate::program::{Finished, Folder};
+
+/// A text profile of functions with one counter each.
+fn text(level: &str, functions: &[(&str, u64, u64)]) -> String {
+    let record = |(name, hash, count): &(&str, u64, u64)| format!("{name}\n{hash}\n1\n{count}\n\n");
+    format!("{level}{}", functions.iter().map(record).collect::<String>())
+}
+
+fn folder(files: &[(&str, String)]) -> Folder {
+    let folder = Folder::new();
+    for (name, content) in files {
+        std::fs::write(folder.path(name), content).expect("the folder takes files");
+    }
+    folder
+}
+
+/// A folder with a dump of either era, of one local function and one of its own.
+fn both_eras() -> Folder {
+    folder(&[
+        ("old.proftext", text(":ir\n", &[("a.c:local", 1, 5), ("a.c:old", 2, 7), ("main", 3, 1)])),
+        ("new.proftext", text(":ir\n", &[("a.c;local", 1, 6), ("a.c;new", 4, 8), ("main", 3, 1)])),
+    ])
+}
+
+/// Names and first counters of a text profile.
+fn counts(folder: &Folder, name: &str) -> Vec<(String, u64)> {
+    let text = std::fs::read_to_string(folder.path(name)).expect("the output is there");
+    let lines: Vec<&str> = text.lines().collect();
+    let heads = lines.iter().enumerate().filter(|(_, line)| **line == "# Func Hash:");
+    heads.map(|(at, _)| (lines[at - 1].to_string(), lines[at + 5].parse().expect("a count"))).collect()
+}
+
+#[track_caller]
+fn assert_done(finished: &Finished) {
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+fn rows(rows: &[(&str, u64)]) -> Vec<(String, u64)> {
+    rows.iter().map(|(name, count)| ((*name).to_string(), *count)).collect()
+}
+
+#[test]
+fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
+    let folder = both_eras();
+    let merge = |release: &str| {
+        let finished =
+            folder.run(&["merge", "old.proftext", "new.proftext", "--text", "-o", "x.proftext", "--for", release]);
+        assert_done(&finished);
+        assert!(finished.stderr.contains("1 local function stood under two names"), "{}", finished.stderr);
+        counts(&folder, "x.proftext")
+    };
+    assert_eq!(merge("llvm-17"), rows(&[("a.c:local", 11), ("a.c:new", 8), ("a.c:old", 7), ("main", 2)]));
+    assert_eq!(merge("llvm-18"), rows(&[("a.c:old", 7), ("a.c;local", 11), ("a.c;new", 8), ("main", 2)]));
+}
+
+#[test]
+fn convert_renames_as_merge_does() {
+    let folder = both_eras();
+    assert_done(&folder.run(&["convert", "new.proftext", "-o", "c.proftext", "--for", "rustc-1.75"]));
+    assert_done(&folder.run(&["merge", "new.proftext", "--text", "-o", "m.proftext", "--for", "rustc-1.75"]));
+    assert_eq!(counts(&folder, "c.proftext"), rows(&[("a.c:local", 6), ("a.c:new", 8), ("main", 1)]));
+    assert_eq!(counts(&folder, "m.proftext"), counts(&folder, "c.proftext"));
+}
+
+#[test]
+fn a_filter_finds_a_renamed_function_under_either_name() {
+    let folder = both_eras();
+    for pattern in ["a.c;new", "a.c:new"] {
+        let arguments =
+            ["merge", "new.proftext", "--text", "-o", "f.proftext", "--for", "llvm-16", "--function", pattern];
+        assert_done(&folder.run(&arguments));
+        assert_eq!(counts(&folder, "f.proftext"), rows(&[("a.c:new", 8)]), "{pattern}");
+    }
+}
+
+/// Large hashes as LLVM 21 and 22 compute them.
+const OF_21: u64 = 0x4c09_d3f6_8c42_3a76;
+const OF_22: u64 = 0x0c09_d3f6_8c42_3a76;
+
+#[test]
+fn what_the_reader_will_not_use_is_said_and_an_error_with_strict() {
+    let folder = folder(&[("new.proftext", text("", &[("large", OF_22, 30), ("small", 24, 10)]))]);
+    let arguments = ["merge", "new.proftext", "-o", "x.profdata", "--for", "llvm-16"];
+    let finished = folder.run(&arguments);
+    assert_done(&finished);
+    let words = "1 function has a hash as LLVM 22 and later compute it (75.00 % of all counts): large";
+    assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    std::fs::remove_file(folder.path("x.profdata")).expect("it is there");
+    folder.run(&[&arguments[..], &["--strict"]].concat()).assert_refused(&["LLVM 16", words]);
+    assert_eq!(folder.names(), ["new.proftext"]);
+}
+
+#[test]
+fn hashes_of_both_eras_are_united_on_request_alone() {
+    let folder = folder(&[
+        ("old.proftext", text("", &[("large", OF_21, 5)])),
+        ("new.proftext", text("", &[("large", OF_22, 6)])),
+    ]);
+    let merge = |options: &[&str]| {
+        let arguments = ["merge", "old.proftext", "new.proftext", "--text", "-o", "x.proftext"];
+        let finished = folder.run(&[&arguments[..], options].concat());
+        assert_done(&finished);
+        (counts(&folder, "x.proftext"), finished.stderr)
+    };
+    let (kept, said) = merge(&["--for", "llvm-22"]);
+    assert_eq!(kept, rows(&[("large", 6), ("large", 5)]));
+    assert!(said.contains("1 function stands twice") && said.contains("--hashes=reader"), "{said}");
+    for release in ["llvm-16", "llvm-22", "llvm-23"] {
+        let (united, said) = merge(&["--for", release, "--hashes=reader"]);
+        assert_eq!(united, rows(&[("large", 11)]), "{release}");
+        assert!(said.contains("coverage of binaries with the old hashes"), "{said}");
+    }
+}
+
+#[test]
+fn the_version_goes_by_the_hashes_unless_one_is_asked_for() {
+    let folder = folder(&[("old.proftext", text("", &[("large", OF_21, 5)]))]);
+    let version = |options: &[&str]| {
+        assert_done(&folder.run(&[&["merge", "old.proftext", "-o", "x.profdata"], options].concat()));
+        let bytes = std::fs::read(folder.path("x.profdata")).expect("the output is there");
+        u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"))
+    };
+    assert_eq!(version(&["--for", "llvm-22"]), 12);
+    assert_eq!(version(&["--for", "llvm-22", "--hashes=reader"]), 13);
+    assert_eq!(version(&["--format-version", "13"]), 13);
+    assert_eq!(version(&["--for", "llvm-16"]), 9);
+}
+
+#[test]
+fn findings_are_in_the_report_for_programs() {
+    let folder = folder(&[("new.proftext", text("", &[("large", OF_22, 30), ("small", 24, 10)]))]);
+    let finished = folder.run(&["merge", "new.proftext", "-o", "x.profdata", "--for", "llvm-16", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&finished.stdout).expect("JSON");
+    let expected = serde_json::json!([{
+        "kind": "hash-of-later-release", "is_loss": true, "functions": 1, "share": 0.75, "first_names": ["large"],
+    }]);
+    assert_eq!(report["findings"], expected);
+}
