@@ -3,6 +3,8 @@
 #
 #   ./test.sh                    install what is missing (as root), run all tests
 #   ./test.sh --no-install       run with what is there
+#   ./test.sh --require          a tool that Debian has and that is missing is a failure, and so
+#                                is a test that skips itself for another reason than those below
 #   ./test.sh [...] -- ARGUMENT  further arguments go to `cargo test`
 #
 # Only Rust and a C compiler are needed. The tests that compare with the genuine
@@ -11,11 +13,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 install=yes
+require=no
 while [ $# -gt 0 ]; do
   case $1 in
     --no-install) install=no ;;
+    --require) require=yes ;;
     --) shift; break ;;
-    *) echo "usage: $0 [--no-install] [-- CARGO-TEST-ARGUMENT...]" >&2; exit 1 ;;
+    *) echo "usage: $0 [--no-install] [--require] [-- CARGO-TEST-ARGUMENT...]" >&2; exit 1 ;;
   esac
   shift
 done
@@ -43,6 +47,21 @@ missing_packages() {
   has chromedriver || printf '%s\n' chromium chromium-driver
 }
 
+# Whether this Debian has a package. All of the answer is read: a reader that
+# leaves early would end apt-cache by a signal, which is a failure of the pipe.
+is_in_debian() {
+  apt-cache policy "$1" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null
+}
+
+# What is missing although Debian has it, one a line.
+missing_although_there() {
+  local package
+  has apt-get || return 0
+  missing_packages | while read -r package; do
+    if is_in_debian "$package"; then echo "$package"; fi
+  done
+}
+
 # Installs those of the missing packages that this Debian has. Never fails:
 # what could not be had is skipped and said.
 install_packages() {
@@ -55,7 +74,7 @@ install_packages() {
   fi
   apt-get update -qq >&2 || say "cannot refresh the package lists"
   for package in "${missing[@]}"; do
-    if apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]'; then available+=("$package"); else say "no package $package here"; fi
+    if is_in_debian "$package"; then available+=("$package"); else say "no package $package here"; fi
   done
   [ ${#available[@]} -gt 0 ] || return 0
   say "installing: ${available[*]}"
@@ -96,4 +115,21 @@ install_rust
 say_what_is_skipped
 # Without the harness's capture a test that skips itself says so.
 if [ $# -eq 0 ]; then set -- -- --show-output; fi
-exec cargo test --locked "$@"
+[ "$require" = yes ] || exec cargo test --locked "$@"
+
+# What a machine with all of Debian's packages may still skip, and why.
+ALLOWED_SKIPS='PROFBRIDGE_REAL_PROFILES|old release|real profiles
+no corpus in
+LLVM_[0-9]+_BIN
+cargo metadata
+llvm-profdata of its own
+not built with LLVM 22
+small file system cannot be mounted'
+
+missing=$(missing_although_there)
+[ -z "$missing" ] || { say "FAILED: missing, although Debian has it: ${missing//$'\n'/ }"; exit 1; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+cargo test --locked "$@" 2>&1 | tee "$log"
+skipped=$(grep -o 'SKIPPED: .*' "$log" | sort -u | grep -vE "${ALLOWED_SKIPS//$'\n'/|}" || true)
+[ -z "$skipped" ] || { say "FAILED: tests that had to run skipped themselves:" "$skipped"; exit 1; }

@@ -116,6 +116,11 @@ impl Merger {
         Self { is_later_part: true, ..Self::new(options) }
     }
 
+    /// Whether this is a merger for a part of the inputs that is not the first.
+    pub fn is_later_part(&self) -> bool {
+        self.is_later_part
+    }
+
     /// The rules in use.
     pub fn rules(&self) -> &MergeRules {
         &self.rules

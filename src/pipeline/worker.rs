@@ -191,7 +191,8 @@ fn merge_run<'a>(
         worker.is_last = at + 1 == run.len();
         worker.merge_input(prepared, &mut |_, _| {});
         let events = worker.merger.order_events();
-        if events.soft_errors || events.deferred_too_much || stop.load(Ordering::Relaxed) {
+        let sticks = worker.bitmap_may_stick && worker.merger.is_later_part();
+        if events.soft_errors || events.deferred_too_much || sticks || stop.load(Ordering::Relaxed) {
             return None;
         }
         progress.one_more();
@@ -256,6 +257,9 @@ struct Worker<'a> {
     threads: usize,
     /// Whether the records at hand are added by another thread than reads them.
     reads_ahead: bool,
+    /// Whether a text's records may depend on inputs before those of this
+    /// worker: see [`Manner::text_bitmaps_stick`](crate::manner::Manner::text_bitmaps_stick).
+    bitmap_may_stick: bool,
 }
 
 type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
@@ -279,6 +283,7 @@ impl<'a> Worker<'a> {
             is_last: false,
             threads: 1,
             reads_ahead: false,
+            bitmap_may_stick: false,
         }
     }
 
@@ -421,6 +426,8 @@ impl<'a> Worker<'a> {
             return merge_ahead(reader, &mut self.merger, &adding, &mut report.records);
         }
         let hashed = reader.hashes_names();
+        let sticks =
+            self.options.read.manner.text_bitmaps_stick() && matches!(report.version, Some(InputVersion::Text));
         while let Some(incoming) = reader.next_record()? {
             report.records += 1;
             let (found, limit) = (incoming.name.len() as u64, self.options.read.limits.name_bytes);
@@ -433,6 +440,7 @@ impl<'a> Worker<'a> {
             } else {
                 RecordRef { name: renamed, name_ref: None, text: None, record: incoming.record }
             };
+            let has_bitmap = !incoming.record.bitmap.is_empty();
             let outcome = match hashed {
                 true => self.merger.add_hashed_record(incoming, weight),
                 false => self.merger.add_record(incoming, weight),
@@ -444,6 +452,8 @@ impl<'a> Worker<'a> {
                 self.placed.push(outcome.record);
             }
             if outcome.is_new {
+                // Had an input before this part the record, it would not be taken over.
+                self.bitmap_may_stick |= sticks && has_bitmap;
                 reader.record_taken_over();
             }
         }

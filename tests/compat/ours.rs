@@ -137,3 +137,28 @@ fn nothing_to_compare_is_an_error_with_a_hint() {
     assert_eq!(finished.code, Some(1));
     assert!(finished.stderr.starts_with("error: blank.proftext: the counters add up to 0"), "{}", finished.stderr);
 }
+
+#[test]
+fn threads_do_not_change_where_a_bitmap_sticks() {
+    let folder = Folder::new();
+    // The record with a bitmap is known when the last file comes, so that LLVM's
+    // reader keeps its bitmap and the record behind it gets it too.
+    let with_bitmap = "f\n1\n1\n5\n$1\n0x3\n\n";
+    for (name, text) in [
+        ("1.proftext", with_bitmap.to_string()),
+        ("2.proftext", with_bitmap.to_string()),
+        ("3.proftext", with_bitmap.to_string()),
+        ("4.proftext", format!("{with_bitmap}\ng\n2\n1\n7\n")),
+    ] {
+        std::fs::write(folder.path(name), text).expect("the folder takes files");
+    }
+    let merge = |threads: &str| {
+        let inputs = ["1.proftext", "2.proftext", "3.proftext", "4.proftext"];
+        let finished = folder.drop_in(&[&["merge", "--text", "-o", "-", threads][..], &inputs].concat(), b"");
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        finished.stdout
+    };
+    let one = merge("--num-threads=1");
+    assert_eq!(one.matches("$1").count(), 2, "{one}");
+    assert_eq!(merge("--num-threads=2"), one);
+}
