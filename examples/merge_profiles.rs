@@ -4,8 +4,7 @@
 //! $ cargo run --example merge_profiles -- merged.profdata
 //! ```
 
-use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::RecordRef;
+use profbridge::merge::{InputOptions, MergeOptions, Merger};
 use profbridge::pipeline::{ReadOptions, open_reader};
 use profbridge::{Limits, Result, indexed, input};
 
@@ -16,14 +15,11 @@ fn main() -> Result<()> {
     for (path, weight) in [("testdata/raw/clang-14-ir.profraw", 1), ("testdata/raw/clang-22-ir.profraw", 3)] {
         let file = input::open(path.as_ref(), Default::default(), &Limits::default())?;
         let mut reader = open_reader(&file, &options)?;
-        merger.begin_input(reader.kind())?;
-        while let Some(RecordRef { name, name_ref, text, record }) = reader.next_record()? {
-            let outcome = merger.add_record(RecordRef { name, name_ref, text, record }, weight);
+        merger.add_reader(reader.as_mut(), &InputOptions::weighted(weight), &mut |record, outcome| {
             if let Some(error) = outcome.error {
-                eprintln!("{path}: {}: {error}", name.escape_ascii());
+                eprintln!("{path}: {}: {error}", record.name.escape_ascii());
             }
-        }
-        merger.add_binary_ids(reader.binary_ids()?);
+        })?;
     }
     let profile = merger.finish();
     println!("{} functions, {} records", profile.functions.len(), profile.functions.records_len());

@@ -14,6 +14,7 @@ mod counters;
 pub mod cross_release;
 mod deferred;
 pub mod filter;
+mod inputs;
 mod introsort;
 mod join;
 mod merger;
@@ -29,6 +30,7 @@ mod traces;
 mod tests;
 
 pub use filter::FunctionFilter;
+pub use inputs::InputOptions;
 pub use join::OrderEvents;
 pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, settle_record};
 pub use outcome::{AddOutcome, SoftError};

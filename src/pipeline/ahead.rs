@@ -1,7 +1,7 @@
 //! One thread reads the records of a large file while another adds them up.
 
-use crate::error::{ErrorKind, Result};
-use crate::merge::{Merger, Remapping};
+use crate::error::Result;
+use crate::merge::{InputOptions, Merger};
 use crate::model::{NameRef, NameText, ProfileReader, RecordRef, RecordStore};
 use crate::threads::shuttle::shuttle;
 
@@ -13,14 +13,6 @@ const BATCH: usize = 512;
 /// Batches that may wait.
 const WAITING: usize = 4;
 
-/// How records are added.
-pub(super) struct Adding<'a> {
-    pub(super) weight: u64,
-    pub(super) remapping: &'a Remapping,
-    /// Bytes that a name may have.
-    pub(super) most_name_bytes: u64,
-}
-
 /// Adds the records of `reader` to `merger`, in order, and counts them into
 /// `records`. What is wrong with single records is known to the merger alone.
 ///
@@ -30,7 +22,7 @@ pub(super) struct Adding<'a> {
 pub(super) fn merge_ahead(
     reader: &mut dyn ProfileReader,
     merger: &mut Merger,
-    adding: &Adding<'_>,
+    adding: &InputOptions<'_>,
     records: &mut u64,
 ) -> Result<()> {
     std::thread::scope(|scope| {
@@ -92,16 +84,12 @@ impl Batch {
     }
 
     /// Copies the reader's next record; `false` at the end.
-    fn read_next(&mut self, reader: &mut dyn ProfileReader, adding: &Adding<'_>) -> Result<bool> {
+    fn read_next(&mut self, reader: &mut dyn ProfileReader, adding: &InputOptions<'_>) -> Result<bool> {
         let is_hashed = reader.hashes_names();
         let Some(incoming) = reader.next_record()? else { return Ok(false) };
-        let (found, limit) = (incoming.name.len() as u64, adding.most_name_bytes);
-        if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into());
-        }
-        let name = adding.remapping.apply(incoming.name);
-        let name_ref = incoming.name_ref.filter(|_| is_hashed && name == incoming.name);
-        let shared = incoming.text.and_then(|text| Some((text, text.start_of(name)?)));
+        let RecordRef { name, name_ref, text, record } = adding.prepare(incoming)?;
+        let name_ref = name_ref.filter(|_| is_hashed);
+        let shared = text.and_then(|text| Some((text, text.start_of(name)?)));
         let (start, text) = match shared {
             Some((text, start)) => (start, Some(place_of(text, &mut self.texts))),
             None => (self.own.len(), None),
@@ -110,7 +98,7 @@ impl Batch {
             self.own.extend_from_slice(name);
         }
         self.names.push(Name { start, len: name.len(), text, name_ref });
-        self.records.push(incoming.record);
+        self.records.push(record);
         Ok(true)
     }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result, Warning};
 use crate::input::{self, Format, WeightedInput};
 use crate::iprof::{self, BranchClash, Document, Level, SectionWeights, Weight};
 use crate::merge::Merger;
-use crate::model::{Loss, Losses, Profile, RecordRef};
+use crate::model::{Loss, Losses, Profile};
 use std::path::Path;
 
 /// What a profile belongs to.
@@ -159,23 +159,9 @@ impl LlvmSum {
     }
 
     fn add(&mut self, profile: &Profile, weight: u64) -> Result<()> {
-        self.0.begin_input(profile.kind).map_err(|error: Error| {
+        self.0.add_profile(profile, weight).map_err(|error: Error| {
             error.with_hint("profiles of both families become IR-level profiles that count entries first")
-        })?;
-        for function in profile.functions.iter() {
-            for record in function.records() {
-                let reference =
-                    RecordRef { name: function.name(), name_ref: Some(function.name_ref()), text: None, record };
-                self.0.add_record(reference, weight);
-            }
-        }
-        self.0.add_binary_ids(profile.binary_ids.iter().cloned());
-        self.0.add_traces(profile.temporal.clone());
-        self.0.add_vtable_names(profile.vtable_names.iter().cloned());
-        if let Some(section) = &profile.memprof {
-            self.0.add_memprof(section.clone());
-        }
-        Ok(())
+        })
     }
 
     fn finish(self) -> Profile {

@@ -1,15 +1,15 @@
 //! The engine behind [`merge_files`](super::merge_files): who merges which
 //! inputs, and when it has to be done again.
 
-use super::ahead::{self, Adding, merge_ahead};
+use super::ahead::{self, merge_ahead};
 use super::images::{self, Images};
 use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions};
 use super::open::read_with;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::limits::Limits;
-use crate::merge::{Merger, SoftError};
-use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef};
+use crate::merge::{InputOptions, Merger, SoftError};
+use crate::model::{ProfileReader, RecordId};
 use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
 use crate::threads;
 use std::collections::BTreeSet;
@@ -407,80 +407,41 @@ impl<'a> Worker<'a> {
     ) -> Result<()> {
         self.merger.begin_input(reader.kind())?;
         report.begun = true;
-        let records = self.merge_records(reader, prepared.input.weight.get(), report, complain);
+        let mut adding = InputOptions::weighted(prepared.input.weight.get());
+        adding.remapping = Some(&self.options.remapping).filter(|remapping| !remapping.is_empty());
+        adding.most_name_bytes = self.options.read.limits.name_bytes;
+        // LLVM's merge leaves an empty section in its place.
+        adding.takes_memprof = !self.options.read.manner.is_llvm();
+        let records = self.merge_records(reader, &adding, report, complain);
         let warnings = reader.take_warnings();
         report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&prepared.input.path)));
-        self.merge_rest(reader, prepared.input.weight.get(), records)
+        self.merger.add_rest(reader, &adding, records)
     }
 
     fn merge_records(
         &mut self,
         reader: &mut dyn ProfileReader,
-        weight: u64,
+        adding: &InputOptions<'_>,
         report: &mut InputReport,
         complain: &mut Complain<'_>,
     ) -> Result<()> {
         if std::mem::take(&mut self.reads_ahead) {
-            let (remapping, most_name_bytes) = (&self.options.remapping, self.options.read.limits.name_bytes);
-            let adding = Adding { weight, remapping, most_name_bytes };
-            return merge_ahead(reader, &mut self.merger, &adding, &mut report.records);
+            return merge_ahead(reader, &mut self.merger, adding, &mut report.records);
         }
-        let hashed = reader.hashes_names();
-        let sticks =
-            self.options.read.manner.text_bitmaps_stick() && matches!(report.version, Some(InputVersion::Text));
-        while let Some(incoming) = reader.next_record()? {
-            report.records += 1;
-            let (found, limit) = (incoming.name.len() as u64, self.options.read.limits.name_bytes);
-            if found > limit {
-                return Err(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into());
-            }
-            let renamed = self.options.remapping.apply(incoming.name);
-            let incoming = if renamed == incoming.name {
-                incoming
-            } else {
-                RecordRef { name: renamed, name_ref: None, text: None, record: incoming.record }
-            };
-            let has_bitmap = !incoming.record.bitmap.is_empty();
-            let outcome = match hashed {
-                true => self.merger.add_hashed_record(incoming, weight),
-                false => self.merger.add_record(incoming, weight),
-            };
+        let is_text = matches!(report.version, Some(InputVersion::Text));
+        let sticks = is_text && self.options.read.manner.text_bitmaps_stick();
+        let places = self.images.is_some() && !self.is_last;
+        let Self { merger, placed, bitmap_may_stick, .. } = self;
+        merger.add_records(reader, adding, &mut report.records, &mut |incoming, outcome| {
             if let Some(error) = outcome.error {
                 complain(incoming.name, error);
             }
-            if self.images.is_some() && !self.is_last {
-                self.placed.push(outcome.record);
+            if places {
+                placed.push(outcome.record);
             }
-            if outcome.is_new {
-                // Had an input before this part the record, it would not be taken over.
-                self.bitmap_may_stick |= sticks && has_bitmap;
-                reader.record_taken_over();
-            }
-        }
-        Ok(())
-    }
-
-    /// What a profile has beside records. After a fault LLVM still takes the
-    /// traces and vtable names, and the binary ids only where the fault is a
-    /// suspicious counter.
-    fn merge_rest(&mut self, reader: &mut dyn ProfileReader, weight: u64, records: Result<()>) -> Result<()> {
-        let suspicious = |error: &Error| matches!(error.kind(), ErrorKind::CounterValueTooLarge { .. });
-        if records.as_ref().map_or_else(suspicious, |()| true) {
-            self.merger.add_binary_ids(reader.binary_ids()?);
-        }
-        if reader.kind().contains(ProfileKind::TEMPORAL) {
-            let mut temporal = reader.temporal();
-            if reader.traces_take_input_weight() {
-                temporal.traces.iter_mut().for_each(|trace| trace.weight = weight);
-            }
-            self.merger.add_traces(temporal);
-        }
-        self.merger.add_vtable_names(reader.vtable_names()?);
-        // LLVM's merge leaves an empty section in its place.
-        if let Some(section) = reader.memprof().filter(|_| !self.options.read.manner.is_llvm()) {
-            self.merger.add_memprof(section);
-        }
-        records
+            // Had an input before this part the record, it would not be taken over.
+            *bitmap_may_stick |= sticks && outcome.is_new && !incoming.record.bitmap.is_empty();
+        })
     }
 }
 
