@@ -6,6 +6,28 @@
 //!                         iprof ◀─ bridge ───┘         └─▶ report
 //! ```
 //!
+//! Read, merge, look up, write:
+//!
+//! ```
+//! use profbridge::merge::{MergeOptions, Merger};
+//! use profbridge::model::Release;
+//! use profbridge::{OutputFormat, Profile};
+//!
+//! let mut merger = Merger::new(MergeOptions::default());
+//! for (path, weight) in [("testdata/raw/clang-14-ir.profraw", 1), ("testdata/raw/clang-16-ir.profraw", 3)] {
+//!     merger.add_profile(&Profile::from_path(path)?, weight)?;
+//! }
+//! let profile = merger.finish();
+//! let main = profile.functions.find(b"main").expect("every program has one");
+//! println!("{} records of main, {} functions", main.records().count(), profile.functions.len());
+//! let bytes = profile.to_bytes(OutputFormat::for_release(Release(16)))?;
+//! assert!(bytes.starts_with(b"\xfflprofi\x81"));
+//! # Ok::<(), profbridge::Error>(())
+//! ```
+//!
+//! Features, all on by default: `cli` (the program), `correlate` (records from debug info or the
+//! unstripped binary), `zlib-exact` (the bytes of zlib itself, as LLVM writes them).
+//!
 //! [`pipeline`] drives all of it; the program `profbridge` only turns
 //! arguments into its options and results into text. Below the rooms stand
 //! what all may use: errors, limits, manners, digits, large pages of memory, and
@@ -34,3 +56,5 @@ mod threads;
 pub use error::{Error, ErrorKind, Result, Warning};
 pub use limits::Limits;
 pub use manner::Manner;
+pub use model::Profile;
+pub use pipeline::OutputFormat;

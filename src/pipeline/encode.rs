@@ -37,6 +37,14 @@ pub enum OutputFormat {
     },
 }
 
+impl OutputFormat {
+    /// The indexed format as a release writes it; releases that are not known
+    /// count as the newest.
+    pub fn for_release(release: Release) -> Self {
+        Self::Indexed { release, version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION) }
+    }
+}
+
 impl Default for OutputFormat {
     fn default() -> Self {
         Self::Indexed { release: Release::DEFAULT, version: indexed::NEWEST_VERSION }

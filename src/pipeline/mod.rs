@@ -14,6 +14,7 @@ pub mod open;
 pub mod pictures;
 #[cfg(feature = "correlate")]
 pub mod probes;
+mod profile;
 pub mod report;
 pub mod samples;
 #[cfg(test)]
