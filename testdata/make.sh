@@ -6,7 +6,8 @@
 #
 # Run it on a machine with clang and llvm-profdata of every release in $CLANGS
 # and rustc 1.95; a missing one is an error, because a partial folder would
-# look complete.
+# look complete. Release N is clang-N and llvm-profdata-N of the search path, or
+# clang and llvm-profdata of the folder that LLVM_N_BIN names.
 set -euo pipefail
 export LC_ALL=C TZ=UTC
 unset LLVM_PROFILE_FILE
@@ -17,7 +18,7 @@ trap 'rm -rf "$build"' EXIT
 cp "$here"/src/* "$build"
 cd "$build"
 
-CLANGS="13 14 15 16 19 22"
+CLANGS="13 14 15 16 17 18 19 20 21 22"
 # The release whose llvm-profdata reads what rustc 1.95 writes.
 RUSTC_RELEASE=22
 
@@ -29,6 +30,20 @@ if setarch -R true 2>/dev/null; then still=(setarch -R); else still=(); fi
 places=("-ffile-prefix-map=$build=." -fcoverage-compilation-dir=. -fdebug-compilation-dir=.)
 
 note() { printf '%s\n' "$*" >&2; }
+
+# Programs of the folders LLVM_N_BIN, under the names that Debian gives them and
+# with what Debian's do unasked: build ids, and the GNU C++ library.
+mkdir tools
+export PATH=$build/tools:$PATH
+for release in $CLANGS; do
+  folder=LLVM_${release}_BIN
+  folder=${!folder:-}
+  [ -n "$folder" ] || continue
+  for line in "llvm-profdata" "clang -Wl,--build-id" "clang++ -Wl,--build-id -stdlib=libstdc++"; do
+    printf '#!/bin/sh\nexec "%s"/%s "$@"\n' "$folder" "$line" >"tools/${line%% *}-$release"
+  done
+done
+chmod -f +x tools/* || true
 
 # run PROFILE PROGRAM [ARGUMENT...]: runs PROGRAM so that it writes PROFILE.
 run() {
@@ -167,6 +182,16 @@ make_raw() {
     keep_vtables "$release" vtables
     sample "$release" vtables-32 shapes.cpp -m32 -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
   done
+  # What begins or ends with a release between those.
+  sample 17 temporal calc.c -O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation
+  sample 17 byte-coverage conditions.c -fprofile-instr-generate -fcoverage-mapping -mllvm -enable-single-byte-coverage=true
+  sample 18 mcdc conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
+  sample 18 block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-block-coverage
+  for release in 20 21; do
+    sample "$release" loop-entries calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-loop-entries
+    sample "$release" vtables shapes.cpp -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
+    keep_vtables "$release" vtables
+  done
   sample 22 loop-entries calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-loop-entries
   rust_sample ir -O -C profile-generate
   rust_sample coverage -C instrument-coverage
@@ -177,7 +202,7 @@ make_raw() {
 make_merge() {
   rm -rf "$here/merge" && mkdir "$here/merge"
   local release
-  for release in 13 14 19 22; do
+  for release in 13 14 18 19 22; do
     local folder=$here/merge/clang-$release
     note "merge clang-$release"
     mkdir "$folder"
@@ -188,8 +213,9 @@ make_merge() {
     run "$folder/run-4.profraw" ./program 77 5
     case $release in
       13) merge_goldens "$folder" 13 ;;
-      14) for reader in 14 15 16; do merge_goldens "$folder" $reader; done ;;
-      *) for reader in 19 22; do merge_goldens "$folder" $reader; done ;;
+      14) for reader in 14 15 16 17; do merge_goldens "$folder" $reader; done ;;
+      18) merge_goldens "$folder" 18 ;;
+      *) for reader in 19 20 21 22; do merge_goldens "$folder" $reader; done ;;
     esac
   done
 }
