@@ -184,7 +184,7 @@ make_raw() {
   done
   # What begins or ends with a release between those.
   sample 17 temporal calc.c -O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation
-  sample 17 byte-coverage conditions.c -fprofile-instr-generate -fcoverage-mapping -mllvm -enable-single-byte-coverage=true
+  sample 17 block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-block-coverage
   sample 18 mcdc conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
   sample 18 block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-block-coverage
   for release in 20 21; do
@@ -215,7 +215,8 @@ make_merge() {
       13) merge_goldens "$folder" 13 ;;
       14) for reader in 14 15 16 17; do merge_goldens "$folder" $reader; done ;;
       18) merge_goldens "$folder" 18 ;;
-      *) for reader in 19 20 21 22; do merge_goldens "$folder" $reader; done ;;
+      19) for reader in 19 20 22; do merge_goldens "$folder" $reader; done ;;
+      *) for reader in 19 21 22; do merge_goldens "$folder" $reader; done ;;
     esac
   done
 }

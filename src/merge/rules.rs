@@ -17,9 +17,14 @@ pub enum KindRule {
 /// How temporal traces are sampled when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceRule {
-    /// Release 17 to 19.
+    /// Release 17 and 18: as 19, but a trace is cut, and left out when it is
+    /// empty, only where it is added on its own; traces that come in by a swap
+    /// of the sides or take the place of others stay whole.
+    Release17,
+    /// Release 19 to 21: all traces of an input are cut before they are sampled.
     Release19,
-    /// Release 22; 20 and 21 are taken to be like it.
+    /// Release 22 on: what is left when the reservoir is full is shuffled, and
+    /// takes the places of kept ones.
     Release22,
 }
 
@@ -57,7 +62,11 @@ impl MergeRules {
             pseudo_counts,
             stable_value_sort: major < 19,
             kinds: if major >= 14 { KindRule::MarkedLevelsMustMatch } else { KindRule::LevelsMustMatch },
-            traces: if major >= 20 { TraceRule::Release22 } else { TraceRule::Release19 },
+            traces: match major {
+                0..=18 => TraceRule::Release17,
+                19..=21 => TraceRule::Release19,
+                _ => TraceRule::Release22,
+            },
             reports_every_repeated_size: major >= 15,
             summary: if pseudo_counts { SummaryRules::PseudoCounts } else { SummaryRules::BeforePseudoCounts },
         }

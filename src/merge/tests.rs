@@ -223,6 +223,32 @@ fn a_boundless_stream_size_ends_all_the_same() {
 }
 
 #[test]
+fn a_long_first_stream_stays_uncut_up_to_release_18() {
+    for (release, kept) in [(17, 3), (18, 3), (19, 1), (20, 1), (21, 1), (22, 1)] {
+        let mut options = MergeOptions { release: Release(release), max_trace_length: 1, ..MergeOptions::default() };
+        options.trace_reservoir_size = 2;
+        let mut merger = Merger::new(options);
+        merger.add_traces(TemporalProfile { stream_size: 3, ..traces(0..2) });
+        assert_eq!(merger.finish().temporal.traces[0].functions.len(), kept, "release {release}");
+    }
+}
+
+#[test]
+fn short_streams_are_cut_in_every_release() {
+    for release in 17..=22 {
+        let mut merger =
+            Merger::new(MergeOptions { release: Release(release), max_trace_length: 2, ..MergeOptions::default() });
+        merger.add_traces(traces(0..2));
+        merger.add_traces(TemporalProfile {
+            stream_size: 1,
+            traces: vec![TemporalTrace { weight: 1, functions: Vec::new() }],
+        });
+        let kept = merger.finish().temporal;
+        assert_eq!((kept.stream_size, kept.traces[0].functions.as_slice()), (2, &[0, 1][..]), "release {release}");
+    }
+}
+
+#[test]
 fn repeated_sizes_are_found() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)], &[(4, 1), (2, 1), (4, 2)]]), 1);

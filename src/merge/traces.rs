@@ -50,12 +50,14 @@ impl Reservoir {
         if source.traces.is_empty() {
             return;
         }
-        for trace in &mut source.traces {
-            trace.functions.truncate(self.max_trace_length);
+        if self.rule != TraceRule::Release17 {
+            for trace in &mut source.traces {
+                trace.functions.truncate(self.max_trace_length);
+            }
+            source.traces.retain(|trace| !trace.functions.is_empty());
         }
-        source.traces.retain(|trace| !trace.functions.is_empty());
         match self.rule {
-            TraceRule::Release19 => self.add_as_19(source),
+            TraceRule::Release17 | TraceRule::Release19 => self.add_as_19(source),
             TraceRule::Release22 => self.add_as_22(source),
         }
     }
@@ -136,7 +138,12 @@ impl Reservoir {
         }
     }
 
-    fn add_one_as_19(&mut self, trace: TemporalTrace, size: u64) {
+    fn add_one_as_19(&mut self, mut trace: TemporalTrace, size: u64) {
+        // Release 17 cuts only here; for 19 this was done before.
+        trace.functions.truncate(self.max_trace_length);
+        if trace.functions.is_empty() {
+            return;
+        }
         if self.kept.stream_size < size {
             self.kept.traces.push(trace);
         } else {

@@ -2,8 +2,10 @@
 //! toolchains carry it.
 //!
 //! The raw versions are those of `InstrProfData.inc` of each release, the
-//! indexed ones those of `InstrProf.h`. Rows that no tool or file at hand
-//! confirmed are marked as inferred, and so is everything about Swift and
+//! indexed ones those of `InstrProf.h`. From release 13 on the release's own
+//! compiler and llvm-profdata were at hand: their files confirm the versions,
+//! and what is written for the release is compared with what its tool writes.
+//! Older rows are marked as inferred, and so is everything about Swift and
 //! Apple's clang, whose numbers say little about the LLVM inside.
 
 use crate::error::{Error, Result};
@@ -116,11 +118,11 @@ pub const RELEASES: [ReleaseRow; 25] = [
     row("14", 14, (8, 7), SEEN, Some((60, 64)), &["5.7", "5.8"], &["14.0"]),
     row("15", 15, (8, 8), SEEN, Some((65, 69)), &["5.9", "5.10"], &["14.3"]),
     row("16", 16, (8, 9), SEEN, Some((70, 72)), &[], &["15.0"]),
-    row("17", 17, (8, 10), INFERRED, Some((73, 77)), &["6.0"], &["16.0"]),
-    row("18", 18, (9, 11), INFERRED, Some((78, 81)), &[], &[]),
+    row("17", 17, (8, 10), SEEN, Some((73, 77)), &["6.0"], &["16.0"]),
+    row("18", 18, (9, 11), SEEN, Some((78, 81)), &[], &[]),
     row("19", 19, (10, 12), SEEN, Some((82, 86)), &["6.1", "6.2"], &["16.3", "26.0"]),
-    row("20", 20, (10, 12), INFERRED, Some((87, 90)), &[], &[]),
-    row("21", 21, (10, 12), INFERRED, Some((91, 94)), &[], &[]),
+    row("20", 20, (10, 12), SEEN, Some((87, 90)), &[], &[]),
+    row("21", 21, (10, 12), SEEN, Some((91, 94)), &[], &[]),
     row("22", 22, (10, 13), SEEN, Some((95, u32::MAX)), &[], &[]),
     row("23", 23, (11, 13), INFERRED, None, &[], &[]),
 ];

@@ -105,7 +105,14 @@ pub fn write_versions(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "A tool reads raw profiles of its own version only, and indexed profiles up to its own version.")?;
     writeln!(out, "Raw version 3 and 6 existed in development only, before LLVM 3.9 and between 12 and 13.")?;
-    writeln!(out, "*  inferred from the sources of the time; no file or tool of the release was at hand.")?;
+    writeln!(
+        out,
+        "*  inferred from the sources of the time; no file or tool of the release was at hand. The others were"
+    )?;
+    writeln!(
+        out,
+        "   measured: its compiler's files were read, and what is written for it has its own llvm-profdata's bytes."
+    )?;
     writeln!(out, "Swift and Xcode: first release with that LLVM, inferred; Apple's clang has numbers of its own.")
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Each folder of `merge/` and the results in it that end in `ending`.
 fn results(ending: &str) -> Vec<(PathBuf, PathBuf)> {
     let mut found = Vec::new();
-    for compiler in [13, 14, 19, 22] {
+    for compiler in [13, 14, 18, 19, 22] {
         let folder = folder(&format!("merge/clang-{compiler}"));
         let (_, extension) = ending.rsplit_once('.').expect("an ending has an extension");
         for file in with_extension(&folder, extension) {

@@ -1,5 +1,7 @@
 //! Random text profiles, the same for the same seed.
 
+use crate::oracle::BUILT_WITH_LIBCXX;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// SplitMix64: small, and the same everywhere.
@@ -34,11 +36,23 @@ pub struct Knows {
     pub vtables: bool,
     pub traces: bool,
     pub loop_entries: bool,
+    /// Whether streams of traces are longer than reservoirs, so that chance decides.
+    pub sampled_traces: bool,
+    /// Whether a site holds equal values, more of them than small sorts take.
+    pub equal_values: bool,
 }
 
 impl Knows {
     pub fn of(release: u32) -> Self {
-        Self { bitmaps: release >= 18, vtables: release >= 19, traces: release >= 17, loop_entries: release >= 20 }
+        Self {
+            bitmaps: release >= 18,
+            vtables: release >= 19,
+            traces: release >= 17,
+            loop_entries: release >= 20,
+            sampled_traces: !BUILT_WITH_LIBCXX.contains(&release),
+            // Up to release 18 they are sorted by a stable sort whatever the library.
+            equal_values: release < 19 || !BUILT_WITH_LIBCXX.contains(&release),
+        }
     }
 }
 
@@ -66,7 +80,7 @@ pub fn profile(seed: u64, family: u64, knows: Knows) -> String {
         out.push_str(":instrument_loop_entries\n");
     }
     if knows.traces && shape.chance(40) {
-        traces(&mut out, &mut random, names_count);
+        traces(&mut out, &mut random, names_count, knows);
     }
     for index in 0..names_count {
         if random.chance(25) {
@@ -145,7 +159,8 @@ fn record(out: &mut String, random: &mut Random, about: &mut Random, index: u64,
         writeln!(out, "{kind}\n{sites}").unwrap();
         for _ in 0..sites {
             let values = if style.wild_values && random.chance(30) { random.below(300) } else { random.below(6) };
-            writeln!(out, "{values}").unwrap();
+            let mut lines: Vec<String> = Vec::new();
+            let mut seen: HashSet<String> = HashSet::new();
             for number in 0..values {
                 let value = if kind == 1 {
                     // A size stands once at a site, or LLVM calls the profile damaged.
@@ -157,20 +172,22 @@ fn record(out: &mut String, random: &mut Random, about: &mut Random, index: u64,
                 } else {
                     name(random.below(style.names_count * 2 + values))
                 };
-                writeln!(
-                    out,
-                    "{value}:{}",
-                    if random.chance(50) { random.below(8) } else { count(random, style.wild_counts) }
-                )
-                .unwrap();
+                let taken = if random.chance(50) { random.below(8) } else { count(random, style.wild_counts) };
+                let is_new = seen.insert(value.clone());
+                if is_new || style.knows.equal_values {
+                    lines.push(format!("{value}:{taken}\n"));
+                }
             }
+            writeln!(out, "{}", lines.len()).unwrap();
+            out.extend(lines);
         }
     }
 }
 
-fn traces(out: &mut String, random: &mut Random, names_count: u64) {
+fn traces(out: &mut String, random: &mut Random, names_count: u64, knows: Knows) {
     let count = random.below(12);
-    let stream = count + if random.chance(30) { random.below(200) } else { 0 };
+    let unseen = if random.chance(30) { random.below(200) } else { 0 };
+    let stream = count + if knows.sampled_traces { unseen } else { 0 };
     writeln!(out, ":temporal_prof_traces\n{count}\n{stream}").unwrap();
     for _ in 0..count {
         writeln!(out, "{}", 1 + random.below(5)).unwrap();

@@ -10,4 +10,6 @@ mod memprof;
 mod merging;
 mod oracle;
 mod text;
+#[path = "../releases/toolchain.rs"]
+mod toolchain;
 mod versions;

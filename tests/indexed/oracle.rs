@@ -14,18 +14,20 @@ pub struct Tool {
 }
 
 /// The releases that this machine may have.
-pub const RELEASES: [u32; 6] = [13, 14, 15, 16, 19, 22];
+pub const RELEASES: [u32; 10] = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22];
+
+/// Those whose tools the tests find as others build them: with libc++, whose
+/// random numbers, and order of equal values at a site, are not libstdc++'s.
+pub const BUILT_WITH_LIBCXX: [u32; 4] = [17, 18, 20, 21];
 
 /// The tool of a release, or `None` with a loud word.
 pub fn tool(release: u32) -> Option<Tool> {
-    let program = PathBuf::from(format!("llvm-profdata-{release}"));
-    match Command::new(&program).arg("--help").output() {
-        Ok(_) => Some(Tool { program }),
-        Err(_) => {
-            eprintln!("SKIPPED: llvm-profdata-{release} is not installed");
-            None
-        }
+    let name = format!("llvm-profdata-{release}");
+    let program = crate::toolchain::program(&name);
+    if program.is_none() {
+        eprintln!("SKIPPED: {name} is not installed");
     }
+    program.map(|program| Tool { program })
 }
 
 /// What a run of the genuine tool gave.
@@ -177,15 +179,9 @@ pub fn write(profile: &Profile, release: u32, job: &Job) -> Vec<u8> {
         let options = TextOptions::new(Manner::Llvm22).release(Release(release));
         return text::write(profile, &options).bytes;
     }
-    let version = match release {
-        _ if job.previous_version => 11,
-        13 | 14 => 7,
-        15 => 8,
-        16 => 9,
-        19 => 12,
-        _ => 13,
-    };
-    let options = WriteOptions::for_version_by(version, Release(release)).selection(selection);
+    let release = Release(release);
+    let version = if job.previous_version { 11 } else { release.indexed_version().expect("a release of the table") };
+    let options = WriteOptions::for_version_by(version, release).selection(selection);
     indexed::write(profile, &options).unwrap()
 }
 

@@ -3,7 +3,10 @@
 
 mod clang;
 mod coverage;
+mod kinds;
 mod mixed;
 mod random;
 mod rust;
+#[path = "../releases/toolchain.rs"]
+mod toolchain;
 mod tools;

@@ -39,8 +39,8 @@ fn merge_alike(release: u32, compilers: &[&str], rounds: u64) {
     }
     let ws = Workspace::with(&[]);
     let mut profiles = raw_profiles(compilers);
-    if release == 16 {
-        // It forgets the ids of all images of a file but the last; we keep them.
+    if matches!(release, 16 | 17) {
+        // They forget the ids of all images of a file but the last; we keep them.
         profiles.retain(|path| !path.to_string_lossy().contains("shared-library"));
     }
     let mut merged = 0;
@@ -78,8 +78,22 @@ fn random_selections_merge_as_by_llvm_19() {
 }
 
 #[test]
+fn random_selections_merge_as_by_llvm_18() {
+    merge_alike(18, &["clang-18"], 60);
+}
+
+#[test]
+fn random_selections_merge_as_by_llvm_20_and_21() {
+    for release in [20, 21] {
+        merge_alike(release, &["clang-19", "clang-20", "clang-21", "clang-22", "rustc"], 60);
+    }
+}
+
+#[test]
 fn random_selections_merge_as_by_releases_that_read_version_8() {
     for release in [14, 15, 16] {
         merge_alike(release, &["clang-14", "clang-15", "clang-16"], 60);
     }
+    // The earlier ones take the time stamps of 17 for counts.
+    merge_alike(17, &["clang-14", "clang-15", "clang-16", "clang-17"], 60);
 }

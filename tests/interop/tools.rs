@@ -1,20 +1,15 @@
 //! Finds and runs the genuine tools in a folder of the test's own.
 
+use crate::toolchain::program;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// Where a program is on the search path.
-fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
 
 /// Whether all `programs` are there; says loudly what is missing.
 ///
 /// Not `eprintln!`: the test harness would swallow that in a test that passes.
 pub fn available(test: &str, programs: &[&str]) -> bool {
-    let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
+    let missing: Vec<&str> = programs.iter().copied().filter(|name| program(name).is_none()).collect();
     if !missing.is_empty() {
         skip(test, &format!("{} not installed", missing.join(", ")));
     }
@@ -105,7 +100,7 @@ impl Workspace {
             "profbridge" => PathBuf::from(env!("CARGO_BIN_EXE_profbridge")),
             _ => match name.strip_prefix("./") {
                 Some(local) => self.path(local),
-                None => PathBuf::from(name),
+                None => program(name).unwrap_or_else(|| PathBuf::from(name)),
             },
         }
     }

@@ -78,7 +78,7 @@ impl<'a> TextOptions<'a> {
         const FLAGS: [(ProfileKind, u32, &str); 3] = [
             (ProfileKind::ENTRY_FIRST, 11, "# Always instrument the function entry block\n:entry_first\n"),
             (ProfileKind::LOOP_ENTRIES, 20, "# Always instrument the loop entry blocks\n:instrument_loop_entries\n"),
-            (ProfileKind::BYTE_COVERAGE, 17, "# Instrument block coverage\n:single_byte_coverage\n"),
+            (ProfileKind::BYTE_COVERAGE, 18, "# Instrument block coverage\n:single_byte_coverage\n"),
         ];
         let release = self.release;
         FLAGS.into_iter().filter(move |(_, since, _)| release >= Release(*since)).map(|(kind, _, lines)| (kind, lines))
