@@ -1,0 +1,14 @@
+//! Dumps of every release's compiler, used by every other release's compiler.
+//!
+//! A compiler looks functions up by name and hash, and drops what it does not
+//! find; so it is not enough that a profile parses. Everything here compiles
+//! with the genuine compilers: by default those of the releases in
+//! [`compilers::FEW`], and with `PROFBRIDGE_RELEASES=all` those in
+//! [`compilers::ALL`], some of which `install.sh` brings. What is missing is
+//! left out, loudly.
+
+mod compilers;
+mod desk;
+mod matrix;
+mod rust;
+mod toolchain;
