@@ -104,6 +104,11 @@ say_what_is_skipped() {
     has "llvm-profdata-$release" || say "SKIPPED: comparisons with llvm-profdata $release"
     has "clang-$release" || say "SKIPPED: compiling with clang $release"
   done
+  for release in 17 18 20 21 23; do
+    local folder=LLVM_${release}_BIN
+    has "clang-$release" || [ -x "${!folder:-.llvm/llvm-$release/bin}/clang" ] ||
+      say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can bring"
+  done
   has llvm-cov-22 || say "SKIPPED: reports of llvm-cov 22"
   rustc --version | grep -q '^rustc 1\.9[5-9]' || say "SKIPPED: rustc -C profile-use (needs a rustc whose LLVM is 22)"
   has java || say "SKIPPED: tests that run Java"

@@ -100,29 +100,53 @@ impl Matrix {
         faults
     }
 
-    /// Dumps of both releases together, for the second one: everything adds up.
-    fn unite(&self, first: u32, reader: u32) -> Vec<String> {
+    /// Dumps of several releases together, for the last of them: everything adds up.
+    fn unite(&self, writers: &[u32]) -> Vec<String> {
+        let reader = *writers.last().expect("there are writers");
         let release = format!("llvm-{reader}");
-        let mut line = vec!["--for", &release, &self.dumps[&first], &self.dumps[&reader], "-o", "united.profdata"];
+        let mut line = vec!["--for", &release, "-o", "united.profdata"];
+        line.extend(writers.iter().map(|writer| self.dumps[writer].as_str()));
         if self.case.is_front_end {
             line.push("--hashes=reader");
         }
         self.desk.merge(&line);
         let found = self.desk.optimise(reader, "united.profdata");
-        let (other, own) = (&self.own[&first], &self.own[&reader]);
+        let own = &self.own[&reader];
         let mut faults: Vec<String> = found.warnings.difference(&own.warnings).cloned().collect();
-        for (name, count) in common(&other.entries, &own.entries) {
-            let sum = count + own.entries[&name];
-            if found.entries.get(&name) != Some(&sum) {
-                faults.push(format!("{name} is entered {:?} times instead of {sum}", found.entries.get(&name)));
+        for name in own.entries.keys() {
+            let counts: Option<Vec<u64>> =
+                writers.iter().map(|writer| self.own[writer].entries.get(name).copied()).collect();
+            let Some(sum) = counts.map(|counts| counts.iter().sum::<u64>()) else { continue };
+            if found.entries.get(name) != Some(&sum) {
+                faults.push(format!("{name} is entered {:?} times instead of {sum}", found.entries.get(name)));
             }
         }
         let calls = |optimised: &Optimised| optimised.targets.values().sum::<u64>();
-        if !found.targets.keys().eq(own.targets.keys()) || calls(&found) != calls(other) + calls(own) {
-            faults.push(format!("calls {:?} of {:?} and {:?}", found.targets, other.targets, own.targets));
+        let all_calls: u64 = writers.iter().map(|writer| calls(&self.own[writer])).sum();
+        if !found.targets.keys().eq(own.targets.keys()) || calls(&found) != all_calls {
+            faults.push(format!("calls {:?}, {all_calls} in all, instead of {:?}", found.targets, own.targets));
         }
         if found.called_directly != own.called_directly {
             faults.push(format!("calls made direct: {:?} instead of {:?}", found.called_directly, own.called_directly));
+        }
+        faults
+    }
+
+    /// What was written for the writer's own tools is as good as its dumps.
+    fn cross_again(&self, writer: u32, reader: u32) -> Vec<String> {
+        let (own, release) = (format!("llvm-{writer}"), format!("llvm-{reader}"));
+        let written = |name: &str, input: &str| {
+            self.desk.merge(&["--for", &release, input, "-o", name]);
+            std::fs::read(self.desk.path(name)).expect("a profile was written")
+        };
+        let at_once = written("at-once.profdata", &self.dumps[&writer]);
+        let mut faults = Vec::new();
+        for part in ["part.profdata", "part.proftext"] {
+            let format = if part.ends_with("text") { "--text" } else { "--binary" };
+            self.desk.merge(&["--for", &own, format, &self.dumps[&writer], "-o", part]);
+            if written("again.profdata", part) != at_once {
+                faults.push(format!("other bytes by way of {part}"));
+            }
         }
         faults
     }
@@ -161,13 +185,18 @@ fn every_release_uses_dumps_of_every_other(case: Case) {
     matrix.check_sources();
     matrix.use_own_dumps();
     let mut faults = Vec::new();
-    for &writer in &releases {
-        for &reader in releases.iter().filter(|reader| **reader != writer) {
+    for &reader in &releases {
+        let others: Vec<u32> = releases.iter().copied().filter(|release| *release != reader).collect();
+        for &writer in &others {
             let cell = |fault: String| format!("dumps of {writer} for {reader}: {fault}");
             faults.extend(matrix.cross(writer, reader).into_iter().map(cell));
+            faults.extend(matrix.cross_again(writer, reader).into_iter().map(cell));
             let cell = |fault: String| format!("dumps of {writer} and {reader} for {reader}: {fault}");
-            faults.extend(matrix.unite(writer, reader).into_iter().map(cell));
+            faults.extend(matrix.unite(&[writer, reader]).into_iter().map(cell));
         }
+        let all = [others, vec![reader]].concat();
+        let cell = |fault: String| format!("dumps of {all:?} for {reader}: {fault}");
+        faults.extend(matrix.unite(&all).into_iter().map(cell));
     }
     assert!(faults.is_empty(), "{} faults in {kind} profiles of {}:\n{}", faults.len(), case.source, faults.join("\n"));
 }
