@@ -80,7 +80,7 @@ impl Desk {
         succeed(self.command(&compiler, &line));
         let dump = format!("clang-{release}.profraw");
         let rounds = (10 * release).to_string();
-        let mut run = self.command(&self.path("program"), &[rounds.as_str()]);
+        let mut run = self.command(self.path("program"), &[rounds.as_str()]);
         succeed(run.env("LLVM_PROFILE_FILE", &dump));
         dump
     }
