@@ -191,8 +191,9 @@ fn indexed_files_come_out_as_they_went_in() {
     for path in testdata(".profdata") {
         let bytes = std::fs::read(&path).unwrap();
         let release = release_of(&path);
-        // Re-merging reorders what older releases wrote.
-        if release < Release(17) {
+        // Re-merging by the release itself reorders names up to 16, and the
+        // records of a name up to 18.
+        if release < Release(19) {
             continue;
         }
         let whole = load(&bytes, release).unwrap();
