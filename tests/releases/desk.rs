@@ -108,6 +108,22 @@ impl Desk {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
+    /// Converts with the program under test.
+    #[track_caller]
+    pub fn convert(&self, arguments: &[&str]) {
+        succeed(self.command(env!("CARGO_BIN_EXE_profbridge"), &[&["convert"], arguments].concat()));
+    }
+
+    /// The text that a release's own tool makes of a profile, `None` without the
+    /// tool; its complaint when it does not read it.
+    pub fn text_by(&self, release: u32, profile: &str) -> Option<String> {
+        let tool = program(&format!("llvm-profdata-{release}"))?;
+        let output = self.command(tool, &["merge", "--text", profile, "-o", "theirs.proftext"]).output().ok()?;
+        let text = std::fs::read_to_string(self.path("theirs.proftext")).ok();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Some(text.filter(|_| output.status.success()).unwrap_or(said))
+    }
+
     /// Whether a merge fails.
     pub fn merge_fails(&self, arguments: &[&str]) -> bool {
         let output = self.command(env!("CARGO_BIN_EXE_profbridge"), &[&["merge"], arguments].concat()).output();
