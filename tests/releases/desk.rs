@@ -10,7 +10,10 @@ use std::process::{Command, Output};
 /// A language and a way to instrument.
 #[derive(Clone, Copy)]
 pub struct Case {
+    /// A file of `tests/releases/src`.
     pub source: &'static str,
+    /// What it is called where it is compiled: part of local functions' names.
+    pub name: &'static str,
     pub is_front_end: bool,
 }
 
@@ -63,7 +66,7 @@ impl Desk {
     pub fn new(case: Case) -> Self {
         let desk = Self { folder: tempfile::tempdir().expect("a temporary folder"), case };
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/releases/src").join(case.source);
-        std::fs::copy(&from, desk.path(case.source)).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+        std::fs::copy(&from, desk.path(case.name)).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
         desk
     }
 
@@ -76,7 +79,7 @@ impl Desk {
     pub fn train(&self, release: u32) -> String {
         let compiler = self.case.compiler(release);
         let line =
-            [self.case.flags(), &[self.case.instrument(), self.case.source, "-o", "program", NO_BUILD_ID]].concat();
+            [self.case.flags(), &[self.case.instrument(), self.case.name, "-o", "program", NO_BUILD_ID]].concat();
         succeed(self.command(&compiler, &line));
         let dump = format!("clang-{release}.profraw");
         let rounds = (10 * release).to_string();
@@ -91,7 +94,7 @@ impl Desk {
             "--edition=2021",
             "-Cinstrument-coverage",
             "-Clink-arg=-Wl,--build-id=none",
-            self.case.source,
+            self.case.name,
             "-o",
             "program",
         ];
@@ -171,7 +174,7 @@ impl Desk {
 
     /// LLVM's assembly of the source, and what the compiler said.
     fn module(&self, release: u32, flags: &[&str]) -> (String, BTreeSet<String>) {
-        let files = ["-S", "-emit-llvm", self.case.source, "-o", "used.ll"];
+        let files = ["-S", "-emit-llvm", self.case.name, "-o", "used.ll"];
         let line = [self.case.flags(), &WARNINGS, flags, &files].concat();
         let output = succeed(self.command(self.case.compiler(release), &line));
         let said = String::from_utf8_lossy(&output.stderr);

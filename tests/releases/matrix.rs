@@ -141,7 +141,10 @@ impl Matrix {
         };
         let at_once = written("at-once.profdata", &self.dumps[&writer]);
         let mut faults = Vec::new();
-        for part in ["part.profdata", "part.proftext"] {
+        // Text does not say who wrote it, so a semicolon in a file's name may be taken for
+        // the one behind it.
+        let parts = if self.case.name.contains(';') { &PARTS[..1] } else { &PARTS };
+        for part in parts {
             let format = if part.ends_with("text") { "--text" } else { "--binary" };
             self.desk.merge(&["--for", &own, format, &self.dumps[&writer], "-o", part]);
             if written("again.profdata", part) != at_once {
@@ -185,6 +188,9 @@ fn counts(targets: &BTreeMap<u64, u64>) -> Vec<u64> {
     counts
 }
 
+/// Partial results in each format.
+const PARTS: [&str; 2] = ["part.profdata", "part.proftext"];
+
 /// Every pair of releases.
 fn every_release_uses_dumps_of_every_other(case: Case) {
     let kind = if case.is_front_end { "front-end" } else { "IR" };
@@ -215,20 +221,20 @@ fn every_release_uses_dumps_of_every_other(case: Case) {
 
 #[test]
 fn ir_profiles_of_c_are_used_across_releases() {
-    every_release_uses_dumps_of_every_other(Case { source: "program.c", is_front_end: false });
+    every_release_uses_dumps_of_every_other(Case { source: "program.c", name: "pro;gram:1.c", is_front_end: false });
 }
 
 #[test]
 fn ir_profiles_of_cxx_are_used_across_releases() {
-    every_release_uses_dumps_of_every_other(Case { source: "program.cpp", is_front_end: false });
+    every_release_uses_dumps_of_every_other(Case { source: "program.cpp", name: "program.cpp", is_front_end: false });
 }
 
 #[test]
 fn front_end_profiles_of_c_are_used_across_releases() {
-    every_release_uses_dumps_of_every_other(Case { source: "program.c", is_front_end: true });
+    every_release_uses_dumps_of_every_other(Case { source: "program.c", name: "pro;gram:1.c", is_front_end: true });
 }
 
 #[test]
 fn front_end_profiles_of_cxx_are_used_across_releases() {
-    every_release_uses_dumps_of_every_other(Case { source: "program.cpp", is_front_end: true });
+    every_release_uses_dumps_of_every_other(Case { source: "program.cpp", name: "program.cpp", is_front_end: true });
 }

@@ -9,7 +9,7 @@ fn coverage_of_rustc_keeps_its_hashes_for_every_release() {
     if program("rustc").is_none() {
         return skip("coverage of rustc", "rustc not installed");
     }
-    let desk = Desk::new(Case { source: "program.rs", is_front_end: true });
+    let desk = Desk::new(Case { source: "program.rs", name: "program.rs", is_front_end: true });
     let dump = desk.train_rust();
     let written = desk.names_and_hashes(&dump);
     assert!(written.len() >= 10, "{written:?}");
