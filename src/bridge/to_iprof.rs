@@ -182,6 +182,8 @@ fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Lo
         let plain = is_plain(record, foreign.kind);
         losses.add(LossKind::FuncHashes, 1);
         losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+        let known = if record.uniformity.is_empty() { 0 } else { record.counters.len() as u64 };
+        losses.add(LossKind::UniformityBits, known);
         losses.add(LossKind::ValueSites, record.sites(ValueKind::MemOpSize).len() as u64);
         losses.add(LossKind::PseudoCounts, u64::from(record.pseudo_count().is_some()));
         if plain && !options.counters_as_branches {

@@ -5,8 +5,14 @@ use crate::model::{Release, release};
 /// First 8 bytes of every indexed profile: `\xFF lprofi \x81`.
 pub const MAGIC: [u8; 8] = *b"\xfflprofi\x81";
 
-/// The newest version; LLVM 22 writes it.
-pub const NEWEST_VERSION: u32 = 13;
+/// The newest version; LLVM 23 writes it.
+pub const NEWEST_VERSION: u32 = 14;
+
+/// The version that [`Release::DEFAULT`] writes.
+pub const DEFAULT_VERSION: u32 = 13;
+
+/// The newest version that LLVM 22 reads.
+pub(super) const LLVM_22_VERSION: u32 = 13;
 
 /// A word of the header, by its place after magic, version, unused and hash type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +55,31 @@ pub(super) mod since {
     pub(crate) const BITMAPS: u32 = 11;
     /// Names of vtables, always there, and value kind 2.
     pub(crate) const VTABLES: u32 = 12;
+    /// Bitmap bytes one after the other, instead of one in each word.
+    pub(crate) const PACKED_BITMAPS: u32 = 14;
+    /// Uniformity bits in every record.
+    pub(crate) const UNIFORMITY: u32 = 14;
 }
 
 /// Key and data sizes of an item of the hash table, in front of both.
 pub(super) const ITEM_HEADER: usize = 24;
 
-/// The newest release up to [`Release::DEFAULT`] that writes a version, whose
-/// rules its files follow.
+/// The release whose rules the files of a version follow: the newest up to
+/// [`Release::DEFAULT`] that writes it, or the first after that.
 pub fn writing_release(version: u32) -> Release {
-    let known = release::RELEASES.iter().rev().filter(|row| row.release() <= Release::DEFAULT);
-    known.into_iter().find(|row| row.indexed_version == version).map_or(Release::DEFAULT, |row| row.release())
+    let writers = || release::RELEASES.iter().filter(|row| row.indexed_version == version).map(|row| row.release());
+    writers().rfind(|release| *release <= Release::DEFAULT).or_else(|| writers().next()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_version_follows_the_rules_of_a_release_that_writes_it() {
+        let releases = [7, 8, 9, 10, 11, 12, 13, 14].map(writing_release);
+        assert_eq!(releases, [14, 15, 16, 17, 18, 21, 22, 23].map(Release));
+        assert_eq!(writing_release(NEWEST_VERSION + 1), Release::DEFAULT);
+        assert_eq!(Release::DEFAULT.indexed_version(), Some(DEFAULT_VERSION));
+    }
 }

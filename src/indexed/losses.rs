@@ -14,6 +14,10 @@ pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     if !dialect.has(since::BITMAPS) || dialect.value_kinds().len() < ValueKind::COUNT {
         count_unknown_parts(&mut losses, profile, options);
     }
+    if !dialect.has(since::UNIFORMITY) {
+        let kept = |function: FunctionView<'_>| options.selection.keeps(function);
+        losses.add(LossKind::UniformityBits, profile.functions.uniformity_bits(kept));
+    }
     if !dialect.has(since::BINARY_IDS) {
         losses.add(LossKind::BinaryIds, trailing::sorted_ids(profile).len() as u64);
     }

@@ -1,4 +1,4 @@
-//! Indexed profiles (`.profdata`), versions 1 to 13: what compilers read.
+//! Indexed profiles (`.profdata`), versions 1 to 14: what compilers read.
 //!
 //! All numbers are little-endian, whatever the host. In file order:
 //!
@@ -26,6 +26,7 @@
 //! | 11 | 18 | bitmap bytes |
 //! | 12 | 19 | vtable names, value kind 2 |
 //! | 13 | 22 | another structural hash, same layout |
+//! | 14 | 23 | bitmap bytes packed, uniformity bits |
 //!
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
 
@@ -47,7 +48,7 @@ mod verify;
 mod write;
 
 pub use describe::describe;
-pub use layout::{MAGIC, NEWEST_VERSION, writing_release};
+pub use layout::{DEFAULT_VERSION, MAGIC, NEWEST_VERSION, writing_release};
 pub use lookup::Entry;
 pub use losses::losses;
 pub use profile::{IndexedProfile, ReadOptions};

@@ -33,8 +33,13 @@ pub(super) fn data_size(dialect: Dialect, function: FunctionView<'_>) -> Result<
 fn record_size(dialect: Dialect, record: RecordView<'_>) -> Result<u64> {
     let mut words = 1 + record.counters.len() as u64;
     words += u64::from(dialect.has(since::RECORD_COUNTS));
-    if dialect.has(since::BITMAPS) {
+    if dialect.has(since::PACKED_BITMAPS) {
+        words += 1 + (record.bitmap.len() as u64).div_ceil(8);
+    } else if dialect.has(since::BITMAPS) {
         words += 1 + record.bitmap.len() as u64;
+    }
+    if dialect.has(since::UNIFORMITY) {
+        words += 1 + (record.uniformity.bits.len() as u64).div_ceil(8);
     }
     let mut size = words * 8;
     if dialect.has(since::VALUE_SITES) {
@@ -82,13 +87,25 @@ fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
         sink.u64(record.counters.len() as u64);
     }
     sink.u64s(record.counters);
-    if dialect.has(since::BITMAPS) {
+    if dialect.has(since::PACKED_BITMAPS) {
+        write_padded(sink, record.bitmap);
+    } else if dialect.has(since::BITMAPS) {
         sink.u64(record.bitmap.len() as u64);
         record.bitmap.iter().for_each(|byte| sink.u64(u64::from(*byte)));
+    }
+    if dialect.has(since::UNIFORMITY) {
+        write_padded(sink, &record.uniformity.bits);
     }
     if dialect.has(since::VALUE_SITES) {
         write_value_blob(sink, record, dialect.value_kinds());
     }
+}
+
+/// Appends a number of bytes and the bytes, which end at a multiple of 8.
+fn write_padded(sink: &mut Sink, bytes: &[u8]) {
+    sink.u64(bytes.len() as u64);
+    sink.bytes(bytes);
+    sink.zeros(bytes.len().next_multiple_of(8) - bytes.len());
 }
 
 fn write_value_blob(sink: &mut Sink, record: RecordView<'_>, kinds: &[ValueKind]) {

@@ -1,6 +1,6 @@
 //! A view of an indexed file: what stands where, decoded when asked for.
 
-use super::layout::{HEADER_WORDS, MAGIC, NEWEST_VERSION, since};
+use super::layout::{HEADER_WORDS, LLVM_22_VERSION, MAGIC, NEWEST_VERSION, since, writing_release};
 use super::lookup::{Entry, Table, Walk};
 use super::memprof;
 use crate::bytes::{Cursor, Endian, names};
@@ -73,7 +73,8 @@ impl<'data> IndexedProfile<'data> {
     /// passed over.
     pub fn read(file: &'data [u8], options: ReadOptions) -> Result<Self> {
         let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
-        let (version, version_word) = read_version(&mut cursor).map_err(|error| error.in_format("indexed"))?;
+        let (version, version_word) =
+            read_version(&mut cursor, options.manner).map_err(|error| error.in_format("indexed"))?;
         Self::read_rest(file, cursor, version_word, options)
             .map_err(|error| error.in_format(format!("indexed v{version}")))
     }
@@ -150,7 +151,7 @@ impl<'data> IndexedProfile<'data> {
         Ok((offset, bytes))
     }
 
-    /// Format version, 1 to 13.
+    /// Format version, 1 to 14.
     pub fn version(&self) -> u32 {
         self.version
     }
@@ -281,7 +282,7 @@ impl<'data> IndexedProfile<'data> {
     }
 }
 
-fn read_version(cursor: &mut Cursor<'_>) -> Result<(u32, u64)> {
+fn read_version(cursor: &mut Cursor<'_>, manner: Manner) -> Result<(u32, u64)> {
     let magic = cursor.array::<8>("magic")?;
     if magic != MAGIC {
         let detail = format!("found {}, expected {}", magic.escape_ascii(), MAGIC.escape_ascii());
@@ -290,16 +291,21 @@ fn read_version(cursor: &mut Cursor<'_>) -> Result<(u32, u64)> {
     let offset = cursor.position();
     let word = cursor.u64("version word")?;
     let version = word as u32;
-    if !(1..=NEWEST_VERSION).contains(&version) {
-        let detail = format!("versions 1 to {NEWEST_VERSION} are known; LLVM 22 writes {NEWEST_VERSION}");
+    let newest = if manner.is_llvm() { LLVM_22_VERSION } else { NEWEST_VERSION };
+    if !(1..=newest).contains(&version) {
+        let detail = format!("versions 1 to {newest} are known; {} writes {newest}", writing_release(newest));
         let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);
-        return Err(if version > NEWEST_VERSION {
-            error.with_hint(format!("written by a release after {}", release::newest_words()))
-        } else {
-            error
-        });
+        return Err(if version > NEWEST_VERSION { error.with_hint(later_release_hint()) } else { error });
     }
     Ok((version, word))
+}
+
+fn later_release_hint() -> String {
+    let newest = release::newest_words();
+    format!(
+        "written by a release after {newest}, the newest that is known here; the llvm-profdata of that release makes \
+         text of it with `merge --text`, or an older version with `merge --write-prev-version`"
+    )
 }
 
 /// Offsets in the header; 0 where the version has none.

@@ -67,7 +67,11 @@ impl<'data> Records<'data> {
         let parts = self.take_parts()?;
         record.func_hash = parts.func_hash;
         record.counters.extend(parts.counters.iter().map(|bytes| u64::from_le_bytes(*bytes)));
-        record.bitmap.extend(parts.bitmap.iter().map(|word| word[0]));
+        match parts.bitmap {
+            BitmapBytes::InWords(words) => record.bitmap.extend(words.iter().map(|word| word[0])),
+            BitmapBytes::Packed(bytes) => record.bitmap.extend_from_slice(bytes),
+        }
+        record.uniformity.bits.extend_from_slice(parts.uniformity_bits);
         if self.version >= since::VALUE_SITES {
             read_value_blob(&mut self.rest, |kind, sites| read_sites(sites, record.sites_mut(kind)))?;
         }
@@ -93,12 +97,18 @@ impl<'data> Records<'data> {
             cursor.left() / 8
         };
         let counters = take_words(cursor, "counters", counters_count)?;
-        let mut bitmap: &[[u8; 8]] = &[];
-        if self.version >= since::BITMAPS {
+        let mut bitmap = BitmapBytes::Packed(&[]);
+        if self.version >= since::PACKED_BITMAPS {
+            bitmap = BitmapBytes::Packed(take_padded(cursor, "number of bitmap bytes", "bitmap bytes")?);
+        } else if self.version >= since::BITMAPS {
             let count = cursor.u64("number of bitmap bytes").map_err(as_empty)?;
-            bitmap = take_words(cursor, "bitmap bytes", count)?;
+            bitmap = BitmapBytes::InWords(take_words(cursor, "bitmap bytes", count)?);
         }
-        Ok(Parts { func_hash, counters, bitmap })
+        let mut uniformity_bits: &[u8] = &[];
+        if self.version >= since::UNIFORMITY {
+            uniformity_bits = take_padded(cursor, "number of uniformity bytes", "uniformity bits")?;
+        }
+        Ok(Parts { func_hash, counters, bitmap, uniformity_bits })
     }
 }
 
@@ -106,13 +116,32 @@ impl<'data> Records<'data> {
 struct Parts<'data> {
     func_hash: u64,
     counters: &'data [[u8; 8]],
+    bitmap: BitmapBytes<'data>,
+    uniformity_bits: &'data [u8],
+}
+
+enum BitmapBytes<'data> {
     /// One byte in each word.
-    bitmap: &'data [[u8; 8]],
+    InWords(&'data [[u8; 8]]),
+    /// One after the other.
+    Packed(&'data [u8]),
 }
 
 fn take_words<'data>(cursor: &mut Cursor<'data>, field: &'static str, count: u64) -> Result<&'data [[u8; 8]]> {
     let bytes = cursor.take(field, count.saturating_mul(8)).map_err(as_empty)?;
     Ok(bytes.as_chunks::<8>().0)
+}
+
+/// A number of bytes, the bytes, and padding of any content up to a multiple of 8.
+fn take_padded<'data>(
+    cursor: &mut Cursor<'data>,
+    count_field: &'static str,
+    field: &'static str,
+) -> Result<&'data [u8]> {
+    let count = cursor.u64(count_field).map_err(as_empty)?;
+    let padded = count.checked_next_multiple_of(8).unwrap_or(u64::MAX);
+    let bytes = cursor.take(field, padded).map_err(as_empty)?;
+    Ok(&bytes[..count as usize])
 }
 
 /// The encoded sites of one kind: how many values each has, and all values.

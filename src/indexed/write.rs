@@ -22,7 +22,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct WriteOptions<'a> {
-    /// Format version, 1 to 13.
+    /// Format version, 1 to 14.
     pub version: u32,
     /// The release whose order and rules the file follows.
     pub release: Release,
@@ -68,9 +68,10 @@ impl<'a> WriteOptions<'a> {
     }
 }
 
+/// What the default release writes.
 impl Default for WriteOptions<'_> {
     fn default() -> Self {
-        Self::for_version(NEWEST_VERSION)
+        Self::for_release(Release::DEFAULT)
     }
 }
 

@@ -27,6 +27,8 @@ pub struct OrderEvents {
     pub deferred_too_much: bool,
     /// There were more traces than are kept.
     pub sampled_traces: bool,
+    /// Uniform counts of some inputs met others that lack them.
+    pub uniformity: bool,
     /// The kinds of inputs conflict, or would in another order.
     pub kinds: bool,
 }
@@ -47,6 +49,7 @@ impl OrderEvents {
             repeated_values: self.repeated_values | other.repeated_values,
             deferred_too_much: self.deferred_too_much | other.deferred_too_much,
             sampled_traces: self.sampled_traces | other.sampled_traces,
+            uniformity: self.uniformity | other.uniformity,
             kinds: self.kinds | other.kinds,
         }
     }

@@ -209,6 +209,9 @@ impl Merger {
         let id = self.profile.functions.push_record(function, record);
         let counters = self.profile.functions.counters_mut(id);
         let mut saturated = weight != 1 && counters::scale(counters, weight, self.rules.max_count);
+        if !record.uniformity.is_empty() {
+            saturated |= self.take_over_uniformity(id, weight);
+        }
         for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
             saturated |= self.take_over_sites(id, kind, weight);
         }
@@ -263,6 +266,7 @@ impl Merger {
         let functions = &mut self.profile.functions;
         let record = functions.record(target);
         let (same_bitmap, has_sites) = (record.bitmap.len() == source.bitmap.len(), record.has_value_sites());
+        let has_uniformity = !record.uniformity.is_empty() || !source.uniformity.is_empty();
         if record.counters.len() != source.counters.len() {
             return Some(SoftError::CountMismatch);
         }
@@ -281,6 +285,14 @@ impl Merger {
         let counters = functions.counters_mut(target);
         let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
         let mut error = saturated.then_some(SoftError::CounterOverflow);
+        if has_uniformity {
+            let outcome = self.merge_uniformity(target, source, weight);
+            if outcome.depends_on_order {
+                self.states.of_mut(target).events.uniformity = true;
+            }
+            error = error.or(outcome.saturated.then_some(SoftError::CounterOverflow));
+        }
+        let functions = &mut self.profile.functions;
         if !same_bitmap {
             return error.or(Some(SoftError::BitmapMismatch));
         }

@@ -25,6 +25,7 @@ mod rules;
 mod sites;
 mod states;
 mod traces;
+mod uniformity;
 
 #[cfg(test)]
 mod tests;

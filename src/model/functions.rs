@@ -8,6 +8,7 @@ use super::names::{NamePlace, NameStore, NameText};
 use super::record::RecordView;
 use super::record_store::{NONE, RecordStore};
 use super::symbols::{NameRef, name_ref};
+use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
 use hashbrown::{HashMap, HashTable};
 
@@ -232,6 +233,11 @@ impl FunctionTable {
         self.records.bitmap_mut(id.index())
     }
 
+    /// How evenly the waves of a GPU ran through a record, to be changed.
+    pub fn uniformity_mut(&mut self, id: RecordId) -> &mut Uniformity {
+        self.records.uniformity_mut(id.index())
+    }
+
     /// A record's sites of one kind, to be changed.
     #[inline]
     pub fn sites_mut(&mut self, id: RecordId, kind: ValueKind) -> &mut ValueSites {
@@ -241,6 +247,17 @@ impl FunctionTable {
     /// The value sites of all records and kinds that have some.
     pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
         self.records.all_sites_mut()
+    }
+
+    /// Blocks of the functions that `keep` accepts of which is known whether
+    /// the waves of a GPU enter them whole. Quick when there are none.
+    pub fn uniformity_bits(&self, mut keep: impl FnMut(FunctionView<'_>) -> bool) -> u64 {
+        if !self.records.has_uniformity() {
+            return 0;
+        }
+        let kept = self.iter().filter(|function| keep(*function));
+        let known = kept.flat_map(FunctionView::records).filter(|record| !record.uniformity.bits.is_empty());
+        known.map(|record| record.counters.len() as u64).sum()
     }
 
     /// A function's name.

@@ -1,9 +1,14 @@
 //! The order in which LLVM's hash maps yield what was put into them.
 //!
 //! The tools of LLVM walk such maps when they write, so files show the walk.
-//! Both maps are open-addressing tables with quadratic probing that grow by
-//! powers of two, so the order follows from the hash function, the sizes and
-//! the order of insertion (`StringMap.cpp`, `DenseMap.h`).
+//! Both maps are open-addressing tables that grow by powers of two, with
+//! quadratic probing up to LLVM 22 and linear probing from 23 on. So the order
+//! follows from the hash function, the sizes and the order of insertion
+//! (`StringMap.cpp`, `DenseMap.h`).
+//!
+//! Up to LLVM 22 the map keyed by numbers reserves the two largest, and records
+//! with these FuncHashes are lost there. Here they are keys as any other, which
+//! is what LLVM 23 makes of them.
 
 use super::Release;
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,26 +16,44 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Free slot of a simulated table.
 const FREE: u32 = u32::MAX;
 
-/// Finds the slot for a key: its hash's own, or the next free one.
-fn probe(slots: &[u32], hash: u32) -> usize {
-    let mask = slots.len() - 1;
-    let mut at = hash as usize & mask;
-    let mut step = 1;
-    while slots[at] != FREE {
-        at = (at + step) & mask;
-        step += 1;
-    }
-    at
+/// How far away a table looks for a free slot, try after try.
+#[derive(Clone, Copy)]
+enum Probing {
+    /// One slot further, then two, then three.
+    Quadratic,
+    /// The next slot, always.
+    Linear,
 }
 
-/// Places the entries of `old` into a table of `len` slots, in slot order.
-fn rebuild(old: &[u32], len: usize, hash_of: impl Fn(u32) -> u32) -> Vec<u32> {
-    let mut new = vec![FREE; len];
-    for &entry in old.iter().filter(|entry| **entry != FREE) {
-        let at = probe(&new, hash_of(entry));
-        new[at] = entry;
+impl Probing {
+    fn of(release: Release) -> Self {
+        if release >= Release(23) { Self::Linear } else { Self::Quadratic }
     }
-    new
+
+    /// Finds the slot for a key: its hash's own, or the next free one.
+    fn find(self, slots: &[u32], hash: u32) -> usize {
+        let mask = slots.len() - 1;
+        let mut at = hash as usize & mask;
+        let mut step = 1;
+        while slots[at] != FREE {
+            at = (at + step) & mask;
+            step += match self {
+                Self::Quadratic => 1,
+                Self::Linear => 0,
+            };
+        }
+        at
+    }
+
+    /// Places the entries of `old` into a table of `len` slots, in slot order.
+    fn rebuild(self, old: &[u32], len: usize, hash_of: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut new = vec![FREE; len];
+        for &entry in old.iter().filter(|entry| **entry != FREE) {
+            let at = self.find(&new, hash_of(entry));
+            new[at] = entry;
+        }
+        new
+    }
 }
 
 /// How the string map hashes names, by release.
@@ -45,18 +68,19 @@ fn string_hash(release: Release, name: &[u8]) -> u32 {
 /// The order in which a string map yields names that were inserted in the
 /// order given: indexes into `names`, all of which differ.
 pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<Item = &'a [u8]>) -> Vec<u32> {
+    let probing = Probing::of(release);
     let mut slots = vec![FREE; 16];
     let mut hashes: Vec<u32> = Vec::new();
     for (name, index) in names.into_iter().zip(0u32..) {
         let hash = string_hash(release, name);
         hashes.push(hash);
-        let at = probe(&slots, hash);
+        let at = probing.find(&slots, hash);
         slots[at] = index;
         let entries = hashes.len();
         if entries * 4 > slots.len() * 3 {
-            slots = rebuild(&slots, slots.len() * 2, |entry| hashes[entry as usize]);
+            slots = probing.rebuild(&slots, slots.len() * 2, |entry| hashes[entry as usize]);
         } else if slots.len() - entries <= slots.len() / 8 {
-            slots = rebuild(&slots, slots.len(), |entry| hashes[entry as usize]);
+            slots = probing.rebuild(&slots, slots.len(), |entry| hashes[entry as usize]);
         }
     }
     slots.retain(|slot| *slot != FREE);
@@ -76,14 +100,15 @@ fn number_hash(release: Release, number: u64) -> u32 {
 /// The order in which a small map keyed by numbers yields keys that were
 /// inserted in the order given, all of which differ: indexes into `keys`.
 pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
+    let probing = Probing::of(release);
     let hash_of = |entry: u32| number_hash(release, keys[entry as usize]);
     let mut slots = vec![FREE; 4];
     for (entry, number) in (0..keys.len() as u32).zip(1usize..) {
         if number * 4 >= slots.len() * 3 {
             let len = if slots.len() == 4 { 64 } else { slots.len() * 2 };
-            slots = rebuild(&slots, len, hash_of);
+            slots = probing.rebuild(&slots, len, hash_of);
         }
-        let at = probe(&slots, hash_of(entry));
+        let at = probing.find(&slots, hash_of(entry));
         slots[at] = entry;
     }
     slots.retain(|slot| *slot != FREE);
@@ -100,6 +125,18 @@ mod tests {
         assert_eq!(number_map_order(Release(14), &[1, 2, 3]), [1, 0, 2]);
         // Two live in 4 slots: 37 mod 4 = 1, 74 mod 4 = 2.
         assert_eq!(number_map_order(Release(14), &[2, 1]), [1, 0]);
+    }
+
+    #[test]
+    fn collisions_go_to_the_next_slot_from_23_on() {
+        // 0, and 64 numbers apart those that hash to the same slot of 64.
+        let same: Vec<u64> = (1u64..).filter(|number| number_hash(Release(22), *number) % 64 == 5).take(3).collect();
+        let sixth = (1u64..).find(|number| number_hash(Release(22), *number) % 64 == 6).unwrap();
+        let keys = [same[0], same[1], same[2], sixth];
+        // Slots 5, 6, 8 and 7 (6 is taken), or 5, 6, 7 and 8.
+        assert_eq!(number_map_order(Release(22), &keys), [0, 1, 3, 2]);
+        assert_eq!(number_map_order(Release(23), &keys), [0, 1, 2, 3]);
+        assert_eq!(number_map_order(Release(23), &[u64::MAX, u64::MAX - 1]).len(), 2);
     }
 
     #[test]

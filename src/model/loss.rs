@@ -16,6 +16,10 @@ pub enum LossKind {
     VTableSites,
     /// Bytes of MC/DC bitmaps (before LLVM 18).
     BitmapBytes,
+    /// Bits that say which blocks the waves of a GPU enter whole (before LLVM 23).
+    UniformityBits,
+    /// How often the waves of a GPU entered blocks whole (raw files before LLVM 23).
+    UniformCounts,
     /// Identities of images (before LLVM 16).
     BinaryIds,
     /// Temporal traces (before LLVM 17).
@@ -72,6 +76,8 @@ impl LossKind {
             Self::ValueSites => ("value site", "value sites"),
             Self::VTableSites => ("vtable value site", "vtable value sites"),
             Self::BitmapBytes => ("bitmap byte", "bitmap bytes"),
+            Self::UniformityBits => ("uniformity bit of a block", "uniformity bits of blocks"),
+            Self::UniformCounts => ("uniform count of a block", "uniform counts of blocks"),
             Self::BinaryIds => ("binary id", "binary ids"),
             Self::TemporalTraces => ("temporal trace", "temporal traces"),
             Self::MemProf => ("memory profile", "memory profiles"),

@@ -5,7 +5,7 @@
 //! Profile
 //! ├── ProfileKind          variant bits: IR, CS, entry first, coverage, temporal …
 //! ├── FunctionTable        name (NameRef) → records, in order of first appearance
-//! │   └── RecordView       FuncHash, counters, bitmap bytes, value sites
+//! │   └── RecordView       FuncHash, counters, bitmap bytes, value sites, uniformity
 //! ├── BinaryId…            identities of the images that ran
 //! ├── TemporalProfile      order in which functions first ran
 //! ├── vtable names         kept only on request
@@ -36,6 +36,7 @@ pub mod stacks;
 pub mod summary;
 pub mod symbols;
 pub mod temporal;
+pub mod uniformity;
 pub mod value;
 
 pub use description::Description;
@@ -52,6 +53,7 @@ pub use selection::Selection;
 pub use summary::{ProfileSummary, SummaryBuilder};
 pub use symbols::{NameRef, SymbolTable, name_ref};
 pub use temporal::{TemporalProfile, TemporalTrace};
+pub use uniformity::Uniformity;
 pub use value::{ValueCount, ValueKind, ValueSites};
 
 /// Identity of an image, for ELF the GNU build id; as long as the linker made it.

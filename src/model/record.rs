@@ -1,5 +1,6 @@
 //! One function's counters, bitmap and value sites: owned, or as a view.
 
+use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
 
 /// Value sites by kind; few records have any, and few of these more than one
@@ -91,6 +92,8 @@ pub struct FunctionRecord {
     pub counters: Vec<u64>,
     /// MC/DC bitmap, one byte each (LLVM 18 on).
     pub bitmap: Vec<u8>,
+    /// How evenly the waves of a GPU ran; mostly nothing (LLVM 23 on).
+    pub uniformity: Uniformity,
     sites: SitesByKind,
 }
 
@@ -104,6 +107,8 @@ pub struct RecordView<'a> {
     pub counters: &'a [u64],
     /// As [`FunctionRecord::bitmap`].
     pub bitmap: &'a [u8],
+    /// As [`FunctionRecord::uniformity`].
+    pub uniformity: &'a Uniformity,
     pub(super) sites: &'a SitesByKind,
 }
 
@@ -114,14 +119,14 @@ impl FunctionRecord {
 
     /// A record with counters only.
     pub fn new(func_hash: u64, counters: Vec<u64>) -> Self {
-        Self { func_hash, counters, bitmap: Vec::new(), sites: SitesByKind::default() }
+        Self { func_hash, counters, ..Self::default() }
     }
 
     /// A view of the record.
     #[inline]
     pub fn view(&self) -> RecordView<'_> {
-        let Self { func_hash, counters, bitmap, sites } = self;
-        RecordView { func_hash: *func_hash, counters, bitmap, sites }
+        let Self { func_hash, counters, bitmap, uniformity, sites } = self;
+        RecordView { func_hash: *func_hash, counters, bitmap, uniformity, sites }
     }
 
     /// Makes the record a copy of another and keeps its memory.
@@ -130,6 +135,9 @@ impl FunctionRecord {
         self.func_hash = record.func_hash;
         self.counters.extend_from_slice(record.counters);
         self.bitmap.extend_from_slice(record.bitmap);
+        if !record.uniformity.is_empty() {
+            self.uniformity.clone_from(record.uniformity);
+        }
         for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
             self.sites_mut(kind).clone_from(record.sites(kind));
         }
@@ -140,6 +148,7 @@ impl FunctionRecord {
         self.func_hash = 0;
         self.counters.clear();
         self.bitmap.clear();
+        self.uniformity.clear();
         self.sites.iter_mut().for_each(ValueSites::clear);
     }
 
@@ -205,8 +214,13 @@ impl<'a> RecordView<'a> {
     /// The record on its own, without spare memory.
     #[must_use]
     pub fn to_record(self) -> FunctionRecord {
-        let Self { func_hash, counters, bitmap, sites } = self;
-        FunctionRecord { func_hash, counters: counters.to_vec(), bitmap: bitmap.to_vec(), sites: sites.to_compact() }
+        FunctionRecord {
+            func_hash: self.func_hash,
+            counters: self.counters.to_vec(),
+            bitmap: self.bitmap.to_vec(),
+            uniformity: self.uniformity.clone(),
+            sites: self.sites.to_compact(),
+        }
     }
 }
 
@@ -216,12 +230,14 @@ impl<'a> From<&'a FunctionRecord> for RecordView<'a> {
     }
 }
 
-/// Equal when everything that counts is: hash, counters, bitmap and sites.
+/// Equal when everything that counts is: hash, counters, bitmap, uniformity
+/// and sites.
 impl PartialEq for RecordView<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.func_hash == other.func_hash
             && self.counters == other.counters
             && self.bitmap == other.bitmap
+            && self.uniformity == other.uniformity
             && self.sites == other.sites
     }
 }

@@ -6,6 +6,7 @@
 
 use super::counter_list::{CounterList, Place};
 use super::record::{FunctionRecord, RecordView, SitesByKind};
+use super::uniformity::{NO_UNIFORMITY, Uniformity};
 use super::value::{ValueKind, ValueSites};
 
 /// Records by their place in the order in which they were pushed. Numbers can
@@ -32,6 +33,8 @@ struct Stored {
 struct Extra {
     bitmap: Vec<u8>,
     sites: SitesByKind,
+    /// Rarer still.
+    uniformity: Option<Box<Uniformity>>,
 }
 
 /// No index.
@@ -68,8 +71,10 @@ impl RecordStore {
     /// Adds a copy of a record.
     pub fn push(&mut self, record: RecordView<'_>) {
         let mut extra = NONE;
-        if !record.bitmap.is_empty() || record.has_value_sites() {
-            extra = self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact() });
+        if !record.bitmap.is_empty() || record.has_value_sites() || !record.uniformity.is_empty() {
+            let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
+            extra =
+                self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity });
         }
         let counters = self.counters.push(record.counters);
         self.records.push(Stored { func_hash: record.func_hash, counters, extra, next: NONE });
@@ -89,12 +94,13 @@ impl RecordStore {
     #[inline]
     pub fn record(&self, index: usize) -> RecordView<'_> {
         let stored = &self.records[index];
-        let (bitmap, sites) = match self.extras.get(stored.extra as usize) {
-            Some(extra) => (extra.bitmap.as_slice(), &extra.sites),
-            None => (&[][..], SitesByKind::NONE),
+        let (bitmap, sites, uniformity) = match self.extras.get(stored.extra as usize) {
+            Some(extra) => (extra.bitmap.as_slice(), &extra.sites, extra.uniformity.as_deref()),
+            None => (&[][..], SitesByKind::NONE, None),
         };
         let counters = self.counters.at(stored.counters);
-        RecordView { func_hash: stored.func_hash, counters, bitmap, sites }
+        let uniformity = uniformity.unwrap_or(&NO_UNIFORMITY);
+        RecordView { func_hash: stored.func_hash, counters, bitmap, uniformity, sites }
     }
 
     /// The FuncHash of the record at `index`; panics as [`record`](Self::record).
@@ -118,10 +124,25 @@ impl RecordStore {
 
     /// The sites of one kind of a record, to be changed; panics as [`record`](Self::record).
     pub fn sites_mut(&mut self, index: usize, kind: ValueKind) -> &mut ValueSites {
+        self.extra_mut(index).sites.of_mut(kind)
+    }
+
+    /// How evenly the waves ran, to be changed; panics as [`record`](Self::record).
+    pub fn uniformity_mut(&mut self, index: usize) -> &mut Uniformity {
+        self.extra_mut(index).uniformity.get_or_insert_default()
+    }
+
+    /// What most records do not have, made if need be.
+    fn extra_mut(&mut self, index: usize) -> &mut Extra {
         if self.records[index].extra == NONE {
             self.records[index].extra = self.push_extra(Extra::default());
         }
-        self.extras[self.records[index].extra as usize].sites.of_mut(kind)
+        &mut self.extras[self.records[index].extra as usize]
+    }
+
+    /// Whether of some record it is known how evenly the waves ran.
+    pub(super) fn has_uniformity(&self) -> bool {
+        self.extras.iter().any(|extra| extra.uniformity.is_some())
     }
 
     /// The sites of all records and kinds that have some.
@@ -157,6 +178,7 @@ mod tests {
         let plain = FunctionRecord::new(7, vec![1, 2, 3]);
         let mut covered = FunctionRecord::new(8, vec![]);
         covered.bitmap = vec![0x81, 2];
+        covered.uniformity.bits = vec![0xfd];
         let mut valued = FunctionRecord::new(9, vec![u64::MAX]);
         valued.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 8, count: 5 }]);
         [plain, covered, valued, FunctionRecord::new(10, vec![4])]
@@ -187,9 +209,11 @@ mod tests {
         store.bitmap_mut(1)[0] = 0;
         store.sites_mut(2, ValueKind::MemOpSize).push_site(&site);
         store.sites_mut(3, ValueKind::IndirectCallTarget).push_site(&site);
+        store.uniformity_mut(0).counts.push(7);
         assert!(store.bitmap_mut(0).is_empty() && store.bitmap_mut(3).is_empty());
         records[0].counters[1] = 20;
         records[1].bitmap[0] = 0;
+        records[0].uniformity.counts.push(7);
         records[2].sites_mut(ValueKind::MemOpSize).push_site(&site);
         records[3].sites_mut(ValueKind::IndirectCallTarget).push_site(&site);
         for (index, record) in records.iter().enumerate() {

@@ -124,7 +124,7 @@ pub const RELEASES: [ReleaseRow; 25] = [
     row("20", 20, (10, 12), SEEN, Some((87, 90)), &[], &[]),
     row("21", 21, (10, 12), SEEN, Some((91, 94)), &[], &[]),
     row("22", 22, (10, 13), SEEN, Some((95, u32::MAX)), &[], &[]),
-    row("23", 23, (11, 13), INFERRED, None, &[], &[]),
+    row("23", 23, (11, 14), SEEN, None, &[], &[]),
 ];
 
 /// The row of a toolchain: `llvm-14`, `clang-3.9`, `rustc-1.75`, `rust-1.75.0`,

@@ -21,7 +21,7 @@ pub enum OutputFormat {
     Indexed {
         /// The release; the profile was merged by its rules.
         release: Release,
-        /// The version, 1 to 13; not always the release's own:
+        /// The version, 1 to 14; not always the release's own:
         /// `--write-prev-version` of LLVM 22 writes 11.
         version: u32,
     },
@@ -47,7 +47,7 @@ impl OutputFormat {
 
 impl Default for OutputFormat {
     fn default() -> Self {
-        Self::Indexed { release: Release::DEFAULT, version: indexed::NEWEST_VERSION }
+        Self::Indexed { release: Release::DEFAULT, version: indexed::DEFAULT_VERSION }
     }
 }
 

@@ -57,9 +57,13 @@ pub struct ImageSum {
 impl Image {
     /// Whether files like this one may be read as files of one image. Others
     /// have to be read record by record: those before version 8 (counters are
-    /// found by load addresses), with timestamps, or with records from elsewhere.
+    /// found by load addresses), with timestamps, with uniform counters, or with
+    /// records from elsewhere.
     pub fn can_be_of(profile: &RawProfile<'_>) -> bool {
-        profile.header().version() >= 8 && !profile.kind().contains(ProfileKind::TEMPORAL) && profile.has_own_records()
+        profile.header().version() >= 8
+            && !profile.kind().contains(ProfileKind::TEMPORAL)
+            && profile.section(Section::UniformCounters).is_empty()
+            && profile.has_own_records()
     }
 
     /// Remembers a profile that was read without fault or warning, with its names.

@@ -24,6 +24,8 @@ pub(super) struct Plan<'p> {
     pub(super) kind: ProfileKind,
     pub(super) byte_counters: bool,
     pub(super) temporal: bool,
+    /// Whether uniform counts are written: all records of a file have some, or none.
+    pub(super) uniform: bool,
     pub(super) items: Vec<Item<'p>>,
     /// Each name once, in the order of the items.
     pub(super) names: Vec<&'p [u8]>,
@@ -43,6 +45,7 @@ impl<'p> Plan<'p> {
             kind: ProfileKind::NONE,
             byte_counters: false,
             temporal: false,
+            uniform: false,
             items: Vec::with_capacity(profile.functions.records_len()),
             names: Vec::with_capacity(profile.functions.len()),
             binary_ids: Vec::new(),
@@ -53,6 +56,7 @@ impl<'p> Plan<'p> {
         };
         plan.choose_kind(profile);
         plan.choose_records(profile);
+        plan.choose_uniform_counts();
         plan.choose_trace(profile);
         plan.choose_targets();
         plan.choose_rest(profile);
@@ -102,6 +106,40 @@ impl<'p> Plan<'p> {
                 self.count_record_losses(record);
             }
         }
+    }
+
+    /// Uniform counts are written where every record has them, one for each
+    /// counter element. The bits of such a file follow from the counts; others
+    /// have no place in it.
+    fn choose_uniform_counts(&mut self) {
+        let complete = |item: &Item<'_>| {
+            let uniformity = item.record.uniformity;
+            let fits = uniformity.counts.len() as u64 == self.elements(item);
+            let follows =
+                uniformity.bits.is_empty() || uniformity.bits == uniformity.derived_bits(item.record.counters);
+            fits && !uniformity.counts.is_empty() && follows
+        };
+        self.uniform = self.encoding.version >= 11 && self.items.iter().all(complete) && !self.items.is_empty();
+        if self.uniform {
+            return;
+        }
+        let (mut bits, mut counts) = (0, 0);
+        for record in self.items.iter().map(|item| item.record).filter(|record| !record.uniformity.is_empty()) {
+            bits += if record.uniformity.bits.is_empty() { 0 } else { record.counters.len() };
+            counts += record.uniformity.counts.len();
+        }
+        self.losses.add(LossKind::UniformityBits, bits as u64);
+        self.losses.add(LossKind::UniformCounts, counts as u64);
+    }
+
+    /// Counter elements of a record, those of a timestamp included.
+    pub(super) fn elements(&self, item: &Item<'_>) -> u64 {
+        let timestamp = match (self.temporal, self.byte_counters) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 8,
+        };
+        item.record.counters.len() as u64 + timestamp
     }
 
     fn count_record_losses(&mut self, record: RecordView<'_>) {

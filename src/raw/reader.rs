@@ -224,7 +224,9 @@ impl<'data> RawReader<'data> {
         let bitmap = self.profile.bitmap(index, &data).map_err(|error| self.name_function(error, &data))?;
         self.record.bitmap.extend_from_slice(bitmap);
         if self.profile.header().version() >= 11 {
-            self.profile.uniform_counters(index, &data).map_err(|error| self.name_function(error, &data))?;
+            let uniform = self.profile.uniform_counters(index, &data);
+            let uniform = uniform.map_err(|error| self.name_function(error, &data))?;
+            uniform.append_to(&mut self.record.uniformity.counts);
         }
         if data.has_value_sites() {
             let format = self.profile.header().format_name();

@@ -118,6 +118,7 @@ struct Parts {
     counters: Vec<u8>,
     counters_count: u64,
     bitmap: Vec<u8>,
+    uniform_counters: Vec<u8>,
     names: Vec<u8>,
     vtables: Vec<u8>,
     vtables_count: u64,
@@ -179,7 +180,8 @@ impl<'a> Writer<'a> {
             PointerWidth::Bits32 => 0x5fff_ffff,
             PointerWidth::Bits64 => u64::MAX >> 1,
         };
-        let found = [&parts.data, &parts.counters, &parts.bitmap, &parts.names, &parts.vtables, &parts.values];
+        let Parts { data, counters, bitmap, uniform_counters, names, vtables, values, .. } = parts;
+        let found = [data, counters, bitmap, uniform_counters, names, vtables, values];
         let found = found.iter().fold(0u64, |sum, part| sum.saturating_add(part.len() as u64));
         if found > limit {
             let what = "size of the sections in bytes";
@@ -240,6 +242,8 @@ impl<'a> Writer<'a> {
         let data_size = self.plan.items.len() as u64 * size as u64;
         let counters_size = self.plan.items.iter().map(|item| self.counter_bytes(item)).sum::<u64>();
         let (counters_start, bitmap_start) = (data_size, data_size + counters_size.next_multiple_of(8));
+        let bitmap_size = self.plan.items.iter().map(|item| self.plan.bitmap(item).len() as u64).sum::<u64>();
+        let uniform_start = bitmap_start + bitmap_size.next_multiple_of(8);
         parts.data = vec![0; data_size as usize];
         let mut addressed = NameRefMap::<()>::default();
         for (index, (item, bytes)) in self.plan.items.iter().zip(parts.data.chunks_exact_mut(size)).enumerate() {
@@ -257,6 +261,11 @@ impl<'a> Writer<'a> {
             if record.num_bitmap_bytes != 0 {
                 record.bitmap_ptr = bitmap_start + parts.bitmap.len() as u64 - before;
                 parts.bitmap.extend_from_slice(self.plan.bitmap(item));
+            }
+            if self.plan.uniform {
+                record.uniform_counter_ptr = uniform_start + parts.uniform_counters.len() as u64 - before;
+                let counts = item.record.uniformity.counts.iter();
+                counts.for_each(|count| parts.uniform_counters.extend(self.encoding.endian.u64_bytes(*count)));
             }
             if let Some(start) = name_starts.get(item.name_index) {
                 record.name_ptr = address::NAMES + start;
@@ -281,17 +290,15 @@ impl<'a> Writer<'a> {
     /// Appends the counters and says how many elements there are.
     fn counters(&self, item: &Item<'_>, counters: &mut Vec<u8>) -> u64 {
         let endian = self.encoding.endian;
-        let mut count = item.record.counters.len() as u64;
         if self.plan.temporal {
             counters.extend_from_slice(&endian.u64_bytes(item.timestamp));
-            count += if self.plan.byte_counters { 8 } else { 1 };
         }
         if self.plan.byte_counters {
             counters.extend(item.record.counters.iter().map(|counter| if *counter == 0 { 0xff } else { 0 }));
         } else {
             item.record.counters.iter().for_each(|counter| counters.extend_from_slice(&endian.u64_bytes(*counter)));
         }
-        count
+        self.plan.elements(item)
     }
 
     fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) {
@@ -358,6 +365,11 @@ impl<'a> Writer<'a> {
         header.set_word(Word::PadAfterCounters, padding(&parts.counters));
         header.set_word(Word::NumBitmapBytes, parts.bitmap.len() as u64);
         header.set_word(Word::PadAfterBitmap, padding(&parts.bitmap));
+        header.set_word(Word::NumUniformCounters, parts.uniform_counters.len() as u64 / 8);
+        if self.plan.uniform {
+            let uniform_start = counters_end + parts.bitmap.len() as u64 + padding(&parts.bitmap);
+            header.set_word(Word::UniformCountersDelta, uniform_start);
+        }
         header.set_word(Word::NamesSize, parts.names.len() as u64);
         let (counters_delta, bitmap_delta) = match version {
             ..=7 => (address::COUNTERS, 0),
@@ -381,6 +393,7 @@ impl<'a> Writer<'a> {
         for (bytes, aligned) in [
             (&parts.counters, true),
             (&parts.bitmap, true),
+            (&parts.uniform_counters, true),
             (&parts.names, true),
             (&parts.vtables, true),
             (&parts.vtable_names, true),

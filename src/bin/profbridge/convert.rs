@@ -52,7 +52,7 @@ pub(crate) struct ConvertArgs {
     /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9
     #[arg(long = "for", value_name = "TOOLCHAIN")]
     consumer: Option<String>,
-    /// Version of the indexed format, 1 to 13
+    /// Version of the indexed format, 1 to 14
     #[arg(long, value_name = "N", conflicts_with = "consumer")]
     format_version: Option<u32>,
     /// Leave out functions that never ran
@@ -142,7 +142,7 @@ impl ConvertArgs {
             None => {
                 let report = self.merged_profile(input)?;
                 let origins = report.origins();
-                (report.profile, origins, self.indexed_target(indexed::NEWEST_VERSION)?)
+                (report.profile, origins, self.indexed_target(indexed::DEFAULT_VERSION)?)
             }
         };
         let mut write = WriteOptions::default();
@@ -176,7 +176,7 @@ impl ConvertArgs {
     fn merged_profile(&self, input: &Path) -> Result<MergeReport> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
-        options.release = self.indexed_target(indexed::NEWEST_VERSION)?.0;
+        options.release = self.indexed_target(indexed::DEFAULT_VERSION)?.0;
         options.keep_vtable_names = true;
         let inputs = [WeightedInput::new(input)];
         let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;

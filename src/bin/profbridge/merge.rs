@@ -59,11 +59,11 @@ pub(crate) struct MergeArgs {
     /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9
     #[arg(long = "for", value_name = "TOOLCHAIN", conflicts_with = "format_version")]
     consumer: Option<String>,
-    /// Write this version of the indexed format, 1 to 13
+    /// Write this version of the indexed format, 1 to 14
     #[arg(long, value_name = "N")]
     format_version: Option<u32>,
     /// Write indexed version 11, which LLVM 18 and later read
-    #[arg(long, conflicts_with_all = ["consumer", "format_version"])]
+    #[arg(long, conflicts_with = "format_version")]
     write_prev_version: bool,
     /// Fail instead of leaving out what the written version cannot hold
     #[arg(long)]
@@ -268,7 +268,7 @@ impl MergeArgs {
         console.finish();
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
-        let (target, origins) = (self.target(indexed::NEWEST_VERSION)?, report.origins());
+        let (target, origins) = (self.target(indexed::DEFAULT_VERSION)?, report.origins());
         let crossed = self.cross(&mut report.profile, &mut options.filter, target, origins)?;
         let write = self.write_options(&options, crossed.release, crossed.indexed_version);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
@@ -316,7 +316,7 @@ impl MergeArgs {
     fn merge_options(&self) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
-        options.release = self.target(indexed::NEWEST_VERSION)?.0;
+        options.release = self.target(indexed::DEFAULT_VERSION)?.0;
         options.read.correlator = self.correlate.correlator()?;
         options.failure_mode = self.failure_mode.into();
         options.threads = NonZeroUsize::new(self.num_threads);
@@ -338,7 +338,13 @@ impl MergeArgs {
     fn target(&self, default: u32) -> Result<(Release, u32)> {
         if let Some(name) = &self.consumer {
             let row = release::parse(name)?;
-            return Ok((row.release(), row.indexed_version));
+            if !self.write_prev_version {
+                return Ok((row.release(), row.indexed_version));
+            }
+            if row.release() < WRITES_PREVIOUS_VERSION {
+                return Err(Error::usage(format!("--write-prev-version is for LLVM 19 and later, not {name}")));
+            }
+            return Ok((row.release(), PREVIOUS_VERSION));
         }
         if self.write_prev_version {
             return Ok((Release::DEFAULT, PREVIOUS_VERSION));
@@ -359,8 +365,11 @@ impl MergeArgs {
     }
 }
 
-/// What `--write-prev-version` writes, in LLVM 19 and 22 alike.
+/// What `--write-prev-version` writes, in LLVM 19 to 23 alike.
 const PREVIOUS_VERSION: u32 = 11;
+
+/// The first release that has `--write-prev-version`.
+const WRITES_PREVIOUS_VERSION: Release = Release(19);
 
 /// A list or remapping file; `-` is standard input.
 fn read_small(path: &Path) -> Result<Vec<u8>> {

@@ -174,11 +174,14 @@ impl Function {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Record {
     hash: Number,
     counters: Vec<Number>,
     bitmap: Option<Hex>,
+    uniformity: Option<Hex>,
+    #[serde(default)]
+    uniform_counts: Vec<Number>,
     #[serde(default)]
     values: Vec<Sites>,
 }
@@ -188,6 +191,8 @@ impl Record {
         let counters = self.counters.iter().map(|counter| counter.0).collect();
         let mut record = FunctionRecord::new(self.hash.0, counters);
         record.bitmap = self.bitmap.as_ref().map(|bitmap| bitmap.0.clone()).unwrap_or_default();
+        record.uniformity.bits = self.uniformity.as_ref().map(|bits| bits.0.clone()).unwrap_or_default();
+        record.uniformity.counts = self.uniform_counts.iter().map(|count| count.0).collect();
         for sites in &self.values {
             let known = ValueKind::from_number(sites.kind);
             let kind = known.ok_or_else(|| malformed(format!("values of kind {}, known are 0 to 2", sites.kind)))?;

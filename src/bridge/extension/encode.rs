@@ -139,6 +139,12 @@ impl Serialize for Record<'_> {
         if !self.0.bitmap.is_empty() {
             map.serialize_entry("bitmap", &to_hex(self.0.bitmap))?;
         }
+        if !self.0.uniformity.bits.is_empty() {
+            map.serialize_entry("uniformity", &to_hex(&self.0.uniformity.bits))?;
+        }
+        if !self.0.uniformity.counts.is_empty() {
+            map.serialize_entry("uniformCounts", &Numbers(&self.0.uniformity.counts))?;
+        }
         if self.0.has_value_sites() {
             map.serialize_entry("values", &Values(self.0))?;
         }

@@ -18,6 +18,8 @@
 //!
 //! * A site is a list of values and counts in turn.
 //! * Numbers above 2^63-1, which Java's `long` cannot hold, are decimal strings.
+//! * A record of a GPU has `"uniformity": "fd"`, the bits of an indexed file,
+//!   and perhaps `"uniformCounts": [90, 3]`, what a raw file counted.
 //! * Bytes are hexadecimal text. A name that is not UTF-8 is `{"hex": "…"}`.
 //! * What is empty is left out. Without `functions` there is no profile, only
 //!   the remarks of `approximate`.

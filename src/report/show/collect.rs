@@ -71,6 +71,10 @@ pub struct FunctionDetails {
     /// MC/DC bitmap, two hex digits a byte; absent when there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub bitmap: String,
+    /// Which blocks the waves of a GPU mostly enter whole: `U` or else `D` for
+    /// each counter; absent where that is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub uniformity: String,
     /// Value sites by kind, each a list of values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<&'static str, Vec<Vec<ValueView>>>,
@@ -274,8 +278,15 @@ fn details(name: &[u8], record: RecordView<'_>, symbols: &SymbolTable, options: 
         }),
         counters: (options.counts && pseudo.is_none()).then(|| record.counters.to_vec()),
         bitmap: if options.counts { hex(record.bitmap) } else { String::new() },
+        uniformity: if options.counts && pseudo.is_none() { uniformity(record) } else { String::new() },
         values: kinds.map(|kind| (member_of(kind), values(record, kind, symbols))).collect(),
     }
+}
+
+/// A letter for each counter, if something is known.
+fn uniformity(record: RecordView<'_>) -> String {
+    let known = (0..record.counters.len()).map_while(|counter| record.uniformity.is_uniform(counter));
+    known.map(|uniform| if uniform { 'U' } else { 'D' }).collect()
 }
 
 fn values(record: RecordView<'_>, kind: ValueKind, symbols: &SymbolTable) -> Vec<Vec<ValueView>> {

@@ -166,6 +166,7 @@ impl Details<'_> {
         }
         if options.counts {
             self.push_counts(text, record.counters);
+            self.push_uniformity(text, record);
         }
         let blocks = [
             (options.indirect_call_targets, "Indirect Target Results", ValueKind::IndirectCallTarget),
@@ -186,6 +187,21 @@ impl Details<'_> {
         if let Some((last, others)) = shown.split_last() {
             push_decimals(text, others, *b", ");
             push_decimal(text, *last);
+        }
+        text.extend_from_slice(b"]\n");
+    }
+
+    /// Which blocks the waves of a GPU mostly enter whole, where that is known.
+    fn push_uniformity(&self, text: &mut Vec<u8>, record: RecordView<'_>) {
+        if record.uniformity.bits.is_empty() {
+            return;
+        }
+        text.extend_from_slice(b"    Block uniformity: [");
+        for counter in usize::from(!self.is_ir)..record.counters.len() {
+            let separator = if counter == usize::from(!self.is_ir) { "" } else { ", " };
+            text.extend_from_slice(separator.as_bytes());
+            let uniform = record.uniformity.is_uniform(counter) == Some(true);
+            text.push(if uniform { b'U' } else { b'D' });
         }
         text.extend_from_slice(b"]\n");
     }

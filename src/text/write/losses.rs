@@ -1,7 +1,7 @@
 //! What text cannot say of a profile.
 
 use super::{Content, NamePlace, TextOptions};
-use crate::model::{Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
+use crate::model::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
 
 /// What text written with these options cannot say of a profile.
 pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
@@ -12,6 +12,8 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {
         count_unknown_parts(&mut losses, profile, options);
     }
+    let kept = |function: FunctionView<'_>| options.selection.keeps(function);
+    losses.add(LossKind::UniformityBits, profile.functions.uniformity_bits(kept));
     losses.add(LossKind::BinaryIds, profile.binary_ids.len() as u64);
     losses.add(LossKind::MemProf, u64::from(profile.memprof.is_some()));
     if !options.has_traces() {
