@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Each folder of `merge/` and the results in it that end in `ending`.
 fn results(ending: &str) -> Vec<(PathBuf, PathBuf)> {
     let mut found = Vec::new();
-    for compiler in [13, 14, 18, 19, 22] {
+    for compiler in [13, 14, 18, 19, 22, 23] {
         let folder = folder(&format!("merge/clang-{compiler}"));
         let (_, extension) = ending.rsplit_once('.').expect("an ending has an extension");
         for file in with_extension(&folder, extension) {
@@ -108,4 +108,15 @@ fn merging_partial_results_is_merging_the_runs() {
         let of_partials = Job::of(release).input(partial(1, 2), 1).input(partial(3, 4), 1).text();
         assert_none(difference(of_partials, &folder.join("llvm-22.proftext")).into_iter().collect(), 1);
     }
+}
+
+#[test]
+fn uniform_counts_add_up_and_bits_are_and_ed() {
+    compare("-uniform.profdata", |folder, job| {
+        job.input(folder.join("uniform-1.profraw"), 1).input(folder.join("uniform-2.profraw"), 3)
+    });
+    compare("-mixed.profdata", |folder, job| {
+        let first = job.input(folder.join("llvm-23-uniform.profdata"), 1);
+        first.input(folder.join("uniform-1.profraw"), 1).input(folder.join("run-3.profraw"), 1)
+    });
 }

@@ -49,4 +49,5 @@ fn context_sensitive_records_are_shown_on_request() {
 fn merged_profiles_are_shown_as_llvm_profdata_shows_them() {
     compare(&folder("merge/clang-19"), "show", "profdata", false);
     compare(&folder("merge/clang-22"), "show", "profdata", false);
+    compare(&folder("merge/clang-23"), "show", "profdata", false);
 }

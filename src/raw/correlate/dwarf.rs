@@ -3,7 +3,9 @@
 //! Each instrumented function's `DW_TAG_subprogram` has a child
 //! `DW_TAG_variable` named `__profc_…` at the address of its counters, whose
 //! own children are annotations with the profile name, the hash and the
-//! number of counters (LLVM 14 on, `InstrProfCorrelator.cpp`).
+//! number of counters (LLVM 14 on, `InstrProfCorrelator.cpp`). A function with
+//! an MC/DC bitmap has a second one, `__profbm_…`, with the profile name and the
+//! number of bits (LLVM 23 on).
 
 use super::image::{contents, unable};
 use crate::bytes::Endian;
@@ -31,6 +33,8 @@ pub struct Probe {
     pub counter_offset: u64,
     /// Number of counters.
     pub num_counters: u32,
+    /// Address of the MC/DC bitmap and its bytes, if there is one.
+    pub bitmap: Option<(u64, u32)>,
     /// Link-time address of the function, unless it was dropped.
     pub function_address: Option<u64>,
     /// Source file as debug info spells it.
@@ -64,7 +68,7 @@ pub(super) fn read_probes(
     };
     let sections = DwarfSections::load(|id| section_bytes(file, id.name(), limits))?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let mut walk = Walk { counters, found: Found { probes: Vec::new(), warnings: Vec::new() } };
+    let mut walk = Walk { counters, bitmaps: Vec::new(), found: Found { probes: Vec::new(), warnings: Vec::new() } };
     let mut units = dwarf.units();
     while let Some(header) = units.next().map_err(damaged)? {
         let unit = dwarf.unit(header).map_err(damaged)?;
@@ -101,6 +105,9 @@ fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) ->
 
 struct Walk {
     counters: Range<u64>,
+    /// Profile name, address and bytes of the bitmaps of the function whose
+    /// children are being read.
+    bitmaps: Vec<(Vec<u8>, u64, u32)>,
     found: Found,
 }
 
@@ -108,20 +115,24 @@ struct Walk {
 #[derive(Default)]
 struct Function {
     depth: isize,
+    /// Probes that were found before.
+    first_probe: usize,
     address: Option<u64>,
     linkage_name: Option<Vec<u8>>,
     file: Option<Vec<u8>>,
     line: Option<u64>,
 }
 
-/// A counters variable whose annotations are being read.
+/// A variable of counters or of a bitmap whose annotations are being read.
 #[derive(Default)]
 struct Variable {
     depth: isize,
+    is_bitmap: bool,
     address: Option<u64>,
     function_name: Option<Vec<u8>>,
     func_hash: Option<u64>,
     num_counters: Option<u64>,
+    num_bitmap_bits: Option<u64>,
     annotated: bool,
 }
 
@@ -167,10 +178,13 @@ impl Walk {
                 self.finish(variable.take(), function.as_ref());
             }
             if function.as_ref().is_some_and(|function| depth <= function.depth) {
-                function = None;
+                self.finish_function(function.take());
             }
             match entry.tag() {
-                constants::DW_TAG_subprogram => function = Some(read_function(dwarf, unit, entry)?),
+                constants::DW_TAG_subprogram => {
+                    self.finish_function(function.take());
+                    function = Some(read_function(dwarf, unit, entry, self.found.probes.len())?);
+                }
                 constants::DW_TAG_variable if function.as_ref().is_some_and(|f| depth == f.depth + 1) => {
                     variable = read_variable(dwarf, unit, entry)?;
                 }
@@ -183,13 +197,33 @@ impl Walk {
             }
         }
         self.finish(variable.take(), function.as_ref());
+        self.finish_function(function);
         Ok(())
+    }
+
+    /// Gives the probes of a function their bitmaps.
+    fn finish_function(&mut self, function: Option<Function>) {
+        let Some(function) = function else { return };
+        for (name, address, bytes) in self.bitmaps.drain(..) {
+            let mut own = self.found.probes[function.first_probe..].iter_mut();
+            if let Some(probe) = own.find(|probe| probe.function_name == name) {
+                probe.bitmap = Some((address, bytes));
+            }
+        }
     }
 
     /// Makes a probe of a variable and its function, if all is there.
     fn finish(&mut self, variable: Option<Variable>, function: Option<&Function>) {
         let Some(variable) = variable.filter(|variable| variable.annotated) else { return };
         let Some(function) = function else { return };
+        if variable.is_bitmap {
+            if let Variable { function_name: Some(name), address: Some(address), num_bitmap_bits: Some(bits), .. } =
+                variable
+            {
+                self.bitmaps.push((name, address, u32::try_from(bits.div_ceil(8)).unwrap_or(u32::MAX)));
+            }
+            return;
+        }
         if function.address.is_none() && variable.address.is_none() {
             return; // dropped by the linker
         }
@@ -224,6 +258,7 @@ impl Walk {
             func_hash,
             counter_offset: address - self.counters.start,
             num_counters: u32::try_from(num_counters).unwrap_or(u32::MAX),
+            bitmap: None,
             function_address: function.address,
             file: function.file.clone(),
             line: function.line,
@@ -255,13 +290,19 @@ fn text<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>,
     dwarf.attr_string(unit, value).ok().map(|text| text.slice().to_vec())
 }
 
-fn read_function<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<Function> {
+fn read_function<'a>(
+    dwarf: &Dwarf<Slice<'a>>,
+    unit: &Unit<Slice<'a>>,
+    entry: &Entry<'a>,
+    first_probe: usize,
+) -> Result<Function> {
     let address = match entry.attr_value(constants::DW_AT_low_pc) {
         Some(value) => dwarf.attr_address(unit, value).map_err(damaged)?,
         None => None,
     };
     Ok(Function {
         depth: entry.depth(),
+        first_probe,
         address,
         linkage_name: text(dwarf, unit, entry, constants::DW_AT_linkage_name)
             .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name)),
@@ -288,7 +329,9 @@ fn source_file<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Ent
 
 fn read_variable<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<Option<Variable>> {
     let name = text(dwarf, unit, entry, constants::DW_AT_name);
-    if !name.is_some_and(|name| name.starts_with(b"__profc_")) {
+    let begins = |prefix: &[u8]| name.as_ref().is_some_and(|name| name.starts_with(prefix));
+    let is_bitmap = begins(b"__profbm_");
+    if !is_bitmap && !begins(b"__profc_") {
         return Ok(None);
     }
     let address = match entry.attr_value(constants::DW_AT_location) {
@@ -301,7 +344,7 @@ fn read_variable<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &E
         }
         _ => None,
     };
-    Ok(Some(Variable { depth: entry.depth(), address, ..Variable::default() }))
+    Ok(Some(Variable { depth: entry.depth(), is_bitmap, address, ..Variable::default() }))
 }
 
 fn read_annotation<'a>(
@@ -323,6 +366,7 @@ fn read_annotation<'a>(
         }
         b"CFG Hash" => variable.func_hash = number(),
         b"Num Counters" => variable.num_counters = number(),
+        b"Num BitmapBits" => variable.num_bitmap_bits = number(),
         _ => {}
     }
     Ok(())

@@ -77,9 +77,12 @@ impl Image {
             |section: &object::Section<'_, '_>| section.address()..section.address().saturating_add(section.size());
         let counters_section = section(&COUNTERS).ok_or_else(|| missing(&COUNTERS))?;
         let mut counters = addresses(&counters_section);
+        let mut bitmaps = section(&BITMAPS).map_or(0..0, |section| addresses(&section));
         if is_coff {
-            // A marker of one byte precedes the counters; the dump starts behind it.
-            counters.start = counters.start.saturating_add(1).min(counters.end);
+            // A marker of one byte precedes either; the dump starts behind it.
+            for section in [&mut counters, &mut bitmaps] {
+                section.start = section.start.saturating_add(1).min(section.end);
+            }
         }
         let endian = if file.is_little_endian() { Endian::Little } else { Endian::Big };
         let mut warnings = Vec::new();
@@ -117,7 +120,7 @@ impl Image {
             endian,
             pointer: if file.is_64() { PointerWidth::Bits64 } else { PointerWidth::Bits32 },
             counters,
-            bitmaps: section(&BITMAPS).map_or(0..0, |section| addresses(&section)),
+            bitmaps,
             content,
             warnings: warnings.into_iter().map(|warning: Warning| warning.in_file(path)).collect(),
             made: Mutex::default(),
@@ -172,7 +175,7 @@ impl Image {
         }
         let records = match &self.content {
             Content::Sections { data, names } => self.read_data(data, names, encoding),
-            Content::Probes(probes) => Ok(records_of_probes(probes)),
+            Content::Probes(probes) => self.records_of_probes(probes, encoding.version),
         };
         let records = Arc::new(records.map_err(|error| error.in_file(&self.path))?);
         made.push((encoding.version, Arc::clone(&records)));
@@ -192,45 +195,71 @@ impl Image {
             let inside = self.counters.contains(&record.counter_ptr);
             let offset = record.counter_ptr.wrapping_sub(self.counters.start);
             // Functions that the linker dropped have address 0; LLVM warns of them, which says nothing.
-            if inside && seen.insert(offset) {
-                records.push(self.with_offsets(record, offset, encoding.version));
+            if !inside || !seen.insert(offset) {
+                continue;
             }
+            let function = || format!("{:#018x}", record.name_ref);
+            let bitmap = (record.bitmap_ptr, record.num_bitmap_bytes);
+            let (bitmap_ptr, num_bitmap_bytes) = self.bitmap_offset(bitmap, encoding.version, function)?;
+            let (counter_ptr, num_value_sites) = (offset, [0; 3]);
+            records.push(DataRecord { counter_ptr, bitmap_ptr, num_bitmap_bytes, num_value_sites, ..record });
         }
         Ok(ImageRecords::new(records, names))
     }
 
-    fn with_offsets(&self, record: DataRecord, offset: u64, version: u32) -> DataRecord {
-        // Before LLVM 23 bitmaps were lost in correlation.
-        let bitmap = version >= 11 && self.bitmaps.contains(&record.bitmap_ptr);
-        DataRecord {
-            counter_ptr: offset,
-            bitmap_ptr: if bitmap { record.bitmap_ptr - self.bitmaps.start } else { 0 },
-            num_bitmap_bytes: if bitmap { record.num_bitmap_bytes } else { 0 },
-            num_value_sites: [0; 3],
-            ..record
-        }
-    }
-}
-
-fn records_of_probes(probes: &[Probe]) -> ImageRecords {
-    let mut symbols = SymbolTable::new();
-    let mut seen = HashSet::new();
-    let mut records = Vec::new();
-    for probe in probes {
-        let name_ref = symbols.insert(&probe.function_name);
-        if seen.insert(probe.counter_offset) {
+    fn records_of_probes(&self, probes: &[Probe], version: u32) -> Result<ImageRecords> {
+        let mut symbols = SymbolTable::new();
+        let mut seen = HashSet::new();
+        let mut records = Vec::new();
+        for probe in probes {
+            let name_ref = symbols.insert(&probe.function_name);
+            if !seen.insert(probe.counter_offset) {
+                continue;
+            }
+            let function = || probe.function_name.escape_ascii().to_string();
+            let bitmap = probe.bitmap.unwrap_or_default();
+            let (bitmap_ptr, num_bitmap_bytes) = self.bitmap_offset(bitmap, version, function)?;
             records.push(DataRecord {
                 name_ref,
                 func_hash: probe.func_hash,
                 counter_ptr: probe.counter_offset,
+                bitmap_ptr,
                 function_ptr: probe.function_address.unwrap_or(0),
                 num_counters: probe.num_counters,
+                num_bitmap_bytes,
                 ..DataRecord::default()
             });
         }
+        Ok(ImageRecords::new(records, RawNames::from_symbols(symbols)))
     }
-    ImageRecords::new(records, RawNames::from_symbols(symbols))
+
+    /// Where a function's bitmap begins in its section, and its bytes. Before
+    /// LLVM 23 (raw version 11) bitmaps were lost in correlation.
+    fn bitmap_offset(
+        &self,
+        (address, bytes): (u64, u32),
+        version: u32,
+        function: impl Fn() -> String,
+    ) -> Result<(u64, u32)> {
+        if bytes == 0 || version < FIRST_VERSION_WITH_BITMAPS {
+            return Ok((0, 0));
+        }
+        if self.bitmaps.is_empty() {
+            return Err(unable("could not find profile bitmap section in correlated file".to_string()));
+        }
+        if !self.bitmaps.contains(&address) {
+            let Range { start, end } = self.bitmaps;
+            let function = function();
+            return Err(unable(format!(
+                "BitmapPtr out of range for function {function}: Actual={address:#x} Expected=[{start:#x}, {end:#x})"
+            )));
+        }
+        Ok((address - self.bitmaps.start, bytes))
+    }
 }
+
+/// The first raw version whose correlated files hold bitmaps that are found.
+const FIRST_VERSION_WITH_BITMAPS: u32 = 11;
 
 pub(super) fn unable(detail: String) -> Error {
     Error::new(ErrorKind::UnableToCorrelate { detail })
