@@ -142,6 +142,49 @@ save("unknown-hash-type.profdata", patched(24, "Q", 5))
 save("hash-table-out-of-range.profdata", patched(32, "Q", 1 << 50))
 save("huge-bucket-count.profdata", patched(hash_offset, "Q", 1 << 60))
 
+# Uniform counters, which raw version 11 brought: two sizes and a delta before NamesSize.
+UNIFORM_HEADER, UNIFORM_RECORD = HEADER + 24, RECORD + 8
+uniform = (raw / "clang-23-ir-uniform.profraw").read_bytes()
+uniform_records = UNIFORM_HEADER + struct.unpack_from("<Q", uniform, 16)[0]
+# UniformCounterPtr is the fourth field of a record.
+(uniform_pointer,) = struct.unpack_from("<Q", uniform, uniform_records + 24)
+
+
+def with_uniform(offset, value):
+    copy = bytearray(uniform)
+    struct.pack_into("<Q", copy, offset, value % (1 << 64))
+    return copy
+
+
+save("uniform-counters-out-of-range.profraw", with_uniform(uniform_records + 24, uniform_pointer + (1 << 30)))
+save("negative-uniform-counter-offset.profraw", with_uniform(uniform_records + 24, uniform_pointer - 8))
+save("no-pointer-to-uniform-counters.profraw", with_uniform(uniform_records + UNIFORM_RECORD + 24, 0))
+save("huge-num-uniform-counters.profraw", with_uniform(8 * 9, 1 << 60))
+
+# Indexed profiles of version 14, whose records have packed bytes behind two lengths.
+packed = (merged / "clang-23" / "llvm-23-uniform.profdata").read_bytes()
+item = 72 + 448 + 2
+_, name_length, data_length = struct.unpack_from("<3Q", packed, item)
+record = item + 24 + name_length
+(counters,) = struct.unpack_from("<Q", packed, record + 8)
+bitmap_length = record + 16 + 8 * counters
+uniformity_length = bitmap_length + 8
+
+
+def with_length(offset, value):
+    copy = bytearray(packed)
+    struct.pack_into("<Q", copy, offset, value)
+    return copy
+
+
+save("bitmap-beyond-record.profdata", with_length(bitmap_length, data_length))
+save("bitmap-length-near-2-64.profdata", with_length(bitmap_length, (1 << 64) - 1))
+save("uniformity-beyond-record.profdata", with_length(uniformity_length, data_length))
+save("uniformity-length-near-2-64.profdata", with_length(uniformity_length, (1 << 64) - 7))
+save("huge-number-of-counters.profdata", with_length(record + 8, 1 << 61))
+save("version-15.profdata", with_length(8, (1 << 56) | 15))
+save("version-13-as-14.profdata", patched(8, "Q", (1 << 56) | 14))
+
 # Text profiles.
 save("word-for-count.proftext", b":ir\nmain\n10\n2\n5\nmany\n")
 save("count-missing.proftext", b":ir\nmain\n10\n3\n5\n")
