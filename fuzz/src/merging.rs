@@ -8,7 +8,7 @@ use profbridge::{indexed, text};
 /// Three profiles merged in several ways.
 pub fn laws(data: &[u8]) {
     let mut feed = Feed::new(data);
-    let release = Release([9, 14, 16, 19, 22][feed.below(5)]);
+    let release = Release([9, 14, 16, 19, 22, 23][feed.below(6)]);
     let profiles = [feed.profile(), feed.profile(), feed.profile()];
     let [first, second, third] = &profiles;
     let in_order = merger(release, &profiles);

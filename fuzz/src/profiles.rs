@@ -5,8 +5,8 @@ use profbridge::Manner;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::merge::{MergeOptions, Merger};
 use profbridge::model::{
-    BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, Release, TemporalTrace, ValueCount, ValueKind,
-    name_ref,
+    BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, Release, TemporalTrace, Uniformity, ValueCount,
+    ValueKind, name_ref,
 };
 use profbridge::pipeline::{OutputFormat, WriteOptions, encode};
 use profbridge::{indexed, raw};
@@ -93,8 +93,8 @@ pub fn all_encodings() -> impl Iterator<Item = Encoding> {
 
 type Sites = [Vec<Vec<ValueCount>>; ValueKind::COUNT];
 
-/// Counters, bitmap and value sites of the record with a name and FuncHash.
-type Records = BTreeMap<(Vec<u8>, u64), (Vec<u64>, Vec<u8>, Sites)>;
+/// Counters, bitmap, uniformity and value sites of the record with a name and FuncHash.
+type Records = BTreeMap<(Vec<u8>, u64), (Vec<u64>, Vec<u8>, Uniformity, Sites)>;
 
 /// A profile as a value: equal for profiles that say the same in another order.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,7 +122,8 @@ pub fn content(profile: &Profile, targets: impl Fn(ValueKind, u64) -> u64) -> Co
                 record.sites(kind).iter().map(site).collect::<Vec<_>>()
             });
             let key = (function.name().to_vec(), record.func_hash);
-            records.insert(key, (record.counters.to_vec(), record.bitmap.to_vec(), sites));
+            let (counters, bitmap) = (record.counters.to_vec(), record.bitmap.to_vec());
+            records.insert(key, (counters, bitmap, record.uniformity.clone(), sites));
         }
     }
     let mut binary_ids = profile.binary_ids.clone();
@@ -133,6 +134,17 @@ pub fn content(profile: &Profile, targets: impl Fn(ValueKind, u64) -> u64) -> Co
     vtable_names.sort();
     let kind = profile.kind.without(ProfileKind::FRONT_END).bits();
     Content { kind, records, binary_ids, traces, vtable_names }
+}
+
+/// The profile as indexed files hold it, which keep bits of uniform counts.
+#[must_use]
+pub fn without_uniform_counts(profile: &Profile) -> Profile {
+    let mut without = profile.clone();
+    let ids: Vec<_> = profile.functions.iter().flat_map(|function| function.record_ids()).collect();
+    for id in ids.into_iter().filter(|id| !profile.functions.record(*id).uniformity.is_empty()) {
+        without.functions.uniformity_mut(id).counts.clear();
+    }
+    without
 }
 
 /// Takes decisions from bytes; zeros when they are used up.
@@ -205,11 +217,14 @@ impl<'d> Feed<'d> {
         ];
         profile.kind = kinds[self.below(kinds.len())];
         let names: Vec<Vec<u8>> = (0..1 + self.below(5)).map(|_| self.name()).collect();
+        // Either all records of a file have uniform counts, or some have bits.
+        let has_counts = self.chance(6);
         profile.vtable_names = (0..self.below(3)).map(|at| format!("_ZTV{at}").into_bytes()).collect();
         for name in &names {
             let function = profile.functions.intern(name);
             for _ in 0..1 + self.below(2) {
-                let record = self.record(&names, &profile.vtable_names.clone());
+                let mut record = self.record(&names, &profile.vtable_names.clone());
+                self.uniformity(&mut record, has_counts);
                 if profile.functions.find_record(function, record.func_hash).is_none() {
                     profile.functions.push_record(function, &record);
                 }
@@ -236,6 +251,14 @@ impl<'d> Feed<'d> {
             }
         }
         record
+    }
+
+    fn uniformity(&mut self, record: &mut FunctionRecord, has_counts: bool) {
+        if has_counts {
+            record.uniformity.counts = record.counters.iter().map(|counter| counter - counter / 8).collect();
+        } else if self.chance(6) {
+            record.uniformity.bits = self.bytes(0, 4);
+        }
     }
 
     fn sites(&mut self, record: &mut FunctionRecord, kind: ValueKind, names: &[Vec<u8>], vtables: &[Vec<u8>]) {

@@ -1,6 +1,6 @@
 //! What is written reads back equal, and written again gives the same bytes.
 
-use super::profiles::{Feed, all_encodings, content, read_back};
+use super::profiles::{Feed, all_encodings, content, read_back, without_uniform_counts};
 use profbridge::indexed::{self, IndexedReader};
 use profbridge::model::{Profile, ValueKind};
 use profbridge::raw::{self, RawOptions, RawReader};
@@ -29,7 +29,7 @@ pub fn raw(data: &[u8]) {
 pub fn indexed(data: &[u8]) {
     let mut feed = Feed::new(data);
     let version = 1 + feed.below(indexed::NEWEST_VERSION as usize) as u32;
-    let profile = feed.profile();
+    let profile = without_uniform_counts(&feed.profile());
     let options = indexed::WriteOptions::for_version(version);
     let losses = indexed::losses(&profile, &options);
     let bytes = indexed::write(&profile, &options).expect("every version can be written");
@@ -47,7 +47,7 @@ pub fn indexed(data: &[u8]) {
 /// Text, where names that cannot stand there are mended.
 pub fn text(data: &[u8]) {
     let mut feed = Feed::new(data);
-    let mut profile = feed.profile();
+    let mut profile = without_uniform_counts(&feed.profile());
     // Text names the vtables that were seen where they were, and lists none.
     profile.vtable_names.clear();
     let options = TextOptions::new(Manner::Profbridge);
