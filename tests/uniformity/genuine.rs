@@ -57,3 +57,19 @@ fn random_merges_give_the_genuine_bytes() {
         }
     }
 }
+
+#[test]
+fn the_two_largest_hashes_are_hashes_as_any_other() {
+    let Some(tool) = tool() else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let input = folder.path().join("in.proftext");
+    let record = |hash: u64| format!("f\n{hash}\n1\n{}\n\n", hash % 1000);
+    let records = [5, u64::MAX, 6, u64::MAX - 1, 7].map(record).concat();
+    std::fs::write(&input, format!(":ir\n{records}")).expect("file can be written");
+    let inputs = [WeightedInput::new(&input)];
+    for shape in Shape::ALL {
+        let theirs = genuine(&tool, &inputs, shape, &folder.path().join("out"));
+        let ours = merged(&inputs, shape, 1);
+        assert!(ours == theirs, "{shape:?}: {}", difference(&ours, &theirs));
+    }
+}
