@@ -61,15 +61,17 @@ fn fault_in(version: u32, manner: Manner, damage: impl FnOnce(&mut Vec<u8>)) -> 
 
 #[test]
 fn a_sound_file_of_any_version_is_read() {
-    for version in 1..=13 {
+    for version in 1..=14 {
         assert_eq!(fault_in(version, Manner::Profbridge, |_| {}), "1 records");
+    }
+    for version in 1..=13 {
         assert_eq!(fault_in(version, Manner::Llvm22, |_| {}), "1 records");
     }
 }
 
 #[test]
 fn a_cut_file_is_never_read_whole_and_never_panics() {
-    for version in 1..=13 {
+    for version in 1..=14 {
         let bytes = sound(version);
         for len in 0..bytes.len() {
             let error = read(&bytes[..len], Manner::Profbridge);
@@ -128,11 +130,17 @@ fn another_magic_is_bad() {
 }
 
 #[test]
-fn versions_0_and_14_are_not_supported() {
+fn versions_0_and_15_are_not_supported() {
     assert_eq!(
         fault(|b| b[8] = 0),
-        "indexed, section header, byte 0x8: version 0 is not supported: versions 1 to 13 are known; LLVM 22 writes 13"
+        "indexed, section header, byte 0x8: version 0 is not supported: versions 1 to 14 are known; LLVM 23 writes 14"
     );
+    assert_eq!(
+        fault(|b| b[8] = 15),
+        "indexed, section header, byte 0x8: version 15 is not supported: versions 1 to 14 are known; LLVM 23 writes 14"
+    );
+    // Sound for LLVM 23, and nothing that 22 would read.
+    assert_eq!(fault_in(14, Manner::Llvm22, |_| {}), "unsupported instrumentation profile format version");
     assert_eq!(fault_in(13, Manner::Llvm22, |b| b[8] = 14), "unsupported instrumentation profile format version");
 }
 
@@ -379,7 +387,7 @@ fn disagreement(damage: impl FnOnce(&mut Vec<u8>)) -> String {
 
 #[test]
 fn index_and_payload_have_to_agree_when_asked() {
-    for version in 1..=13 {
+    for version in 1..=14 {
         let bytes = sound(version);
         IndexedProfile::read(&bytes, ReadOptions::default()).unwrap().verify().unwrap();
     }

@@ -74,7 +74,7 @@ fn records(profile: &Profile) -> Vec<(Vec<u8>, Vec<FunctionRecord>)> {
 fn every_version_reads_back_what_it_can_hold() {
     for seed in 0..20 {
         let text = profile(seed, seed, Knows::of(22));
-        for version in 2..=13 {
+        for version in 2..=14 {
             let options = WriteOptions::for_version(version);
             let whole = load(text.as_bytes(), options.release).unwrap();
             let bytes = indexed::write(&whole, &options).unwrap();
@@ -89,7 +89,7 @@ fn every_version_reads_back_what_it_can_hold() {
 fn lookup_finds_what_the_walk_finds() {
     for seed in 0..10 {
         let whole = load(profile(seed, seed, Knows::of(22)).as_bytes(), Release(22)).unwrap();
-        for version in 1..=13 {
+        for version in 1..=14 {
             let bytes = indexed::write(&whole, &WriteOptions::for_version(version)).unwrap();
             let view = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
             let mut walked = 0;

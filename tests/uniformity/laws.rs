@@ -56,10 +56,11 @@ fn raw_files_add_up_evidence_and_indexed_ones_lose_bits() {
     // Alone the first says U D, the second D U; together 189 and 96 of 200.
     let first = raw("first.profraw", &[100, 100], &[100, 5], 1);
     let second = raw("second.profraw", &[100, 100], &[89, 91], 1);
-    assert_eq!(bits(&[first.clone()], 1), [0b1111_1101]);
-    assert_eq!(bits(&[second.clone()], 1), [0b1111_1110]);
+    assert_eq!(bits(std::slice::from_ref(&first), 1), [0b1111_1101]);
+    assert_eq!(bits(std::slice::from_ref(&second), 1), [0b1111_1110]);
     let heavy = WeightedInput { weight: 1000.try_into().expect("not zero"), ..second.clone() };
-    let indexed_first = write(folder.path(), "first.profdata", &merged(&[first.clone()], Shape::Indexed, 1), 1);
+    let indexed_first =
+        write(folder.path(), "first.profdata", &merged(std::slice::from_ref(&first), Shape::Indexed, 1), 1);
     let text = write(folder.path(), "text.proftext", b":ir\nkernel\n1\n2\n5\n5\n", 1);
     for threads in [1, 2, 3] {
         assert_eq!(bits(&[first.clone(), second.clone()], threads), [0b1111_1101]);
