@@ -18,7 +18,7 @@ trap 'rm -rf "$build"' EXIT
 cp "$here"/src/* "$build"
 cd "$build"
 
-CLANGS="13 14 15 16 17 18 19 20 21 22"
+CLANGS="13 14 15 16 17 18 19 20 21 22 23"
 # The release whose llvm-profdata reads what rustc 1.95 writes.
 RUSTC_RELEASE=22
 
@@ -53,7 +53,8 @@ run() {
 }
 
 # golden RELEASE STEM [OPTION...]: what llvm-profdata of RELEASE makes of
-# STEM.profraw; OPTIONs go to merge. Its listing too, where 22 reads the file.
+# STEM.profraw; OPTIONs go to merge. Its listing too, by 22 where that reads the
+# file, else by 23, which prints the same.
 golden() {
   local release=$1 stem=$2
   shift 2
@@ -61,8 +62,13 @@ golden() {
   "$tool" merge --num-threads=1 "$@" "$stem.profraw" -o "$stem.profdata"
   "$tool" merge --num-threads=1 --text "$@" "$stem.profraw" -o "$stem.proftext"
   if [ "$release" -ge 19 ] && [ $# -eq 0 ]; then
-    llvm-profdata-22 show --all-functions --counts --ic-targets --memop-sizes "$stem.profraw" >"$stem.show"
+    "$(shower "$release")" show --all-functions --counts --ic-targets --memop-sizes "$stem.profraw" >"$stem.show"
   fi
+}
+
+# shower RELEASE: the llvm-profdata that prints what RELEASE wrote.
+shower() {
+  if [ "$1" -gt 22 ]; then echo "llvm-profdata-$1"; else echo llvm-profdata-22; fi
 }
 
 # sample RELEASE KIND SOURCES [FLAG...]: one program, one run, one profile.
@@ -110,7 +116,8 @@ sample_context_sensitive() {
   run "$stem.profraw" ./program 40 3
   golden "$release" "$stem"
   if [ "$release" -ge 19 ]; then
-    llvm-profdata-22 show --showcs --all-functions --counts --ic-targets --memop-sizes "$stem.profraw" >"$stem.showcs"
+    "$(shower "$release")" show --showcs --all-functions --counts --ic-targets --memop-sizes "$stem.profraw" \
+      >"$stem.showcs"
   fi
 }
 
@@ -136,6 +143,14 @@ sample_continuous() {
   golden "$release" "$stem"
 }
 
+# add_uniform_counters RELEASE KIND: that profile as if a GPU had written it.
+add_uniform_counters() {
+  local stem=$here/raw/clang-$1-$2-uniform
+  note "clang-$1 $2-uniform"
+  python3 "$here/uniform.py" "$here/raw/clang-$1-$2.profraw" "$stem.profraw"
+  golden "$1" "$stem"
+}
+
 # rust_sample KIND FLAG...: words.rs with rustc.
 rust_sample() {
   local kind=$1 stem=$here/raw/rustc-1.95-$1
@@ -156,22 +171,19 @@ make_raw() {
     sample_context_sensitive "$release"
     sample_shared_library "$release"
   done
-  for release in 14 16 19 22; do
+  for release in 14 16 19 22 23; do
     sample "$release" fe-values calc.c -O1 -fprofile-instr-generate -Xclang -mllvm -Xclang -enable-value-profiling=true
     sample "$release" coverage conditions.c -fprofile-instr-generate -fcoverage-mapping
     sample "$release" entry-first calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-entry
     sample "$release" plain-names lookup.c,tables.c -O1 -fprofile-generate -mllvm -enable-name-compression=false
     sample "$release" two-objects lookup.c,tables.c -O1 -fprofile-generate
     sample "$release" entry-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-function-entry-coverage
-    sample "$release" ir-32 calc.c -m32 -O1 -fprofile-generate
-    sample "$release" coverage-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping
     sample "$release" no-build-id calc.c -O1 -fprofile-generate -Wl,--build-id=none
     sample_pool "$release"
     sample_continuous "$release"
   done
-  for release in 19 22; do
+  for release in 19 22 23; do
     sample "$release" mcdc conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
-    sample "$release" mcdc-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
     sample "$release" byte-coverage conditions.c -fprofile-instr-generate -fcoverage-mapping \
       -mllvm -enable-single-byte-coverage=true
     sample "$release" block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-block-coverage
@@ -180,6 +192,14 @@ make_raw() {
       -mllvm -pgo-block-coverage
     sample "$release" vtables shapes.cpp -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
     keep_vtables "$release" vtables
+  done
+  # The packages of LLVM 23 have no profile runtime for 32 bits.
+  for release in 14 16 19 22; do
+    sample "$release" ir-32 calc.c -m32 -O1 -fprofile-generate
+    sample "$release" coverage-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping
+  done
+  for release in 19 22; do
+    sample "$release" mcdc-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
     sample "$release" vtables-32 shapes.cpp -m32 -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
   done
   # What begins or ends with a release between those.
@@ -192,7 +212,11 @@ make_raw() {
     sample "$release" vtables shapes.cpp -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
     keep_vtables "$release" vtables
   done
-  sample 22 loop-entries calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-loop-entries
+  for release in 22 23; do
+    sample "$release" loop-entries calc.c -O1 -fprofile-generate -mllvm -pgo-instrument-loop-entries
+  done
+  add_uniform_counters 23 ir
+  add_uniform_counters 23 mcdc
   rust_sample ir -O -C profile-generate
   rust_sample coverage -C instrument-coverage
 }
@@ -202,7 +226,7 @@ make_raw() {
 make_merge() {
   rm -rf "$here/merge" && mkdir "$here/merge"
   local release
-  for release in 13 14 18 19 22; do
+  for release in 13 14 18 19 22 23; do
     local folder=$here/merge/clang-$release
     note "merge clang-$release"
     mkdir "$folder"
@@ -215,6 +239,7 @@ make_merge() {
       13) merge_goldens "$folder" 13 ;;
       14) for reader in 14 15 16 17; do merge_goldens "$folder" $reader; done ;;
       18) merge_goldens "$folder" 18 ;;
+      23) merge_goldens "$folder" 23 && merge_uniform "$folder" 23 ;;
       19) for reader in 19 20 22; do merge_goldens "$folder" $reader; done ;;
       *) for reader in 19 21 22; do merge_goldens "$folder" $reader; done ;;
     esac
@@ -236,10 +261,24 @@ merge_goldens() {
     $merge --function='a[dp]' --no-function=apply run-[1234].profraw -o "$out-filtered.profdata" 2>/dev/null
     $merge --write-prev-version run-[1234].profraw -o "$out-previous.profdata"
   fi
-  if [ "$reader" = 22 ]; then
-    llvm-profdata-22 show --all-functions --counts --ic-targets --memop-sizes "$out.profdata" >"$out.show"
+  if [ "$reader" -ge 22 ]; then
+    "llvm-profdata-$reader" show --all-functions --counts --ic-targets --memop-sizes "$out.profdata" >"$out.show"
   fi
   cmp -s "$out.profdata" "$out-reversed.profdata" && rm "$out-reversed.profdata"
+  cd "$build"
+}
+
+# merge_uniform FOLDER READER: two runs as if a GPU had made them, and what is
+# left of that when one of them was merged before.
+merge_uniform() {
+  local folder=$1 reader=$2
+  local merge="llvm-profdata-$reader merge --num-threads=1" out=$folder/llvm-$reader
+  cd "$folder"
+  for run in 1 2; do python3 "$here/uniform.py" "run-$run.profraw" "uniform-$run.profraw"; done
+  $merge uniform-1.profraw --weighted-input=3,uniform-2.profraw -o "$out-uniform.profdata"
+  "llvm-profdata-$reader" show --all-functions --counts --ic-targets --memop-sizes "$out-uniform.profdata" \
+    >"$out-uniform.show"
+  $merge "$out-uniform.profdata" uniform-1.profraw run-3.profraw -o "$out-mixed.profdata"
   cd "$build"
 }
 
@@ -247,23 +286,28 @@ merge_goldens() {
 make_correlate() {
   rm -rf "$here/correlate" && mkdir "$here/correlate"
   local release
-  for release in 14 16 19 22; do
+  for release in 14 16 19 22 23; do
     local flag=-profile-correlate=debug-info
     [ "$release" -ge 19 ] || flag=-debug-info-correlate
     # Such profiles have no place for values; without -disable-vp clang 14 crashes, and clang 19s program does.
-    correlate "$release" debug-info --debug-info -g -mllvm "$flag" -mllvm -disable-vp
+    correlate "$release" debug-info --debug-info calc.c -fprofile-generate -g -mllvm "$flag" -mllvm -disable-vp
   done
-  for release in 19 22; do
-    correlate "$release" binary --binary-file -mllvm -profile-correlate=binary -mllvm -disable-vp
+  for release in 19 22 23; do
+    correlate "$release" binary --binary-file calc.c -fprofile-generate -mllvm -profile-correlate=binary \
+      -mllvm -disable-vp
   done
+  # Bitmaps are found from LLVM 23 on.
+  local mcdc=(conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc)
+  correlate 23 mcdc-debug-info --debug-info "${mcdc[@]}" -g -mllvm -profile-correlate=debug-info
+  correlate 23 mcdc-binary --binary-file "${mcdc[@]}" -mllvm -profile-correlate=binary
 }
 
-# correlate RELEASE KIND OPTION FLAG...: OPTION tells merge where the binary is.
+# correlate RELEASE KIND OPTION SOURCE FLAG...: OPTION tells merge where the binary is.
 correlate() {
-  local release=$1 kind=$2 option=$3 stem=$here/correlate/clang-$1-$2
-  shift 3
+  local release=$1 kind=$2 option=$3 source=$4 stem=$here/correlate/clang-$1-$2
+  shift 4
   note "clang-$release correlated by $kind"
-  "clang-$release" "${places[@]}" -O1 -fprofile-generate "$@" calc.c -o program
+  "clang-$release" "${places[@]}" -O1 "$@" "$source" -o program
   run "$stem.profraw" ./program
   # Sections that are not loaded are all that correlation reads.
   llvm-objcopy-22 --only-keep-debug program "$stem.binary"

@@ -1,4 +1,4 @@
-//! Indexed and text profiles against the genuine tools of LLVM 13 to 22, and
+//! Indexed and text profiles against the genuine tools of LLVM 13 to 23, and
 //! against themselves.
 
 mod damaged;

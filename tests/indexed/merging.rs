@@ -94,14 +94,14 @@ fn small_reservoirs_keep_the_same_traces() {
 
 #[test]
 fn the_previous_version_gives_the_same_bytes() {
-    for release in [19, 20, 21, 22] {
+    for release in [19, 20, 21, 22, 23] {
         compare(release, |_| vec![Job { previous_version: true, ..Job::new(Shape::Indexed) }]);
     }
 }
 
 #[test]
 fn kept_vtable_names_give_the_same_bytes() {
-    for release in [19, 20, 21, 22] {
+    for release in [19, 20, 21, 22, 23] {
         compare(release, |_| {
             [Shape::Indexed, Shape::Text].map(|shape| Job { keep_vtables: true, ..Job::new(shape) }).to_vec()
         });
@@ -112,7 +112,7 @@ fn kept_vtable_names_give_the_same_bytes() {
 /// as it is, cut by some releases and whole by others.
 #[test]
 fn a_first_long_stream_is_cut_as_in_every_release() {
-    for release in 17..=22 {
+    for release in 17..=23 {
         let Some(tool) = oracle::tool(release) else { continue };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("in.proftext");

@@ -14,11 +14,11 @@ pub struct Tool {
 }
 
 /// The releases that this machine may have.
-pub const RELEASES: [u32; 10] = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22];
+pub const RELEASES: [u32; 11] = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23];
 
 /// Those whose tools the tests find as others build them: with libc++, whose
 /// random numbers, and order of equal values at a site, are not libstdc++'s.
-pub const BUILT_WITH_LIBCXX: [u32; 4] = [17, 18, 20, 21];
+pub const BUILT_WITH_LIBCXX: [u32; 5] = [17, 18, 20, 21, 23];
 
 /// The tool of a release, or `None` with a loud word.
 pub fn tool(release: u32) -> Option<Tool> {
@@ -110,9 +110,14 @@ pub struct Merged {
     pub failures: usize,
 }
 
+/// The newest version that is read in the manner of LLVM 22.
+const LLVM_22_VERSION: u8 = 13;
+
 /// Opens a text or indexed file.
 pub fn open<'data>(bytes: &'data [u8], manner: Manner) -> profbridge::Result<Box<dyn ProfileReader + 'data>> {
     if bytes.starts_with(&indexed::MAGIC) {
+        let later = bytes.get(8).is_some_and(|version| *version > LLVM_22_VERSION);
+        let manner = if later { Manner::Profbridge } else { manner };
         let options = ReadOptions::new(Limits::default(), manner);
         Ok(Box::new(IndexedReader::new(bytes, options)?))
     } else {

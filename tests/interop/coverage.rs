@@ -28,14 +28,14 @@ fn report_alike(release: u32, flags: &str, reports: &[&str], expected: &str) {
 
 #[test]
 fn coverage_reports_are_the_same() {
-    for release in [13, 14, 15, 16, 19, 22] {
+    for release in [13, 14, 15, 16, 19, 22, 23] {
         report_alike(release, "", &["export", "show", "report"], "\"functions\"");
     }
 }
 
 #[test]
 fn mcdc_reports_are_the_same() {
-    for release in [19, 22] {
+    for release in [19, 22, 23] {
         report_alike(
             release,
             "-fcoverage-mcdc",

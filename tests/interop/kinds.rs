@@ -79,3 +79,8 @@ fn every_kind_is_merged_as_by_llvm_20() {
 fn every_kind_is_merged_as_by_llvm_21() {
     every_kind_is_merged_as_by(21);
 }
+
+#[test]
+fn every_kind_is_merged_as_by_llvm_23() {
+    every_kind_is_merged_as_by(23);
+}

@@ -82,6 +82,11 @@ fn random_selections_merge_as_by_llvm_22() {
 }
 
 #[test]
+fn random_selections_merge_as_by_llvm_23() {
+    merge_alike(23, &["clang-23"], 60);
+}
+
+#[test]
 fn random_selections_merge_as_by_llvm_19() {
     merge_alike(19, &["clang-19", "clang-22", "rustc"], 60);
 }
