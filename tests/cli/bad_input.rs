@@ -47,10 +47,41 @@ fn a_huge_length_is_refused_and_named() {
 }
 
 #[test]
+fn lengths_that_make_llvm_23_abort_are_malformed() {
+    for name in ["huge-number-of-counters", "bitmap-length-near-2-64", "uniformity-length-near-2-64"] {
+        let name = format!("bad/{name}.profdata");
+        assert_refused_and_old_result_untouched(&name, &["indexed v14", "byte 0x", "malformed"]);
+    }
+}
+
+#[test]
 fn an_unsupported_version_is_refused_with_the_known_ones() {
     assert_refused_and_old_result_untouched("bad/unsupported-version.profraw", &["version 99", "hint: "]);
     assert_refused_and_old_result_untouched("bad/version-6.profraw", &["version 6"]);
     assert_refused_and_old_result_untouched("bad/unsupported-version.profdata", &["version 99"]);
+    assert_refused_and_old_result_untouched(
+        "bad/version-15.profdata",
+        &["version 15", "versions 1 to 14 are known", "LLVM 23 writes 14", "hint: written by a release after LLVM 23"],
+    );
+}
+
+#[test]
+fn what_an_older_version_loses_is_an_error_when_strict() {
+    let merge = |options: &[&str]| {
+        let folder = Folder::new();
+        let mut arguments: Vec<OsString> = ["merge", "-o", "out.profdata"].map(OsString::from).to_vec();
+        arguments.extend(options.iter().map(OsString::from));
+        arguments.push(testdata("merge/clang-23/uniform-1.profraw").into_os_string());
+        let finished = folder.run(&arguments);
+        (std::fs::read(folder.path("out.profdata")).ok(), finished)
+    };
+    let (written, finished) = merge(&["--for", "llvm-22", "--strict"]);
+    finished.assert_refused(&["21 uniformity bits of blocks"]);
+    assert_eq!(written, None);
+    let version = |options: &[&str]| merge(options).0.map(|bytes| bytes[8]);
+    assert_eq!(version(&["--for", "llvm-23", "--strict"]), Some(14));
+    assert_eq!(version(&["--for", "llvm-23", "--write-prev-version"]), Some(11));
+    assert_eq!(version(&["--for", "llvm-18", "--write-prev-version"]), None);
 }
 
 #[test]

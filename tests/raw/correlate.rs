@@ -47,12 +47,57 @@ fn golden_profiles_correlate_to_the_genuine_text() {
         (22, "debug-info", CorrelationKind::DebugInfo),
         (19, "binary", CorrelationKind::Binary),
         (22, "binary", CorrelationKind::Binary),
+        (23, "debug-info", CorrelationKind::DebugInfo),
+        (23, "binary", CorrelationKind::Binary),
+        (23, "mcdc-debug-info", CorrelationKind::DebugInfo),
+        (23, "mcdc-binary", CorrelationKind::Binary),
     ] {
         let stem = testdata(&format!("correlate/clang-{release}-{name}"));
         let images = images(kind, &[&stem.with_extension("binary")]);
         let expected = std::fs::read_to_string(stem.with_extension("proftext")).unwrap();
         assert_eq!(correlated(&stem.with_extension("profraw"), &images, release), expected, "{release} {name}");
     }
+}
+
+/// Where a section of a 64-bit little-endian ELF file is: its header, its offset, its address.
+fn elf_section(bytes: &[u8], name: &[u8]) -> (usize, usize, u64) {
+    let number =
+        |at: usize, len: usize| bytes[at..at + len].iter().rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte));
+    let headers = number(0x28, 8) as usize;
+    let of = |index: usize| headers + 64 * index;
+    let names = number(of(number(0x3e, 2) as usize) + 24, 8) as usize;
+    let found = (0..number(0x3c, 2) as usize).map(of).find(|header| {
+        let at = names + number(*header, 4) as usize;
+        bytes[at..].split(|byte| *byte == 0).next() == Some(name)
+    });
+    let header = found.expect("the section is there");
+    (header, number(header + 24, 8) as usize, number(header + 16, 8))
+}
+
+#[test]
+fn bitmaps_outside_their_section_are_refused() {
+    let stem = testdata("correlate/clang-23-mcdc-binary");
+    let profile = stem.with_extension("profraw");
+    let image = std::fs::read(stem.with_extension("binary")).unwrap();
+    let (bits, _, start) = elf_section(&image, b"__llvm_prf_bits");
+    let (_, records, _) = elf_section(&image, b"__llvm_covdata");
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |damaged: Vec<u8>| {
+        let path = folder.path().join("image");
+        std::fs::write(&path, damaged).unwrap();
+        refused(&profile, Some(images(CorrelationKind::Binary, &[&path]))).to_string()
+    };
+    // The first record's BitmapPtr, an address in the image.
+    let mut damaged = image.clone();
+    damaged[records + 32..records + 40].copy_from_slice(&(start - 1).to_le_bytes());
+    let message = refusal(damaged);
+    let expected = format!("Actual={:#x} Expected=[{start:#x}, {:#x})", start - 1, start + 5);
+    assert!(message.contains("BitmapPtr out of range for function ") && message.contains(&expected), "{message}");
+    // The section's size.
+    let mut damaged = image.clone();
+    damaged[bits + 32..bits + 40].fill(0);
+    let message = refusal(damaged);
+    assert!(message.contains("could not find profile bitmap section in correlated file"), "{message}");
 }
 
 #[test]
