@@ -18,13 +18,17 @@ const fn bad(file: &'static str, ours: &'static str, llvm: &'static str) -> Bad 
 }
 
 const CORRUPT: &str = "invalid instrumentation profile data (file header is corrupt)";
+/// What LLVM 22 says of every file of raw version 11.
+const VERSION_11: &str = "raw profile version mismatch: Profile uses raw profile format version = 11; expected version = \
+                          10\nPLEASE update this tool to version in the raw profile, or regenerate raw profile with \
+                          expected version.";
 const UNCOMPRESS: &str = "failed to uncompress data (zlib)";
 const BEYOND: &str = "malformed instrumentation profile data: value profile address is greater than total size";
 
 /// LLVM's texts are those of llvm-profdata 22, except where it crashes:
 /// `endless-length-of-names`, `huge-value-sites`, and `names-beyond-section`,
 /// where it reads beyond its buffer and accepts the file by luck.
-const FILES: [Bad; 45] = [
+const FILES: [Bad; 49] = [
     bad("bad-zlib", "section names, byte 0x38a: cannot decompress", UNCOMPRESS),
     bad(
         "bitmap-out-of-range",
@@ -68,6 +72,11 @@ const FILES: [Bad; 45] = [
         "malformed instrumentation profile data: total size is not multiples of quardword",
     ),
     bad("huge-num-data", "data take more than 2^64 bytes, 984 are left", UNCOMPRESS),
+    bad(
+        "huge-num-uniform-counters",
+        "raw v11, section uniform counters, byte 0x3e8: bad header: uniform counters take 9223372036854775808 bytes",
+        VERSION_11,
+    ),
     bad("huge-num-vtables", "vtables take more than 2^64 bytes, 160 are left", ""),
     bad("huge-padding", "padding after counters take 18446744073709551600 bytes, 240 are left", UNCOMPRESS),
     bad("huge-value-data", "too large: TotalSize of value data is 4294967288 bytes, 160 left", "too much profile data"),
@@ -87,9 +96,19 @@ const FILES: [Bad; 45] = [
         "malformed instrumentation profile data: counter offset -1099511627608 is negative",
     ),
     bad(
+        "negative-uniform-counter-offset",
+        "raw v11, section uniform counters, byte 0xb8: malformed: record 0 (NameRef 0x8d276461654dbd95): uniform counter offset -8 is negative",
+        VERSION_11,
+    ),
+    bad(
         "no-counters",
         "record 0 (NameRef 0x8d276461654dbd95): number of counters is zero",
         "malformed instrumentation profile data: number of counters is zero",
+    ),
+    bad(
+        "no-pointer-to-uniform-counters",
+        "record 1 (NameRef 0x0ed491b3dc63a44d): uniform counter offset -744 is negative",
+        VERSION_11,
     ),
     bad("not-a-profile", "unrecognized format", "unrecognized instrumentation profile encoding format"),
     bad(
@@ -135,6 +154,11 @@ const FILES: [Bad; 45] = [
         "unaligned-value-data",
         "TotalSize of value data is 12, which is not a multiple of 8",
         "malformed instrumentation profile data: total size is not multiples of quardword",
+    ),
+    bad(
+        "uniform-counters-out-of-range",
+        "uniform counter offset 1073741824 is greater than the maximum uniform counter offset 167",
+        VERSION_11,
     ),
     bad(
         "unknown-value-kind",
