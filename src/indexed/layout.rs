@@ -11,9 +11,6 @@ pub const NEWEST_VERSION: u32 = 14;
 /// The version that [`Release::DEFAULT`] writes.
 pub const DEFAULT_VERSION: u32 = 13;
 
-/// The newest version that LLVM 22 reads.
-pub(super) const LLVM_22_VERSION: u32 = 13;
-
 /// A word of the header, by its place after magic, version, unused and hash type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HeaderWord {

@@ -1,12 +1,12 @@
 //! A view of an indexed file: what stands where, decoded when asked for.
 
-use super::layout::{HEADER_WORDS, LLVM_22_VERSION, MAGIC, NEWEST_VERSION, since, writing_release};
+use super::layout::{HEADER_WORDS, MAGIC, NEWEST_VERSION, since, writing_release};
 use super::lookup::{Entry, Table, Walk};
 use super::memprof;
 use crate::bytes::{Cursor, Endian, names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::manner::Manner;
+use crate::manner::{LLVM_22_INDEXED_VERSION, Manner};
 use crate::model::summary::SummaryRow;
 use crate::model::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release};
 
@@ -291,7 +291,7 @@ fn read_version(cursor: &mut Cursor<'_>, manner: Manner) -> Result<(u32, u64)> {
     let offset = cursor.position();
     let word = cursor.u64("version word")?;
     let version = word as u32;
-    let newest = if manner.is_llvm() { LLVM_22_VERSION } else { NEWEST_VERSION };
+    let newest = if manner.reads_every_indexed_version() { NEWEST_VERSION } else { LLVM_22_INDEXED_VERSION };
     if !(1..=newest).contains(&version) {
         let detail = format!("versions 1 to {newest} are known; {} writes {newest}", writing_release(newest));
         let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);

@@ -18,4 +18,4 @@ pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};
 pub use detect::{Format, detect};
 pub use list::{InputList, WeightedInput};
 pub use once::comes_once;
-pub use stream::{InputStream, format_of, open_stream};
+pub use stream::{InputStream, format_of, head_of, open_stream};

@@ -17,6 +17,7 @@ pub mod probes;
 mod profile;
 pub mod report;
 pub mod samples;
+pub mod target;
 #[cfg(test)]
 mod tests;
 pub mod transcribe;
@@ -34,4 +35,5 @@ pub use open::{ReadOptions, open_reader};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_figures, order_file, overlap_files, show_file};
+pub use target::{InputVersions, Target, TargetRequest, TargetSource};
 pub use transcribe::transcribe;

@@ -362,7 +362,7 @@ impl<'a> Worker<'a> {
                 self.merger.begin_input(profile.kind())?;
                 report.begun = true;
                 let weight = prepared.input.weight.get();
-                if images.add(found, data, &profile, weight, read.manner, &mut self.merger) {
+                if images.add(found, data, &profile, weight, profile.manner(), &mut self.merger) {
                     report.records = profile.len() as u64;
                     return Ok(());
                 }

@@ -3,14 +3,11 @@
 use super::layout::{self, Word};
 use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manner::Manner;
+use crate::manner::{LLVM_22_RAW_VERSION, Manner};
 use crate::model::{ProfileKind, release};
 
 /// Bytes of the magic number.
 pub const MAGIC_SIZE: usize = 8;
-
-/// The only version that llvm-profdata 22 reads.
-pub(super) const LLVM_22_VERSION: u32 = 10;
 
 /// The magic number of a byte order and pointer width.
 pub fn magic(endian: Endian, pointer: PointerWidth) -> [u8; MAGIC_SIZE] {
@@ -32,6 +29,16 @@ pub fn detect(data: &[u8]) -> Option<(Endian, PointerWidth)> {
     all.into_iter().find(|(endian, pointer)| magic(*endian, *pointer) == *found)
 }
 
+/// Whose rules apply to the profile that begins with `bytes`, where `asked` is
+/// what the whole run follows; see [`Manner::for_raw_version`].
+pub fn manner_of(bytes: &[u8], asked: Manner) -> Manner {
+    let word = detect(bytes).and_then(|(endian, _)| Some(endian.u64(*bytes.get(MAGIC_SIZE..)?.first_chunk()?)));
+    match word.map(|word| word as u32) {
+        Some(version) if layout::is_known_version(version) => asked.for_raw_version(version),
+        _ => asked,
+    }
+}
+
 /// The header of one profile in a raw file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
@@ -49,6 +56,7 @@ impl Header {
     /// inside, unsupported version, and malformed for what no header may say.
     pub fn read(file: &[u8], start: usize, manner: Manner) -> Result<Self> {
         let bytes = file.get(start..).unwrap_or_default();
+        let manner = manner_of(bytes, manner);
         if file.is_empty() {
             return Err(ErrorKind::EmptyProfile.into());
         }
@@ -57,7 +65,7 @@ impl Header {
         };
         let too_short = |what: String| Error::bad_header(what).at("header", start as u64).with_hint(CUT_SHORT);
         // LLVM asks for a whole header of its own version before it looks at the version.
-        let least = if manner.reads_every_raw_version() { 16 } else { layout::header_size(LLVM_22_VERSION) };
+        let least = if manner.is_llvm() { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
         if bytes.len() < least {
             return Err(too_short(format!("the header has at least {least} bytes, {} left", bytes.len())));
         }
@@ -182,11 +190,11 @@ pub(super) const CUT_SHORT: &str =
     "the file is shorter than its header announces; the process may have been killed while writing it";
 
 fn check_version(version: u32, manner: Manner) -> Result<()> {
-    if !manner.reads_every_raw_version() {
-        if version == LLVM_22_VERSION {
+    if manner.is_llvm() {
+        if version == LLVM_22_RAW_VERSION {
             return Ok(());
         }
-        let kind = ErrorKind::RawVersionMismatch { found: version.into(), expected: LLVM_22_VERSION.into() };
+        let kind = ErrorKind::RawVersionMismatch { found: version.into(), expected: LLVM_22_RAW_VERSION.into() };
         return Err(Error::new(kind));
     }
     if layout::is_known_version(version) {

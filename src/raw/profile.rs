@@ -4,7 +4,7 @@
 use super::chunks::NameChunks;
 use super::correlate::ImageRecords;
 use super::counters::{Counters, TimedCounters};
-use super::header::Header;
+use super::header::{self, Header};
 use super::layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 use super::names::RawNames;
 use super::sections::{Sections, read_binary_ids};
@@ -70,6 +70,7 @@ impl<'data> RawProfile<'data> {
     /// Those of [`Header::read`], and bad header when a section does not fit
     /// the file.
     pub fn read(file: &'data [u8], start: usize, manner: Manner) -> Result<Self> {
+        let manner = header::manner_of(file.get(start..).unwrap_or_default(), manner);
         let header = Header::read(file, start, manner)?;
         let sections =
             Sections::locate(file, start, &header, manner).map_err(|error| error.in_format(header.format_name()))?;
@@ -109,6 +110,11 @@ impl<'data> RawProfile<'data> {
     /// First byte of the profile in its file.
     pub fn start(&self) -> usize {
         self.start
+    }
+
+    /// Whose rules apply to this profile.
+    pub fn manner(&self) -> Manner {
+        self.manner
     }
 
     /// Where value data begins (from version 4), or the end of the profile.

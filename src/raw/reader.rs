@@ -10,6 +10,7 @@ use super::profile::RawProfile;
 use super::values::{self, BlobReader, Strictness, Targets};
 use crate::bytes::Cursor;
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::manner::{LLVM_22_RAW_VERSION, Manner};
 use crate::model::description::hex;
 use crate::model::symbols::Symbol;
 use crate::model::{
@@ -29,7 +30,10 @@ pub const LARGEST_PLAUSIBLE_COUNTER: u64 = 1 << 56;
 #[derive(Debug)]
 pub struct RawReader<'data> {
     file: &'data [u8],
+    /// The manner is that of the profile being read.
     options: RawOptions<'data>,
+    /// The manner of the whole run.
+    asked: Manner,
     profile: RawProfile<'data>,
     names: Arc<RawNames>,
     /// The profiles before the current one, and where their value data ends.
@@ -66,12 +70,15 @@ impl<'data> RawReader<'data> {
     ///
     /// Those of [`RawProfile::read`] and [`RawProfile::read_names`]; missing
     /// or unexpected correlation.
-    pub fn new(file: &'data [u8], options: RawOptions<'data>) -> Result<Self> {
-        let profile = RawProfile::read(file, 0, options.manner)?;
+    pub fn new(file: &'data [u8], mut options: RawOptions<'data>) -> Result<Self> {
+        let asked = options.manner;
+        options.manner = header::manner_of(file, asked);
+        let profile = RawProfile::read(file, 0, asked)?;
         let mut reader = Self {
             file,
             names: options.names.clone().unwrap_or_default(),
             options,
+            asked,
             values_position: 0,
             profile,
             earlier_profiles: Vec::new(),
@@ -279,8 +286,9 @@ impl<'data> RawReader<'data> {
         let start = self.values_position + zeros;
         let format = self.profile.header().format_name();
         let place = |error: Error| error.at("header of the next profile", start as u64).in_format(format.clone());
+        self.options.manner = header::manner_of(&self.file[start..], self.asked);
         self.check_next_start(start).map_err(place)?;
-        let next = RawProfile::read(self.file, start, self.options.manner)?;
+        let next = RawProfile::read(self.file, start, self.asked)?;
         let finished = std::mem::replace(&mut self.profile, next);
         self.earlier_profiles.push((finished, self.values_position));
         let before = Arc::clone(&self.names);
@@ -296,7 +304,7 @@ impl<'data> RawReader<'data> {
     fn check_next_start(&self, start: usize) -> Result<()> {
         let llvm = self.options.manner.is_llvm();
         let left = self.file.len() - start;
-        let least = if llvm { layout::header_size(header::LLVM_22_VERSION) } else { 16 };
+        let least = if llvm { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
         if left < least {
             let detail = format!("{left} bytes of rubbish follow the last profile");
             return Err(Error::malformed(detail).with_llvm_detail("not enough space for another header"));

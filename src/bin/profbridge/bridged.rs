@@ -34,13 +34,10 @@ enum TrustArg {
     Extension,
 }
 
-/// Receivers have a kind of value of their own from this indexed version on, which LLVM 19 and later read.
-pub(crate) const DEFAULT_INDEXED_VERSION: u32 = 12;
-
 /// The indexed version whose records a raw version can hold.
 pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
     match raw_version {
-        10.. => DEFAULT_INDEXED_VERSION,
+        10.. => 12,
         9 => 11,
         _ => 10,
     }

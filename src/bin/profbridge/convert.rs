@@ -6,13 +6,13 @@ use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
 use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
+use crate::target::Whom;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::indexed;
 use profbridge::input::{InputStream, WeightedInput};
 use profbridge::iprof::BranchClash;
-use profbridge::merge::cross_release::{CrossReleaseOptions, Origins};
-use profbridge::model::{Profile, Release, release};
+use profbridge::merge::cross_release::Origins;
+use profbridge::model::{Profile, Release};
 use profbridge::pipeline::{self, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
@@ -43,13 +43,14 @@ pub(crate) struct ConvertArgs {
     /// The format to write; by default the one that the output's name ends in
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<Format>,
-    /// Version of the raw format, 1 to 5 or 7 to 11
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    raw_version: u32,
+    /// Version of the raw format, 1 to 5 or 7 to 11; by default that of the toolchain written for
+    #[arg(long, value_name = "N")]
+    raw_version: Option<u32>,
     /// Width and byte order of the raw format
     #[arg(long, value_enum, value_name = "ARCH", default_value_t = RawArch::Le64)]
     raw_arch: RawArch,
-    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9
+    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9; else as PROFBRIDGE_FOR says, else for
+    /// the compilers that may have written the input
     #[arg(long = "for", value_name = "TOOLCHAIN")]
     consumer: Option<String>,
     /// Version of the indexed format, 1 to 14
@@ -61,6 +62,9 @@ pub(crate) struct ConvertArgs {
     /// Fail instead of leaving out what the format cannot hold
     #[arg(long)]
     strict: bool,
+    /// Do not say for whom the result is
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     cross: CrossReleaseArgs,
     #[command(flatten)]
@@ -107,8 +111,8 @@ enum RawArch {
     Be32,
 }
 
-/// A profile, who may have written it, and for whom it is.
-type Convertible = (Profile, Origins, (Release, u32));
+/// A profile, and who may have written it.
+type Convertible = (Profile, Origins);
 
 impl ConvertArgs {
     /// Converts and writes.
@@ -137,29 +141,27 @@ impl ConvertArgs {
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
-        let (mut profile, origins, (release, version)) = match open_iprof(input)? {
-            Some(stream) => self.bridged_profile(input, stream, target)?,
+        let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input.as_path()])?;
+        let (mut profile, origins) = match open_iprof(input)? {
+            Some(stream) => self.bridged_profile(input, stream, target, &whom)?,
             None => {
-                let report = self.merged_profile(input)?;
+                let report = self.merged_profile(input, whom.target.release)?;
                 let origins = report.origins();
-                (report.profile, origins, self.indexed_target(indexed::DEFAULT_VERSION)?)
+                (report.profile, origins)
             }
         };
         let mut write = WriteOptions::default();
-        let (mut release, mut version) = (release, version);
         // An iprof is read by no compiler of LLVM.
         if target != Format::Iprof {
-            let crossing = self.crossing(release, version, origins);
-            let crossed = pipeline::cross_release::cross(&mut profile, &mut write.filter, &crossing, self.strict)?;
-            (release, version) = (crossed.release, crossed.indexed_version);
-            cross_release::print_findings(&crossed.findings, &self.output, false);
+            let findings = whom.cross(&mut profile, &mut write.filter, self.cross.hashes(), origins, self.strict)?;
+            cross_release::print_findings(&findings, &self.output, self.quiet);
         }
         write.strict = self.strict;
         write.sparse = self.sparse;
         write.format = match target {
-            Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding() },
-            Format::Indexed => OutputFormat::Indexed { release, version },
-            Format::Text => OutputFormat::Text { release },
+            Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding(&whom) },
+            Format::Indexed => whom.target.indexed_format(),
+            Format::Text => whom.target.text_format(),
             Format::Iprof => {
                 let options = self.bridge.to_iprof_options(BranchClash::default());
                 bridged::write_iprof(&profile, input, &self.output, &options, &self.iprof_write, self.strict)?;
@@ -167,16 +169,19 @@ impl ConvertArgs {
             }
             Format::Collapsed => return Err(Error::usage("this profile holds no stacks").in_file(input)),
         };
+        if !self.quiet && !(target == Format::Raw && self.raw_version.is_some()) {
+            whom.say(write.format, &self.output);
+        }
         let saved = pipeline::write_file(&profile, &write, &self.output)?;
         console::losses(&saved.losses, &self.output);
         Ok(ExitCode::SUCCESS)
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.
-    fn merged_profile(&self, input: &Path) -> Result<MergeReport> {
+    fn merged_profile(&self, input: &Path, release: Release) -> Result<MergeReport> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
-        options.release = self.indexed_target(indexed::DEFAULT_VERSION)?.0;
+        options.release = release;
         options.keep_vtable_names = true;
         let inputs = [WeightedInput::new(input)];
         let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;
@@ -191,21 +196,11 @@ impl ConvertArgs {
         Ok(report)
     }
 
-    /// For whom the result is, as far as names and hashes go by it.
-    fn crossing(&self, release: Release, version: u32, origins: Origins) -> CrossReleaseOptions {
-        let mut options = CrossReleaseOptions::new(release, version, origins);
-        options.version_is_given = self.format_version.is_some();
-        options.release_is_given = self.consumer.is_some() || options.version_is_given;
-        options.hashes = self.cross.hashes();
-        options
-    }
-
-    /// The profile that an iprof becomes for the format to be written, and whom it is for.
-    fn bridged_profile(&self, path: &Path, input: InputStream, target: Format) -> Result<Convertible> {
-        let whom = self.indexed_target(bridged::DEFAULT_INDEXED_VERSION)?;
+    /// The profile that an iprof becomes for the format to be written.
+    fn bridged_profile(&self, path: &Path, input: InputStream, target: Format, whom: &Whom) -> Result<Convertible> {
         let version = match target {
-            Format::Raw => bridged::indexed_version_of_raw(self.raw_version),
-            _ => whom.1,
+            Format::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
+            _ => whom.target.indexed_version,
         };
         let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
         let profile = bridged::read_profile(path, input, &options, self.strict, |document| {
@@ -216,7 +211,7 @@ impl ConvertArgs {
         })?;
         let mut origins = Origins::default();
         origins.add_unknown();
-        Ok((profile, origins, whom))
+        Ok((profile, origins))
     }
 
     /// What stacks are to be written as; `None` when other profiles are converted.
@@ -237,24 +232,18 @@ impl ConvertArgs {
         Ok(true)
     }
 
-    /// The release and the version to write for; `default` is a version.
-    fn indexed_target(&self, default: u32) -> Result<(Release, u32)> {
-        if let Some(name) = &self.consumer {
-            let row = release::parse(name)?;
-            return Ok((row.release(), row.indexed_version));
-        }
-        let options = indexed::WriteOptions::for_version(self.format_version.unwrap_or(default));
-        Ok((options.release, options.version))
+    fn raw_version(&self, whom: &Whom) -> u32 {
+        self.raw_version.unwrap_or(whom.target.raw_version)
     }
 
-    fn raw_encoding(&self) -> Encoding {
+    fn raw_encoding(&self, whom: &Whom) -> Encoding {
         let (pointer, endian) = match self.raw_arch {
             RawArch::Le64 => (PointerWidth::Bits64, Endian::Little),
             RawArch::Be64 => (PointerWidth::Bits64, Endian::Big),
             RawArch::Le32 => (PointerWidth::Bits32, Endian::Little),
             RawArch::Be32 => (PointerWidth::Bits32, Endian::Big),
         };
-        Encoding { endian, pointer, version: self.raw_version }
+        Encoding { endian, pointer, version: self.raw_version(whom) }
     }
 }
 

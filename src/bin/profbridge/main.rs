@@ -28,6 +28,7 @@ mod show;
 mod show_stacks;
 mod spelling;
 mod stacks;
+mod target;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -7,17 +7,17 @@ use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::mixed_merge::{self, FamilyArg};
+use crate::target::{self, Whom};
 use clap::Args;
-use profbridge::indexed;
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::iprof::SectionKind;
-use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, Origins};
+use profbridge::merge::cross_release::Finding;
 use profbridge::merge::{FunctionFilter, Remapping, SoftError};
-use profbridge::model::{Loss, Profile, Release, release};
-use profbridge::pipeline::cross_release::CrossedReport;
+use profbridge::model::{Loss, Release, release};
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
 use profbridge::pipeline::{
-    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
+    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Target, TargetSource,
+    WriteOptions,
 };
 use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Manner, Result, Warning};
@@ -56,7 +56,8 @@ pub(crate) struct MergeArgs {
     /// Leave out functions that never ran
     #[arg(long)]
     sparse: bool,
-    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9
+    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9; else as PROFBRIDGE_FOR says, else for
+    /// the compilers that may have written the inputs
     #[arg(long = "for", value_name = "TOOLCHAIN", conflicts_with = "format_version")]
     consumer: Option<String>,
     /// Write this version of the indexed format, 1 to 14
@@ -211,8 +212,9 @@ impl MergeArgs {
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
+        let mut whom = self.whom(inputs.iter().map(|(input, _)| input.path.as_path()))?;
         let mut options = MixedOptions::default();
-        options.llvm = self.merge_options()?;
+        options.llvm = self.merge_options(whom.target.release)?;
         options.iprof = crate::limits::iprof_options();
         options.llvm.keep_vtable_names |= target == Family::Iprof;
         options.trust = self.bridge.trust();
@@ -237,22 +239,24 @@ impl MergeArgs {
                 losses
             }
             Family::Llvm => {
-                let (release, version) = self.target(bridged::DEFAULT_INDEXED_VERSION)?;
                 let sections = SectionKind::ALL.to_vec();
-                let (mut profile, losses) = sum.into_llvm(&self.bridge.to_llvm_options(sections, version))?;
+                let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
+                let (mut profile, losses) = sum.into_llvm(&bridge)?;
                 self.report_losses(&losses)?;
-                let crossed = self.cross(&mut profile, &mut options.llvm.filter, (release, version), origins)?;
-                let write = self.write_options(&options.llvm, crossed.release, crossed.indexed_version);
+                let filter = &mut options.llvm.filter;
+                let findings = whom.cross(&mut profile, filter, self.cross.hashes(), origins, self.strict)?;
+                let write = self.write_options(&options.llvm, &whom);
                 let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
                     console::losses(&saved.losses, &self.output);
                 }
-                cross_release::print_findings(&crossed.findings, &self.output, self.quiet);
+                cross_release::print_findings(&findings, &self.output, self.quiet);
                 losses
             }
         };
         if self.json {
-            mixed_merge::print_json(&inputs, target, &losses, &self.output)?;
+            let whom = (target == Family::Llvm).then(|| whom.json());
+            mixed_merge::print_json(&inputs, target, whom, &losses, &self.output)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -262,22 +266,24 @@ impl MergeArgs {
     }
 
     fn merge_llvm(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
-        let mut options = self.merge_options()?;
+        let mut whom = self.whom(target::paths(inputs))?;
+        let mut options = self.merge_options(whom.target.release)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
         report.verdict(&options)?;
-        let (target, origins) = (self.target(indexed::DEFAULT_VERSION)?, report.origins());
-        let crossed = self.cross(&mut report.profile, &mut options.filter, target, origins)?;
-        let write = self.write_options(&options, crossed.release, crossed.indexed_version);
+        let origins = report.origins();
+        let (profile, filter) = (&mut report.profile, &mut options.filter);
+        let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
+        let write = self.write_options(&options, &whom);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &self.output);
         }
-        cross_release::print_findings(&crossed.findings, &self.output, self.quiet);
+        cross_release::print_findings(&findings, &self.output, self.quiet);
         if self.json {
-            print_json(&report, &crossed.findings, &self.output)?;
+            print_json(&report, &whom, &findings, &self.output)?;
         } else if !self.quiet {
             eprintln!("{}", summary(&report, &self.output));
         }
@@ -286,21 +292,6 @@ impl MergeArgs {
             pipeline::show_file(&self.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// Gives the result the names and hashes that its reader computes.
-    fn cross(
-        &self,
-        profile: &mut Profile,
-        filter: &mut FunctionFilter,
-        (release, version): (Release, u32),
-        origins: Origins,
-    ) -> Result<CrossedReport> {
-        let mut options = CrossReleaseOptions::new(release, version, origins);
-        options.version_is_given = self.format_version.is_some() || self.write_prev_version;
-        options.release_is_given = self.consumer.is_some() || options.version_is_given;
-        options.hashes = self.cross.hashes();
-        pipeline::cross_release::cross(profile, filter, &options, self.strict)
     }
 
     fn inputs(&self) -> Result<Vec<WeightedInput>> {
@@ -313,10 +304,10 @@ impl MergeArgs {
         Ok(list.into_inputs())
     }
 
-    fn merge_options(&self) -> Result<MergeOptions> {
+    fn merge_options(&self, release: Release) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
-        options.release = self.target(indexed::DEFAULT_VERSION)?.0;
+        options.release = release;
         options.read.correlator = self.correlate.correlator()?;
         options.failure_mode = self.failure_mode.into();
         options.threads = NonZeroUsize::new(self.num_threads);
@@ -334,29 +325,30 @@ impl MergeArgs {
         Ok(options)
     }
 
-    /// The release whose rules apply, and the version to write; `default` is a version.
-    fn target(&self, default: u32) -> Result<(Release, u32)> {
-        if let Some(name) = &self.consumer {
-            let row = release::parse(name)?;
-            if !self.write_prev_version {
-                return Ok((row.release(), row.indexed_version));
-            }
-            if row.release() < WRITES_PREVIOUS_VERSION {
-                return Err(Error::usage(format!("--write-prev-version is for LLVM 19 and later, not {name}")));
-            }
-            return Ok((row.release(), PREVIOUS_VERSION));
-        }
+    /// For whom the result is.
+    fn whom<'p>(&self, inputs: impl IntoIterator<Item = &'p Path>) -> Result<Whom> {
         if self.write_prev_version {
-            return Ok((Release::DEFAULT, PREVIOUS_VERSION));
+            let mut target = match &self.consumer {
+                Some(name) => Target::of_row(release::parse(name)?, TargetSource::Option),
+                None => Target::default_release(TargetSource::Option),
+            };
+            if target.release < WRITES_PREVIOUS_VERSION {
+                let release = target.release;
+                return Err(Error::usage(format!("--write-prev-version is for LLVM 19 and later, not {release}")));
+            }
+            target.indexed_version = PREVIOUS_VERSION;
+            return Ok(Whom::asked(target, true));
         }
-        let options = indexed::WriteOptions::for_version(self.format_version.unwrap_or(default));
-        Ok((options.release, options.version))
+        Whom::choose(self.consumer.as_deref(), self.format_version, inputs)
     }
 
-    fn write_options(&self, options: &MergeOptions, release: Release, version: u32) -> WriteOptions {
+    /// How the merged profile is written.
+    fn write_options(&self, options: &MergeOptions, whom: &Whom) -> WriteOptions {
         let mut write = WriteOptions::default();
-        write.format =
-            if self.text { OutputFormat::Text { release } } else { OutputFormat::Indexed { release, version } };
+        write.format = if self.text { whom.target.text_format() } else { whom.target.indexed_format() };
+        if !self.quiet {
+            whom.say(write.format, &self.output);
+        }
         write.sparse = self.sparse;
         write.strict = self.strict;
         write.filter = options.filter.clone();
@@ -396,11 +388,12 @@ fn print_warnings(report: &MergeReport, quiet: bool) {
 }
 
 /// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
-fn print_json(report: &MergeReport, findings: &[Finding], output: &Path) -> Result<()> {
+fn print_json(report: &MergeReport, whom: &Whom, findings: &[Finding], output: &Path) -> Result<()> {
     let inputs: Vec<serde_json::Value> = report.inputs.iter().map(input_json).collect();
     let text = serde_json::json!({
         "schema": "profbridge.merge/1",
         "output": output.to_string_lossy(),
+        "target": whom.json(),
         "functions": report.profile.functions.len(),
         "records": report.profile.functions.records_len(),
         "used": report.used(),

@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::iprof_files::is_iprof_name;
+use crate::target::JsonTarget;
 use clap::ValueEnum;
 use profbridge::input::{self, WeightedInput};
 use profbridge::model::Loss;
@@ -70,7 +71,8 @@ pub(crate) fn announcement(inputs: &[(WeightedInput, Family)], target: Family) -
 /// The report as JSON on standard output; see `docs/json-schema/merge-bridged-1.json`.
 pub(crate) fn print_json(
     inputs: &[(WeightedInput, Family)],
-    target: Family,
+    family: Family,
+    target: Option<JsonTarget>,
     losses: &[Loss],
     output: &Path,
 ) -> Result<()> {
@@ -82,7 +84,8 @@ pub(crate) fn print_json(
     console::print_json(&Json {
         schema: "profbridge.merge/1",
         format: "bridged",
-        family: word(target),
+        family: word(family),
+        target,
         output: output.to_string_lossy().into_owned(),
         inputs: inputs.iter().map(input).collect(),
         losses: losses.iter().map(Loss::to_string).collect(),
@@ -95,6 +98,8 @@ struct Json {
     schema: &'static str,
     format: &'static str,
     family: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<JsonTarget>,
     output: String,
     inputs: Vec<JsonInput>,
     losses: Vec<String>,

@@ -1,0 +1,119 @@
+//! For whom a result is, as the command line, the environment and the inputs
+//! say, and the line that tells it.
+
+use profbridge::Result;
+use profbridge::input::WeightedInput;
+use profbridge::merge::FunctionFilter;
+use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
+use profbridge::model::{Profile, release};
+use profbridge::pipeline::cross_release::cross;
+use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest, TargetSource};
+use profbridge::{Manner, pipeline::OutputFormat};
+use serde::Serialize;
+use std::path::Path;
+
+/// For whom a result is, and why.
+pub(crate) struct Whom {
+    /// The release and its versions.
+    pub(crate) target: Target,
+    /// What the inputs told, where they decided.
+    inputs: InputVersions,
+    /// Whether somebody asked for that very version.
+    version_is_given: bool,
+}
+
+impl Whom {
+    /// What `--for` and `--format-version` say, or the environment; else what
+    /// the beginnings of the inputs tell.
+    pub(crate) fn choose<'p>(
+        toolchain: Option<&str>,
+        format_version: Option<u32>,
+        inputs: impl IntoIterator<Item = &'p Path>,
+    ) -> Result<Self> {
+        let environment = std::env::var_os(ENVIRONMENT);
+        let mut request = TargetRequest::default();
+        request.toolchain = toolchain;
+        request.format_version = format_version;
+        request.environment = environment.as_deref();
+        if let Some(target) = request.target()? {
+            return Ok(Self::asked(target, format_version.is_some()));
+        }
+        let inputs = InputVersions::look(inputs, Manner::Profbridge);
+        Ok(Self { target: Target::of_inputs(&inputs), inputs, version_is_given: false })
+    }
+
+    /// A target that was asked for.
+    pub(crate) fn asked(target: Target, version_is_given: bool) -> Self {
+        Self { target, inputs: InputVersions::default(), version_is_given }
+    }
+
+    /// Gives the result the names and hashes that its reader computes. What it
+    /// holds may ask for another version, which is the last word on it.
+    pub(crate) fn cross(
+        &mut self,
+        profile: &mut Profile,
+        filter: &mut FunctionFilter,
+        hashes: HashPolicy,
+        origins: Origins,
+        strict: bool,
+    ) -> Result<Vec<Finding>> {
+        let mut options = CrossReleaseOptions::new(self.target.release, self.target.indexed_version, origins);
+        options.version_is_given = self.version_is_given;
+        options.release_is_given = self.target.source != TargetSource::Inputs;
+        options.hashes = hashes;
+        let crossed = cross(profile, filter, &options, strict)?;
+        (self.target.release, self.target.indexed_version) = (crossed.release, crossed.indexed_version);
+        Ok(crossed.findings)
+    }
+
+    /// Says on standard error for whom `output` is, and how to choose another
+    /// reader, unless an option has chosen.
+    pub(crate) fn say(&self, format: OutputFormat, output: &Path) {
+        let why = match self.target.source {
+            TargetSource::Inputs if self.inputs.tell_nothing() => {
+                format!("since the inputs do not tell who wrote them; --for or {ENVIRONMENT} chooses another")
+            }
+            TargetSource::Inputs => {
+                format!("since the inputs are {}; --for or {ENVIRONMENT} chooses another", self.inputs)
+            }
+            TargetSource::Environment => format!("as {ENVIRONMENT} says"),
+            _ => return,
+        };
+        let (what, readers) = match format {
+            OutputFormat::Indexed { version, .. } => {
+                (format!("indexed version {version}"), release::indexed_readers(version.into()))
+            }
+            OutputFormat::Raw { encoding } => {
+                let version = encoding.version;
+                (format!("raw version {version}"), release::raw_readers(version.into()))
+            }
+            _ => ("text".to_string(), None),
+        };
+        let readers = readers.unwrap_or_else(|| self.target.release.to_string());
+        let output = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
+        let line = format!("{output}: {what}, for {readers}, {why}");
+        eprintln!("{}", crate::console::escape(&line));
+    }
+
+    /// As reports have it.
+    pub(crate) fn json(&self) -> JsonTarget {
+        JsonTarget {
+            release: self.target.toolchain(),
+            indexed_version: self.target.indexed_version,
+            source: self.target.source.name(),
+        }
+    }
+}
+
+/// The member `target` of a report.
+#[derive(Debug, Serialize)]
+pub(crate) struct JsonTarget {
+    release: String,
+    indexed_version: u32,
+    source: &'static str,
+}
+
+/// The paths of inputs with weights.
+pub(crate) fn paths(inputs: &[WeightedInput]) -> impl Iterator<Item = &Path> {
+    inputs.iter().map(|input| input.path.as_path())
+}

@@ -1,0 +1,327 @@
+//! For whom a result is: the release whose rules and file versions apply.
+//!
+//! In this order: what an option says, what the environment says, the number
+//! in the program's name, the inputs. By the inputs a result is for the
+//! compilers that may have written them: the oldest release that writes the
+//! newest version among them.
+
+use super::encode::OutputFormat;
+use crate::error::{Error, Result};
+use crate::indexed;
+use crate::input::{self, Format, detect};
+use crate::manner::Manner;
+use crate::model::Release;
+use crate::model::release::{self, RELEASES, ReleaseRow};
+use crate::raw;
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+
+/// The variable of the environment that says for whom results are.
+pub const ENVIRONMENT: &str = "PROFBRIDGE_FOR";
+
+/// The value of [`ENVIRONMENT`] that asks for llvm-profdata 22, refusals included.
+pub const EXACT: &str = "exact";
+
+/// Who said for whom a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetSource {
+    /// An option of the command line.
+    Option,
+    /// The environment.
+    Environment,
+    /// The number in the name that the program was called by.
+    ProgramName,
+    /// Nobody: the inputs tell.
+    Inputs,
+}
+
+impl TargetSource {
+    /// As reports name it: `option`, `environment`, `program-name`, `inputs`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Option => "option",
+            Self::Environment => "environment",
+            Self::ProgramName => "program-name",
+            Self::Inputs => "inputs",
+        }
+    }
+}
+
+/// For whom a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Target {
+    /// The release whose rules of merging and writing apply.
+    pub release: Release,
+    /// The version of indexed results; not always the release's own.
+    pub indexed_version: u32,
+    /// The version of raw results; not always the release's own.
+    pub raw_version: u32,
+    /// Who said so.
+    pub source: TargetSource,
+}
+
+impl Target {
+    /// What a release of the table reads and writes.
+    pub fn of_row(row: &ReleaseRow, source: TargetSource) -> Self {
+        Self { release: row.release(), indexed_version: row.indexed_version, raw_version: row.raw_version, source }
+    }
+
+    /// What LLVM 22 reads and writes.
+    pub fn default_release(source: TargetSource) -> Self {
+        Self::of_release(Release::DEFAULT, source)
+    }
+
+    fn of_release(release: Release, source: TargetSource) -> Self {
+        Self {
+            release,
+            indexed_version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION),
+            raw_version: release.raw_version().unwrap_or(raw::layout::NEWEST_VERSION),
+            source,
+        }
+    }
+
+    /// A version of the indexed format, as the newest release up to 22 that
+    /// has it writes it.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a version that does not exist.
+    pub fn of_indexed_version(version: u32) -> Result<Self> {
+        if !(1..=indexed::NEWEST_VERSION).contains(&version) {
+            let detail = format!("there is no indexed format of version {version}");
+            let hint = format!("versions 1 to {} can be written", indexed::NEWEST_VERSION);
+            return Err(Error::usage(detail).with_hint(hint));
+        }
+        let release = indexed::WriteOptions::for_version(version).release;
+        Ok(Self { indexed_version: version, ..Self::of_release(release, TargetSource::Option) })
+    }
+
+    /// The compilers that may have written the inputs.
+    pub fn of_inputs(inputs: &InputVersions) -> Self {
+        match inputs.newest_writer() {
+            Some(row) => Self::of_row(row, TargetSource::Inputs),
+            None => Self::default_release(TargetSource::Inputs),
+        }
+    }
+
+    /// In the place of llvm-profdata 22: that release, unless it would refuse
+    /// an input for its version alone.
+    pub fn in_place_of_llvm_22(inputs: &InputVersions) -> Self {
+        if inputs.llvm_22_refuses() { Self::of_inputs(inputs) } else { Self::default_release(TargetSource::Inputs) }
+    }
+
+    /// The release as options spell it, `llvm-14`.
+    pub fn toolchain(&self) -> String {
+        let of_release = RELEASES.iter().rev().filter(|row| row.release() == self.release);
+        let exact = of_release.clone().find(|row| row.indexed_version == self.indexed_version);
+        match exact.or_else(|| of_release.clone().next()) {
+            Some(row) => format!("llvm-{}", row.llvm),
+            None => format!("llvm-{}", self.release.0),
+        }
+    }
+
+    /// How text is written.
+    pub fn text_format(&self) -> OutputFormat {
+        OutputFormat::Text { release: self.release }
+    }
+
+    /// How an indexed profile is written.
+    pub fn indexed_format(&self) -> OutputFormat {
+        OutputFormat::Indexed { release: self.release, version: self.indexed_version }
+    }
+}
+
+/// What was said about the readers of a result, before any input is looked at.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct TargetRequest<'a> {
+    /// A toolchain that an option names.
+    pub toolchain: Option<&'a str>,
+    /// An indexed version that an option names.
+    pub format_version: Option<u32>,
+    /// The value of [`ENVIRONMENT`].
+    pub environment: Option<&'a OsStr>,
+    /// What the program was called as, where that may choose a release.
+    pub program: Option<&'a OsStr>,
+}
+
+impl TargetRequest<'_> {
+    /// What was asked for; `None` leaves it to the inputs.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a toolchain or a version that does not exist, whether or not
+    /// something else goes before it.
+    pub fn target(&self) -> Result<Option<Target>> {
+        let by_environment = self.by_environment()?;
+        let by_name = self.program.and_then(release_of_program).map(of_program_name).transpose()?;
+        Ok(self.by_option()?.or(by_environment).or(by_name))
+    }
+
+    /// What was asked for, else what `inputs` tell.
+    ///
+    /// # Errors
+    ///
+    /// As [`target`](Self::target).
+    pub fn target_or(&self, inputs: impl FnOnce() -> Target) -> Result<Target> {
+        Ok(self.target()?.unwrap_or_else(inputs))
+    }
+
+    /// Whether llvm-profdata 22 is asked for, refusals included.
+    pub fn is_exact(&self) -> bool {
+        self.environment.is_some_and(|value| value == EXACT)
+    }
+
+    fn by_option(&self) -> Result<Option<Target>> {
+        if let Some(toolchain) = self.toolchain {
+            return release::parse(toolchain).map(|row| Some(Target::of_row(row, TargetSource::Option)));
+        }
+        self.format_version.map(Target::of_indexed_version).transpose()
+    }
+
+    fn by_environment(&self) -> Result<Option<Target>> {
+        let Some(value) = self.environment.filter(|value| !value.is_empty()) else { return Ok(None) };
+        if self.is_exact() {
+            return Ok(Some(Target::default_release(TargetSource::Environment)));
+        }
+        let value = value.to_string_lossy();
+        match release::parse(&value) {
+            Ok(row) => Ok(Some(Target::of_row(row, TargetSource::Environment))),
+            Err(_) => {
+                let detail = format!("{ENVIRONMENT} is {value:?}; known are {}, and {EXACT}", known_toolchains());
+                Err(Error::usage(detail))
+            }
+        }
+    }
+}
+
+fn of_program_name(number: &str) -> Result<Target> {
+    match release::parse(number) {
+        Ok(row) => Ok(Target::of_row(row, TargetSource::ProgramName)),
+        Err(_) => {
+            let (first, last) = (&RELEASES[0], &RELEASES[RELEASES.len() - 1]);
+            Err(Error::usage(format!(
+                "the program's name asks for LLVM {number}; known are LLVM {} to {}",
+                first.llvm, last.llvm
+            )))
+        }
+    }
+}
+
+/// The toolchains that can be named, in words.
+fn known_toolchains() -> String {
+    let (first, last) = (&RELEASES[0], &RELEASES[RELEASES.len() - 1]);
+    let rustc = RELEASES.iter().find_map(|row| row.rustc).map_or(0, |(first, _)| first);
+    let first_of = |versions: fn(&ReleaseRow) -> &'static [&'static str]| {
+        RELEASES.iter().find_map(|row| versions(row).first().copied()).unwrap_or_default()
+    };
+    let (swift, xcode) = (first_of(|row| row.swift), first_of(|row| row.xcode));
+    format!(
+        "llvm-{} to llvm-{}, rustc-1.{rustc} and later, swift-{swift} and later, xcode-{xcode} and later",
+        first.llvm, last.llvm
+    )
+}
+
+/// The number behind `llvm-profdata` in the name that a program was called by:
+/// `16` of `/usr/bin/llvm-profdata-16` and of `llvm-profdata-16.exe`.
+pub fn release_of_program(program: &OsStr) -> Option<&str> {
+    let name = Path::new(program).file_name()?.to_str()?;
+    let rest = name.strip_prefix("llvm-profdata")?;
+    let bare = rest.len().checked_sub(4).filter(|at| rest.is_char_boundary(*at));
+    let rest = match bare.map(|at| rest.split_at(at)) {
+        Some((before, end)) if end.eq_ignore_ascii_case(".exe") => before,
+        _ => rest,
+    };
+    let number = rest.strip_prefix('-').unwrap_or(rest);
+    let is_number = number.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    is_number.then_some(number)
+}
+
+/// The versions that the heads of inputs tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct InputVersions {
+    /// Oldest and newest version of raw inputs.
+    pub raw: Option<(u32, u32)>,
+    /// Newest version of indexed inputs.
+    pub indexed: Option<u32>,
+    /// Whether there are inputs of formats that no release marks: text, iprof.
+    pub unmarked: bool,
+}
+
+/// A head that tells format and version of a raw or an indexed profile.
+const HEAD_BYTES: usize = 16;
+
+impl InputVersions {
+    /// Looks at the beginning of each input. Whoever opens it afterwards gets
+    /// all of it, also of a pipe; what cannot be opened is passed over, since
+    /// merging says what is wrong with it.
+    pub fn look<'p>(paths: impl IntoIterator<Item = &'p Path>, manner: Manner) -> Self {
+        let mut versions = Self::default();
+        for path in paths {
+            if let Ok(head) = input::head_of(path, manner.inflates_gzip()) {
+                versions.add(&head);
+            }
+        }
+        versions
+    }
+
+    /// Notes the beginning of an input. Formats that are not read, and
+    /// versions that do not exist, tell nothing.
+    pub fn add(&mut self, head: &[u8]) {
+        match detect(head) {
+            Format::Raw { endian, .. } => {
+                let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
+                let version = version.map(|word| endian.u64(word) as u32); // flags stand above the number
+                if let Some(version) = version.filter(|version| raw::layout::is_known_version(*version)) {
+                    let (oldest, newest) = self.raw.unwrap_or((version, version));
+                    self.raw = Some((oldest.min(version), newest.max(version)));
+                }
+            }
+            Format::Indexed => {
+                let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
+                let version = version.map(|word| u64::from_le_bytes(word) as u32); // as above
+                let known = version.filter(|version| (1..=indexed::NEWEST_VERSION).contains(version));
+                self.indexed = self.indexed.max(known);
+            }
+            Format::Text | Format::Iprof => self.unmarked = true,
+            _ => {}
+        }
+    }
+
+    /// Whether no input has a version: there are texts and iprof files only, or
+    /// nothing that is read.
+    pub fn tell_nothing(&self) -> bool {
+        self.raw.is_none() && self.indexed.is_none()
+    }
+
+    /// Whether llvm-profdata 22 refuses an input for its version alone.
+    pub fn llvm_22_refuses(&self) -> bool {
+        let ours = Target::default_release(TargetSource::Inputs);
+        let raw = self.raw.is_some_and(|(oldest, newest)| oldest != ours.raw_version || newest != ours.raw_version);
+        raw || self.indexed.is_some_and(|version| version > ours.indexed_version)
+    }
+
+    /// The newest of the oldest releases that write what is there.
+    fn newest_writer(&self) -> Option<&'static ReleaseRow> {
+        let place = |found: Option<usize>| found.unwrap_or(RELEASES.len() - 1);
+        let raw = self.raw.map(|(_, newest)| place(RELEASES.iter().position(|row| row.raw_version >= newest)));
+        let indexed = self.indexed.map(|newest| place(RELEASES.iter().position(|row| row.indexed_version >= newest)));
+        let unmarked = self.unmarked.then(|| place(RELEASES.iter().position(|row| row.release() == Release::DEFAULT)));
+        [raw, indexed, unmarked].into_iter().flatten().max().map(|at| &RELEASES[at])
+    }
+}
+
+impl fmt::Display for InputVersions {
+    /// `raw version 8, indexed version 12, text or iprof`, the newest of each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let raw = self.raw.map(|(_, newest)| format!("raw version {newest}"));
+        let indexed = self.indexed.map(|newest| format!("indexed version {newest}"));
+        let unmarked = self.unmarked.then(|| "text or iprof".to_string());
+        let parts: Vec<String> = [raw, indexed, unmarked].into_iter().flatten().collect();
+        f.write_str(&parts.join(", "))
+    }
+}
