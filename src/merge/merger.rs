@@ -3,12 +3,13 @@
 use super::counters;
 use super::deferred::{Contribution, Deferred, emptied};
 use super::join::OrderEvents;
+use super::kinds::{KindConflict, combine_kinds};
 use super::outcome::{AddOutcome, SoftError};
-use super::rules::{KindRule, MergeRules};
+use super::rules::MergeRules;
 use super::sites::{SiteMerger, SiteOrder, exceeds, settle};
 use super::states::RecordStates;
 use super::traces::Reservoir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::hash_order::string_map_order;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
@@ -154,10 +155,11 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// [`KindConflict`](ErrorKind::KindConflict) when it cannot be combined
+    /// [`KindConflict`](crate::ErrorKind::KindConflict) when it cannot be combined
     /// with the inputs so far. The input must not be merged then; others may.
     pub fn begin_input(&mut self, kind: ProfileKind) -> Result<()> {
-        let combined = combine_kinds(self.rules.kinds, self.profile.kind, kind, self.kinds != KindState::default())?;
+        let combined = combine_kinds(self.rules.kinds, self.profile.kind, kind, self.kinds != KindState::default())
+            .map_err(KindConflict::into_error)?;
         self.profile.kind = combined;
         self.kinds.front_end |= kind.contains(ProfileKind::FRONT_END);
         self.kinds.unmarked |= !kind.contains(ProfileKind::FRONT_END);
@@ -439,40 +441,6 @@ impl Merger {
         self.profile.temporal = self.reservoir.into_kept();
         self.profile
     }
-}
-
-/// The kind of a profile of kind `so_far`, when one of kind `new` joins it.
-fn combine_kinds(rule: KindRule, so_far: ProfileKind, new: ProfileKind, any_before: bool) -> Result<ProfileKind> {
-    const FRONT_END: ProfileKind = ProfileKind::FRONT_END;
-    match rule {
-        KindRule::LevelsMustMatch => {
-            if any_before && so_far.is_ir() != new.is_ir() {
-                return Err(conflict("IR and front-end profiles"));
-            }
-            let known = ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE;
-            let entry_first = new.intersection(ProfileKind::ENTRY_FIRST);
-            Ok((so_far | new).intersection(known) | entry_first)
-        }
-        KindRule::MarkedLevelsMustMatch => {
-            if so_far.is_none() {
-                return Ok(new);
-            }
-            if so_far.contains(FRONT_END) != new.contains(FRONT_END) {
-                return Err(conflict("a profile marked :fe and one without that mark"));
-            }
-            let first = ProfileKind::ENTRY_FIRST | ProfileKind::LOOP_ENTRIES;
-            let only = ProfileKind::FUNCTION_ENTRY_ONLY;
-            if (so_far.contains(only) && new.intersects(first)) || (new.contains(only) && so_far.intersects(first)) {
-                return Err(conflict("entry-only coverage and profiles that count entry blocks first"));
-            }
-            Ok(so_far | new)
-        }
-    }
-}
-
-fn conflict(what: &str) -> Error {
-    Error::new(ErrorKind::KindConflict { detail: format!("{what} cannot be merged") })
-        .with_hint("merge profiles of one kind at a time")
 }
 
 /// Functions with a memory size that stands twice at one site.

@@ -43,6 +43,9 @@ pub struct MergeRules {
     pub stable_value_sort: bool,
     /// How kinds combine.
     pub kinds: KindRule,
+    /// Whether sums of several threads are joined by the same rule (release 16
+    /// on), or with the kind of the first.
+    pub joins_kinds: bool,
     /// How traces are sampled.
     pub traces: TraceRule,
     /// Whether every repeated memory size at a site is reported (release 15
@@ -62,6 +65,7 @@ impl MergeRules {
             pseudo_counts,
             stable_value_sort: major < 19,
             kinds: if major >= 14 { KindRule::MarkedLevelsMustMatch } else { KindRule::LevelsMustMatch },
+            joins_kinds: major >= 16,
             traces: match major {
                 0..=18 => TraceRule::Release17,
                 19..=21 => TraceRule::Release19,

@@ -90,15 +90,21 @@ impl WriteOptions {
         indexed::WriteOptions::for_version_by(version, release).selection(selection).threads(self.threads())
     }
 
-    /// What an indexed file of the version cannot hold; LLVM does not tell.
+    /// Whether losses are counted, which takes time. LLVM does not tell of any,
+    /// but it never writes for another release than its own either.
+    fn counts_losses(&self, release: Release) -> bool {
+        !self.manner.is_llvm() || self.strict || release != Release::DEFAULT
+    }
+
+    /// What an indexed file of the version cannot hold.
     fn indexed_losses(&self, profile: &Profile, writing: &indexed::WriteOptions<'_>) -> Result<Vec<Loss>> {
-        let says = !self.manner.is_llvm() || self.strict;
+        let says = self.counts_losses(writing.release);
         let losses = if says { indexed::losses(profile, writing) } else { Vec::new() };
         check_losses(&losses, self.strict)?;
         Ok(losses)
     }
 
-    /// What text cannot say. LLVM does not tell, and counting takes time.
+    /// What text cannot say, which no release of LLVM tells.
     fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
         let says = !self.manner.is_llvm() || self.strict;
         let losses = if says { text::losses(profile, writing) } else { Vec::new() };

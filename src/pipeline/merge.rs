@@ -13,7 +13,7 @@ use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
 use crate::merge::cross_release::Origins;
 use crate::merge::{FunctionFilter, MergeRules, Remapping, SoftError, repeated_sizes};
-use crate::model::{Profile, Release};
+use crate::model::{Profile, ProfileKind, Release};
 use std::num::NonZeroUsize;
 
 /// When bad inputs make the whole merge fail (`--failure-mode`).
@@ -117,6 +117,8 @@ pub struct InputReport {
     pub version: Option<InputVersion>,
     /// Records read from it.
     pub records: u64,
+    /// Its kind, if it could be opened.
+    pub kind: Option<ProfileKind>,
     /// Something of it was merged, if only its kind.
     pub(super) begun: bool,
     /// What is worth saying about it.

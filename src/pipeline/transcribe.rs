@@ -35,6 +35,10 @@ pub fn transcribe(
     repeats_memory_size: impl FnOnce(),
 ) -> Result<bool> {
     let (OutputFormat::Text { release }, [input]) = (write.format, inputs) else { return Ok(false) };
+    // How names and values are ordered is known here for one release.
+    if release != Release::DEFAULT || merge.release != release {
+        return Ok(false);
+    }
     let takes_all = merge.filter.is_none() && write.filter.is_none() && !write.sparse && merge.remapping.is_empty();
     let is_plain = merge.read.manner.is_llvm() && write.manner.is_llvm() && !write.strict;
     if !takes_all || !is_plain || input.weight.get() != 1 || input::comes_once(&input.path) {

@@ -359,6 +359,7 @@ impl<'a> Worker<'a> {
             let profile = RawProfile::read(data, 0, read.manner)?;
             report.version = Some(InputVersion::Raw(profile.header().version().into()));
             if let Some(found) = images.find(&profile) {
+                report.kind = Some(profile.kind());
                 self.merger.begin_input(profile.kind())?;
                 report.begun = true;
                 let weight = prepared.input.weight.get();
@@ -405,6 +406,7 @@ impl<'a> Worker<'a> {
         report: &mut InputReport,
         complain: &mut Complain<'_>,
     ) -> Result<()> {
+        report.kind = Some(reader.kind());
         self.merger.begin_input(reader.kind())?;
         report.begun = true;
         let mut adding = InputOptions::weighted(prepared.input.weight.get());
@@ -473,6 +475,14 @@ fn load<'b>(
 
 impl InputReport {
     fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
-        Self { input: input.clone(), outcome, version: None, records: 0, begun: false, warnings: Vec::new() }
+        Self {
+            input: input.clone(),
+            outcome,
+            version: None,
+            records: 0,
+            kind: None,
+            begun: false,
+            warnings: Vec::new(),
+        }
     }
 }

@@ -39,8 +39,9 @@ fn main() -> ExitCode {
         let program = program.clone();
         return llvm_compat::run(&program, arguments.split_off(1));
     }
-    if arguments.get(1).is_some_and(|command| command == "llvm-profdata") {
-        return llvm_compat::run("llvm-profdata".as_ref(), arguments.split_off(2));
+    if let Some(command) = arguments.get(1).filter(|command| llvm_compat::is_command(command)) {
+        let command = command.clone();
+        return llvm_compat::run(&command, arguments.split_off(2));
     }
     let arguments = match spelling::normalize(arguments) {
         Ok(arguments) => arguments,

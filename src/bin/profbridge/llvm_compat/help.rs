@@ -2,17 +2,37 @@
 
 use super::options::{Action, COMMANDS, Command, Opt, Takes};
 use super::parse::Program;
+use profbridge::model::Release;
 use std::io::{self, Write};
 
 /// Does what `--help` or `--version` ask for.
 pub(super) fn act(action: Action, program: &Program, command: &Command, out: &mut dyn Write) -> io::Result<()> {
     match action {
-        Action::Version => out.write_all(b"profbridge LLVM version 22.1.8\n  Optimized build.\n"),
+        Action::Version => {
+            writeln!(out, "profbridge LLVM version {}\n  Optimized build.", last_of_series(program.release))
+        }
         Action::Help if command.name.is_empty() => overview(program, out),
         Action::HelpHidden if command.name.is_empty() => overview(program, out),
         Action::Help => of_command(program, command, false, out),
         Action::HelpHidden => of_command(program, command, true, out),
     }
+}
+
+/// The last version of a release, which is what programs that ask want to compare.
+fn last_of_series(release: Release) -> String {
+    let rest = match release.0 {
+        3 => "9.1",
+        4 | 6 | 8 | 9 | 10 | 12 | 13 => "0.1",
+        5 => "0.2",
+        7 | 11 => "1.0",
+        14 | 16 | 17 => "0.6",
+        15 => "0.7",
+        18 | 20..=22 => "1.8",
+        19 => "1.7",
+        23 => "1.3",
+        _ => "0.0",
+    };
+    format!("{}.{rest}", release.0)
 }
 
 fn overview(program: &Program, out: &mut dyn Write) -> io::Result<()> {

@@ -2,10 +2,12 @@
 
 use super::options::{FORMATS, KINDS};
 use super::parse::{Parsed, Program};
-use super::{Failure, messages};
+use super::{Conduct, Failure, messages};
 use profbridge::input::{self, InputList, WeightedInput};
-use profbridge::merge::{FunctionFilter, Remapping, SoftError};
-use profbridge::pipeline::{self, FailureMode, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions};
+use profbridge::merge::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
+use profbridge::pipeline::{
+    self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, Target, WriteOptions,
+};
 use profbridge::{Error, Limits, Manner};
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 /// The version that `--write-prev-version` writes, in LLVM 19 and 22 alike.
 const PREVIOUS_VERSION: u32 = 11;
 
-pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failure> {
+pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let inputs = inputs(parsed)?;
     if inputs.is_empty() {
         let name = String::from_utf8_lossy(&program.name);
@@ -24,20 +26,23 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     if parsed.is_on("dump-input-file-list") {
         return print_list(&inputs).map(|()| ExitCode::SUCCESS);
     }
-    let mut options = merge_options(parsed)?;
+    let mut options = merge_options(parsed, conduct)?;
     check_request(parsed)?;
+    let target = conduct.target(&inputs);
+    options.release = target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;
     // A bad pattern is complained about after the bad inputs.
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
-    let (write, output) = (write_options(parsed, &options), output(parsed));
+    let (write, output) = (write_options(parsed, &options, &target), output(parsed));
     if filter.is_ok() && pipeline::transcribe(&inputs, &options, &write, &output, warn_of_sizes)? {
         return Ok(ExitCode::SUCCESS);
     }
     let report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
-    for (input, error) in report.failures() {
-        messages::warning(Some(input.input.path.as_os_str().as_encoded_bytes()), &error.llvm_message());
+    if let Some(conflict) = conflict_of_threads(parsed, &report, &options) {
+        return Err(Failure::text(conflict));
     }
+    print_failures(parsed, &report);
     report.verdict(&options)?;
     filter?;
     print_filtered(&report, &options.filter);
@@ -48,6 +53,48 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     // The process ends here: its memory need not be taken apart piece by piece.
     std::mem::forget(report);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What LLVM says when the sums of its threads cannot be joined. Only a number
+/// that was asked for counts: how many it would take by itself depends on the
+/// machine.
+fn conflict_of_threads(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Option<&'static str> {
+    let kinds: Vec<_> = report.inputs.iter().map(|input| input.kind).collect();
+    conflict_of_contexts(&MergeRules::of(options.release), &kinds, contexts(parsed)).map(|conflict| match conflict {
+        KindConflict::EntryOnly => {
+            "unsupported instrumentation profile format version: cannot merge FunctionEntryOnly profiles and BB \
+             profiles together"
+        }
+        _ => "unsupported instrumentation profile format version",
+    })
+}
+
+/// Sums that LLVM makes apart before it joins them.
+fn contexts(parsed: &Parsed) -> NonZeroUsize {
+    let asked = parsed.number("num-threads").and_then(|number| usize::try_from(number).ok());
+    asked.and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Warns of bad inputs: those of one thread after the other, as LLVM does.
+fn print_failures(parsed: &Parsed, report: &MergeReport) {
+    let contexts = contexts(parsed).get();
+    let mut failures: Vec<_> = report
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(at, input)| match &input.outcome {
+            InputOutcome::Failed(error) => Some((at % contexts, input, error)),
+            _ => None,
+        })
+        .collect();
+    failures.sort_by_key(|(context, ..)| *context);
+    for (_, input, error) in failures {
+        messages::warning(Some(input.input.path.as_os_str().as_encoded_bytes()), &error.llvm_message());
+    }
+    // Only files of other versions than LLVM's own have any.
+    for warning in report.inputs.iter().flat_map(|input| &input.warnings) {
+        messages::warning(None, &warning.to_string());
+    }
 }
 
 fn warn_of_sizes() {
@@ -95,9 +142,9 @@ fn print_list(inputs: &[WeightedInput]) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn merge_options(parsed: &Parsed) -> Result<MergeOptions, Failure> {
+fn merge_options(parsed: &Parsed, conduct: &Conduct) -> Result<MergeOptions, Failure> {
     let mut options = MergeOptions::default();
-    options.read = super::read_options();
+    options.read = conduct.read_options();
     options.failure_mode = match parsed.value("failure-mode") {
         Some(b"warn") => FailureMode::Warn,
         Some(b"all") => FailureMode::All,
@@ -171,16 +218,18 @@ fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
     messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
 }
 
-fn write_options(parsed: &Parsed, options: &MergeOptions) -> WriteOptions {
+fn write_options(parsed: &Parsed, options: &MergeOptions, target: &Target) -> WriteOptions {
     let mut write = WriteOptions::default();
-    write.manner = Manner::Llvm22;
+    write.manner = options.read.manner;
+    write.format = target.indexed_format();
     write.sparse = parsed.is_on("sparse");
     write.filter = options.filter.clone();
     write.threads = options.threads;
     if parsed.last_of(&FORMATS) == Some("text") {
-        write.format = OutputFormat::Text { release: options.release };
+        write.format = target.text_format();
     } else if parsed.is_on("write-prev-version") {
-        write.format = OutputFormat::Indexed { release: options.release, version: PREVIOUS_VERSION };
+        let version = PREVIOUS_VERSION.min(target.indexed_version);
+        write.format = OutputFormat::Indexed { release: target.release, version };
     }
     write
 }
@@ -195,6 +244,10 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
         return Err(Failure::text("cannot write a non-text format profile to the terminal"));
     }
     let saved = pipeline::write_file(&report.profile, write, output)?;
+    let whence = Some(output.as_os_str().as_encoded_bytes());
+    for loss in &saved.losses {
+        messages::warning(whence, &format!("the format cannot hold {loss}; left out"));
+    }
     if let Some(stopped) = &saved.stopped {
         messages::warning(None, &stopped.llvm_message());
     }

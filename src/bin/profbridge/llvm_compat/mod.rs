@@ -2,9 +2,11 @@
 //! messages, its exit codes.
 //!
 //! Taken when the program's name begins with `llvm-profdata`, or as
-//! `profbridge llvm-profdata …`. What it does is the library's; this only
+//! `profbridge llvm-profdata …`; a number behind it, or the environment,
+//! chooses the release that results are for. What it does is the library's; this only
 //! speaks the other language.
 
+mod conduct;
 mod correlate;
 mod help;
 mod library;
@@ -22,9 +24,9 @@ pub(crate) use options::{COMMANDS, Command, Opt, Takes};
 pub(crate) use parse::boolean;
 pub(crate) use response::expand;
 
+use conduct::Conduct;
 use parse::{Outcome, Parsed, Program};
-use profbridge::Manner;
-use profbridge::pipeline::ReadOptions;
+use profbridge::pipeline::target;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
@@ -41,6 +43,11 @@ const FAILURE: u8 = 1;
 /// Whether a program of that name is to behave as llvm-profdata.
 pub(crate) fn is_wanted(program: &OsStr) -> bool {
     base_name(program).as_encoded_bytes().starts_with(b"llvm-profdata")
+}
+
+/// Whether a command is llvm-profdata, perhaps with the number of a release.
+pub(crate) fn is_command(word: &OsStr) -> bool {
+    word == "llvm-profdata" || (base_name(word) == word && target::release_of_program(word).is_some())
 }
 
 fn base_name(program: &OsStr) -> &OsStr {
@@ -62,8 +69,15 @@ pub(crate) fn run(program: &OsStr, arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn try_run(program: &OsStr, arguments: Vec<OsString>) -> io::Result<ExitCode> {
-    let program =
-        Program { path: program.as_encoded_bytes().to_vec(), name: base_name(program).as_encoded_bytes().to_vec() };
+    let conduct = match Conduct::of(program) {
+        Ok(conduct) => conduct,
+        Err(failure) => return end(Err(failure)),
+    };
+    let program = Program {
+        path: program.as_encoded_bytes().to_vec(),
+        name: base_name(program).as_encoded_bytes().to_vec(),
+        release: conduct.release(),
+    };
     if arguments.is_empty() {
         let line = [program.name.as_slice(), b": No subcommand specified! Run llvm-profdata --help for usage.\n"];
         io::stderr().write_all(&line.concat())?;
@@ -76,22 +90,27 @@ fn try_run(program: &OsStr, arguments: Vec<OsString>) -> io::Result<ExitCode> {
     match outcome {
         Outcome::Done => Ok(ExitCode::SUCCESS),
         Outcome::Failed => Ok(ExitCode::from(FAILURE)),
-        Outcome::Run(parsed) => dispatch(&program, &parsed),
+        Outcome::Run(parsed) => dispatch(&program, &parsed, &conduct),
     }
 }
 
-fn dispatch(program: &Program, parsed: &Parsed) -> io::Result<ExitCode> {
+fn dispatch(program: &Program, parsed: &Parsed, conduct: &Conduct) -> io::Result<ExitCode> {
     let done = match parsed.command.name {
-        "merge" => merge::run(program, parsed),
-        "show" => show::run(program, parsed),
-        "overlap" => overlap::run(parsed),
-        "order" => order::run(parsed),
+        "merge" => merge::run(program, parsed, conduct),
+        "show" => show::run(program, parsed, conduct),
+        "overlap" => overlap::run(parsed, conduct),
+        "order" => order::run(parsed, conduct),
         _ => {
             let line = [program.name.as_slice(), b": Unknown command. Run llvm-profdata --help for usage.\n"];
             io::stderr().write_all(&line.concat())?;
             return Ok(ExitCode::from(FAILURE));
         }
     };
+    end(done)
+}
+
+/// Says why a run ends without success.
+fn end(done: Result<ExitCode, Failure>) -> io::Result<ExitCode> {
     match done {
         Ok(code) => Ok(code),
         Err(Failure::Message { whence, text, note }) => {
@@ -140,11 +159,6 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
-}
-
-/// Inputs are read by LLVM's rules.
-fn read_options() -> ReadOptions {
-    ReadOptions::new(Manner::Llvm22)
 }
 
 /// The output file, or standard output; made before the inputs are read.

@@ -1,19 +1,19 @@
 //! `llvm-profdata order`.
 
 use super::parse::Parsed;
-use super::{Failure, create_output, read_options};
+use super::{Conduct, Failure, create_output};
 use profbridge::pipeline;
 use profbridge::report::order::OrderOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
+pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let mut out = create_output(parsed)?;
     let file = PathBuf::from(parsed.positionals.first().cloned().unwrap_or_default());
     let mut options = OrderOptions::default();
     options.test_traces = parsed.number("num-test-traces").and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
-    let order = pipeline::order_file(&file, &read_options(), &options).map_err(|error| match error.kind() {
+    let order = pipeline::order_file(&file, &conduct.read_options(), &options).map_err(|error| match error.kind() {
         // A bad number of traces is about the command line, not about the file.
         profbridge::ErrorKind::Usage { detail } => Failure::text(detail.clone()),
         _ => Failure::of(&error),

@@ -3,14 +3,14 @@
 use super::merge::Complaints;
 use super::options::KINDS;
 use super::parse::Parsed;
-use super::{Failure, create_output, read_options};
+use super::{Conduct, Failure, create_output};
 use profbridge::pipeline::{self, Comparison};
 use profbridge::report::overlap::OverlapOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
+pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let [base, test] = parsed.positionals.as_slice() else {
         return Err(Failure::text("two profiles are needed"));
     };
@@ -22,8 +22,13 @@ pub(super) fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
     options.function = parsed.value("function").map(<[u8]>::to_vec);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
-    let compared =
-        pipeline::overlap_files(&PathBuf::from(base), &PathBuf::from(test), &read_options(), &options, &mut Complaints);
+    let compared = pipeline::overlap_files(
+        &PathBuf::from(base),
+        &PathBuf::from(test),
+        &conduct.read_options(),
+        &options,
+        &mut Complaints,
+    );
     // The genuine tool says what it was doing in place of the file's name.
     let whence = Some(b"error in getting profile count sums".to_vec());
     match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {

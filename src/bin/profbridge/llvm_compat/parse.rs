@@ -8,6 +8,7 @@ use super::help;
 use super::library::{self, LibraryTakes};
 use super::options::{Action, COMMANDS, Command, Opt, TOP, Takes};
 use super::{response, suggest};
+use profbridge::model::Release;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
@@ -17,6 +18,8 @@ pub(super) struct Program {
     pub(super) path: Vec<u8>,
     /// Its base name, for all other lines.
     pub(super) name: Vec<u8>,
+    /// The release that it stands for.
+    pub(super) release: Release,
 }
 
 /// A command line that was understood.

@@ -2,14 +2,14 @@
 
 use super::options::KINDS;
 use super::parse::{Parsed, Program, unsigned};
-use super::{Failure, create_output, messages, read_options};
+use super::{Conduct, Failure, create_output, messages};
 use profbridge::pipeline;
 use profbridge::report::show::ShowOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failure> {
+pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let file = parsed.positionals.first().cloned().unwrap_or_default();
     let debug_info = parsed.os_text("debug-info").filter(|path| !path.is_empty());
     if file.is_empty() && debug_info.is_none() {
@@ -37,7 +37,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed) -> Result<ExitCode, Failur
     }
     check_kind(parsed)?;
     let file = PathBuf::from(file);
-    let shown = pipeline::show_file(&file, &read_options(), &options, &mut out);
+    let shown = pipeline::show_file(&file, &conduct.read_options(), &options, &mut out);
     out.flush()?;
     shown?;
     Ok(ExitCode::SUCCESS)

@@ -2,7 +2,11 @@ use super::*;
 
 /// Parses words; gives the outcome, standard output and standard error.
 fn run(words: &[&str]) -> (Outcome, String, String) {
-    let program = Program { path: b"/usr/bin/llvm-profdata".to_vec(), name: b"llvm-profdata".to_vec() };
+    let program = Program {
+        path: b"/usr/bin/llvm-profdata".to_vec(),
+        name: b"llvm-profdata".to_vec(),
+        release: Release::DEFAULT,
+    };
     let (mut out, mut faults) = (Vec::new(), Vec::new());
     let arguments = words.iter().map(OsString::from).collect();
     let outcome = parse(&program, arguments, &mut out, &mut faults).unwrap();
