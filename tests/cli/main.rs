@@ -3,3 +3,4 @@
 mod bad_input;
 mod cross_release;
 mod program;
+mod target;

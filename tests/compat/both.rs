@@ -55,14 +55,19 @@ impl Folder {
 
     /// Runs our program under llvm-profdata's name.
     pub fn drop_in(&self, arguments: &[&str], input: &[u8]) -> Finished {
-        let link = self.path("bin").join(NAME);
+        self.drop_in_as(NAME, None, arguments, input)
+    }
+
+    /// Runs our program under a name, with a value of `PROFBRIDGE_FOR`.
+    pub fn drop_in_as(&self, name: &str, whom: Option<&str>, arguments: &[&str], input: &[u8]) -> Finished {
+        let link = self.path("bin").join(name);
         if !link.exists() {
             std::fs::create_dir_all(self.path("bin")).expect("folder can be made");
             std::fs::hard_link(env!("CARGO_BIN_EXE_profbridge"), &link)
                 .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_profbridge"), &link).map(drop))
                 .expect("the program can be linked");
         }
-        self.run(&link, arguments, input)
+        self.run_for(whom, &link, arguments, input)
     }
 
     /// Runs our program under its own name.
@@ -72,9 +77,18 @@ impl Folder {
 
     /// Runs a program; its path in messages is replaced by `TOOL`.
     pub fn run(&self, program: &Path, arguments: &[&str], input: &[u8]) -> Finished {
+        self.run_for(None, program, arguments, input)
+    }
+
+    fn run_for(&self, whom: Option<&str>, program: &Path, arguments: &[&str], input: &[u8]) -> Finished {
         let written = self.path("out");
         let _ = std::fs::remove_file(&written);
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        match whom {
+            Some(whom) => command.env("PROFBRIDGE_FOR", whom),
+            None => command.env_remove("PROFBRIDGE_FOR"),
+        };
+        let mut child = command
             .args(arguments)
             .current_dir(self.folder.path())
             .stdin(Stdio::piped())
@@ -100,8 +114,19 @@ impl Folder {
     /// fail, ours may have printed more of what it read before.
     #[track_caller]
     pub fn assert_alike(&self, genuine: &Path, arguments: &[&str], input: &[u8]) {
+        self.assert_alike_for(None, genuine, arguments, input);
+    }
+
+    /// As [`assert_alike`](Self::assert_alike), refusals for a version included.
+    #[track_caller]
+    pub fn assert_exactly_alike(&self, genuine: &Path, arguments: &[&str], input: &[u8]) {
+        self.assert_alike_for(Some("exact"), genuine, arguments, input);
+    }
+
+    #[track_caller]
+    fn assert_alike_for(&self, whom: Option<&str>, genuine: &Path, arguments: &[&str], input: &[u8]) {
         let theirs = self.run(genuine, arguments, input);
-        let ours = self.drop_in(arguments, input);
+        let ours = self.drop_in_as(NAME, whom, arguments, input);
         if theirs.code.is_none() || theirs.stderr.contains("LLVM ERROR") {
             assert_eq!(ours.code, Some(1), "{arguments:?}: {}", ours.stderr);
             assert!(!ours.stderr.contains("panicked"), "{arguments:?}: {}", ours.stderr);

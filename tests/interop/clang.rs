@@ -107,7 +107,7 @@ fn many_runs_give_the_genuine_bytes_for_every_number_of_threads() {
     let inputs = names.join(" ");
     ws.run(&format!("llvm-profdata-22 merge --num-threads=1 {inputs} -o theirs.profdata"));
     for threads in [1, 2, 3, 5, 24] {
-        ws.run(&format!("profbridge merge --num-threads={threads} {inputs} -o ours.profdata"));
+        ws.run(&format!("profbridge merge --for llvm-22 --num-threads={threads} {inputs} -o ours.profdata"));
         ws.assert_same("ours.profdata", "theirs.profdata");
     }
 }

@@ -58,7 +58,7 @@ fn a_trained_crate_is_compiled_alike() {
     ws.train("./trained 50", "a.profraw");
     ws.train("./trained 3000", "b.profraw");
     ws.run("llvm-profdata-22 merge --num-threads=1 a.profraw b.profraw -o theirs.profdata");
-    ws.run("profbridge merge a.profraw b.profraw -o ours.profdata");
+    ws.run("profbridge merge --for rustc-1.95 a.profraw b.profraw -o ours.profdata");
     ws.assert_same("ours.profdata", "theirs.profdata");
     // The path of the profile is an option of the compiler: the same for both.
     let used = ws.path("used.profdata");
@@ -82,10 +82,12 @@ fn reports_of_an_instrumented_crate_are_the_same() {
     ws.train("./covered 2", "a.profraw");
     ws.train("./covered 0", "b.profraw");
     ws.run("llvm-profdata-22 merge --num-threads=1 -sparse a.profraw b.profraw -o theirs.profdata");
-    ws.run("profbridge merge -sparse a.profraw b.profraw -o ours.profdata");
+    ws.run("profbridge merge --for llvm-22 -sparse a.profraw b.profraw -o ours.profdata");
+    ws.run("profbridge merge -sparse a.profraw b.profraw -o by-inputs.profdata");
     ws.assert_same("ours.profdata", "theirs.profdata");
     let report = |whose: &str| ws.run(&format!("llvm-cov-22 export covered -instr-profile={whose}.profdata")).stdout;
     let ours = report("ours");
     assert_eq!(ours, report("theirs"));
+    assert_eq!(ours, report("by-inputs"), "nobody has to say for whom a profile of one toolchain is");
     assert!(String::from_utf8_lossy(&ours).contains("words5steps"), "the library's function is in the report");
 }

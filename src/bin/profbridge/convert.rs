@@ -32,7 +32,12 @@ use std::process::ExitCode;
   profbridge convert app.iprof -o app.collapsed
 
 A coverage map compiled into a binary has a version of its own, which a converted
-profile does not change: llvm-cov must still be new enough for the binary.")]
+profile does not change: llvm-cov must still be new enough for the binary.
+
+Without --for, --format-version and PROFBRIDGE_FOR the result is for the compilers that may
+have written the inputs: raw version 8 for LLVM 14 and later, 9 for 18, 10 for 19, 11 for 23;
+indexed profiles for the first release that writes their version; text and iprof for LLVM 22;
+of several kinds the newest.")]
 pub(crate) struct ConvertArgs {
     /// The profile, or several recordings or texts of stacks, which add up; `-` is standard input
     #[arg(value_name = "FILE", required = true)]

@@ -33,7 +33,12 @@ use std::process::ExitCode;
   profbridge merge -o app.profdata --for llvm-14 runs/
   profbridge merge --text --weighted-input=3,main.profraw rare.profraw
   profbridge merge -o app.iprof --weighted-input=4,main.iprof rare.iprof
-  find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata")]
+  find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata
+
+Without --for, --format-version and PROFBRIDGE_FOR the result is for the compilers that may
+have written the inputs: raw version 8 for LLVM 14 and later, 9 for 18, 10 for 19, 11 for 23;
+indexed profiles for the first release that writes their version; text and iprof for LLVM 22;
+of several kinds the newest.")]
 pub(crate) struct MergeArgs {
     /// Profiles, folders of profiles, or `-` for standard input
     #[arg(value_name = "FILE")]

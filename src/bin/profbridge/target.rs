@@ -80,16 +80,14 @@ impl Whom {
             _ => return,
         };
         let (what, readers) = match format {
-            OutputFormat::Indexed { version, .. } => {
-                (format!("indexed version {version}"), release::indexed_readers(version.into()))
-            }
+            OutputFormat::Indexed { version, .. } => (format!("indexed version {version}"), None),
             OutputFormat::Raw { encoding } => {
                 let version = encoding.version;
                 (format!("raw version {version}"), release::raw_readers(version.into()))
             }
             _ => ("text".to_string(), None),
         };
-        let readers = readers.unwrap_or_else(|| self.target.release.to_string());
+        let readers = readers.unwrap_or_else(|| format!("{} and later", self.target.release));
         let output = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
         let line = format!("{output}: {what}, for {readers}, {why}");
         eprintln!("{}", crate::console::escape(&line));

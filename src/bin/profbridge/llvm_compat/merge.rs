@@ -5,6 +5,7 @@ use super::parse::{Parsed, Program};
 use super::{Conduct, Failure, messages};
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::merge::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
+use profbridge::model::LossKind;
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, Target, WriteOptions,
 };
@@ -245,7 +246,8 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
     }
     let saved = pipeline::write_file(&report.profile, write, output)?;
     let whence = Some(output.as_os_str().as_encoded_bytes());
-    for loss in &saved.losses {
+    // Old releases leave binary ids out without a word, and compilers have no use for them.
+    for loss in saved.losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds) {
         messages::warning(whence, &format!("the format cannot hold {loss}; left out"));
     }
     if let Some(stopped) = &saved.stopped {

@@ -1,0 +1,270 @@
+//! For whom `merge` and `convert` write; the table of docs/merging.md.
+
+use crate::program::{Finished, Folder, testdata};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs a command line, with a value of `PROFBRIDGE_FOR`, in the folder.
+fn run(folder: &Folder, whom: Option<&str>, line: &str, inputs: &[&str]) -> Finished {
+    run_with_input(folder, whom, line, inputs, b"")
+}
+
+fn run_with_input(folder: &Folder, whom: Option<&str>, line: &str, inputs: &[&str], bytes: &[u8]) -> Finished {
+    let mut arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    arguments.extend(inputs.iter().map(|name| if *name == "-" { "-".into() } else { testdata(name).into_os_string() }));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+    match whom {
+        Some(whom) => command.env("PROFBRIDGE_FOR", whom),
+        None => command.env_remove("PROFBRIDGE_FOR"),
+    };
+    command.args(arguments).current_dir(folder.path("."));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    // A program that does not read its input closes it: no failure here.
+    let _ = child.stdin.take().expect("standard input is a pipe").write_all(bytes);
+    child.wait_with_output().expect("the program ends").into()
+}
+
+/// Version of the raw or indexed file that a run wrote.
+#[track_caller]
+fn written_version(folder: &Folder, finished: &Finished, name: &str) -> u64 {
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let bytes = std::fs::read(folder.path(name)).expect("a file is written");
+    u64::from_le_bytes(bytes[8..16].try_into().expect("a header has a version")) & 0xffff_ffff
+}
+
+const RAW_7: &str = "raw/clang-13-ir.profraw";
+const RAW_8: &str = "raw/clang-14-ir.profraw";
+const RAW_10: &str = "raw/clang-22-ir.profraw";
+const INDEXED_7: &str = "raw/clang-14-ir.profdata";
+const INDEXED_9: &str = "raw/clang-16-ir.profdata";
+const INDEXED_13: &str = "raw/clang-22-ir.profdata";
+const TEXT: &str = "raw/clang-14-ir.proftext";
+
+#[test]
+fn the_inputs_say_for_whom_the_result_is() {
+    let folder = Folder::new();
+    for (inputs, release, version) in [
+        (vec![RAW_7], "llvm-13", 7),
+        (vec![RAW_8], "llvm-14", 7),
+        (vec![RAW_8, RAW_8], "llvm-14", 7),
+        (vec![RAW_10], "llvm-19", 12),
+        (vec![RAW_8, RAW_10], "llvm-19", 12),
+        (vec![INDEXED_7], "llvm-12", 7),
+        (vec![INDEXED_9], "llvm-16", 9),
+        (vec![INDEXED_13], "llvm-22", 13),
+        (vec![TEXT], "llvm-22", 13),
+        (vec![RAW_8, INDEXED_9], "llvm-16", 9),
+        (vec![RAW_8, TEXT], "llvm-22", 13),
+        (vec![RAW_10, INDEXED_7], "llvm-19", 12),
+    ] {
+        let merged = run(&folder, None, "merge --json -o merged.profdata", &inputs);
+        assert_eq!(written_version(&folder, &merged, "merged.profdata"), version, "{inputs:?}");
+        let report: serde_json::Value = serde_json::from_slice(&merged.stdout).expect("the report is JSON");
+        let expected = serde_json::json!({ "release": release, "indexed_version": version, "source": "inputs" });
+        assert_eq!(report["target"], expected, "{inputs:?}");
+        let number = release.trim_start_matches("llvm-");
+        let line =
+            format!("merged.profdata: indexed version {version}, for LLVM {number} and later, since the inputs ");
+        assert!(merged.stderr.contains(&line), "{inputs:?}: {}", merged.stderr);
+        assert!(merged.stderr.contains("; --for or PROFBRIDGE_FOR chooses another\n"), "{}", merged.stderr);
+        if let [input] = inputs[..] {
+            let converted = run(&folder, None, "convert -o converted.profdata", &[input]);
+            assert_eq!(written_version(&folder, &converted, "converted.profdata"), version, "{input}");
+            let [merged, converted] =
+                ["merged.profdata", "converted.profdata"].map(|name| std::fs::read(folder.path(name)).unwrap());
+            assert!(merged == converted, "{input}: merge and convert agree");
+        }
+    }
+}
+
+#[test]
+fn the_bytes_are_those_of_the_release() {
+    let folder = Folder::new();
+    let inputs: Vec<String> = (1..=4).map(|run| format!("merge/clang-14/run-{run}.profraw")).collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    for (whom, line, expected) in [
+        (None, "merge -o out", "merge/clang-14/llvm-14.profdata"),
+        (None, "merge --text -o out", "merge/clang-14/llvm-14.proftext"),
+        (None, "merge --sparse -o out", "merge/clang-14/llvm-14-sparse.profdata"),
+        (Some("llvm-16"), "merge -o out", "merge/clang-14/llvm-16.profdata"),
+        (Some("llvm-16"), "merge --for llvm-15 -o out", "merge/clang-14/llvm-15.profdata"),
+        (Some("llvm-16"), "merge --text --for llvm-15 -o out", "merge/clang-14/llvm-15.proftext"),
+    ] {
+        let finished = run(&folder, whom, line, &inputs);
+        assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+        let written = std::fs::read(folder.path("out")).expect("a file is written");
+        assert!(written == std::fs::read(testdata(expected)).unwrap(), "{line}: not {expected}");
+    }
+}
+
+#[test]
+fn options_go_before_the_environment_and_that_before_the_inputs() {
+    let folder = Folder::new();
+    for (whom, options, release, version, source) in [
+        (None, "", "llvm-14", 7, "inputs"),
+        (Some(""), "", "llvm-14", 7, "inputs"),
+        (Some("llvm-16"), "", "llvm-16", 9, "environment"),
+        (Some("rustc-1.75"), "", "llvm-17", 10, "environment"),
+        (Some("exact"), "", "llvm-22", 13, "environment"),
+        (Some("llvm-16"), "--for llvm-18", "llvm-18", 11, "option"),
+        (Some("exact"), "--format-version 8", "llvm-15", 8, "option"),
+        (Some("llvm-16"), "--write-prev-version", "llvm-22", 11, "option"),
+        (None, "--for xcode-16.3", "llvm-19", 12, "option"),
+    ] {
+        let finished = run(&folder, whom, &format!("merge --json -o out {options}"), &[RAW_8]);
+        assert_eq!(written_version(&folder, &finished, "out"), version, "{whom:?} {options}");
+        let report: serde_json::Value = serde_json::from_slice(&finished.stdout).expect("the report is JSON");
+        let target = &report["target"];
+        if options != "--write-prev-version" {
+            assert_eq!(target["release"], release, "{whom:?} {options}");
+        }
+        assert_eq!((&target["indexed_version"], &target["source"]), (&version.into(), &source.into()), "{options}");
+        let tells = finished.stderr.contains("indexed version");
+        assert_eq!(tells, source != "option", "{whom:?} {options}: {}", finished.stderr);
+        if source == "environment" {
+            assert!(finished.stderr.contains(", as PROFBRIDGE_FOR says\n"), "{}", finished.stderr);
+        }
+        let quiet = run(&folder, whom, &format!("merge --quiet -o out {options}"), &[RAW_8]);
+        assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn raw_output_is_for_the_same_readers() {
+    let folder = Folder::new();
+    for (whom, options, input, version) in [
+        (None, "", RAW_7, 7),
+        (None, "", RAW_8, 8),
+        (None, "", RAW_10, 10),
+        (None, "", INDEXED_9, 8),
+        (None, "", TEXT, 10),
+        (None, "--for llvm-16", RAW_10, 8),
+        (None, "--for llvm-18", RAW_8, 9),
+        (None, "--for llvm-23", RAW_8, 11),
+        (None, "--for llvm-3.8", RAW_8, 2),
+        (Some("llvm-13"), "", RAW_10, 7),
+        (Some("llvm-13"), "--for llvm-18", RAW_10, 9),
+        (None, "--raw-version 9 --for llvm-16", RAW_10, 9),
+        (Some("llvm-13"), "--raw-version 4", RAW_10, 4),
+    ] {
+        let finished = run(&folder, whom, &format!("convert --to raw -o out.profraw {options}"), &[input]);
+        assert_eq!(written_version(&folder, &finished, "out.profraw"), version, "{whom:?} {options} {input}");
+        let tells = finished.stderr.contains(&format!("out.profraw: raw version {version}, for LLVM "));
+        assert_eq!(tells, options.is_empty(), "{whom:?} {options}: {}", finished.stderr);
+    }
+    let finished = run(&folder, None, "convert --for llvm-16 -o out.profraw", &["raw/clang-22-mcdc.profraw"]);
+    assert!(
+        finished.stderr.contains("the format cannot hold ") && finished.stderr.contains("bitmap"),
+        "{}",
+        finished.stderr
+    );
+    let strict = run(&folder, None, "convert --strict --for llvm-16 -o strict.profraw", &["raw/clang-22-mcdc.profraw"]);
+    strict.assert_refused(&["bitmap"]);
+    assert!(!folder.path("strict.profraw").exists());
+}
+
+#[test]
+fn an_iprof_becomes_the_profile_of_llvm_22_in_convert_and_in_merge() {
+    let folder = Folder::new();
+    let made = run(&folder, None, "convert -o app.iprof", &[RAW_10]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    for (line, whom, version) in [
+        ("convert app.iprof -o out.profdata", None, 13),
+        ("merge app.iprof -o out.profdata", None, 13),
+        ("merge app.iprof -o out.profdata", Some("llvm-16"), 9),
+        ("convert app.iprof -o out.profdata --for llvm-18", Some("llvm-16"), 11),
+        ("convert app.iprof -o out.profraw", None, 10),
+        ("convert app.iprof -o out.profraw --for llvm-16", None, 8),
+    ] {
+        let name = if line.contains("profraw") { "out.profraw" } else { "out.profdata" };
+        let finished = run(&folder, whom, line, &[]);
+        assert_eq!(written_version(&folder, &finished, name), version, "{line}");
+    }
+}
+
+/// What is looked at of a pipe is not lost for the merge.
+#[test]
+fn pipes_and_packed_files_tell_as_well() {
+    let folder = Folder::new();
+    let bytes = std::fs::read(testdata(RAW_8)).expect("the test data is there");
+    for line in ["merge -o out", "convert -o out.profdata"] {
+        let name = if line.contains("profdata") { "out.profdata" } else { "out" };
+        let finished = run_with_input(&folder, None, line, &["-"], &bytes);
+        assert_eq!(written_version(&folder, &finished, name), 7, "{line}");
+        let from_file = run(&folder, None, "merge -o whole", &[RAW_8]);
+        assert_eq!(from_file.code, Some(0));
+        assert!(std::fs::read(folder.path(name)).unwrap() == std::fs::read(folder.path("whole")).unwrap());
+    }
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(&bytes).expect("memory takes all");
+    std::fs::write(folder.path("packed"), packer.finish().expect("memory takes all")).expect("file can be written");
+    let finished = run(&folder, None, "merge -o out packed", &[]);
+    assert_eq!(written_version(&folder, &finished, "out"), 7);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_named_pipe_is_not_drained() {
+    let folder = Folder::new();
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo makes a pipe");
+    let (pipe, from) = (folder.path("pipe"), testdata(RAW_8));
+    let writer = std::thread::spawn(move || std::fs::write(pipe, std::fs::read(from).unwrap()));
+    let finished = run(&folder, None, "merge -o out pipe", &[]);
+    assert_eq!(written_version(&folder, &finished, "out"), 7);
+    writer.join().expect("no panic").expect("all was read");
+}
+
+#[test]
+fn what_does_not_exist_is_refused_and_nothing_is_written() {
+    let folder = Folder::new();
+    for (whom, options, words) in [
+        (None, "--for llvm-99", vec!["unknown toolchain", "LLVM 3.5 to "]),
+        (None, "--for gcc-12", vec!["write llvm-14"]),
+        (None, "--format-version 0", vec!["no indexed format of version 0", "versions 1 to "]),
+        (None, "--format-version 99", vec!["no indexed format of version 99"]),
+        (Some("llvm-99"), "", vec!["PROFBRIDGE_FOR is \"llvm-99\"", "llvm-3.5 to llvm-", "rustc-1.38", "exact"]),
+        (Some("llvm-99"), "--for llvm-14", vec!["PROFBRIDGE_FOR"]),
+        (Some("EXACT"), "", vec!["and exact"]),
+    ] {
+        for command in ["merge -o out.profdata", "convert -o out.profdata"] {
+            let finished = run(&folder, whom, &format!("{command} {options}"), &[RAW_8]);
+            finished.assert_refused(&words);
+            assert!(folder.names().is_empty(), "{command} {options}");
+        }
+    }
+    for options in ["--raw-version 6", "--raw-version 0", "--raw-version 99"] {
+        let finished = run(&folder, None, &format!("convert -o out.profraw {options}"), &[RAW_8]);
+        finished.assert_refused(&["version"]);
+        assert!(folder.names().is_empty(), "{options}");
+    }
+}
+
+/// A version that cannot hold what is there says so, or fails with `--strict`.
+#[test]
+fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {
+    let folder = Folder::new();
+    for (whom, options) in [(None, "--for llvm-14"), (Some("llvm-14"), ""), (None, "--format-version 7")] {
+        let finished = run(&folder, whom, &format!("merge -o out --strict {options}"), &["raw/clang-22-mcdc.profraw"]);
+        finished.assert_refused(&["bitmap"]);
+        assert!(!Path::new(&folder.path("out")).exists());
+        let told = run(&folder, whom, &format!("merge -o out {options}"), &["raw/clang-22-mcdc.profraw"]);
+        assert!(told.code == Some(0) && told.stderr.contains("bitmap"), "{}", told.stderr);
+        std::fs::remove_file(folder.path("out")).expect("it was written");
+    }
+}
+
+#[test]
+fn help_states_the_rule() {
+    let folder = Folder::new();
+    for command in ["merge", "convert"] {
+        let help = run(&folder, None, &format!("{command} --help"), &[]);
+        let help = String::from_utf8(help.stdout).expect("help is text");
+        for word in ["PROFBRIDGE_FOR", "--for", "raw version 8", "LLVM 14"] {
+            assert!(help.contains(word), "{command}: no {word} in:\n{help}");
+        }
+    }
+}
