@@ -135,14 +135,15 @@ impl Bench {
             self.run(&format!("LLVM_PROFILE_FILE=raw/{at}.profraw ./program {arguments}"), None);
         }
         self.run("genuine merge raw/0.profraw raw/1.profraw -o genuine.profdata", None);
+        self.run("genuine merge -sparse raw/0.profraw raw/1.profraw -o genuine-sparse.profdata", None);
     }
 
     /// Runs every recipe; what `read` prints of its result is what it prints
     /// of the genuine tool's.
     #[track_caller]
     fn assert_recipes(&self, read: impl Fn(&str) -> String) {
-        let expected = self.run(&read("genuine.profdata"), None);
-        assert!(!expected.is_empty());
+        let [whole, sparse] = ["genuine.profdata", "genuine-sparse.profdata"].map(|name| self.run(&read(name), None));
+        assert!(!whole.is_empty() && !sparse.is_empty());
         let chosen = format!("llvm-{}", self.release);
         for Recipe { client, name, line, output, input } in &RECIPES {
             let program = match name {
@@ -157,7 +158,8 @@ impl Bench {
                 let _ = std::fs::remove_file(self.path(output));
                 self.run(&format!("printf '{input}' | {program} {line}"), whom);
                 let read = self.run(&read(output), None);
-                assert!(read == expected, "LLVM {}, {client} as {name:?} for {whom:?}", self.release);
+                let expected = if line.contains("-sparse") { &sparse } else { &whole };
+                assert!(read == *expected, "LLVM {}, {client} as {name:?} for {whom:?}", self.release);
             }
         }
     }
