@@ -155,13 +155,13 @@ fn raw_output_is_for_the_same_readers() {
         let tells = finished.stderr.contains(&format!("out.profraw: raw version {version}, for LLVM "));
         assert_eq!(tells, options.is_empty(), "{whom:?} {options}: {}", finished.stderr);
     }
-    let finished = run(&folder, None, "convert --for llvm-16 -o out.profraw", &["raw/clang-22-mcdc.profraw"]);
+    let finished = run(&folder, None, "convert --for llvm-16 -o out.profraw", &["raw/clang-19-mcdc.profraw"]);
     assert!(
         finished.stderr.contains("the format cannot hold ") && finished.stderr.contains("bitmap"),
         "{}",
         finished.stderr
     );
-    let strict = run(&folder, None, "convert --strict --for llvm-16 -o strict.profraw", &["raw/clang-22-mcdc.profraw"]);
+    let strict = run(&folder, None, "convert --strict --for llvm-16 -o strict.profraw", &["raw/clang-19-mcdc.profraw"]);
     strict.assert_refused(&["bitmap"]);
     assert!(!folder.path("strict.profraw").exists());
 }
@@ -248,10 +248,10 @@ fn what_does_not_exist_is_refused_and_nothing_is_written() {
 fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {
     let folder = Folder::new();
     for (whom, options) in [(None, "--for llvm-14"), (Some("llvm-14"), ""), (None, "--format-version 7")] {
-        let finished = run(&folder, whom, &format!("merge -o out --strict {options}"), &["raw/clang-22-mcdc.profraw"]);
+        let finished = run(&folder, whom, &format!("merge -o out --strict {options}"), &["raw/clang-19-mcdc.profraw"]);
         finished.assert_refused(&["bitmap"]);
         assert!(!Path::new(&folder.path("out")).exists());
-        let told = run(&folder, whom, &format!("merge -o out {options}"), &["raw/clang-22-mcdc.profraw"]);
+        let told = run(&folder, whom, &format!("merge -o out {options}"), &["raw/clang-19-mcdc.profraw"]);
         assert!(told.code == Some(0) && told.stderr.contains("bitmap"), "{}", told.stderr);
         std::fs::remove_file(folder.path("out")).expect("it was written");
     }

@@ -208,9 +208,10 @@ fn flags_and_environment_choose_the_reader_of_a_mixture() {
             bench.run(&call, whom);
             assert!(bench.run(&report("words.profdata"), None) == expected, "{call}");
         }
-        // Nobody says for whom: the newest input decides, and this reader is told so.
+        // Nobody says for whom: the newest input decides. The hashes in it may ask for version 12, which 19 reads.
         bench.run(&format!("profbridge {line}"), None);
-        assert!(!bench.shell(&report("words.profdata"), None).status.success(), "LLVM {release} reads version 13");
+        let read = bench.shell(&report("words.profdata"), None).status.success();
+        assert!(release == 19 || !read, "LLVM {release} reads a newer version than its own");
     }
 }
 

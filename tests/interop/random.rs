@@ -52,6 +52,9 @@ fn merge_alike(release: u32, compilers: &[&str], rounds: u64) {
         // They forget the ids of all images of a file but the last; we keep them.
         profiles.retain(|path| !path.to_string_lossy().contains("shared-library"));
     }
+    // For a reader of LLVM 22 version 12 is chosen where the hashes are of earlier releases, unless 13 is asked for.
+    let version = if release == 22 { "--format-version 13".to_string() } else { format!("--for llvm-{release}") };
+    let calls = [format!("profbridge merge {version}"), format!("profbridge {tool} merge --num-threads=1")];
     let mut merged = 0;
     for round in 0..rounds {
         let mut numbers = Numbers(round * 7919 + u64::from(release));
@@ -65,12 +68,15 @@ fn merge_alike(release: u32, compilers: &[&str], rounds: u64) {
         let options = ["", "--sparse"][numbers.below(2)];
         let line = format!("{options} {}", inputs.join(" "));
         let theirs = ws.attempt(&format!("{tool} merge --num-threads=1 {line} -o theirs.profdata"));
-        let ours = ws.attempt(&format!("profbridge merge --for llvm-{release} {line} -o ours.profdata"));
-        assert_eq!(ours.status.code(), theirs.status.code(), "{line}\n{}", String::from_utf8_lossy(&ours.stderr));
-        if theirs.status.success() {
-            merged += 1;
-            let same = ws.bytes("ours.profdata") == ws.bytes("theirs.profdata");
-            assert!(same, "llvm-{release} writes something else for\n{line}");
+        merged += u64::from(theirs.status.success());
+        for call in &calls {
+            let ours = ws.attempt(&format!("{call} {line} -o ours.profdata"));
+            let said = String::from_utf8_lossy(&ours.stderr);
+            assert_eq!(ours.status.code(), theirs.status.code(), "{call} {line}\n{said}");
+            if theirs.status.success() {
+                let same = ws.bytes("ours.profdata") == ws.bytes("theirs.profdata");
+                assert!(same, "{tool} writes something else than {call} {line}");
+            }
         }
     }
     assert!(merged > rounds / 4, "only {merged} of {rounds} selections can be merged");

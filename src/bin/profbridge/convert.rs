@@ -174,7 +174,8 @@ impl ConvertArgs {
             }
             Format::Collapsed => return Err(Error::usage("this profile holds no stacks").in_file(input)),
         };
-        if !self.quiet && !(target == Format::Raw && self.raw_version.is_some()) {
+        let is_asked = target == Format::Raw && self.raw_version.is_some();
+        if !self.quiet && !is_asked {
             whom.say(write.format, &self.output);
         }
         let saved = pipeline::write_file(&profile, &write, &self.output)?;
