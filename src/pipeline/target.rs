@@ -161,15 +161,6 @@ impl TargetRequest<'_> {
         Ok(self.by_option()?.or(by_environment).or(by_name))
     }
 
-    /// What was asked for, else what `inputs` tell.
-    ///
-    /// # Errors
-    ///
-    /// As [`target`](Self::target).
-    pub fn target_or(&self, inputs: impl FnOnce() -> Target) -> Result<Target> {
-        Ok(self.target()?.unwrap_or_else(inputs))
-    }
-
     /// Whether llvm-profdata 22 is asked for, refusals included.
     pub fn is_exact(&self) -> bool {
         self.environment.is_some_and(|value| value == EXACT)
@@ -396,6 +387,43 @@ mod tests {
             let row = release::parse(expected).unwrap();
             assert_eq!((target.indexed_version, target.raw_version), (row.indexed_version, row.raw_version));
         }
+    }
+
+    /// `raw 8`, `indexed 7`, `text` as the page has them.
+    fn head(words: &str) -> Vec<u8> {
+        match words.trim().split_once(' ') {
+            Some(("raw", version)) => raw(version.parse().unwrap()),
+            Some(("indexed", version)) => indexed(version.parse().unwrap()),
+            _ => text(),
+        }
+    }
+
+    /// Rows of docs/merging.md: inputs, the release, perhaps its two versions.
+    #[test]
+    fn the_page_says_what_is_done() {
+        let (mut by_inputs, mut in_place) = (0, 0);
+        for line in include_str!("../../docs/merging.md").lines() {
+            let cells: Vec<&str> = line.trim_matches(|c| c == '|' || c == ' ').split('|').map(str::trim).collect();
+            let Some(release) = cells.get(1).and_then(|cell| cell.strip_prefix("LLVM ")) else { continue };
+            let toolchain = format!("llvm-{release}");
+            match cells[..] {
+                [inputs, _, indexed, raw] if !inputs.contains(',') => {
+                    let target = Target::of_inputs(&versions(&[head(inputs)]));
+                    assert_eq!(target.toolchain(), toolchain, "{line}");
+                    for (cell, version) in [(indexed, target.indexed_version), (raw, target.raw_version)] {
+                        assert!(cell.parse::<u32>().map_or(true, |cell| cell == version), "{line}: {version}");
+                    }
+                    by_inputs += 1;
+                }
+                [inputs, _] if inputs.contains("raw") && !inputs.contains(',') => {
+                    let heads: Vec<Vec<u8>> = inputs.split(" and ").map(head).collect();
+                    assert_eq!(Target::in_place_of_llvm_22(&versions(&heads)).toolchain(), toolchain, "{line}");
+                    in_place += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(by_inputs >= 7 && in_place >= 4, "{by_inputs} and {in_place} rows");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 mod bad;
 mod malformed;
+mod manners;
 mod real;
 mod round_trip;
 
