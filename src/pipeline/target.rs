@@ -99,6 +99,14 @@ impl Target {
         Ok(Self { indexed_version: version, ..Self::of_release(release, TargetSource::Option) })
     }
 
+    /// The oldest release that writes a raw version, and so reads it; `None`
+    /// for a version that does not exist.
+    pub fn of_raw_version(version: u32) -> Option<Self> {
+        let known = raw::layout::is_known_version(version);
+        let row = RELEASES.iter().find(|row| known && row.raw_version >= version)?;
+        Some(Self { raw_version: version, ..Self::of_row(row, TargetSource::Option) })
+    }
+
     /// The compilers that may have written the inputs.
     pub fn of_inputs(inputs: &InputVersions) -> Self {
         match inputs.newest_writer() {
@@ -478,6 +486,16 @@ mod tests {
         }
         assert!(request(None, None, Some("exact"), None).is_exact());
         assert!(!request(None, None, Some("llvm-22"), None).is_exact());
+    }
+
+    #[test]
+    fn a_raw_version_is_for_the_first_release_that_writes_it() {
+        for (version, expected) in [(1, "llvm-3.5"), (4, "llvm-3.9"), (8, "llvm-14"), (10, "llvm-19")] {
+            let target = Target::of_raw_version(version).unwrap();
+            assert_eq!((target.toolchain().as_str(), target.raw_version), (expected, version));
+        }
+        assert_eq!(Target::of_raw_version(3).unwrap().raw_version, 3);
+        assert_eq!([0, 6, 99].map(Target::of_raw_version), [None; 3]);
     }
 
     #[test]

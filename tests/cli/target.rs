@@ -166,6 +166,26 @@ fn raw_output_is_for_the_same_readers() {
     assert!(!folder.path("strict.profraw").exists());
 }
 
+/// Readers of raw version 8 know local functions by `:`, those of 9 by `;`.
+#[test]
+fn an_older_raw_version_is_for_its_readers() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("new.proftext"), ":ir\na.c;local\n1\n1\n5\n").expect("file can be written");
+    for (options, name) in [
+        ("", "a.c;local"),
+        ("--raw-version 10", "a.c;local"),
+        ("--raw-version 9", "a.c;local"),
+        ("--raw-version 8", "a.c:local"),
+        ("--for llvm-16", "a.c:local"),
+        ("--raw-version 8 --for llvm-18", "a.c;local"),
+    ] {
+        let made = run(&folder, None, &format!("convert new.proftext -o x.profraw {options}"), &[]);
+        assert_eq!(made.code, Some(0), "{options}: {}", made.stderr);
+        let shown = run(&folder, None, "show --covered x.profraw", &[]);
+        assert_eq!(String::from_utf8_lossy(&shown.stdout), format!("{name}\n"), "{options}");
+    }
+}
+
 #[test]
 fn an_iprof_becomes_the_profile_of_llvm_22_in_convert_and_in_merge() {
     let folder = Folder::new();

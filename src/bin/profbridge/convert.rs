@@ -147,6 +147,9 @@ impl ConvertArgs {
             );
         };
         let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input.as_path()])?;
+        if target == Format::Raw {
+            whom = whom.with_raw_version(self.raw_version);
+        }
         let (mut profile, origins) = match open_iprof(input)? {
             Some(stream) => self.bridged_profile(input, stream, target, &whom)?,
             None => {

@@ -47,6 +47,17 @@ impl Whom {
         Self { target, inputs: InputVersions::default(), version_is_given }
     }
 
+    /// The same for raw output of a version that was asked for: one older than
+    /// what the inputs tell is for the compilers that read it.
+    pub(crate) fn with_raw_version(self, version: Option<u32>) -> Self {
+        let by_inputs = self.target.source == TargetSource::Inputs;
+        let older = version.filter(|version| by_inputs && *version < self.target.raw_version);
+        match older.and_then(Target::of_raw_version) {
+            Some(target) => Self::asked(target, false),
+            None => self,
+        }
+    }
+
     /// Gives the result the names and hashes that its reader computes. What it
     /// holds may ask for another version, which is the last word on it.
     pub(crate) fn cross(
