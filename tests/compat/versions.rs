@@ -4,8 +4,6 @@ use super::both::{Finished, Folder, genuine};
 use std::path::{Path, PathBuf};
 
 const REFUSED: &str = "raw profile version mismatch";
-/// What llvm-profdata 22 says of indexed versions above 13.
-const REFUSED_INDEXED: &str = "unsupported instrumentation profile format version";
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
@@ -227,7 +225,8 @@ fn real_profiles_are_merged_alike_or_taken_all_the_same() {
         let words = ["merge", "-o", "out", name.as_str()];
         let theirs = folder.run(&tool, &words, b"");
         let ours = folder.drop_in_as("llvm-profdata", None, &words, b"");
-        if theirs.stderr.contains(REFUSED) || theirs.stderr.contains(REFUSED_INDEXED) {
+        let for_its_version = [REFUSED, "unsupported instrumentation profile format version"];
+        if for_its_version.iter().any(|refusal| theirs.stderr.contains(refusal)) {
             let needs_image = ours.stderr.contains("correlation");
             assert!(needs_image || ours.code == Some(0), "{name}: {}", ours.stderr);
             assert_eq!(ours.written.is_some(), !needs_image, "{name}");
