@@ -118,7 +118,11 @@ impl Target {
     /// In the place of llvm-profdata 22: that release, unless it would refuse
     /// an input for its version alone.
     pub fn in_place_of_llvm_22(inputs: &InputVersions) -> Self {
-        if inputs.llvm_22_refuses() { Self::of_inputs(inputs) } else { Self::default_release(TargetSource::Inputs) }
+        if inputs.are_refused_by(Release::DEFAULT) {
+            Self::of_inputs(inputs)
+        } else {
+            Self::default_release(TargetSource::Inputs)
+        }
     }
 
     /// The release as options spell it, `llvm-14`.
@@ -297,11 +301,12 @@ impl InputVersions {
         self.raw.is_none() && self.indexed.is_none()
     }
 
-    /// Whether llvm-profdata 22 refuses an input for its version alone.
-    pub fn llvm_22_refuses(&self) -> bool {
-        let ours = Target::default_release(TargetSource::Inputs);
-        let raw = self.raw.is_some_and(|(oldest, newest)| oldest != ours.raw_version || newest != ours.raw_version);
-        raw || self.indexed.is_some_and(|version| version > ours.indexed_version)
+    /// Whether the llvm-profdata of a release refuses an input for its version
+    /// alone.
+    pub fn are_refused_by(&self, release: Release) -> bool {
+        let tool = Target::of_release(release, TargetSource::Inputs);
+        let raw = self.raw.is_some_and(|(oldest, newest)| oldest != tool.raw_version || newest != tool.raw_version);
+        raw || self.indexed.is_some_and(|version| version > tool.indexed_version)
     }
 
     /// The newest of the oldest releases that write what is there.

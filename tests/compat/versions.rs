@@ -239,3 +239,25 @@ fn real_profiles_are_merged_alike_or_taken_all_the_same() {
     }
     assert!(taken > 20 && alike > 40, "{taken} taken, {alike} alike");
 }
+
+/// What the release's own tool would refuse has names of another era.
+#[test]
+fn dumps_of_both_eras_become_what_the_chosen_release_uses() {
+    let folder = Folder::new();
+    let both: Vec<String> =
+        ["raw/clang-14-ir.profraw", "raw/clang-22-ir.profraw"].map(|name| text(testdata(name))).into();
+    for (name, prefix) in [("llvm-profdata-16", "calc.c:"), ("llvm-profdata-22", "calc.c;")] {
+        let finished = merge(&folder, name, None, &["--text"], &both);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{name}");
+        let written = finished.written.expect("there is an output");
+        let written = String::from_utf8_lossy(&written);
+        let locals: Vec<&str> = written.lines().filter(|line| line.starts_with("calc.c")).collect();
+        assert!(!locals.is_empty() && locals.iter().all(|line| line.starts_with(prefix)), "{name}: {locals:?}");
+    }
+    // All that LLVM 22 takes becomes what LLVM 22 makes of it.
+    let indexed = [text(testdata("raw/clang-16-ir.profdata")), text(testdata("raw/clang-22-ir.profdata"))];
+    let finished = merge(&folder, "llvm-profdata", None, &["--text"], &indexed);
+    let written = finished.written.expect("there is an output");
+    let written = String::from_utf8_lossy(&written);
+    assert!(written.contains(".c:") && written.contains(".c;"), "{written}");
+}

@@ -5,10 +5,10 @@
 //! a word:
 //!
 //! * IR profiles name a local function `file:function` up to LLVM 17 and
-//!   `file;function` from 18 on; hashes are the same ([`names`]).
+//!   `file;function` from 18 on; hashes are the same (`names.rs`).
 //! * Front-end profiles of clang keep their names, and from LLVM 22 on the four
 //!   highest bits of a large FuncHash are zero. Which of the two a compiler
-//!   computes goes by the version of the indexed file ([`front_end`]).
+//!   computes goes by the version of the indexed file (`front_end.rs`).
 //!
 //! All of it was measured with the compilers and tools of LLVM 14 to 23. What
 //! cannot be had is in [`Crossed::findings`].

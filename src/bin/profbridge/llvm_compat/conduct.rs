@@ -2,11 +2,14 @@
 //! are for, and whether versions that llvm-profdata 22 refuses are refused.
 
 use super::Failure;
-use profbridge::Manner;
 use profbridge::input::WeightedInput;
+use profbridge::merge::FunctionFilter;
+use profbridge::merge::cross_release::{CrossReleaseOptions, Finding};
 use profbridge::model::Release;
-use profbridge::pipeline::ReadOptions;
+use profbridge::pipeline::cross_release::cross;
 use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest};
+use profbridge::pipeline::{MergeReport, ReadOptions};
+use profbridge::{Error, Manner};
 use std::ffi::OsStr;
 
 /// How the program behaves in llvm-profdata's place.
@@ -15,6 +18,40 @@ pub(super) struct Conduct {
     pub(super) manner: Manner,
     /// The release that somebody asked for.
     asked: Option<Target>,
+}
+
+/// For whom a sum is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crossing {
+    /// The release and its versions.
+    pub(super) target: Target,
+    /// Whether somebody asked for it.
+    is_given: bool,
+    /// Whether there are inputs that the release's own llvm-profdata refuses for
+    /// their version. Where it takes all of them its bytes stand, and what its
+    /// compilers make of names and hashes of other eras with them.
+    pub(super) is_needed: bool,
+}
+
+impl Crossing {
+    /// Gives a sum the names and hashes that its reader computes, if it needs that.
+    pub(super) fn cross(
+        &mut self,
+        report: &mut MergeReport,
+        filter: &mut FunctionFilter,
+        version_is_given: bool,
+    ) -> Result<Vec<Finding>, Error> {
+        if !self.is_needed {
+            return Ok(Vec::new());
+        }
+        let target = &mut self.target;
+        let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, report.origins());
+        options.release_is_given = self.is_given || version_is_given;
+        options.version_is_given = version_is_given;
+        let crossed = cross(&mut report.profile, filter, &options, false)?;
+        (target.release, target.indexed_version) = (crossed.release, crossed.indexed_version);
+        Ok(crossed.findings)
+    }
 }
 
 impl Conduct {
@@ -33,12 +70,12 @@ impl Conduct {
         self.asked.map_or(Release::DEFAULT, |target| target.release)
     }
 
-    /// For whom the sum of these inputs is.
-    pub(super) fn target(&self, inputs: &[WeightedInput]) -> Target {
-        self.asked.unwrap_or_else(|| {
-            let paths = inputs.iter().map(|input| input.path.as_path());
-            Target::in_place_of_llvm_22(&InputVersions::look(paths, self.manner))
-        })
+    /// For whom the sum of these inputs is, and how it gets there.
+    pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> Crossing {
+        let versions = InputVersions::look(inputs.iter().map(|input| input.path.as_path()), self.manner);
+        let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&versions));
+        let reads_all = self.manner == Manner::Llvm22 || !versions.are_refused_by(target.release);
+        Crossing { target, is_given: self.asked.is_some(), is_needed: !reads_all }
     }
 
     /// How inputs are read.

@@ -29,28 +29,35 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     }
     let mut options = merge_options(parsed, conduct)?;
     check_request(parsed)?;
-    let target = conduct.target(&inputs);
-    options.release = target.release;
+    let mut crossing = conduct.crossing(&inputs);
+    options.release = crossing.target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;
     // A bad pattern is complained about after the bad inputs.
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
-    let (write, output) = (write_options(parsed, &options, &target), output(parsed));
-    if filter.is_ok() && pipeline::transcribe(&inputs, &options, &write, &output, warn_of_sizes)? {
-        return Ok(ExitCode::SUCCESS);
+    let output = output(parsed);
+    if filter.is_ok() && !crossing.is_needed {
+        let write = write_options(parsed, &options, &crossing.target);
+        if pipeline::transcribe(&inputs, &options, &write, &output, warn_of_sizes)? {
+            return Ok(ExitCode::SUCCESS);
+        }
     }
-    let report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
+    let mut report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
     if let Some(conflict) = conflict_of_threads(parsed, &report, &options) {
         return Err(Failure::text(conflict));
     }
     print_failures(parsed, &report);
     report.verdict(&options)?;
     filter?;
+    let findings = crossing.cross(&mut report, &mut options.filter, parsed.is_on("write-prev-version"))?;
     print_filtered(&report, &options.filter);
     if report.repeats_memory_size {
         warn_of_sizes();
     }
-    save(&report, &write, &output)?;
+    save(&report, &write_options(parsed, &options, &crossing.target), &output)?;
+    for finding in findings.iter().filter(|finding| finding.kind.is_loss()) {
+        messages::warning(Some(output.as_os_str().as_encoded_bytes()), &finding.to_string());
+    }
     // The process ends here: its memory need not be taken apart piece by piece.
     std::mem::forget(report);
     Ok(ExitCode::SUCCESS)
