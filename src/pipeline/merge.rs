@@ -102,7 +102,10 @@ pub enum InputVersion {
     /// Indexed, of that version.
     Indexed(u64),
     /// Text, which has no version.
-    Text,
+    Text {
+        /// See [`has_colon_names`](crate::text::has_colon_names).
+        has_colon_names: bool,
+    },
 }
 
 /// One input and what became of it.
@@ -198,7 +201,8 @@ impl MergeReport {
             match version {
                 InputVersion::Raw(version) => origins.add_raw(version),
                 InputVersion::Indexed(version) => origins.add_indexed(version),
-                InputVersion::Text => origins.add_unknown(),
+                InputVersion::Text { has_colon_names: true } => origins.add_colon_names(),
+                InputVersion::Text { .. } => origins.add_unknown(),
             }
         }
         origins

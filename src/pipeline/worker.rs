@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::merge::{InputOptions, Merger, SoftError};
 use crate::model::{ProfileReader, RecordId};
 use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
+use crate::text;
 use crate::threads;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -336,7 +337,10 @@ impl<'a> Worker<'a> {
         let options = self.options;
         read_with(data, &options.read, self.threads, |reader| {
             let is_indexed = format == input::Format::Indexed;
-            let version = if is_indexed { InputVersion::Indexed(reader.version_word()) } else { InputVersion::Text };
+            let version = match is_indexed {
+                true => InputVersion::Indexed(reader.version_word()),
+                false => InputVersion::Text { has_colon_names: text::has_colon_names(data) },
+            };
             report.version = Some(version);
             self.merge_reader(reader, prepared, report, complain)
         })
@@ -430,7 +434,7 @@ impl<'a> Worker<'a> {
         if std::mem::take(&mut self.reads_ahead) {
             return merge_ahead(reader, &mut self.merger, adding, &mut report.records);
         }
-        let is_text = matches!(report.version, Some(InputVersion::Text));
+        let is_text = matches!(report.version, Some(InputVersion::Text { .. }));
         let sticks = is_text && self.options.read.manner.text_bitmaps_stick();
         let places = self.images.is_some() && !self.is_last;
         let Self { merger, placed, bitmap_may_stick, .. } = self;

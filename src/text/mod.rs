@@ -24,6 +24,7 @@
 //! | `#!\|LINE` | a line of the record with such a name: LLVM skips the record whole |
 //! | `#!target=HASH` | the name hash of the next value, which is written as an external symbol |
 //! | `#!functions=HASH,…` | the name hashes of the trace on the next line |
+//! | `#!names=file:function` | local functions are called as by LLVM 17 and earlier, although some name holds a `;` |
 //!
 //! and with an empty bitmap (`$0`) before a name that begins with `$`. The
 //! reader knows both forms; under [`Manner::Llvm22`](crate::Manner) such lines
@@ -48,4 +49,14 @@ mod directive {
     pub(super) const HIDDEN: &[u8] = b"#!|";
     pub(super) const TARGET: &[u8] = b"#!target=";
     pub(super) const FUNCTIONS: &[u8] = b"#!functions=";
+    pub(super) const COLON_NAMES: &[u8] = b"#!names=file:function";
+}
+
+/// Whether a text says that its local functions are called `file:function`, as
+/// LLVM 17 and earlier call them: the names alone do not tell where a file's
+/// name holds a `;`.
+pub fn has_colon_names(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let is_head = |line: &&[u8]| line.first().is_some_and(|first| matches!(first, b'#' | b':'));
+    lines.by_ref().take_while(is_head).any(|line| line == directive::COLON_NAMES)
 }

@@ -138,3 +138,16 @@ fn findings_are_in_the_report_for_programs() {
     }]);
     assert_eq!(report["findings"], expected);
 }
+
+#[test]
+fn the_era_of_names_goes_through_text() {
+    let folder = folder(&[("new.proftext", text(":ir\n", &[("pro;gram:1.c;left", 1, 5)]))]);
+    let expected = rows(&[("pro;gram:1.c:left", 5)]);
+    assert_done(&folder.run(&["convert", "new.proftext", "-o", "old.proftext", "--for", "llvm-16"]));
+    assert_eq!(counts(&folder, "old.proftext"), expected);
+    assert_done(&folder.run(&["convert", "old.proftext", "-o", "again.proftext", "--for", "llvm-14"]));
+    assert_eq!(counts(&folder, "again.proftext"), expected);
+    // Where no name is in doubt nothing is said.
+    let plain = both_eras().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
+    assert!(!String::from_utf8_lossy(&plain.stdout).contains("#!"));
+}

@@ -80,6 +80,13 @@ impl Origins {
         self.may_be_fourth |= version >= 12;
     }
 
+    /// Takes note of a text that says that its names are of LLVM 17 or earlier.
+    pub fn add_colon_names(&mut self) {
+        self.before_18 = true;
+        self.may_be_before_18 = true;
+        self.may_be_fourth = true;
+    }
+
     /// Takes note of a profile that does not say who wrote it: text, iprof.
     pub fn add_unknown(&mut self) {
         self.may_be_before_18 = true;

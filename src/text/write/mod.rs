@@ -117,6 +117,10 @@ pub fn write_to(
     let content = Content::new(profile, options);
     let mut head = Vec::new();
     push_flags(&mut head, profile.kind, options);
+    if content.needs_name_form() {
+        head.extend_from_slice(directive::COLON_NAMES);
+        head.push(b'\n');
+    }
     if !content.mends && content.functions.first().is_some_and(|id| profile.functions.name(*id).is_empty()) {
         out.write_all(&head)?;
         return Ok(Some(Error::malformed("a function has an empty name").with_llvm_detail("symbol name is empty")));
@@ -235,6 +239,14 @@ impl<'a> Content<'a> {
             });
         }
         Self { profile, options, functions, symbols, mends }
+    }
+
+    /// Whether names that are written for LLVM 17 or earlier may be taken for
+    /// those of a later release.
+    fn needs_name_form(&self) -> bool {
+        let has_semicolon = |id: &FunctionId| self.profile.functions.name(*id).contains(&b';');
+        let is_old = self.profile.kind.is_ir() && self.options.release < Release(18);
+        self.mends && is_old && self.functions.iter().any(has_semicolon)
     }
 
     fn push_traces(&self, out: &mut Vec<u8>) {
