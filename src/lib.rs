@@ -58,3 +58,8 @@ pub use limits::Limits;
 pub use manner::Manner;
 pub use model::Profile;
 pub use pipeline::OutputFormat;
+
+/// The example of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
