@@ -297,6 +297,11 @@ impl Error {
         self.inner.hint.as_deref()
     }
 
+    /// What was added with [`with_llvm_detail`](Self::with_llvm_detail).
+    pub fn llvm_detail(&self) -> Option<&str> {
+        self.inner.llvm_detail.as_deref()
+    }
+
     /// The text that llvm-profdata 22 prints for this error, without path.
     ///
     /// Class texts as in `getInstrProfErrString` of LLVM 22; the detail follows

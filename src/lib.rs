@@ -50,6 +50,7 @@ pub mod pipeline;
 pub mod raw;
 pub mod report;
 pub mod sample;
+pub mod sampleprof;
 pub mod text;
 mod threads;
 

@@ -64,6 +64,18 @@ pub enum LossKind {
     SaturatedCounts,
     /// Branch lists of one site that contradict a heavier one.
     BranchClashes,
+    /// Attributes of functions (sample profiles).
+    Attributes,
+    /// Checksums of control flow graphs (sample profiles).
+    Checksums,
+    /// Places where virtual tables were seen (sample profiles before LLVM 22).
+    VirtualTables,
+    /// The list of the program's symbols (sample profiles).
+    Symbols,
+    /// Names of which the hashes stay (sample profiles).
+    Names,
+    /// Hashes of names, which become names made of digits (sample profiles).
+    NameHashes,
     /// Anything else; the format's documentation says what.
     Other,
 }
@@ -81,6 +93,12 @@ impl LossKind {
             Self::BinaryIds => ("binary id", "binary ids"),
             Self::TemporalTraces => ("temporal trace", "temporal traces"),
             Self::MemProf => ("memory profile", "memory profiles"),
+            Self::Attributes => ("set of attributes", "sets of attributes"),
+            Self::Checksums => ("checksum", "checksums"),
+            Self::VirtualTables => ("place with virtual tables", "places with virtual tables"),
+            Self::Symbols => ("symbol of the program", "symbols of the program"),
+            Self::Names => ("name, whose hash stays", "names, whose hashes stay"),
+            Self::NameHashes => ("hash of a name, which becomes digits", "hashes of names, which become digits"),
             Self::TraceWeights => ("weight of a trace", "weights of traces"),
             Self::VTableNames => ("vtable name", "vtable names"),
             Self::KindBits => ("property of the profile", "properties of the profile"),

@@ -16,6 +16,7 @@ pub mod pictures;
 pub mod probes;
 mod profile;
 pub mod report;
+pub mod sample_merge;
 pub mod samples;
 pub mod target;
 #[cfg(test)]

@@ -29,6 +29,9 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     }
     let mut options = merge_options(parsed, conduct)?;
     check_request(parsed)?;
+    if parsed.last_of(&KINDS) == Some("sample") {
+        return super::sample::merge(parsed, &inputs, options.remapping, options.failure_mode);
+    }
     let mut crossing = conduct.crossing(&inputs);
     options.release = crossing.target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;
@@ -187,7 +190,7 @@ fn check_request(parsed: &Parsed) -> Result<(), Failure> {
         return Err(Failure::text(text));
     }
     if is_sample {
-        return Err(Failure::text(super::SAMPLE_UNSUPPORTED));
+        return Ok(());
     }
     if parsed.last_of(&FORMATS) == Some("gcc") {
         return Err(Failure::text("unknown format is specified"));

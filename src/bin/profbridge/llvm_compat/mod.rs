@@ -17,6 +17,7 @@ mod order;
 mod overlap;
 mod parse;
 mod response;
+mod sample;
 mod show;
 mod suggest;
 

@@ -1,0 +1,168 @@
+//! The sample side of llvm-profdata: `merge --sample`, `show --sample`,
+//! `overlap --sample`.
+
+use super::options::FORMATS;
+use super::parse::Parsed;
+use super::{Failure, messages};
+use profbridge::input::WeightedInput;
+use profbridge::merge::Remapping;
+use profbridge::model::Release;
+use profbridge::pipeline::FailureMode;
+use profbridge::pipeline::sample_merge::{
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, parse_symbols,
+};
+use profbridge::sampleprof::{
+    self, ColdContexts, Encoding, Layout, ReadOptions, RecordFault, Rules, WriteOptions, is_text_fault,
+};
+use profbridge::{Error, Manner};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// An error in llvm-profdata's words for sample profiles.
+pub(super) fn failure(error: &Error) -> Failure {
+    let mut whence = error.path().map(|path| path.as_os_str().as_encoded_bytes().to_vec());
+    let line = error.section().and_then(|section| section.strip_prefix("line "));
+    if let Some((whence, line)) = whence.as_mut().zip(line).filter(|_| is_text_fault(error)) {
+        whence.extend_from_slice(format!(":{line}").as_bytes());
+    }
+    Failure::Message { whence, text: sampleprof::llvm_message(error), note: None }
+}
+
+/// How profiles are read: by the rules of 22, with the switches of the libraries.
+pub(super) fn read_options(parsed: &Parsed) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.every_release = false;
+    options.flow_sensitive = parsed.is_on("profile-isfs");
+    options.discriminator_bits = match parsed.value("fs-discriminator-pass") {
+        Some(b"Base") => 8,
+        Some(b"Pass1") => 14,
+        Some(b"Pass2") => 20,
+        Some(b"Pass3") => 26,
+        _ => 32,
+    };
+    options
+}
+
+/// `merge --sample`.
+pub(super) fn merge(
+    parsed: &Parsed,
+    inputs: &[WeightedInput],
+    remapping: Remapping,
+    failure_mode: FailureMode,
+) -> Result<ExitCode, Failure> {
+    let output = parsed.os_text("output").map_or_else(|| PathBuf::from("-"), PathBuf::from);
+    let pattern = |name| parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned());
+    let filter = SampleFilter::new(pattern("function").as_deref(), pattern("no-function").as_deref());
+    let mut options = SampleMergeOptions::default();
+    options.read = read_options(parsed);
+    options.manner = Manner::Llvm22;
+    options.failure_mode = failure_mode;
+    options.remapping = remapping;
+    options.drop_symbols = parsed.is_on("drop-profile-symbol-list");
+    options.cold = cold_contexts(parsed);
+    options.layout = layout(parsed);
+    options.filter = filter.as_ref().cloned().unwrap_or_default();
+    options.threads = parsed.number("num-threads").and_then(|n| NonZeroUsize::new(usize::try_from(n).ok()?));
+    let report = merge_sample_files(inputs, &options, &mut Complaints).map_err(|error| failure(&error))?;
+    // A bad pattern is complained about after the bad inputs.
+    filter.map_err(|error| failure(&error))?;
+    if let Some((all, dropped)) = report.filtered {
+        messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
+    }
+    let mut profile = report.profile;
+    if let Some(path) = parsed.os_text("prof-sym-list").filter(|path| !path.is_empty()) {
+        let text = read_small(Path::new(&path)).map_err(|error| failure(&error))?;
+        profile.symbols.get_or_insert_default().extend(parse_symbols(&text));
+    }
+    sampleprof::check_writable(&profile, &encoding_options(parsed)).map_err(|error| failure(&error.in_file(&output)))?;
+    let write = write_options(parsed, profile.symbols.as_ref().is_some_and(|symbols| !symbols.is_empty()));
+    let written = sampleprof::write(&profile, &write).map_err(|error| failure(&error))?;
+    profbridge::input::output::replace(&output, &written)?;
+    // The process ends here: its memory need not be taken apart piece by piece.
+    std::mem::forget(profile);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    profbridge::input::read_into(path, &mut bytes, &profbridge::Limits::default())?;
+    Ok(bytes)
+}
+
+fn cold_contexts(parsed: &Parsed) -> ColdContexts {
+    let mut cold = ColdContexts::default();
+    cold.merge = parsed.is_on("sample-merge-cold-context");
+    cold.trim = parsed.is_on("sample-trim-cold-context");
+    if let Some(frames) = parsed.number("sample-frame-depth-for-cold-context") {
+        cold.frames = usize::try_from(frames).unwrap_or(usize::MAX);
+    }
+    cold
+}
+
+fn layout(parsed: &Parsed) -> Option<Layout> {
+    match parsed.value("convert-sample-profile-layout")? {
+        b"flat" => Some(Layout::Flat),
+        b"nest" => Some(Layout::Nest { merged_base: parsed.is_on("generate-merged-base-profiles") }),
+        _ => None,
+    }
+}
+
+/// The encoding that is wanted.
+fn encoding_options(parsed: &Parsed) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.rules = Rules::of(Release::DEFAULT);
+    options.encoding = match parsed.last_of(&FORMATS) {
+        Some("text") => Encoding::Text,
+        Some("binary") => Encoding::Binary,
+        Some("gcc") => Encoding::Gcc,
+        _ => Encoding::ExtBinary,
+    };
+    options
+}
+
+/// The writer's switches; says which of them mean nothing.
+fn write_options(parsed: &Parsed, has_symbols: bool) -> WriteOptions {
+    let mut options = encoding_options(parsed);
+    let is_ext = options.encoding == Encoding::ExtBinary;
+    let switch = |name: &str, shown: &str, works: bool| {
+        let is_on = parsed.is_on(name);
+        if is_on && !works {
+            messages::warning(None, &format!("-{shown} is ignored. Specify -extbinary to enable it"));
+        }
+        is_on && works
+    };
+    let splits = is_ext || options.encoding == Encoding::Text;
+    options.split_layout = switch("split-layout", "split-layout", splits);
+    if has_symbols && !is_ext {
+        messages::warning(
+            None,
+            "Profile Symbol list is not empty but the output format is not ExtBinary format. The list will be lost \
+             in the output. ",
+        );
+    }
+    options.compress = switch("compress-all-sections", "compress-all-section", is_ext);
+    options.use_md5 = switch("use-md5", "use-md5", is_ext);
+    options.partial = switch("gen-partial-profile", "gen-partial-profile", is_ext);
+    options.vtables = parsed.is_on("extbinary-write-vtable-type-prof");
+    options.size_limit = parsed.number("output-size-limit").unwrap_or_default();
+    if let Some(most) = parsed.number("profile-symbol-list-cutoff") {
+        options.most_symbols = usize::try_from(most).unwrap_or(usize::MAX);
+    }
+    options
+}
+
+/// Says at once what is wrong with inputs and records.
+struct Complaints;
+
+impl SampleMergeObserver for Complaints {
+    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+        let file = input.path.as_os_str().as_encoded_bytes();
+        let separator: &[u8] = if title.is_empty() { b"" } else { b": " };
+        messages::line(&[file, b": ", title, separator, fault.llvm_message().as_bytes()].concat());
+    }
+
+    fn left_out(&mut self, input: &WeightedInput, error: &Error) {
+        messages::warning(Some(input.path.as_os_str().as_encoded_bytes()), &sampleprof::llvm_message(error));
+    }
+}

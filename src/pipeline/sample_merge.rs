@@ -1,0 +1,263 @@
+//! Merging files that are sample profiles.
+
+use super::merge::FailureMode;
+use crate::error::{Error, Result};
+use crate::input::bytes::{Access, InputBytes, open, open_stored};
+use crate::input::{self, WeightedInput};
+use crate::manner::Manner;
+use crate::merge::{FunctionFilter, Remapping};
+use crate::model::{Loss, loss, name_ref};
+use crate::sampleprof::{
+    self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, WriteOptions,
+};
+use crate::threads;
+use crate::threads::turns::Turns;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+/// How sample profiles are merged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SampleMergeOptions {
+    /// How inputs are read; its rules hold for the merge as well.
+    pub read: ReadOptions,
+    /// Whose manners; see [`Manner`].
+    pub manner: Manner,
+    /// When bad inputs make the merge fail.
+    pub failure_mode: FailureMode,
+    /// Other names for functions.
+    pub remapping: Remapping,
+    /// Leave out the inputs' lists of symbols.
+    pub drop_symbols: bool,
+    /// Symbols to add to the list.
+    pub symbols: Vec<Vec<u8>>,
+    /// What becomes of cold contexts.
+    pub cold: ColdContexts,
+    /// The layout to change to.
+    pub layout: Option<Layout>,
+    /// Which functions are kept, by name or context.
+    pub filter: SampleFilter,
+    /// Worker threads; `None` asks the machine.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// Which functions are kept. Where names are hashes, a pattern that is the name
+/// itself finds them too.
+#[derive(Debug, Clone, Default)]
+pub struct SampleFilter {
+    keep: Option<(FunctionFilter, String)>,
+    drop: Option<(FunctionFilter, String)>,
+}
+
+impl SampleFilter {
+    /// Compiles the two patterns; an empty one is none at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`FunctionFilter::new`].
+    pub fn new(keep: Option<&str>, drop: Option<&str>) -> Result<Self> {
+        let compile = |pattern: Option<&str>| -> Result<Option<(FunctionFilter, String)>> {
+            let given = pattern.filter(|pattern| !pattern.is_empty());
+            given.map(|text| Ok((FunctionFilter::new(Some(text), None)?, digits_of(text)))).transpose()
+        };
+        Ok(Self { keep: compile(keep)?, drop: compile(drop)? })
+    }
+
+    /// Whether every function is kept.
+    pub fn is_none(&self) -> bool {
+        self.keep.is_none() && self.drop.is_none()
+    }
+
+    /// Whether the function, or context, of that title is kept.
+    fn keeps(&self, title: &[u8], hashed: bool) -> bool {
+        let matches = |(filter, digits): &(FunctionFilter, String)| {
+            filter.keeps(title) || (hashed && digits.as_bytes() == title)
+        };
+        self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
+    }
+}
+
+fn digits_of(name: &str) -> String {
+    name_ref(name.as_bytes()).to_string()
+}
+
+/// Hears what happens during a merge, in the order of the inputs.
+pub trait SampleMergeObserver {
+    /// A record was not added as it is; `title` is its name or context.
+    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault);
+    /// An input was left out.
+    fn left_out(&mut self, input: &WeightedInput, error: &Error);
+}
+
+/// What came of a merge.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SampleMergeReport {
+    /// The profile.
+    pub profile: SampleProfile,
+    /// Functions in front of the filter, and those that it left out.
+    pub filtered: Option<(usize, usize)>,
+    /// Inputs that were used.
+    pub used: usize,
+}
+
+/// An input on its way.
+struct Job<'a> {
+    input: &'a WeightedInput,
+    read: Option<Read>,
+}
+
+/// What a file holds, and whether it was read to its end.
+type Read = (SampleProfile, Result<()>);
+
+/// Merges sample profiles in order.
+///
+/// # Errors
+///
+/// Those of the first bad input, unless the failure mode allows it; a kind
+/// conflict between inputs.
+pub fn merge_sample_files(
+    inputs: &[WeightedInput],
+    options: &SampleMergeOptions,
+    observer: &mut dyn SampleMergeObserver,
+) -> Result<SampleMergeReport> {
+    let mut merge = Merge { options, observer, merger: Merger::new(options.read.rules), used: 0, last_error: None };
+    merge.merger.set_remapping(options.remapping.clone());
+    let workers = threads::wanted(options.threads).get().min(inputs.len());
+    if workers > 1 {
+        std::thread::scope(|scope| -> Result<()> {
+            let read = |job: &mut Job<'_>| job.read = Some(read_file(&job.input.path, options));
+            let mut turns = Turns::start(scope, workers, read);
+            let mut waiting = inputs.iter();
+            loop {
+                while !turns.is_full() {
+                    let Some(input) = waiting.next() else { break };
+                    turns.give(Job { input, read: None });
+                }
+                let Some(Job { input, read: Some(read) }) = turns.take() else { return Ok(()) };
+                merge.add(input, read)?;
+            }
+        })?;
+    } else {
+        inputs.iter().try_for_each(|input| merge.add(input, read_file(&input.path, options)))?;
+    }
+    merge.finish()
+}
+
+/// Reads one sample profile.
+///
+/// # Errors
+///
+/// Those of the file and of its content, with the path.
+pub fn read_sample_file(path: &Path, options: &ReadOptions, manner: Manner) -> Result<SampleProfile> {
+    let bytes = open_sample(path, options, manner)?;
+    sampleprof::read(&bytes, options).map_err(|error| error.in_file(path))
+}
+
+fn open_sample(path: &Path, options: &ReadOptions, manner: Manner) -> Result<InputBytes> {
+    let open = if manner.inflates_gzip() { open } else { open_stored };
+    open(path, Access::Read, &options.limits)
+}
+
+fn read_file(path: &Path, options: &SampleMergeOptions) -> Read {
+    let mut profile = SampleProfile::default();
+    let read = open_sample(path, &options.read, options.manner)
+        .and_then(|bytes| sampleprof::read_into(&bytes, &options.read, &mut profile));
+    (profile, read.map_err(|error| error.in_file(path)))
+}
+
+struct Merge<'a> {
+    options: &'a SampleMergeOptions,
+    observer: &'a mut dyn SampleMergeObserver,
+    merger: Merger,
+    used: usize,
+    last_error: Option<Error>,
+}
+
+impl Merge<'_> {
+    fn add(&mut self, input: &WeightedInput, (mut profile, read): Read) -> Result<()> {
+        if let Err(error) = read {
+            self.merger.learn_failed(profile.stated);
+            return self.leave_out(input, error);
+        }
+        let symbols = profile.symbols.take();
+        let observer = &mut *self.observer;
+        let complain = &mut |title: &[u8], fault| observer.record_fault(input, title, fault);
+        let path = &input.path;
+        self.merger.add(profile, input.weight.get(), complain).map_err(|error| {
+            if self.options.manner.is_llvm() { error } else { error.in_file(path) }
+        })?;
+        if !self.options.drop_symbols {
+            self.merger.add_symbols(symbols.into_iter().flatten());
+        }
+        self.used += 1;
+        Ok(())
+    }
+
+    fn leave_out(&mut self, input: &WeightedInput, error: Error) -> Result<()> {
+        let is_fatal = matches!(self.options.failure_mode, FailureMode::Any)
+            || (self.options.manner.is_llvm() && sampleprof::is_text_fault(&error));
+        if is_fatal {
+            return Err(error);
+        }
+        self.observer.left_out(input, &error);
+        self.last_error = Some(error);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<SampleMergeReport> {
+        let options = self.options;
+        if self.used == 0
+            && !options.manner.is_llvm()
+            && matches!(options.failure_mode, FailureMode::All)
+            && let Some(error) = self.last_error
+        {
+            return Err(error);
+        }
+        self.merger.treat_cold_contexts(options.cold)?;
+        if let Some(layout) = options.layout {
+            self.merger.convert(layout);
+        }
+        let mut filtered = None;
+        if !options.filter.is_none() {
+            let all = self.merger.len();
+            let hashed = self.merger.kind().hashed;
+            self.merger.retain(|title| options.filter.keeps(title, hashed));
+            filtered = Some((all, all - self.merger.len()));
+        }
+        self.merger.add_symbols(options.symbols.iter().cloned());
+        Ok(SampleMergeReport { profile: self.merger.finish(), filtered, used: self.used })
+    }
+}
+
+/// Writes a profile to a file, which is replaced whole; says what was lost.
+///
+/// # Errors
+///
+/// Those of [`sampleprof::write`] and of the file; what would be lost, with `strict`.
+pub fn write_sample_file(
+    profile: &SampleProfile,
+    options: &WriteOptions,
+    strict: bool,
+    path: &Path,
+) -> Result<Vec<Loss>> {
+    let losses = sampleprof::losses(profile, options);
+    if strict {
+        loss::refuse_losses(&losses).map_err(|error| error.in_file(path))?;
+    }
+    let bytes = sampleprof::write(profile, options).map_err(|error| error.in_file(path))?;
+    input::output::replace(path, &bytes)?;
+    Ok(losses)
+}
+
+/// The names of a file of symbols, one a line, blanks around them cut off.
+pub fn parse_symbols(text: &[u8]) -> Vec<Vec<u8>> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | 9..=13);
+    let trim = |line: &[u8]| {
+        let start = line.iter().position(|byte| !is_blank(byte)).unwrap_or(line.len());
+        let end = line.iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last + 1);
+        line[start..end].to_vec()
+    };
+    let lines = text.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty() && *line != b"\r").map(trim).collect()
+}

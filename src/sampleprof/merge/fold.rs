@@ -1,0 +1,166 @@
+//! One record into another.
+
+use crate::sampleprof::names::NameId;
+use crate::sampleprof::record::{BodyEntry, CallSite, CallTarget, FunctionRecord, VtableEntry, add_saturating};
+use std::fmt;
+
+/// Why a record was not added as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordFault {
+    /// A sum was too large and stays at the largest number.
+    CounterOverflow,
+    /// The checksums differ: the record, or the inlined callee, was left out.
+    HashMismatch,
+}
+
+impl RecordFault {
+    /// What llvm-profdata prints.
+    pub fn llvm_message(self) -> &'static str {
+        match self {
+            Self::CounterOverflow => "Counter overflow",
+            Self::HashMismatch => "Function hash mismatch",
+        }
+    }
+}
+
+impl fmt::Display for RecordFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CounterOverflow => "counts are too large and stay at 2^64 - 1",
+            Self::HashMismatch => "another checksum of the control flow graph; left out",
+        })
+    }
+}
+
+/// Remembers the first fault.
+#[derive(Debug, Default)]
+struct Faults(Option<RecordFault>);
+
+impl Faults {
+    fn add(&mut self, found: bool, fault: RecordFault) {
+        if found {
+            self.0.get_or_insert(fault);
+        }
+    }
+
+    fn overflow(&mut self, found: bool) {
+        self.add(found, RecordFault::CounterOverflow);
+    }
+}
+
+/// Adds `from` with a weight; says what went wrong first.
+pub(in crate::sampleprof) fn merge_record(
+    into: &mut FunctionRecord,
+    from: FunctionRecord,
+    weight: u64,
+) -> Option<RecordFault> {
+    let mut faults = Faults::default();
+    merge(into, from, weight, &mut faults);
+    faults.0
+}
+
+fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &mut Faults) {
+    if into.checksum == 0 {
+        into.checksum = from.checksum;
+    } else if into.checksum != from.checksum {
+        faults.add(true, RecordFault::HashMismatch);
+        return;
+    }
+    faults.overflow(add_weighted(&mut into.total, from.total, weight));
+    faults.overflow(add_weighted(&mut into.head, from.head, weight));
+    let add_entry = |into: &mut BodyEntry, from: BodyEntry, faults: &mut Faults| {
+        faults.overflow(add_weighted(&mut into.samples, from.samples, weight));
+        merge_targets(&mut into.targets, from.targets, weight, faults);
+    };
+    let scale_entry = |entry: &mut BodyEntry, faults: &mut Faults| {
+        faults.overflow(scale(&mut entry.samples, weight));
+        scale_targets(&mut entry.targets, weight, faults);
+    };
+    merge_sorted(&mut into.body, from.body, |entry| entry.location, faults, add_entry, scale_entry);
+    merge_sorted(
+        &mut into.call_sites,
+        from.call_sites,
+        |site: &CallSite| (site.location, site.callee.name),
+        faults,
+        |into, from, faults| merge(&mut into.callee, from.callee, weight, faults),
+        |site, faults| scale_record(&mut site.callee, weight, faults),
+    );
+    merge_sorted(
+        &mut into.vtables,
+        from.vtables,
+        |entry: &VtableEntry| entry.location,
+        faults,
+        |into, from, faults| merge_targets(&mut into.tables, from.tables, weight, faults),
+        |entry, faults| scale_targets(&mut entry.tables, weight, faults),
+    );
+}
+
+fn merge_targets(into: &mut Vec<CallTarget>, from: Vec<CallTarget>, weight: u64, faults: &mut Faults) {
+    merge_sorted(
+        into,
+        from,
+        |target: &CallTarget| -> NameId { target.callee },
+        faults,
+        |into, from, faults| faults.overflow(add_weighted(&mut into.samples, from.samples, weight)),
+        |target, faults| faults.overflow(scale(&mut target.samples, weight)),
+    );
+}
+
+/// Adds the elements of one sorted list to those of another with the same key;
+/// the others are changed by `scale` and put where they belong.
+fn merge_sorted<T, K: Ord>(
+    into: &mut Vec<T>,
+    from: Vec<T>,
+    key: impl Fn(&T) -> K,
+    faults: &mut Faults,
+    mut add: impl FnMut(&mut T, T, &mut Faults),
+    mut scale: impl FnMut(&mut T, &mut Faults),
+) {
+    let (mut at, known) = (0, into.len());
+    for mut element in from {
+        let wanted = key(&element);
+        while at < known && key(&into[at]) < wanted {
+            at += 1;
+        }
+        if at < known && key(&into[at]) == wanted {
+            add(&mut into[at], element, faults);
+        } else {
+            scale(&mut element, faults);
+            into.push(element);
+        }
+    }
+    if into.len() > known && known > 0 {
+        // Two rising runs, which the sort finds and joins.
+        into.sort_by_key(key);
+    }
+}
+
+fn scale_record(record: &mut FunctionRecord, weight: u64, faults: &mut Faults) {
+    if weight == 1 {
+        return;
+    }
+    faults.overflow(scale(&mut record.total, weight));
+    faults.overflow(scale(&mut record.head, weight));
+    for entry in &mut record.body {
+        faults.overflow(scale(&mut entry.samples, weight));
+        scale_targets(&mut entry.targets, weight, faults);
+    }
+    record.call_sites.iter_mut().for_each(|site| scale_record(&mut site.callee, weight, faults));
+    record.vtables.iter_mut().for_each(|entry| scale_targets(&mut entry.tables, weight, faults));
+}
+
+fn scale_targets(targets: &mut [CallTarget], weight: u64, faults: &mut Faults) {
+    targets.iter_mut().for_each(|target| faults.overflow(scale(&mut target.samples, weight)));
+}
+
+fn scale(count: &mut u64, weight: u64) -> bool {
+    let (product, overflowed) = count.overflowing_mul(weight);
+    *count = if overflowed { u64::MAX } else { product };
+    overflowed
+}
+
+fn add_weighted(sum: &mut u64, mut more: u64, weight: u64) -> bool {
+    let overflowed = scale(&mut more, weight);
+    add_saturating(sum, more) || overflowed
+}

@@ -1,0 +1,41 @@
+//! LLVM sample profiles (AutoFDO, CSSPGO): read, merge, show, write.
+//!
+//! ```text
+//! text | binary | ext | gcc ─▶ SampleProfile ─▶ Merger ─▶ text | binary | ext
+//! ```
+//!
+//! A profile is a set of [`FunctionRecord`]s: samples by line and discriminator,
+//! call targets, and the inlined callees with records of their own. A record may
+//! stand for a function in one calling context. Releases of LLVM differ in
+//! details, which [`Rules`] names.
+
+mod binary;
+mod chain;
+mod error;
+mod ext;
+mod gcc;
+mod hash;
+mod merge;
+mod names;
+mod order;
+mod profile;
+mod read;
+mod record;
+mod rules;
+mod summary;
+mod table;
+mod text;
+mod write;
+
+pub use error::{is_text_fault, llvm_message};
+pub use ext::describe_sections;
+pub use merge::{ColdContexts, Layout, Merger, RecordFault};
+pub use names::{FunctionName, NameId, Names};
+pub use profile::{Kind, SampleProfile, StatedKind, SymbolList};
+pub use read::{Encoding, ReadOptions, detect, read, read_into};
+pub use record::{
+    BodyEntry, CallSite, CallTarget, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry, attributes,
+};
+pub use rules::Rules;
+pub use summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary, SummaryRow};
+pub use write::{WriteOptions, check_writable, losses, write};

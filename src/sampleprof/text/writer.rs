@@ -1,0 +1,132 @@
+//! Writing text.
+
+use crate::sampleprof::names::Names;
+use crate::sampleprof::order;
+use crate::sampleprof::profile::{Kind, push_title};
+use crate::sampleprof::record::{FunctionRecord, LineLocation};
+use crate::sampleprof::rules::Rules;
+
+/// How text is written.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// The release whose text it is to be.
+    pub rules: Rules,
+    /// The kind to write, which decides on brackets and checksums.
+    pub kind: Kind,
+    /// Mark functions without inlined callees with `!Flat`.
+    pub mark_flat: bool,
+}
+
+/// The text of records in the order given.
+pub(in crate::sampleprof) fn write_records(
+    names: &Names,
+    records: &[&FunctionRecord],
+    options: &WriteOptions,
+) -> Vec<u8> {
+    let mut writer = Writer { names, options, text: Vec::new() };
+    for record in records {
+        if options.kind.context_sensitive {
+            writer.text.push(b'[');
+            push_title(&mut writer.text, names, record);
+            writer.text.push(b']');
+        } else {
+            names.get(record.name).push_to(&mut writer.text);
+        }
+        writer.number(b':', record.total);
+        writer.number(b':', record.head);
+        writer.record(record, 1);
+    }
+    writer.text
+}
+
+struct Writer<'a> {
+    names: &'a Names,
+    options: &'a WriteOptions,
+    text: Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn number(&mut self, before: u8, value: u64) {
+        self.text.push(before);
+        self.digits(value);
+    }
+
+    fn digits(&mut self, value: u64) {
+        crate::digits::push_decimal(&mut self.text, value);
+    }
+
+    fn location(&mut self, depth: usize, location: LineLocation) {
+        self.text.resize(self.text.len() + depth, b' ');
+        self.digits(u64::from(location.line));
+        if location.discriminator != 0 {
+            self.number(b'.', u64::from(location.discriminator));
+        }
+        self.text.extend_from_slice(b": ");
+    }
+
+    /// What follows a head, whose line is not ended yet.
+    fn record(&mut self, record: &FunctionRecord, depth: usize) {
+        self.text.push(b'\n');
+        for entry in &record.body {
+            self.location(depth, entry.location);
+            self.digits(entry.samples);
+            for target in order::targets(self.names, &entry.targets) {
+                self.text.push(b' ');
+                self.names.get(target.callee).push_to(&mut self.text);
+                self.number(b':', target.samples);
+            }
+            self.text.push(b'\n');
+            self.vtables(record, entry.location, depth);
+        }
+        let sites = order::call_sites(self.names, record);
+        for (at, site) in sites.iter().enumerate() {
+            self.location(depth, site.location);
+            self.names.get(site.callee.name).push_to(&mut self.text);
+            self.number(b':', site.callee.total);
+            self.record(&site.callee, depth + 1);
+            if sites.get(at + 1).is_none_or(|next| next.location != site.location) {
+                self.vtables(record, site.location, depth);
+            }
+        }
+        self.metadata(record, depth);
+    }
+
+    fn vtables(&mut self, record: &FunctionRecord, location: LineLocation, depth: usize) {
+        if !self.options.rules.knows_vtables() {
+            return;
+        }
+        let Ok(at) = record.vtables.binary_search_by_key(&location, |entry| entry.location) else { return };
+        if record.vtables[at].tables.is_empty() {
+            return;
+        }
+        self.location(depth, location);
+        self.text.extend_from_slice(b"vtables ");
+        for table in order::tables(self.names, &record.vtables[at].tables) {
+            self.names.get(table.callee).push_to(&mut self.text);
+            self.number(b':', table.samples);
+            self.text.push(b' ');
+        }
+        self.text.push(b'\n');
+    }
+
+    fn metadata(&mut self, record: &FunctionRecord, depth: usize) {
+        let nested = self.options.rules.writes_nested_checksums();
+        if self.options.kind.probe_based && (depth == 1 || nested) {
+            self.line(depth, b"!CFGChecksum: ", record.checksum);
+        }
+        if record.attributes != 0 {
+            self.line(depth, b"!Attributes: ", u64::from(record.attributes));
+        }
+        if self.options.mark_flat && depth == 1 && record.call_sites.is_empty() {
+            self.text.extend_from_slice(b" !Flat\n");
+        }
+    }
+
+    fn line(&mut self, depth: usize, word: &[u8], value: u64) {
+        self.text.resize(self.text.len() + depth, b' ');
+        self.text.extend_from_slice(word);
+        self.digits(value);
+        self.text.push(b'\n');
+    }
+}
