@@ -122,7 +122,7 @@ pub fn merge_sample_files(
     observer: &mut dyn SampleMergeObserver,
 ) -> Result<SampleMergeReport> {
     let mut merge = Merge { options, observer, merger: Merger::new(options.read.rules), used: 0, last_error: None };
-    merge.merger.set_remapping(options.remapping.clone());
+    merge.merger.set_remapping(options.remapping.clone(), options.read.discriminator_bits);
     let workers = threads::wanted(options.threads).get().min(inputs.len());
     if workers > 1 {
         std::thread::scope(|scope| -> Result<()> {

@@ -55,9 +55,9 @@ impl Merger {
                 node.location = location;
                 location = frame.location;
             }
-            if !frames.is_empty() {
-                node.record = Some(at);
-            }
+            // A record without context, which LLVM does not mean to meet here,
+            // becomes the caller of all outermost frames.
+            node.record = Some(at);
         }
         self.nest_children(root, merged_base);
     }

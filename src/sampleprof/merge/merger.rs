@@ -28,6 +28,7 @@ pub struct Merger {
     required: Option<Kind>,
     symbols: SymbolList,
     remapping: Remapping,
+    remapping_mask: u32,
 }
 
 /// The context of a record that was added to another, and what was wrong.
@@ -99,9 +100,11 @@ impl Merger {
         Self { rules, ..Self::default() }
     }
 
-    /// Renames functions as they are added.
-    pub fn set_remapping(&mut self, remapping: Remapping) {
+    /// Renames functions as they are added, and keeps so many low bits of their
+    /// discriminators (whatever the kind of the profile, as LLVM does).
+    pub fn set_remapping(&mut self, remapping: Remapping, discriminator_bits: u32) {
         self.remapping = remapping;
+        self.remapping_mask = if discriminator_bits < 32 { (1 << discriminator_bits) - 1 } else { u32::MAX };
     }
 
     /// Takes note of what an input stated of its kind that could not be read to
@@ -159,7 +162,7 @@ impl Merger {
     ) {
         let mut fault = None;
         if !self.remapping.is_empty() {
-            record = remap(&record, &mut self.names, &self.remapping, &mut fault);
+            record = remap(&record, &mut self.names, &self.remapping, self.remapping_mask, &mut fault);
             key = self.key(&record);
         }
         let (name, found) = (record.name, self.merge_at(key, record, weight));

@@ -3,14 +3,16 @@
 use super::fold::{RecordFault, merge_record};
 use crate::merge::Remapping;
 use crate::sampleprof::names::{FunctionName, NameId, Names};
-use crate::sampleprof::record::{FunctionRecord, add_saturating, add_target};
+use crate::sampleprof::record::{FunctionRecord, LineLocation, add_saturating, add_target};
 
 /// The record under its new names. As in llvm-profdata its context, checksums,
-/// attributes and virtual tables are lost; hashes keep their names.
+/// attributes and virtual tables are lost; hashes keep their names. Only the
+/// bits of `mask` stay of discriminators in the body.
 pub(super) fn remap(
     record: &FunctionRecord,
     names: &mut Names,
     remapping: &Remapping,
+    mask: u32,
     fault: &mut Option<RecordFault>,
 ) -> FunctionRecord {
     let mut remapped = FunctionRecord::new(new_name(record.name, names, remapping));
@@ -18,7 +20,8 @@ pub(super) fn remap(
     for entry in &record.body {
         let targets: Vec<(NameId, u64)> =
             entry.targets.iter().map(|t| (new_name(t.callee, names, remapping), t.samples)).collect();
-        let new = remapped.body_at(entry.location);
+        let discriminator = entry.location.discriminator & mask;
+        let new = remapped.body_at(LineLocation { discriminator, ..entry.location });
         let mut overflowed = add_saturating(&mut new.samples, entry.samples);
         for (callee, samples) in targets {
             overflowed |= add_target(&mut new.targets, callee, samples);
@@ -28,7 +31,7 @@ pub(super) fn remap(
         }
     }
     for site in &record.call_sites {
-        let callee = remap(&site.callee, names, remapping, fault);
+        let callee = remap(&site.callee, names, remapping, mask, fault);
         let at = remapped.call_site_at(site.location, callee.name);
         if let Some(found) = merge_record(&mut remapped.call_sites[at].callee, callee, 1) {
             fault.get_or_insert(found);
