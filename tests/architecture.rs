@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("iprof", &["bytes", "model"]),
     ("sample", &["bytes", "model"]),
     ("merge", &["model"]),
-    ("sampleprof", &["bytes", "model", "merge"]),
+    ("sampleprof", &["bytes", "model", "merge", "report"]),
     ("report", &["model"]),
     ("picture", &["model", "iprof", "report"]),
     ("bridge", &["model", "iprof", "sample"]),

@@ -22,6 +22,7 @@ mod profile;
 mod read;
 mod record;
 mod rules;
+pub mod show;
 mod summary;
 mod table;
 mod text;

@@ -218,6 +218,20 @@ impl Merger {
         Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
     }
 
+    /// Takes the functions of a profile in the order in which they were read, as
+    /// LLVM's reader does: what [`finish`](Self::finish) gives stands in the
+    /// order of its container.
+    pub fn load(rules: Rules, profile: SampleProfile) -> Self {
+        let mut merger = Self::new(rules);
+        merger.kind = profile.kind();
+        merger.names = profile.names;
+        merger.symbols = profile.symbols.unwrap_or_default();
+        for record in profile.functions {
+            merger.merge_record(record);
+        }
+        merger
+    }
+
     /// Adds symbols to the list.
     pub fn add_symbols(&mut self, symbols: impl IntoIterator<Item = Vec<u8>>) {
         self.symbols.extend(symbols);

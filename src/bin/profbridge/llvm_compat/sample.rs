@@ -12,9 +12,10 @@ use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, parse_symbols,
 };
 use profbridge::sampleprof::{
-    self, ColdContexts, Encoding, Layout, ReadOptions, RecordFault, Rules, WriteOptions, is_text_fault,
+    self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, WriteOptions, is_text_fault, show,
 };
 use profbridge::{Error, Manner};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -150,6 +151,58 @@ fn write_options(parsed: &Parsed, has_symbols: bool) -> WriteOptions {
         options.most_symbols = usize::try_from(most).unwrap_or(usize::MAX);
     }
     options
+}
+
+/// `show --sample`.
+pub(super) fn show(parsed: &Parsed, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
+    if format == b"yaml" {
+        return Err(Failure::text("YAML output is not supported for sample profiles"));
+    }
+    let options = read_options(parsed);
+    let rules = options.rules;
+    let said = |error: Error| failure(&error.in_file(file));
+    let bytes = read_small(file).map_err(said)?;
+    let encoding = sampleprof::detect(&bytes);
+    if parsed.is_on("show-sec-info-only") && encoding.is_some() {
+        if encoding == Some(Encoding::ExtBinary) {
+            out.write_all(sampleprof::describe_sections(&bytes, &options).map_err(said)?.as_bytes())?;
+        } else {
+            messages::warning(
+                None,
+                "-show-sec-info-only is only supported for sample profile in extbinary format and is ignored for \
+                 other formats.",
+            );
+        }
+        return Ok(());
+    }
+    let mut profile = sampleprof::read(&bytes, &options).map_err(said)?;
+    let symbols = profile.symbols.take();
+    let stored = profile.summary.take();
+    let merger = Merger::load(rules, profile);
+    let function = parsed.value("function").unwrap_or_default();
+    let all = parsed.is_on("all-functions") || function.is_empty();
+    let summary = stored.unwrap_or_else(|| merger.summary());
+    let profile = merger.finish();
+    match (all, format) {
+        (true, b"json") => show::write_json(&profile, rules, out)?,
+        (true, _) => show::write_functions(&profile, rules, out)?,
+        (false, b"json") => {
+            return Err(Failure::text("the JSON format is supported only when all functions are to be printed"));
+        }
+        (false, _) => show::write_function(&profile, function, rules, out)?,
+    }
+    if parsed.is_on("show-prof-sym-list") {
+        show::write_symbols(symbols.as_ref(), out)?;
+    }
+    if parsed.is_on("detailed-summary") {
+        show::write_summary(&summary, out)?;
+    }
+    let most = parsed.number("topn").unwrap_or_default();
+    if parsed.is_on("hot-func-list") || most > 0 {
+        show::write_hot_functions(&profile, &summary, usize::try_from(most).unwrap_or(usize::MAX), out)?;
+    }
+    Ok(())
 }
 
 /// Says at once what is wrong with inputs and records.

@@ -35,6 +35,11 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
+    if parsed.last_of(&KINDS) == Some("sample") {
+        let shown = super::sample::show(parsed, Path::new(&file), &mut out);
+        out.flush()?;
+        return shown.map(|()| ExitCode::SUCCESS);
+    }
     check_kind(parsed)?;
     let file = PathBuf::from(file);
     let shown = pipeline::show_file(&file, &conduct.read_options(), &options, &mut out);
@@ -47,7 +52,6 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
 fn check_kind(parsed: &Parsed) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     match (parsed.last_of(&KINDS), format) {
-        (Some("sample"), _) => Err(Failure::text(super::SAMPLE_UNSUPPORTED)),
         (Some("memory"), _) => Err(Failure::text(super::MEMORY_UNSUPPORTED)),
         (_, b"json") => Err(Failure::text("JSON output is not supported for instr profiles")),
         (_, b"yaml") => Err(Failure::text("YAML output is not supported for instr profiles")),
