@@ -34,6 +34,12 @@ pub enum Format {
     SampleBinary,
     /// LLVM sample profile, extensible binary.
     SampleExtBinary,
+    /// LLVM sample profile, compact binary of LLVM 16 and earlier.
+    SampleCompactBinary,
+    /// LLVM sample profile, text.
+    SampleText,
+    /// Sample profile of GCC's AutoFDO.
+    SampleGcc,
     /// GCC coverage counts (`.gcda`).
     Gcda,
     /// BOLT profile (`.fdata`, YAML form included).
@@ -42,6 +48,16 @@ pub enum Format {
     PerfData,
     /// None of these.
     Unknown,
+}
+
+impl Format {
+    /// Whether it is a sample profile of any encoding.
+    pub fn is_sample_profile(self) -> bool {
+        matches!(
+            self,
+            Self::SampleBinary | Self::SampleExtBinary | Self::SampleCompactBinary | Self::SampleText | Self::SampleGcc
+        )
+    }
 }
 
 impl fmt::Display for Format {
@@ -60,6 +76,9 @@ impl fmt::Display for Format {
             Self::YamlMemProf => "LLVM memory profile in YAML",
             Self::SampleBinary => "LLVM sample profile, binary",
             Self::SampleExtBinary => "LLVM sample profile, extensible binary",
+            Self::SampleCompactBinary => "LLVM sample profile, compact binary",
+            Self::SampleText => "LLVM sample profile, text",
+            Self::SampleGcc => "GCC sample profile",
             Self::Gcda => "GCC coverage counts",
             Self::BoltYaml => "BOLT profile in YAML",
             Self::PerfData => "Linux perf recording",
@@ -78,6 +97,10 @@ const INDEXED: [u8; 8] = *b"\xfflprofi\x81";
 /// LLVM's sample writer; the first bytes of the number are fixed.
 const SAMPLE_BINARY: [u8; 9] = uleb128_of(0x5350_524f_4634_32ff);
 const SAMPLE_EXT_BINARY: [u8; 9] = uleb128_of(0x5350_524f_4634_3204);
+const SAMPLE_COMPACT_BINARY: [u8; 9] = uleb128_of(0x5350_524f_4634_3202);
+/// Where the tag of the names stands in what GCC's AutoFDO reads; coverage
+/// counts of the same version have another tag there.
+const GCC_NAMES_TAG: [u8; 4] = [0, 0, 0, 0xaa];
 
 /// The first nine groups of a 63-bit number in ULEB128.
 const fn uleb128_of(mut value: u64) -> [u8; 9] {
@@ -110,11 +133,15 @@ pub fn detect(data: &[u8]) -> Format {
             }
         }
     }
-    const PREFIXES: [(&[u8], Format); 7] = [
+    if data.starts_with(b"adcg*704\0") && data.get(12..16) == Some(&GCC_NAMES_TAG) {
+        return Format::SampleGcc;
+    }
+    const PREFIXES: [(&[u8], Format); 8] = [
         (&[0x1f, 0x8b], Format::Gzip),
         (b"FLR\0", Format::Jfr),
         (&SAMPLE_BINARY, Format::SampleBinary),
         (&SAMPLE_EXT_BINARY, Format::SampleExtBinary),
+        (&SAMPLE_COMPACT_BINARY, Format::SampleCompactBinary),
         (b"adcg", Format::Gcda),
         (b"gcda", Format::Gcda),
         (b"PERFILE2", Format::PerfData),
@@ -162,7 +189,27 @@ fn detect_text(data: &[u8]) -> Format {
             return Format::BoltYaml;
         }
     }
-    Format::Text
+    if looks_like_sample_text(data) { Format::SampleText } else { Format::Text }
+}
+
+/// For a sample profile speaks a first line `NAME:TOTAL:HEAD` before an indented
+/// line, another such line, or the end; against it anything else, above all the
+/// line with nothing but a hash that follows a function of an instrumentation
+/// profile, whatever that function is called.
+fn looks_like_sample_text(data: &[u8]) -> bool {
+    let lines = data.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut lines = lines.filter(|line| !line.is_empty() && line[0] != b'#');
+    let Some(first) = lines.next() else { return false };
+    let second = lines.next();
+    is_sample_head(first) && second.is_none_or(|line| line[0] == b' ' || is_sample_head(line))
+}
+
+/// A name and two numbers, with colons between.
+fn is_sample_head(line: &[u8]) -> bool {
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let mut parts = line.rsplitn(3, |byte| *byte == b':');
+    let numbers = parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number);
+    numbers && line[0] != b' ' && parts.next().is_some()
 }
 
 #[cfg(test)]
@@ -193,6 +240,20 @@ mod tests {
         assert_eq!(detect(b"\x7fELF\x02\x01\x01\0"), Format::Unknown);
         assert_eq!(detect(b"\x1f\x8b\x08\0"), Format::Gzip);
         assert_eq!(detect(b"---\nHeapProfileRecords:\n"), Format::YamlMemProf);
+    }
+
+    #[test]
+    fn sample_text_and_instrumentation_text_are_told_apart() {
+        let samples = ["foo:10:1\n 1: 5\n", "foo:10:1\nbar:3:0\n", "# comment\n\nfoo:10:1", "[a:1 @ b]:3:4\n 1: 2\n"];
+        for text in samples {
+            assert_eq!(detect(text.as_bytes()), Format::SampleText, "{text}");
+        }
+        // A function can be called like the head of a record.
+        for text in ["foo:10:1\n123\n1\n5\n", ":ir\nfoo\n1\n", "foo\n 1: 5\n", "a.c:f\n12\n", "foo:10:1\n# hash\n7\n"] {
+            assert_eq!(detect(text.as_bytes()), Format::Text, "{text}");
+        }
+        assert_eq!(detect(b"adcg*704\0\0\0\0\0\0\0\xaa"), Format::SampleGcc);
+        assert_eq!(detect(b"adcg*704\0\0\0\0\0\0\0\x01"), Format::Gcda);
     }
 
     #[test]

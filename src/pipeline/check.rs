@@ -4,6 +4,7 @@
 //! profiles begin with the format: `raw.truncated`, `indexed.bad-magic`. Their
 //! readers stop at the first fault, so there is at most one error a file.
 
+use super::check_samples::check_samples;
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +24,7 @@ use std::path::Path;
 pub struct FileCheck {
     /// As given.
     pub path: String,
-    /// `iprof`, `raw`, `indexed`, `text`, or `unknown`.
+    /// `iprof`, `raw`, `indexed`, `text`, `sample`, or `unknown`.
     pub format: &'static str,
     /// The version as the file says it, if it does.
     pub version: Option<String>,
@@ -87,6 +88,9 @@ fn open_and_check(path: &Path, options: &iprof::ReadOptions) -> Result<FileCheck
     input::read_stream(&mut input.stream, &mut bytes, &options.limits)?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         bytes = input::inflate(&bytes, &options.limits)?;
+    }
+    if input.format.is_sample_profile() {
+        return Ok(check_samples(&bytes, options.limits));
     }
     Ok(check_llvm(&bytes, input.format, options.limits))
 }

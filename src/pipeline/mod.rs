@@ -3,6 +3,7 @@
 
 pub mod ahead;
 mod check;
+mod check_samples;
 pub mod cross_release;
 pub mod describe;
 pub mod diff;

@@ -57,6 +57,8 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
             Ok(Box::new(IndexedReader::new(data, options)?))
         }
         Format::Text => Ok(Box::new(TextReader::new(data, options.manner)?)),
+        // LLVM goes by printable bytes alone.
+        Format::SampleText if options.manner.is_llvm() => Ok(Box::new(TextReader::new(data, options.manner)?)),
         memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Manner::Profbridge)),
         // LLVM takes whatever begins with printable bytes for a text profile.
         _ if options.manner.is_llvm() && looks_like_text(data) => Ok(Box::new(TextReader::new(data, options.manner)?)),
@@ -95,7 +97,9 @@ fn unreadable(format: Format, manner: Manner) -> Error {
         known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
     });
     match format {
-        Format::SampleBinary | Format::SampleExtBinary => error.with_hint("use `llvm-profdata merge --sample`"),
+        sample if sample.is_sample_profile() => {
+            error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
+        }
         Format::RawMemProf | Format::YamlMemProf => error.with_hint("use `llvm-profdata` with --profiled-binary"),
         Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
         Format::Iprof => error.with_hint("`profbridge convert` turns it into an LLVM profile"),

@@ -7,9 +7,7 @@ use crate::input::{self, WeightedInput};
 use crate::manner::Manner;
 use crate::merge::{FunctionFilter, Remapping};
 use crate::model::{Loss, loss, name_ref};
-use crate::sampleprof::{
-    self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, WriteOptions,
-};
+use crate::sampleprof::{self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, WriteOptions};
 use crate::threads;
 use crate::threads::turns::Turns;
 use std::num::NonZeroUsize;
@@ -70,9 +68,8 @@ impl SampleFilter {
 
     /// Whether the function, or context, of that title is kept.
     fn keeps(&self, title: &[u8], hashed: bool) -> bool {
-        let matches = |(filter, digits): &(FunctionFilter, String)| {
-            filter.keeps(title) || (hashed && digits.as_bytes() == title)
-        };
+        let matches =
+            |(filter, digits): &(FunctionFilter, String)| filter.keeps(title) || (hashed && digits.as_bytes() == title);
         self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
     }
 }
@@ -184,9 +181,9 @@ impl Merge<'_> {
         let observer = &mut *self.observer;
         let complain = &mut |title: &[u8], fault| observer.record_fault(input, title, fault);
         let path = &input.path;
-        self.merger.add(profile, input.weight.get(), complain).map_err(|error| {
-            if self.options.manner.is_llvm() { error } else { error.in_file(path) }
-        })?;
+        self.merger
+            .add(profile, input.weight.get(), complain)
+            .map_err(|error| if self.options.manner.is_llvm() { error } else { error.in_file(path) })?;
         if !self.options.drop_symbols {
             self.merger.add_symbols(symbols.into_iter().flatten());
         }

@@ -101,7 +101,9 @@ impl Reader<'_> {
     fn body(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord, depth: usize) -> Result<()> {
         if depth > MAX_INLINE_DEPTH {
             let (found, limit) = (depth as u64, MAX_INLINE_DEPTH as u64);
-            return Err(cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into()));
+            return Err(
+                cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into())
+            );
         }
         let places = cursor.u32("number of places")?;
         let callees = cursor.u32("number of inlined callees")?;

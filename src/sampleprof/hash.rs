@@ -51,8 +51,7 @@ pub(super) fn hash_range(bytes: &[u8]) -> u64 {
             let c = u64_at(bytes, end - 8).wrapping_mul(K2);
             let d = u64_at(bytes, end - 16).wrapping_mul(K0);
             let low = a.wrapping_sub(b).rotate_right(43).wrapping_add((c ^ SEED).rotate_right(30)).wrapping_add(d);
-            let high =
-                a.wrapping_add((b ^ K3).rotate_right(20)).wrapping_sub(c).wrapping_add(n).wrapping_add(SEED);
+            let high = a.wrapping_add((b ^ K3).rotate_right(20)).wrapping_sub(c).wrapping_add(n).wrapping_add(SEED);
             pair(low, high)
         }
         33..=64 => hash_up_to_64(bytes),

@@ -52,9 +52,7 @@ pub(super) fn tables(names: &Names, tables: &[CallTarget]) -> Vec<CallTarget> {
 pub(super) fn call_sites<'a>(names: &Names, record: &'a FunctionRecord) -> Vec<&'a CallSite> {
     let mut sites: Vec<&CallSite> = record.call_sites.iter().collect();
     if sites.windows(2).any(|pair| pair[0].location == pair[1].location) {
-        sites.sort_by(|a, b| {
-            a.location.cmp(&b.location).then_with(|| names.compare(a.callee.name, b.callee.name))
-        });
+        sites.sort_by(|a, b| a.location.cmp(&b.location).then_with(|| names.compare(a.callee.name, b.callee.name)));
     }
     sites
 }

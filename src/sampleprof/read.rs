@@ -51,8 +51,9 @@ pub struct ReadOptions {
     /// How many low bits of discriminators of flow-sensitive profiles are kept:
     /// 8, 14, 20, 26 or 32.
     pub discriminator_bits: u32,
-    /// Accept what only other releases than that of `rules` read: compact
-    /// binaries and version 104.
+    /// Read what only other releases than that of `rules` read as it is meant:
+    /// compact binaries, version 104, virtual tables, several records of one
+    /// name. Which names are hashes still goes by `rules`.
     pub every_release: bool,
 }
 
@@ -72,6 +73,21 @@ impl ReadOptions {
     /// Whether version 104 is read.
     pub(super) fn reads_104(&self) -> bool {
         self.every_release || self.rules.release().0 >= 23
+    }
+
+    /// Whether lines and lists of virtual tables are read.
+    pub(super) fn reads_vtables(&self) -> bool {
+        self.every_release || self.rules.knows_vtables()
+    }
+
+    /// Whether a second record of a name adds to the first one.
+    pub(super) fn adds_repeated_records(&self) -> bool {
+        self.every_release || self.rules.adds_repeated_records()
+    }
+
+    /// Whether the flag of pre-inlined extensible binaries counts.
+    pub(super) fn reads_preinlined_flag(&self) -> bool {
+        self.every_release || self.rules.keeps_preinlined_flag()
     }
 
     /// Bits of discriminators that are kept.

@@ -81,6 +81,11 @@ impl Rules {
         self.release.0 <= 14
     }
 
+    /// A nested profile is stated to be pre-inlined.
+    pub fn nesting_is_preinlining(self) -> bool {
+        self.release.0 <= 14
+    }
+
     /// Folding cold contexts takes any number of frames but 0 for 1.
     pub fn folds_to_one_frame(self) -> bool {
         self.release.0 <= 17

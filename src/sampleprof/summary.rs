@@ -46,15 +46,6 @@ pub struct Summary {
 impl Summary {
     /// The summary of records, each function of which occurs once.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a FunctionRecord>, rules: Rules) -> Self {
-        Self::with_cutoffs(records, rules, &CUTOFFS)
-    }
-
-    /// As [`of`](Self::of), with rows for other cutoffs, which rise.
-    pub fn with_cutoffs<'a>(
-        records: impl IntoIterator<Item = &'a FunctionRecord>,
-        rules: Rules,
-        cutoffs: &[u32],
-    ) -> Self {
         let mut counts = Vec::new();
         let mut summary = Self::default();
         for record in records {
@@ -66,7 +57,7 @@ impl Summary {
         summary.total = counts.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         summary.max = counts.first().copied().unwrap_or_default();
         summary.counts = counts.len() as u64;
-        summary.rows = rows(&counts, summary.total, cutoffs);
+        summary.rows = rows(&counts, summary.total, &CUTOFFS);
         summary
     }
 

@@ -5,15 +5,20 @@ use crate::console;
 use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
+use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
 use crate::target::Whom;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{InputStream, WeightedInput};
 use profbridge::iprof::BranchClash;
+use profbridge::merge::Remapping;
 use profbridge::merge::cross_release::Origins;
 use profbridge::model::{Profile, Release};
-use profbridge::pipeline::{self, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions};
+use profbridge::pipeline::{
+    self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions,
+};
+use profbridge::sampleprof;
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -82,6 +87,8 @@ pub(crate) struct ConvertArgs {
     iprof: IprofConvertArgs,
     #[command(flatten)]
     iprof_write: IprofWriteArgs,
+    #[command(flatten)]
+    sample: SampleArgs,
 }
 
 /// A format that can be written.
@@ -122,6 +129,9 @@ type Convertible = (Profile, Origins);
 impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if are_samples(self.inputs.iter().map(PathBuf::as_path)) {
+            return self.convert_samples();
+        }
         let only_iprof = self.iprof.changes() || self.iprof_write.asks();
         let to_iprof = match self.to {
             Some(format) => format == Format::Iprof,
@@ -184,6 +194,34 @@ impl ConvertArgs {
         let saved = pipeline::write_file(&profile, &write, &self.output)?;
         console::losses(&saved.losses, &self.output);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Writes a sample profile in another encoding.
+    fn convert_samples(&self) -> Result<ExitCode> {
+        let inputs: Vec<WeightedInput> = self.inputs.iter().map(WeightedInput::new).collect();
+        let encoding = match self.to {
+            None => None,
+            Some(Format::Text) => Some(sampleprof::Encoding::Text),
+            Some(_) => {
+                let error = Error::usage("a sample profile becomes no profile of another family");
+                return Err(error.with_hint("--to text, or --sample-format text, binary, extbinary or compact"));
+            }
+        };
+        let run = SampleRun {
+            inputs: &inputs,
+            output: &self.output,
+            arguments: &self.sample,
+            encoding,
+            consumer: self.consumer.as_deref(),
+            function: None,
+            no_function: None,
+            remapping: Remapping::default(),
+            failure_mode: FailureMode::Any,
+            threads: None,
+            strict: self.strict,
+            quiet: false,
+        };
+        run.run()
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.

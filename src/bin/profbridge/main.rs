@@ -23,6 +23,7 @@ mod overlap;
 mod pictures;
 mod repair;
 mod report;
+mod sample_files;
 mod shell;
 mod show;
 mod show_stacks;

@@ -7,6 +7,7 @@ use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::mixed_merge::{self, FamilyArg};
+use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::target::{self, Whom};
 use clap::Args;
 use profbridge::input::{self, InputList, WeightedInput};
@@ -20,6 +21,7 @@ use profbridge::pipeline::{
     WriteOptions,
 };
 use profbridge::report::show::ShowOptions;
+use profbridge::sampleprof::Encoding;
 use profbridge::{Error, Manner, Result, Warning};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -129,6 +131,8 @@ pub(crate) struct MergeArgs {
     iprof: IprofMergeArgs,
     #[command(flatten)]
     iprof_write: IprofWriteArgs,
+    #[command(flatten)]
+    sample: SampleArgs,
     /// The inputs are instrumentation profiles (accepted for compatibility)
     #[arg(long, hide = true)]
     instr: bool,
@@ -165,6 +169,9 @@ impl MergeArgs {
         if self.show || self.json {
             console::needs_file(&self.output)?;
         }
+        if are_samples(inputs.iter().map(|input| input.path.as_path())) {
+            return self.merge_samples(&inputs);
+        }
         let families = mixed_merge::families(&inputs);
         let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
         if families.iter().all(|family| *family == target) {
@@ -186,6 +193,29 @@ impl MergeArgs {
             }
         }
         self.merge_mixed(inputs.into_iter().zip(families).collect(), target)
+    }
+
+    /// Merges sample profiles.
+    fn merge_samples(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+        let remapping = match &self.remapping_file {
+            Some(path) => Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path))?,
+            None => Remapping::default(),
+        };
+        let run = SampleRun {
+            inputs,
+            output: &self.output,
+            arguments: &self.sample,
+            encoding: self.text.then_some(Encoding::Text),
+            consumer: self.consumer.as_deref(),
+            function: self.function.as_deref(),
+            no_function: self.no_function.as_deref(),
+            remapping,
+            failure_mode: self.failure_mode.into(),
+            threads: NonZeroUsize::new(self.num_threads),
+            strict: self.strict,
+            quiet: self.quiet,
+        };
+        run.run()
     }
 
     /// Options that choose records or inputs of LLVM profiles would be without

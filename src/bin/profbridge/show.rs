@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::iprof_show::{self, IprofShowArgs};
+use crate::sample_files::{SampleShow, are_samples};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
@@ -100,6 +101,18 @@ impl ShowArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.output == self.file && self.output.as_os_str() != "-" {
             return Err(Error::usage("the output is the input").in_file(&self.output));
+        }
+        if are_samples([self.file.as_path()]) {
+            let show = SampleShow {
+                file: &self.file,
+                output: &self.output,
+                function: self.function.as_deref(),
+                topn: self.topn,
+                hot_functions: self.hot_func_list,
+                detailed_summary: self.detailed_summary,
+                json: self.json,
+            };
+            return show.run();
         }
         if self.stacks.are_in(&self.file)? {
             self.refuse_llvm_options("stacks")?;

@@ -5,10 +5,12 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::Result;
 use crate::input::Format;
+use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
+use crate::sampleprof;
 
 /// Describes a file that is no instrumentation profile.
-pub(super) fn describe(data: &[u8], format: Format) -> Description {
+pub(super) fn describe(data: &[u8], format: Format, limits: &Limits) -> Description {
     let mut description = Description::new(format.to_string(), data.len() as u64);
     let part = match format {
         Format::Empty => {
@@ -21,7 +23,8 @@ pub(super) fn describe(data: &[u8], format: Format) -> Description {
             jfr_chunks(data).map(Some)
         }
         Format::RawMemProf => memprof_dumps(data).map(Some),
-        Format::SampleBinary => sample(data, false).map(Some),
+        Format::SampleText | Format::SampleGcc => Ok(Some(reads(SAMPLE_TOOLS))),
+        Format::SampleBinary | Format::SampleCompactBinary => sample(data, false).map(Some),
         Format::SampleExtBinary => sample(data, true).map(Some),
         Format::Gcda => gcda(data).map(Some),
         Format::PerfData => Ok(Some(reads("perf"))),
@@ -33,11 +36,17 @@ pub(super) fn describe(data: &[u8], format: Format) -> Description {
         }
     };
     match part {
+        Ok(Some(mut part)) if format.is_sample_profile() => {
+            describe_sample(data, limits, &mut part, &mut description);
+            description.parts.push(part);
+        }
         Ok(part) => description.parts.extend(part),
         Err(error) => description.set_error(&error),
     }
     description
 }
+
+const SAMPLE_TOOLS: &str = "llvm-profdata --sample, clang -fprofile-sample-use";
 
 fn reads(tool: &str) -> PartDescription {
     PartDescription { read_by: Some(tool.to_string()), ..PartDescription::default() }
@@ -52,19 +61,16 @@ pub(super) fn describe_text(data: &[u8]) -> Option<Description> {
     let head = String::from_utf8_lossy(&data[..data.len().min(4096)]);
     let mut lines = head.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let (first, second) = (lines.next()?, lines.next());
-    let (format, tool) =
-        if is_sample_head(first) && second.is_none_or(|line| line.starts_with(' ') || is_sample_head(line)) {
-            ("LLVM sample profile, text", "llvm-profdata --sample, clang -fprofile-sample-use")
-        } else if is_bolt_line(first) {
-            ("BOLT profile", "llvm-bolt, merge-fdata")
-        } else if is_collapsed(first) && second.is_none_or(is_collapsed) {
-            let mut description = Description::new("collapsed stacks", data.len() as u64);
-            description.supported = true;
-            description.parts.push(reads("flame graph tools, profbridge"));
-            return Some(description);
-        } else {
-            return None;
-        };
+    let (format, tool) = if is_bolt_line(first) {
+        ("BOLT profile", "llvm-bolt, merge-fdata")
+    } else if is_collapsed(first) && second.is_none_or(is_collapsed) {
+        let mut description = Description::new("collapsed stacks", data.len() as u64);
+        description.supported = true;
+        description.parts.push(reads("flame graph tools, profbridge"));
+        return Some(description);
+    } else {
+        return None;
+    };
     let mut description = Description::new(format, data.len() as u64);
     description.parts.push(reads(tool));
     Some(description)
@@ -72,16 +78,6 @@ pub(super) fn describe_text(data: &[u8]) -> Option<Description> {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// `NAME:TOTAL:HEAD` at the start of a line.
-fn is_sample_head(line: &str) -> bool {
-    let mut parts = line.rsplitn(3, ':');
-    let (head, total, name) = (parts.next(), parts.next(), parts.next());
-    !line.starts_with(' ')
-        && head.is_some_and(is_number)
-        && total.is_some_and(is_number)
-        && name.is_some_and(|name| !name.is_empty())
 }
 
 /// `1 FROM OFFSET 1 TO OFFSET MISPREDICTED COUNT`, or one of its headings.
@@ -175,11 +171,43 @@ fn memprof_writers(version: u64) -> &'static str {
 }
 
 /// Header of a sample profile, and the section table of the extensible form.
+/// Reads the profile, for its kind and totals.
+fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, description: &mut Description) {
+    description.supported = true;
+    let mut options = sampleprof::ReadOptions::default();
+    options.limits = *limits;
+    let profile = match sampleprof::read(data, &options) {
+        Ok(profile) => profile,
+        Err(error) => return description.set_error(&error),
+    };
+    let kind = profile.kind();
+    let properties = [
+        (kind.context_sensitive, "calling contexts"),
+        (kind.probe_based, "pseudo-probes"),
+        (kind.preinlined, "pre-inlined"),
+        (kind.flow_sensitive, "flow-sensitive discriminators"),
+        (kind.hashed, "names are hashes"),
+        (kind.partial, "partial"),
+    ];
+    let words: Vec<&str> = properties.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word).collect();
+    if !words.is_empty() {
+        part.fact("kind", words.join(", "));
+    }
+    part.fact("functions", profile.functions.len().to_string());
+    part.fact("names", profile.names.len().to_string());
+    if let Some(symbols) = &profile.symbols {
+        part.fact("symbols", symbols.len().to_string());
+    }
+    let summary = sampleprof::Merger::load(options.rules, profile).summary();
+    part.fact("total count", summary.total.to_string());
+    part.fact("largest count", summary.max.to_string());
+}
+
 fn sample(data: &[u8], extensible: bool) -> Result<PartDescription> {
     let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
     read_uleb128(&mut cursor, "magic")?;
     let version = read_uleb128(&mut cursor, "version")?;
-    let mut part = versioned(version, "llvm-profdata --sample, clang -fprofile-sample-use");
+    let mut part = versioned(version, SAMPLE_TOOLS);
     if !extensible {
         return Ok(part);
     }
@@ -226,7 +254,6 @@ mod tests {
     #[test]
     fn text_formats_are_told_apart() {
         let format = |text: &str| describe_text(text.as_bytes()).map(|description| description.format);
-        assert_eq!(format("main:184019:0\n 4: 534\n").as_deref(), Some("LLVM sample profile, text"));
         assert_eq!(format("1 main 3d 1 foo 0 0 17\n").as_deref(), Some("BOLT profile"));
         assert_eq!(format("no_lbr cycles\n1 main 3d 17\n").as_deref(), Some("BOLT profile"));
         assert_eq!(format("a;b;c 12\na;d 3\n").as_deref(), Some("collapsed stacks"));

@@ -22,7 +22,7 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
             Some(description) => description,
             None => describe_text(data),
         },
-        other => foreign::describe(data, other),
+        other => foreign::describe(data, other, limits),
     }
 }
 

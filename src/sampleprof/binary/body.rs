@@ -55,7 +55,9 @@ impl BodyReader<'_> {
     fn read_at(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord, depth: usize) -> Result<()> {
         if depth > MAX_INLINE_DEPTH {
             let (found, limit) = (depth as u64, MAX_INLINE_DEPTH as u64);
-            return Err(cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into()));
+            return Err(
+                cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into())
+            );
         }
         add_saturating(&mut record.total, read_uleb128(cursor, "total of a record")?);
         for _ in 0..read_u32(cursor, "number of places")? {

@@ -67,7 +67,7 @@ pub(in crate::sampleprof) fn add_body(
 ) -> Result<()> {
     let at = table.find_or_insert(&mut profile.functions, wanted);
     let record = &mut profile.functions[at];
-    if !options.rules.adds_repeated_records() {
+    if !options.adds_repeated_records() {
         *record = wanted.clone();
     }
     add_saturating(&mut record.head, head);

@@ -154,8 +154,7 @@ impl<'a> NameCollector<'a> {
 
     /// The table, in the order of names.
     pub(in crate::sampleprof) fn finish(self) -> NameTable {
-        let mut names: Vec<NameId> =
-            self.names.ids().filter(|name| self.used[name.index()]).collect();
+        let mut names: Vec<NameId> = self.names.ids().filter(|name| self.used[name.index()]).collect();
         names.sort_unstable_by(|a, b| self.names.compare(*a, *b));
         let mut index = vec![u32::MAX; self.names.len()];
         for (at, name) in names.iter().enumerate() {

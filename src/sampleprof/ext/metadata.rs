@@ -25,7 +25,9 @@ impl MetadataReader<'_> {
     fn read_at(&self, cursor: &mut Cursor<'_>, record: Option<&mut FunctionRecord>, depth: usize) -> Result<()> {
         if depth > MAX_INLINE_DEPTH {
             let (found, limit) = (depth as u64, MAX_INLINE_DEPTH as u64);
-            return Err(cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into()));
+            return Err(
+                cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into())
+            );
         }
         // As for LLVM, a section may end behind any reference.
         if cursor.is_empty() {

@@ -80,14 +80,14 @@ impl Reader<'_> {
             stated.context_sensitive = Some(true);
             self.in_contexts = true;
         }
-        if section.has(flags::PREINLINED) && self.options.rules.keeps_preinlined_flag() {
+        if section.has(flags::PREINLINED) && self.options.reads_preinlined_flag() {
             stated.preinlined = Some(true);
         }
         if section.has(flags::FLOW_SENSITIVE) {
             stated.flow_sensitive = Some(true);
             self.flow_sensitive = true;
         }
-        self.has_vtables |= section.has(flags::VTABLES) && self.options.rules.knows_vtables();
+        self.has_vtables |= section.has(flags::VTABLES) && self.options.reads_vtables();
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! The table of sections.
 
 use super::MAGIC;
-use crate::bytes::{Cursor, Endian};
 use crate::bytes::leb128::read_uleb128;
+use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::sampleprof::ReadOptions;

@@ -213,10 +213,7 @@ impl<'a> Writer<'a> {
                 ),
             ],
             Offsets => &[(of.context_sensitive, flags::ORDERED)],
-            Metadata => &[
-                (of.probe_based, flags::PROBES),
-                (of.context_sensitive || of.preinlined, flags::ATTRIBUTES),
-            ],
+            Metadata => &[(of.probe_based, flags::PROBES), (of.context_sensitive || of.preinlined, flags::ATTRIBUTES)],
             _ => &[],
         };
         let common = if options.compress { flags::COMPRESSED } else { 0 } | if flat { flags::FLAT } else { 0 };

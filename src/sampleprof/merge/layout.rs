@@ -3,9 +3,7 @@
 use super::merger::{Merger, Records};
 use crate::sampleprof::merge::merge_record;
 use crate::sampleprof::names::NameId;
-use crate::sampleprof::record::{
-    BodyEntry, FunctionRecord, LineLocation, add_saturating, add_target, attributes,
-};
+use crate::sampleprof::record::{BodyEntry, FunctionRecord, LineLocation, add_saturating, add_target, attributes};
 use std::collections::BTreeMap;
 
 /// How inlined callees are kept.
@@ -38,6 +36,9 @@ impl Merger {
             Layout::Flat => self.flatten(),
             Layout::Nest { merged_base } if self.kind().context_sensitive => {
                 self.nest(merged_base || self.rules.always_merges_base_profiles());
+                if self.rules.nesting_is_preinlining() {
+                    self.mark_preinlined();
+                }
             }
             Layout::Nest { .. } => return,
         }
@@ -136,9 +137,8 @@ impl Merger {
         let key = self.key(&record);
         let FunctionRecord { name, checksum, attributes, head, body, mut call_sites, vtables, .. } = record;
         let names = &self.names;
-        call_sites.sort_by(|a, b| {
-            a.location.cmp(&b.location).then_with(|| names.compare(a.callee.name, b.callee.name))
-        });
+        call_sites
+            .sort_by(|a, b| a.location.cmp(&b.location).then_with(|| names.compare(a.callee.name, b.callee.name)));
         let mut total = record.total;
         let at = match flat.find(key) {
             Some(at) => {

@@ -295,6 +295,11 @@ impl Merger {
         self.kind.context_sensitive = false;
     }
 
+    /// The functions are stated to be pre-inlined.
+    pub(super) fn mark_preinlined(&mut self) {
+        self.kind.preinlined = true;
+    }
+
     /// The key of a record in LLVM's container.
     pub(super) fn key(&mut self, record: &FunctionRecord) -> u64 {
         match &record.context {
@@ -354,19 +359,8 @@ pub(in crate::sampleprof) fn summarize<'a>(
     kind: Kind,
     rules: Rules,
 ) -> Summary {
-    summarize_at(records, names, kind, rules, &crate::sampleprof::summary::CUTOFFS)
-}
-
-/// As [`summarize`], with rows for other cutoffs.
-pub(in crate::sampleprof) fn summarize_at<'a>(
-    records: impl IntoIterator<Item = &'a FunctionRecord>,
-    names: &Names,
-    kind: Kind,
-    rules: Rules,
-    cutoffs: &[u32],
-) -> Summary {
     if !kind.context_sensitive {
-        return Summary::with_cutoffs(records, rules, cutoffs);
+        return Summary::of(records, rules);
     }
     let mut functions: HashMap<u64, usize, RandomState> = HashMap::default();
     let mut folded: Vec<FunctionRecord> = Vec::new();
@@ -377,5 +371,5 @@ pub(in crate::sampleprof) fn summarize_at<'a>(
         });
         merge_record(&mut folded[at], record.clone(), 1);
     }
-    Summary::with_cutoffs(&folded, rules, cutoffs)
+    Summary::of(&folded, rules)
 }

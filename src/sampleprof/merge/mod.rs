@@ -17,4 +17,4 @@ pub use layout::Layout;
 pub use merger::Merger;
 
 pub(super) use fold::merge_record;
-pub(super) use merger::{summarize, summarize_at};
+pub(super) use merger::summarize;

@@ -247,7 +247,8 @@ mod tests {
         let body = |line, samples| Ok(Content::Body { location: LineLocation::new(line, 0), samples });
         assert_eq!(of(b" 1:56"), body(1, 6));
         assert_eq!(of(b" 12"), body(12, 12));
-        for bad in [&b" 65536: 1"[..], b" 1: 5 ", b" 1:", b" 1: ", b" x: 1", b" 1: foo", b" 1: 5 x", b" -1: 5", b" !X"] {
+        for bad in [&b" 65536: 1"[..], b" 1: 5 ", b" 1:", b" 1: ", b" x: 1", b" 1: foo", b" 1: 5 x", b" -1: 5", b" !X"]
+        {
             assert!(of(bad).is_err(), "{}", bad.escape_ascii());
         }
         assert_eq!(of(b" 65536.0: 1"), body(65536, 1));

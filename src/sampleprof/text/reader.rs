@@ -126,7 +126,7 @@ impl Reader<'_> {
         let record = &mut self.profile.functions[at];
         // The record is worked on apart and put back when the next one begins.
         let mut record = std::mem::replace(record, FunctionRecord::new(fresh.name));
-        if !self.options.rules.adds_repeated_records() {
+        if !self.options.adds_repeated_records() {
             record = fresh;
         }
         self.overflowed |= add_saturating(&mut record.total, total);
@@ -171,7 +171,7 @@ impl Reader<'_> {
     fn indented<'data>(&mut self, line: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> Result<()> {
         let depth = line::depth(line);
         let rules = self.options.rules;
-        let content = line::content(line, depth, rules.knows_vtables(), counts).map_err(|found| {
+        let content = line::content(line, depth, self.options.reads_vtables(), counts).map_err(|found| {
             let expected = match found {
                 Fault::Metadata if rules.names_metadata_faults() => "Cannot parse metadata: ",
                 Fault::Vtables => "Expected 'vtables [mangled_vtable:NUM]+', found ",

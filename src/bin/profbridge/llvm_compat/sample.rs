@@ -76,7 +76,8 @@ pub(super) fn merge(
         let text = read_small(Path::new(&path)).map_err(|error| failure(&error))?;
         profile.symbols.get_or_insert_default().extend(parse_symbols(&text));
     }
-    sampleprof::check_writable(&profile, &encoding_options(parsed)).map_err(|error| failure(&error.in_file(&output)))?;
+    sampleprof::check_writable(&profile, &encoding_options(parsed))
+        .map_err(|error| failure(&error.in_file(&output)))?;
     let write = write_options(parsed, profile.symbols.as_ref().is_some_and(|symbols| !symbols.is_empty()));
     let written = sampleprof::write(&profile, &write).map_err(|error| failure(&error))?;
     profbridge::input::output::replace(&output, &written)?;

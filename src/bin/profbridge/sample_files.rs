@@ -1,0 +1,259 @@
+//! Sample profiles under the program's own name: merge, convert, show.
+
+use crate::console;
+use crate::show::write_output;
+use clap::{Args, ValueEnum};
+use profbridge::input::{self, WeightedInput};
+use profbridge::merge::Remapping;
+use profbridge::model::{Release, release};
+use profbridge::pipeline::FailureMode;
+use profbridge::pipeline::sample_merge::{
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, parse_symbols, read_sample_file,
+    write_sample_file,
+};
+use profbridge::sampleprof::{
+    ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, WriteOptions, show,
+};
+use profbridge::{Error, Manner, Result, Warning};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How sample profiles are merged and written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sample profiles")]
+pub(crate) struct SampleArgs {
+    /// The encoding to write; by default what the release asked for writes
+    #[arg(long, value_enum, value_name = "ENCODING")]
+    sample_format: Option<EncodingArg>,
+    /// Store hashes in place of names; they cannot become names again
+    #[arg(long)]
+    use_md5: bool,
+    /// Compress all sections of an extensible binary
+    #[arg(long)]
+    compress_all_sections: bool,
+    /// State that the profile holds only a part of the program's functions
+    #[arg(long)]
+    gen_partial_profile: bool,
+    /// Write functions without inlined callees apart
+    #[arg(long)]
+    split_layout: bool,
+    /// Change inlined callees to functions, or contexts to inlined callees
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    convert_sample_profile_layout: Option<LayoutArg>,
+    /// With the layout `nest`, add callees to their functions' own records too
+    #[arg(long, requires = "convert_sample_profile_layout")]
+    generate_merged_base_profiles: bool,
+    /// Merge contexts that hardly ran into shorter ones
+    #[arg(long)]
+    sample_merge_cold_context: bool,
+    /// Drop contexts that hardly ran
+    #[arg(long)]
+    sample_trim_cold_context: bool,
+    /// Frames of the shorter contexts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    sample_frame_depth_for_cold_context: usize,
+    /// Names to add to the list of the program's symbols, one a line
+    #[arg(long, value_name = "FILE")]
+    prof_sym_list: Option<PathBuf>,
+    /// Leave out the inputs' lists of symbols
+    #[arg(long)]
+    drop_profile_symbol_list: bool,
+    /// Drop the coldest functions until the output has at most N bytes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    output_size_limit: u64,
+}
+
+/// The encodings that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EncodingArg {
+    /// What people read
+    Text,
+    /// The plain binary
+    Binary,
+    /// The extensible binary
+    Extbinary,
+    /// The compact binary of LLVM 16 and earlier
+    Compact,
+}
+
+impl From<EncodingArg> for Encoding {
+    fn from(argument: EncodingArg) -> Self {
+        match argument {
+            EncodingArg::Text => Self::Text,
+            EncodingArg::Binary => Self::Binary,
+            EncodingArg::Extbinary => Self::ExtBinary,
+            EncodingArg::Compact => Self::CompactBinary,
+        }
+    }
+}
+
+/// The values of `--convert-sample-profile-layout`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LayoutArg {
+    /// Contexts become inlined callees
+    Nest,
+    /// Inlined callees and contexts become functions
+    Flat,
+}
+
+/// Whether the first input is a sample profile; then all have to be.
+pub(crate) fn are_samples<'a>(paths: impl IntoIterator<Item = &'a Path>) -> bool {
+    let first = paths.into_iter().next();
+    // What cannot be opened is reported by whoever reads it.
+    first.is_some_and(|path| input::format_of(path).is_ok_and(|format| format.is_sample_profile()))
+}
+
+/// What both `merge` and `convert` know besides [`SampleArgs`].
+pub(crate) struct SampleRun<'a> {
+    pub(crate) inputs: &'a [WeightedInput],
+    pub(crate) output: &'a Path,
+    pub(crate) arguments: &'a SampleArgs,
+    /// The encoding that another option asks for.
+    pub(crate) encoding: Option<Encoding>,
+    /// The toolchain to write for.
+    pub(crate) consumer: Option<&'a str>,
+    pub(crate) function: Option<&'a str>,
+    pub(crate) no_function: Option<&'a str>,
+    pub(crate) remapping: Remapping,
+    pub(crate) failure_mode: FailureMode,
+    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) strict: bool,
+    pub(crate) quiet: bool,
+}
+
+impl SampleRun<'_> {
+    /// Merges and writes.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let release =
+            self.consumer.map_or(Ok(Release::DEFAULT), |name| Ok::<_, Error>(release::parse(name)?.release()))?;
+        let rules = Rules::of(release);
+        let options = self.merge_options(rules)?;
+        let mut observer = Console { quiet: self.quiet };
+        let report = merge_sample_files(self.inputs, &options, &mut observer)?;
+        let write = self.write_options(&report.profile, rules);
+        let losses = write_sample_file(&report.profile, &write, self.strict, self.output)?;
+        if !self.quiet {
+            console::losses(&losses, self.output);
+            let (used, functions) = (report.used, report.profile.functions.len());
+            let plural = |count: usize| if count == 1 { "" } else { "s" };
+            eprintln!(
+                "{used} sample profile{}, {functions} function{} → {}",
+                plural(used),
+                plural(functions),
+                console::escape(&self.output.display().to_string())
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn merge_options(&self, rules: Rules) -> Result<SampleMergeOptions> {
+        let arguments = self.arguments;
+        let mut options = SampleMergeOptions::default();
+        options.read = read_options();
+        options.read.rules = rules;
+        options.failure_mode = self.failure_mode;
+        options.remapping = self.remapping.clone();
+        options.filter = SampleFilter::new(self.function, self.no_function)?;
+        options.threads = self.threads;
+        options.drop_symbols = arguments.drop_profile_symbol_list;
+        options.cold = ColdContexts::default();
+        options.cold.merge = arguments.sample_merge_cold_context;
+        options.cold.trim = arguments.sample_trim_cold_context;
+        options.cold.frames = arguments.sample_frame_depth_for_cold_context;
+        options.layout = arguments.convert_sample_profile_layout.map(|layout| match layout {
+            LayoutArg::Nest => Layout::Nest { merged_base: arguments.generate_merged_base_profiles },
+            LayoutArg::Flat => Layout::Flat,
+        });
+        if let Some(path) = &arguments.prof_sym_list {
+            let mut text = Vec::new();
+            input::read_into(path, &mut text, &options.read.limits)?;
+            options.symbols = parse_symbols(&text);
+        }
+        Ok(options)
+    }
+
+    fn write_options(&self, profile: &SampleProfile, rules: Rules) -> WriteOptions {
+        let (arguments, kind) = (self.arguments, profile.kind());
+        let mut options = WriteOptions::default();
+        options.rules = rules;
+        // A plain binary has no place for contexts and checksums.
+        let needs_sections = kind.context_sensitive || kind.probe_based;
+        let usual =
+            if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary };
+        options.encoding = arguments.sample_format.map(Encoding::from).or(self.encoding).unwrap_or(usual);
+        options.use_md5 = arguments.use_md5;
+        options.compress = arguments.compress_all_sections;
+        options.partial = arguments.gen_partial_profile;
+        options.split_layout = arguments.split_layout;
+        options.size_limit = arguments.output_size_limit;
+        options
+    }
+}
+
+fn read_options() -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.limits = crate::limits::chosen();
+    options
+}
+
+/// Warns of what is left out.
+struct Console {
+    quiet: bool,
+}
+
+impl SampleMergeObserver for Console {
+    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+        if !self.quiet {
+            console::warning(&Warning::new(fault.to_string()).in_file(&input.path).in_function(title));
+        }
+    }
+
+    fn left_out(&mut self, _: &WeightedInput, error: &Error) {
+        if !self.quiet {
+            console::error_as_warning(error);
+        }
+    }
+}
+
+/// What `show` is asked for.
+pub(crate) struct SampleShow<'a> {
+    pub(crate) file: &'a Path,
+    pub(crate) output: &'a Path,
+    pub(crate) function: Option<&'a str>,
+    pub(crate) topn: usize,
+    pub(crate) hot_functions: bool,
+    pub(crate) detailed_summary: bool,
+    pub(crate) json: bool,
+}
+
+impl SampleShow<'_> {
+    /// Shows the profile.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let options = read_options();
+        let mut profile = read_sample_file(self.file, &options, Manner::Profbridge)?;
+        let stored = profile.summary.take();
+        let merger = Merger::load(options.rules, profile);
+        let summary = stored.unwrap_or_else(|| merger.summary());
+        let profile = merger.finish();
+        let (rules, all) = (options.rules, self.function.is_none() && self.topn == 0 && !self.hot_functions);
+        write_output(self.output, |out| {
+            if self.json {
+                return show::write_json(&profile, rules, out);
+            }
+            match self.function {
+                Some(name) => show::write_function(&profile, name.as_bytes(), rules, out)?,
+                None if all => show::write_functions(&profile, rules, out)?,
+                None => {}
+            }
+            if self.detailed_summary {
+                show::write_summary(&summary, out)?;
+            }
+            if self.hot_functions || self.topn > 0 {
+                show::write_hot_functions(&profile, &summary, self.topn, out)?;
+            }
+            Ok(())
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
