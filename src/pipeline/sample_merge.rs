@@ -1,13 +1,16 @@
 //! Merging files that are sample profiles.
 
 use super::merge::FailureMode;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::bytes::{Access, InputBytes, open, open_stored};
-use crate::input::{self, WeightedInput};
+use crate::input::{self, Format, WeightedInput};
 use crate::manner::Manner;
 use crate::merge::{FunctionFilter, Remapping};
 use crate::model::{Loss, loss, name_ref};
-use crate::sampleprof::{self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, WriteOptions};
+use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
+use crate::sampleprof::{
+    self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, Summary, WriteOptions,
+};
 use crate::threads;
 use crate::threads::turns::Turns;
 use std::num::NonZeroUsize;
@@ -151,9 +154,67 @@ pub fn read_sample_file(path: &Path, options: &ReadOptions, manner: Manner) -> R
     sampleprof::read(&bytes, options).map_err(|error| error.in_file(path))
 }
 
+/// A profile in the order of LLVM's container, and its summary: the one that the
+/// file holds, or else the one computed of it.
+///
+/// # Errors
+///
+/// As [`read_sample_file`].
+pub fn load_sample_file(path: &Path, options: &ReadOptions, manner: Manner) -> Result<(SampleProfile, Summary)> {
+    let mut profile = read_sample_file(path, options, manner)?;
+    let stored = profile.summary.take();
+    let merger = Merger::load(options.rules, profile);
+    let summary = stored.unwrap_or_else(|| merger.summary());
+    Ok((merger.finish(), summary))
+}
+
+/// Compares two sample profiles.
+///
+/// # Errors
+///
+/// Those of the files; a kind conflict when only one of them is probe-based, or
+/// in contexts.
+pub fn overlap_sample_files(
+    base: &Path,
+    test: &Path,
+    read: &ReadOptions,
+    manner: Manner,
+    options: &OverlapOptions,
+) -> Result<OverlapReport> {
+    let (base, base_summary) = load_sample_file(base, read, manner)?;
+    let (test, test_summary) = load_sample_file(test, read, manner)?;
+    let (of_base, of_test) = (base.kind(), test.kind());
+    let detail = if of_base.probe_based != of_test.probe_based {
+        "cannot compare probe-based profile with non-probe-based profile"
+    } else if of_base.context_sensitive != of_test.context_sensitive {
+        "cannot compare CS profile with non-CS profile"
+    } else {
+        let (base, test) =
+            (Compared { profile: &base, summary: &base_summary }, Compared { profile: &test, summary: &test_summary });
+        return Ok(overlap::compare(base, test, options));
+    };
+    Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
+}
+
+/// Under our own name an instrumentation profile is refused whose numbers could
+/// be taken for functions.
+fn check_format(bytes: &[u8], manner: Manner) -> Result<()> {
+    let format = input::detect(bytes);
+    if manner.is_llvm() || format.is_sample_profile() {
+        return Ok(());
+    }
+    let kind = match format {
+        Format::Unknown | Format::Empty => ErrorKind::UnrecognizedFormat,
+        other => ErrorKind::Unsupported { what: format!("{other} as a sample profile") },
+    };
+    Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
+}
+
 fn open_sample(path: &Path, options: &ReadOptions, manner: Manner) -> Result<InputBytes> {
     let open = if manner.inflates_gzip() { open } else { open_stored };
-    open(path, Access::Read, &options.limits)
+    let bytes = open(path, Access::Read, &options.limits)?;
+    check_format(&bytes, manner).map_err(|error| error.in_file(path))?;
+    Ok(bytes)
 }
 
 fn read_file(path: &Path, options: &SampleMergeOptions) -> Read {

@@ -18,6 +18,7 @@ mod hash;
 mod merge;
 mod names;
 mod order;
+pub mod overlap;
 mod profile;
 mod read;
 mod record;

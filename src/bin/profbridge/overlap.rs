@@ -1,12 +1,15 @@
 //! `overlap`: how much two profiles have in common.
 
 use crate::console;
+use crate::sample_files::{self, are_samples};
 use crate::show::write_output;
 use clap::Args;
 use profbridge::input;
+use profbridge::pipeline::sample_merge::overlap_sample_files;
 use profbridge::pipeline::{self, Comparison, Silent};
 use profbridge::report::overlap::{OverlapOptions, OverlapReport};
-use profbridge::{Error, Result};
+use profbridge::sampleprof::overlap;
+use profbridge::{Error, Manner, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -49,11 +52,30 @@ struct Compared {
 }
 
 impl OverlapArgs {
+    /// Compares sample profiles.
+    fn run_samples(&self) -> Result<ExitCode> {
+        if self.cs || self.json {
+            let option = if self.cs { "--cs" } else { "--json" };
+            return Err(Error::usage(format!("{option} is for instrumentation profiles, not for sample profiles")));
+        }
+        let mut options = overlap::OverlapOptions::default();
+        options.function = self.function.clone().unwrap_or_default().into_bytes();
+        options.value_cutoff = self.value_cutoff;
+        let read = sample_files::read_options();
+        let report = overlap_sample_files(&self.base, &self.test, &read, Manner::Profbridge, &options)?;
+        let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
+        write_output(&self.output, |out| report.write_text(&name(&self.base), &name(&self.test), out))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
         if let Some(once) = [&self.base, &self.test].into_iter().find(|path| input::comes_once(path)) {
             let error = Error::usage("overlap reads its inputs twice, which a pipe does not allow").in_file(once);
             return Err(error.with_hint("`profbridge diff` reads them once; or write a file first"));
+        }
+        if are_samples([self.base.as_path()]) {
+            return self.run_samples();
         }
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);

@@ -8,11 +8,11 @@ use profbridge::merge::Remapping;
 use profbridge::model::{Release, release};
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, parse_symbols, read_sample_file,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, parse_symbols,
     write_sample_file,
 };
 use profbridge::sampleprof::{
-    ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, WriteOptions, show,
+    ColdContexts, Encoding, Layout, ReadOptions, RecordFault, Rules, SampleProfile, WriteOptions, show,
 };
 use profbridge::{Error, Manner, Result, Warning};
 use std::num::NonZeroUsize;
@@ -191,7 +191,7 @@ impl SampleRun<'_> {
     }
 }
 
-fn read_options() -> ReadOptions {
+pub(crate) fn read_options() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.limits = crate::limits::chosen();
     options
@@ -231,11 +231,7 @@ impl SampleShow<'_> {
     /// Shows the profile.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let options = read_options();
-        let mut profile = read_sample_file(self.file, &options, Manner::Profbridge)?;
-        let stored = profile.summary.take();
-        let merger = Merger::load(options.rules, profile);
-        let summary = stored.unwrap_or_else(|| merger.summary());
-        let profile = merger.finish();
+        let (profile, summary) = load_sample_file(self.file, &options, Manner::Profbridge)?;
         let (rules, all) = (options.rules, self.function.is_none() && self.topn == 0 && !self.hot_functions);
         write_output(self.output, |out| {
             if self.json {

@@ -16,7 +16,9 @@ pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failur
     };
     let mut out = create_output(parsed)?;
     if parsed.last_of(&KINDS) == Some("sample") {
-        return Err(Failure::text(super::SAMPLE_UNSUPPORTED));
+        super::sample::overlap(parsed, base, test, &mut out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut options = OverlapOptions::default();
     options.function = parsed.value("function").map(<[u8]>::to_vec);

@@ -9,12 +9,14 @@ use profbridge::merge::Remapping;
 use profbridge::model::Release;
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, parse_symbols,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, overlap_sample_files, parse_symbols,
 };
+use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
     self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, WriteOptions, is_text_fault, show,
 };
 use profbridge::{Error, Manner};
+use std::ffi::OsStr;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -204,6 +206,18 @@ pub(super) fn show(parsed: &Parsed, file: &Path, out: &mut dyn Write) -> Result<
         show::write_hot_functions(&profile, &summary, usize::try_from(most).unwrap_or(usize::MAX), out)?;
     }
     Ok(())
+}
+
+/// `overlap --sample`.
+pub(super) fn overlap(parsed: &Parsed, base: &OsStr, test: &OsStr, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut options = OverlapOptions::default();
+    options.function = parsed.value("function").unwrap_or_default().to_vec();
+    options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
+    options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
+    let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed));
+    let report = overlap_sample_files(first, second, &read, Manner::Llvm22, &options);
+    let report = report.map_err(|error| failure(&error))?;
+    Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), out)?)
 }
 
 /// Says at once what is wrong with inputs and records.

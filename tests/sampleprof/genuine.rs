@@ -1,0 +1,156 @@
+//! Random profiles, merged and shown by the genuine tools and by us: the same
+//! bytes, texts and exit codes.
+
+use crate::generate::any_text;
+use crate::tools::{Workspace, available};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// How a merge is to go: the inputs' encodings, weights, and options.
+#[derive(Debug, Clone)]
+struct Request {
+    texts: Vec<String>,
+    encodings: Vec<&'static str>,
+    weight: u64,
+    output: &'static str,
+    options: Vec<&'static str>,
+}
+
+fn request(options: &'static [&'static str], outputs: &'static [&'static str]) -> impl Strategy<Value = Request> {
+    const INPUTS: [&str; 4] = ["--text", "--binary", "--extbinary", "--extbinary --compress-all-sections"];
+    let texts = any_text().prop_flat_map(|(shape, first)| {
+        proptest::collection::vec(crate::generate::text(shape), 0..2).prop_map(move |mut texts| {
+            texts.push(first.clone());
+            texts
+        })
+    });
+    let encodings = proptest::collection::vec(proptest::sample::select(&INPUTS[..]), 2);
+    let options = proptest::sample::subsequence(options, 0..=options.len().min(3));
+    let weight = prop_oneof![3 => Just(1u64), 1 => Just(3u64), 1 => Just(1 << 30)];
+    (texts, encodings, weight, proptest::sample::select(outputs), options)
+        .prop_map(|(texts, encodings, weight, output, options)| Request { texts, encodings, weight, output, options })
+}
+
+/// Writes the inputs in their encodings, by the genuine tool; says their names.
+fn inputs(workspace: &Workspace, tool: &str, request: &Request) -> String {
+    let mut names = Vec::new();
+    for (at, text) in request.texts.iter().enumerate() {
+        workspace.write(&format!("in{at}.prof"), text);
+        let encoding = request.encodings[at];
+        let line = format!("{tool} merge --sample {encoding} in{at}.prof -o in{at}.enc");
+        // A plain binary cannot hold every profile.
+        let encoded = workspace.attempt(&line).status.success();
+        names.push(if encoded { format!("in{at}.enc") } else { format!("in{at}.prof") });
+    }
+    let last = names.pop().unwrap();
+    format!("{} --weighted-input={},{last}", names.join(" "), request.weight)
+}
+
+fn run(strategy: impl Strategy<Value = Request>, cases: u32, check: impl Fn(&Request) -> Result<(), TestCaseError>) {
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    runner.run(&strategy, |request| check(&request)).unwrap_or_else(|error| panic!("{error}"));
+}
+
+const DROP_IN: [&str; 10] = [
+    "--use-md5",
+    "--compress-all-sections",
+    "--gen-partial-profile",
+    "--convert-sample-profile-layout=flat",
+    "--convert-sample-profile-layout=nest",
+    "--generate-merged-base-profiles",
+    "--sample-trim-cold-context",
+    "--function=a",
+    "--no-function=^_Z",
+    "--output-size-limit=900",
+];
+
+#[test]
+fn the_drop_in_is_the_genuine_tool() {
+    let tool = "llvm-profdata-22";
+    if !available("the_drop_in_is_the_genuine_tool", &[tool]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    run(request(&DROP_IN, &["--text", "--binary", "--extbinary"]), 25, |request| {
+        let inputs = inputs(&workspace, tool, request);
+        let options = request.options.join(" ");
+        let line =
+            |tool: &str, out: &str| format!("{tool} merge --sample {inputs} {options} {} -o {out}", request.output);
+        let genuine = workspace.attempt(&line(tool, "out"));
+        let expected = fs::read(workspace.path("out")).unwrap_or_default();
+        let _ = fs::remove_file(workspace.path("out"));
+        let ours = workspace.attempt(&line("./llvm-profdata", "out"));
+        let found = fs::read(workspace.path("out")).unwrap_or_default();
+        let _ = fs::remove_file(workspace.path("out"));
+        prop_assert_eq!(ours.status.code(), genuine.status.code(), "{:?}", String::from_utf8_lossy(&ours.stderr));
+        prop_assert_eq!(String::from_utf8_lossy(&ours.stderr), String::from_utf8_lossy(&genuine.stderr));
+        if genuine.status.success() {
+            prop_assert_eq!(found, expected, "{}", line("", ""));
+        }
+        for view in
+            ["", "--json", "--detailed-summary --hot-func-list", "--function=foo --topn=2", "--show-sec-info-only"]
+        {
+            let line = |tool: &str| format!("{tool} show --sample {view} in0.enc");
+            let (genuine, ours) = (workspace.attempt(&line(tool)), workspace.attempt(&line("./llvm-profdata")));
+            prop_assert_eq!(
+                String::from_utf8_lossy(&ours.stdout),
+                String::from_utf8_lossy(&genuine.stdout),
+                "{}",
+                view
+            );
+            prop_assert_eq!(ours.status.code(), genuine.status.code());
+        }
+        workspace.write("other.prof", request.texts.last().expect("there is an input"));
+        let line = |tool: &str| format!("{tool} overlap --sample --value-cutoff=10 in0.enc other.prof");
+        let (genuine, ours) = (workspace.attempt(&line(tool)), workspace.attempt(&line("./llvm-profdata")));
+        prop_assert_eq!(String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&genuine.stdout));
+        prop_assert_eq!(ours.status.code(), genuine.status.code());
+        Ok(())
+    });
+}
+
+/// Merges for a release under our own name against that release's tool.
+fn for_release(test: &str, release: u32) {
+    const OPTIONS: [&str; 3] = ["--use-md5", "--compress-all-sections", "--gen-partial-profile"];
+    let tool = format!("llvm-profdata-{release}");
+    if !available(test, &[&tool]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    run(request(&OPTIONS, &["text", "binary", "extbinary"]), 15, |request| {
+        // Release 14 forgets that an extensible binary was pre-inlined; we do not.
+        let mut request = request.clone();
+        if release == 14 {
+            request.encodings = vec!["--text"; 2];
+        }
+        let inputs = inputs(&workspace, &tool, &request);
+        let (options, output) = (request.options.join(" "), request.output);
+        let genuine = workspace.attempt(&format!("{tool} merge --sample {inputs} {options} --{output} -o genuine"));
+        let ours = workspace.attempt(&format!(
+            "profbridge merge --for llvm-{release} {inputs} {options} --sample-format={output} -o ours"
+        ));
+        prop_assert_eq!(ours.status.success(), genuine.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
+        if genuine.status.success() {
+            prop_assert_eq!(workspace.bytes("ours"), workspace.bytes("genuine"));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn merges_for_14_are_its_own() {
+    for_release("merges_for_14_are_its_own", 14);
+}
+
+#[test]
+fn merges_for_16_are_its_own() {
+    for_release("merges_for_16_are_its_own", 16);
+}
+
+#[test]
+fn merges_for_19_are_its_own() {
+    for_release("merges_for_19_are_its_own", 19);
+}

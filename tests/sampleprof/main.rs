@@ -1,0 +1,13 @@
+//! Sample profiles, against files that the genuine tools wrote, against the
+//! tools themselves where they are installed, and against laws.
+
+mod clang;
+mod damaged;
+mod generate;
+mod genuine;
+mod golden;
+mod laws;
+mod own;
+#[path = "../interop/tools.rs"]
+#[allow(dead_code)]
+mod tools;

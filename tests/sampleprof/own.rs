@@ -1,0 +1,109 @@
+//! The commands under our own name.
+
+use crate::tools::Workspace;
+
+const PLAIN: &str = "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\n 3: bar:270\n  1: 100\n  2.1: 170\nbaz:50:5\n 1: 50\n";
+const CONTEXTS: &str =
+    "[main:2 @ foo]:50:20\n 1: 20\n !CFGChecksum: 7\n !Attributes: 1\n[main]:30:10\n 1: 10\n !CFGChecksum: 9\n";
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::with(&[]);
+    workspace.write("plain.prof", PLAIN);
+    workspace.write("contexts.prof", CONTEXTS);
+    workspace.write("counters.proftext", "foo:10:1\n123\n1\n5\n");
+    workspace
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_new_user_converts_and_merges() {
+    let workspace = workspace();
+    workspace.run("profbridge convert plain.prof -o plain.afdo --for llvm-19");
+    let many = "plain.afdo plain.prof ".repeat(50);
+    workspace.run(&format!("profbridge merge {many} -o sum.afdo"));
+    let shown = workspace.run("profbridge show --topn=1 sum.afdo");
+    assert!(
+        text(&shown.stdout).contains(" 30000 (85.71%)         17000             1000            foo\n"),
+        "{shown:?}"
+    );
+    let once = workspace.run("profbridge merge --weighted-input=100,plain.prof --text -o -");
+    let again = workspace.run("profbridge convert sum.afdo --to text -o -");
+    assert_eq!(text(&again.stdout), text(&once.stdout));
+}
+
+#[test]
+fn threads_do_not_change_the_bytes() {
+    let workspace = workspace();
+    let inputs = "contexts.prof contexts.prof contexts.prof contexts.prof contexts.prof";
+    workspace.run(&format!("profbridge merge -j 1 {inputs} -o one.afdo"));
+    workspace.run(&format!("profbridge merge -j 4 {inputs} -o four.afdo"));
+    assert_eq!(workspace.bytes("one.afdo"), workspace.bytes("four.afdo"));
+}
+
+#[test]
+fn what_is_lost_is_named_and_can_be_forbidden() {
+    let workspace = workspace();
+    let made = workspace.run("profbridge convert plain.prof --use-md5 -o hashed.afdo");
+    assert!(text(&made.stderr).contains("3 names, whose hashes stay"), "{made:?}");
+    let refused = workspace.attempt("profbridge convert plain.prof --use-md5 --strict -o strict.afdo");
+    assert!(!refused.status.success() && text(&refused.stderr).contains("3 names, whose hashes stay"), "{refused:?}");
+    assert!(!workspace.path("strict.afdo").exists());
+    let back = workspace.run("profbridge convert hashed.afdo --to text -o -");
+    assert!(text(&back.stderr).contains("3 hashes of names, which become digits"), "{back:?}");
+    let contexts = workspace.attempt("profbridge convert contexts.prof --sample-format=binary -o x.afdo");
+    assert!(text(&contexts.stderr).contains("hint: write an extensible binary or text, or make the layout flat"));
+}
+
+#[test]
+fn families_are_not_mixed_and_each_is_recognised() {
+    let workspace = workspace();
+    let info = text(&workspace.run("profbridge info plain.prof contexts.prof counters.proftext").stdout);
+    assert!(info.contains("plain.prof: LLVM sample profile, text"), "{info}");
+    assert!(info.contains("calling contexts, pseudo-probes"), "{info}");
+    assert!(info.contains("counters.proftext: LLVM text profile"), "{info}");
+    let mixed = workspace.attempt("profbridge merge plain.prof counters.proftext -o x");
+    assert!(
+        text(&mixed.stderr).contains("counters.proftext: LLVM text profile as a sample profile is not supported"),
+        "{mixed:?}"
+    );
+    let mixed = workspace.attempt("profbridge merge counters.proftext plain.prof -o x");
+    assert!(text(&mixed.stderr).contains("plain.prof: LLVM sample profile, text as an LLVM instrumentation profile"));
+    let kinds = workspace.attempt("profbridge merge plain.prof contexts.prof -o x");
+    assert!(text(&kinds.stderr).contains("cannot merge probe-based profile with non-probe-based profile"), "{kinds:?}");
+}
+
+#[test]
+fn overlap_compares_profiles() {
+    let workspace = workspace();
+    workspace.write("other.prof", "foo:50:1\n 1: 20\n 2: 30 bar:15\nqux:9:1\n 1: 9\n");
+    let said = text(&workspace.run("profbridge overlap --value-cutoff=1 plain.prof other.prof").stdout);
+    // What llvm-profdata 22 says of these two.
+    for line in [
+        "  Whole program profile similarity: 8.440%\n",
+        "    hot blocks unique in base profile: 3\n",
+        "85.71%         84.75%         9.90%        9.38%     90.00%        0.00%         300            50             foo\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let kinds = workspace.attempt("profbridge overlap plain.prof contexts.prof");
+    assert!(text(&kinds.stderr).contains("cannot compare probe-based profile with non-probe-based profile"));
+}
+
+#[test]
+fn check_judges_structure_and_sums() {
+    let workspace = workspace();
+    workspace.write("odd.prof", "foo:3:1\n 1: 5\n");
+    workspace.write("bad.prof", "foo:3:1\n 1: x\n");
+    assert!(workspace.run("profbridge check plain.prof contexts.prof").status.success());
+    let odd = workspace.attempt("profbridge check odd.prof");
+    assert!(
+        text(&odd.stdout).contains("sample.total-below-sum: foo: the total is 3, and the parts add up to 5"),
+        "{odd:?}"
+    );
+    let bad = workspace.attempt("profbridge check bad.prof");
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(text(&bad.stdout).contains("sample.malformed: line 2"), "{bad:?}");
+}
