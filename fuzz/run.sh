@@ -48,6 +48,7 @@ endings() {
     read_iprof | bridge_laws) echo iprof gz ;;
     read_stacks) echo collapsed folded txt ;;
     read_classes) echo class jar ;;
+    read_sampleprof | write_sampleprof) echo prof ext md5 binary compact split ;;
     parse_list | parse_remapping) echo list txt map ;;
   esac
 }

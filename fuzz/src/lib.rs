@@ -11,6 +11,7 @@ mod merging;
 mod profiles;
 mod readers;
 mod reference;
+mod samples;
 mod stacks;
 mod writers;
 
@@ -33,6 +34,8 @@ pub const BODIES: &[Body] = &[
     ("write_raw", writers::raw),
     ("write_indexed", writers::indexed),
     ("write_text", writers::text),
+    ("read_sampleprof", samples::read),
+    ("write_sampleprof", samples::write),
     ("merge_laws", merging::laws),
     ("bridge_laws", bridges::laws),
     ("same_as_llvm", reference::same_as_llvm),

@@ -283,7 +283,7 @@ mod tests {
             (&[0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 1, 0], Format::SampleExtBinary),
         ];
         for (bytes, format) in heads {
-            assert!(describe(bytes, format).error.is_some(), "{format}");
+            assert!(describe(bytes, format, &Limits::default()).error.is_some(), "{format}");
         }
     }
 }

@@ -166,12 +166,12 @@ impl Merger {
             key = self.key(&record);
         }
         let (name, found) = (record.name, self.merge_at(key, record, weight));
-        if let Some((context, merged)) = found {
-            if let Some(fault) = fault.or(merged) {
-                let mut title = Vec::new();
-                push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
-                complain(&title, fault);
-            }
+        if let Some((context, merged)) = found
+            && let Some(fault) = fault.or(merged)
+        {
+            let mut title = Vec::new();
+            push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
+            complain(&title, fault);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::sampleprof::profile::SampleProfile;
 use crate::sampleprof::record::FunctionRecord;
 use crate::sampleprof::summary::{HOT_CUTOFF, Summary};
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// Columns at which the parts of a row begin.
@@ -27,7 +28,7 @@ pub fn write_hot_functions(
     let all = functions.iter().fold(0u64, |sum, record| sum.wrapping_add(record.total));
     let mut hot: Vec<(&FunctionRecord, u64)> = functions.iter().map(|record| (record, max_sample(record))).collect();
     hot.retain(|(_, max)| *max >= threshold);
-    hot.sort_by(|(a, _), (b, _)| b.total.cmp(&a.total));
+    hot.sort_by_key(|(record, _)| Reverse(record.total));
     let of_hot = hot.iter().fold(0u64, |sum, (record, _)| sum.wrapping_add(record.total));
     // Nothing of nothing is no number, which C prints with a sign.
     let share = match functions.len() {

@@ -33,8 +33,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What `--sample` asks for.
-const SAMPLE_UNSUPPORTED: &str = "sample profiles are not supported by profbridge; use LLVM's llvm-profdata";
 /// What `--memory` asks for.
 const MEMORY_UNSUPPORTED: &str = "memory profiles are not shown by profbridge; use LLVM's llvm-profdata";
 

@@ -1,0 +1,95 @@
+//! Sample profiles: readers survive any bytes, and what was read is written and
+//! read back equal.
+
+use profbridge::Limits;
+use profbridge::model::Release;
+use profbridge::sampleprof::{
+    self, Encoding, Layout, Merger, ReadOptions, Rules, SampleProfile, WriteOptions, overlap, show,
+};
+
+/// Text that names a file's format, so that fuzzing does not begin with
+/// finding it.
+const BEGINNINGS: [&[u8]; 5] = [
+    b"",
+    &[0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67],
+    &[0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67],
+    &[0x82, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67],
+    b"adcg*704\0\0\0\0",
+];
+
+fn options(release: u32, every_release: bool) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.rules = Rules::of(Release(release));
+    options.every_release = every_release;
+    options.limits = Limits::default();
+    // A small file must not make a large profile.
+    options.limits.inflated_bytes = 1 << 20;
+    options
+}
+
+/// Any bytes, by the rules of several releases.
+pub fn read(data: &[u8]) {
+    let whole = data.split_first().map(|(first, rest)| {
+        let beginning = BEGINNINGS[usize::from(*first) % BEGINNINGS.len()];
+        [beginning, rest].concat()
+    });
+    for bytes in [Some(data.to_vec()), whole].into_iter().flatten() {
+        for (release, every_release) in [(14, false), (17, true), (22, false), (23, true)] {
+            let options = options(release, every_release);
+            let _ = sampleprof::describe_sections(&bytes, &options);
+            match sampleprof::read(&bytes, &options) {
+                Ok(profile) => use_profile(profile, options.rules),
+                Err(error) => assert!(!sampleprof::llvm_message(&error).is_empty()),
+            }
+        }
+    }
+}
+
+/// Everything that is done with a profile besides writing it.
+fn use_profile(profile: SampleProfile, rules: Rules) {
+    let merger = Merger::load(rules, profile.clone());
+    let summary = merger.summary();
+    let loaded = merger.finish();
+    let mut out = Vec::new();
+    show::write_functions(&loaded, rules, &mut out).expect("memory can be written");
+    show::write_json(&loaded, rules, &mut out).expect("memory can be written");
+    show::write_hot_functions(&loaded, &summary, 3, &mut out).expect("memory can be written");
+    let compared = overlap::Compared { profile: &loaded, summary: &summary };
+    overlap::compare(compared, compared, &overlap::OverlapOptions::default());
+    for layout in [Layout::Flat, Layout::Nest { merged_base: false }, Layout::Nest { merged_base: true }] {
+        let mut merger = Merger::new(rules);
+        merger.add(profile.clone(), 3, &mut |_, _| {}).expect("one input has one kind");
+        merger.convert(layout);
+        merger.summary();
+    }
+}
+
+/// What was read is written in every encoding that takes it, and read back.
+pub fn write(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    let beginning = BEGINNINGS[usize::from(*first) % BEGINNINGS.len()];
+    let read_options = options(22, true);
+    let Ok(profile) = sampleprof::read(&[beginning, rest].concat(), &read_options) else { return };
+    // Nobody can say names with line ends and the like in text; the others hold
+    // no more than a name and numbers.
+    let binary = |encoding| {
+        let mut options = WriteOptions::default();
+        options.encoding = encoding;
+        options.compress = first & 0x40 != 0;
+        options.use_md5 = first & 0x80 != 0;
+        options
+    };
+    for encoding in [Encoding::Text, Encoding::Binary, Encoding::ExtBinary] {
+        let options = binary(encoding);
+        let Ok(bytes) = sampleprof::write(&profile, &options) else { continue };
+        if encoding == Encoding::Text {
+            let _ = sampleprof::read(&bytes, &read_options);
+            continue;
+        }
+        let found = sampleprof::read(&bytes, &read_options).expect("what was written can be read");
+        assert_eq!(found.functions.len(), profile.functions.len(), "{encoding}");
+        let again = sampleprof::write(&found, &options).expect("it was written before");
+        let third = sampleprof::read(&again, &read_options).expect("what was written can be read");
+        assert_eq!(sampleprof::write(&third, &options).expect("it was written before"), again, "{encoding}");
+    }
+}
