@@ -114,7 +114,7 @@ fn extensible_binaries() {
         "Uncompress failure",
     );
     assert_refused(&ext(2, 1, 50, 5, b"\x04\x03abc"), "cannot decompress", "Uncompress failure");
-    assert_refused(&ext(2, 1, 50, 3, b"\x04\x7fa"), "truncated: compressed data needs 127 bytes", TRUNCATED);
+    assert_refused(&ext(2, 1, 50, 3, b"\x04\x7fa"), "cannot decompress", "Uncompress failure");
     // A section that nobody reads may say what it likes; what is empty counts for nothing.
     assert!(read(&ext(4, 0, 50, 2, b"xy"), &ReadOptions::default()).unwrap().functions.is_empty());
     assert!(read(&ext(2, 1, 1 << 50, 0, b""), &ReadOptions::default()).unwrap().functions.is_empty());

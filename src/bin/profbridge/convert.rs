@@ -6,6 +6,7 @@ use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
+use crate::show::refuse;
 use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
 use crate::target::Whom;
 use clap::{Args, ValueEnum};
@@ -132,6 +133,7 @@ impl ConvertArgs {
         if are_samples(self.inputs.iter().map(PathBuf::as_path)) {
             return self.convert_samples();
         }
+        self.sample.refuse_for_others()?;
         let only_iprof = self.iprof.changes() || self.iprof_write.asks();
         let to_iprof = match self.to {
             Some(format) => format == Format::Iprof,
@@ -198,6 +200,8 @@ impl ConvertArgs {
 
     /// Writes a sample profile in another encoding.
     fn convert_samples(&self) -> Result<ExitCode> {
+        let given = [(self.sparse, "--sparse"), (self.format_version.is_some(), "--format-version")];
+        refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
         let inputs: Vec<WeightedInput> = self.inputs.iter().map(WeightedInput::new).collect();
         let encoding = match self.to {
             None => None,

@@ -8,6 +8,7 @@ use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::mixed_merge::{self, FamilyArg};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
+use crate::show::refuse;
 use crate::target::{self, Whom};
 use clap::Args;
 use profbridge::input::{self, InputList, WeightedInput};
@@ -172,6 +173,7 @@ impl MergeArgs {
         if are_samples(inputs.iter().map(|input| input.path.as_path())) {
             return self.merge_samples(&inputs);
         }
+        self.sample.refuse_for_others()?;
         let families = mixed_merge::families(&inputs);
         let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
         if families.iter().all(|family| *family == target) {
@@ -197,6 +199,20 @@ impl MergeArgs {
 
     /// Merges sample profiles.
     fn merge_samples(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+        let given = [
+            (self.sparse, "--sparse"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.write_prev_version, "--write-prev-version"),
+            (self.salvage, "--salvage"),
+            (self.min_inputs > 0, "--min-inputs"),
+            (self.min_functions > 0, "--min-functions"),
+            (self.min_total_count > 0, "--min-total-count"),
+            (self.keep_vtable_symbols, "--keep-vtable-symbols"),
+            (self.to.is_some(), "--to"),
+            (self.show, "--show"),
+            (self.json, "--json"),
+        ];
+        refuse(&given, "not for sample profiles", "`profbridge merge --help` has the options of sample profiles last")?;
         let remapping = match &self.remapping_file {
             Some(path) => Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path))?,
             None => Remapping::default(),

@@ -1,7 +1,7 @@
 //! Sample profiles under the program's own name: merge, convert, show.
 
 use crate::console;
-use crate::show::write_output;
+use crate::show::{refuse, write_output};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, WeightedInput};
 use profbridge::merge::Remapping;
@@ -62,6 +62,27 @@ pub(crate) struct SampleArgs {
     /// Drop the coldest functions until the output has at most N bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     output_size_limit: u64,
+}
+
+impl SampleArgs {
+    /// These would be without effect on other profiles, and the result another
+    /// than the one asked for.
+    pub(crate) fn refuse_for_others(&self) -> Result<()> {
+        let given = [
+            (self.sample_format.is_some(), "--sample-format"),
+            (self.use_md5, "--use-md5"),
+            (self.compress_all_sections, "--compress-all-sections"),
+            (self.gen_partial_profile, "--gen-partial-profile"),
+            (self.split_layout, "--split-layout"),
+            (self.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
+            (self.sample_merge_cold_context, "--sample-merge-cold-context"),
+            (self.sample_trim_cold_context, "--sample-trim-cold-context"),
+            (self.prof_sym_list.is_some(), "--prof-sym-list"),
+            (self.drop_profile_symbol_list, "--drop-profile-symbol-list"),
+            (self.output_size_limit > 0, "--output-size-limit"),
+        ];
+        refuse(&given, "for sample profiles", "the first input is none")
+    }
 }
 
 /// The encodings that can be written.

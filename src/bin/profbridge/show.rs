@@ -103,6 +103,7 @@ impl ShowArgs {
             return Err(Error::usage("the output is the input").in_file(&self.output));
         }
         if are_samples([self.file.as_path()]) {
+            self.refuse_for_samples()?;
             let show = SampleShow {
                 file: &self.file,
                 output: &self.output,
@@ -138,6 +139,27 @@ impl ShowArgs {
         text.finish()?;
         shown?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What there is only in instrumentation profiles.
+    fn refuse_for_samples(&self) -> Result<()> {
+        let given = [
+            (self.counts, "--counts"),
+            (self.ic_targets, "--ic-targets"),
+            (self.memop_sizes, "--memop-sizes"),
+            (self.show_vtables, "--show-vtables"),
+            (self.covered, "--covered"),
+            (self.value_cutoff > 0, "--value-cutoff"),
+            (self.list_below_cutoff, "--list-below-cutoff"),
+            (!self.detailed_summary_cutoffs.is_empty(), "--detailed-summary-cutoffs"),
+            (self.showcs, "--showcs"),
+            (self.text, "--text"),
+            (self.binary_ids, "--binary-ids"),
+            (self.profile_version, "--profile-version"),
+            (self.temporal_profile_traces, "--temporal-profile-traces"),
+        ];
+        let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json choose what is shown";
+        refuse(&given, "not for sample profiles", hint)
     }
 
     /// What chooses among functions and parts of LLVM profiles would be without

@@ -200,7 +200,8 @@ pub(super) fn content<'data>(file: &'data [u8], section: &Section, limits: &Limi
     let mut cursor = Cursor::new(stored, section.offset, Endian::Little, name);
     let size = read_uleb128(&mut cursor, "uncompressed size")?;
     let compressed = read_uleb128(&mut cursor, "compressed size")?;
-    let stream = cursor.take("compressed data", compressed)?;
+    // A size that is too large shows when the stream does not end.
+    let stream = cursor.take("compressed data", compressed.min(cursor.left()))?;
     inflate(stream, size, limits).map(Cow::Owned).map_err(|error| error.at(name, section.offset))
 }
 
