@@ -8,6 +8,9 @@ mod genuine;
 mod golden;
 mod laws;
 mod own;
+#[path = "../releases/toolchain.rs"]
+#[allow(dead_code)]
+mod toolchain;
 #[path = "../interop/tools.rs"]
 #[allow(dead_code)]
 mod tools;

@@ -5,12 +5,13 @@ use crate::show::{refuse, write_output};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, WeightedInput};
 use profbridge::merge::Remapping;
-use profbridge::model::{Release, release};
+use profbridge::model::Release;
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, parse_symbols,
     write_sample_file,
 };
+use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, ReadOptions, RecordFault, Rules, SampleProfile, WriteOptions, show,
 };
@@ -146,8 +147,11 @@ pub(crate) struct SampleRun<'a> {
 impl SampleRun<'_> {
     /// Merges and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let release =
-            self.consumer.map_or(Ok(Release::DEFAULT), |name| Ok::<_, Error>(release::parse(name)?.release()))?;
+        let environment = std::env::var_os(ENVIRONMENT);
+        let mut request = TargetRequest::default();
+        request.toolchain = self.consumer;
+        request.environment = environment.as_deref();
+        let release = request.target()?.map_or(Release::DEFAULT, |target| target.release);
         let rules = Rules::of(release);
         let options = self.merge_options(rules)?;
         let mut observer = Console { quiet: self.quiet };

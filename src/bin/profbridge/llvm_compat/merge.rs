@@ -30,7 +30,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     let mut options = merge_options(parsed, conduct)?;
     check_request(parsed)?;
     if parsed.last_of(&KINDS) == Some("sample") {
-        return super::sample::merge(parsed, &inputs, options.remapping, options.failure_mode);
+        return super::sample::merge(parsed, &inputs, options, conduct);
     }
     let mut crossing = conduct.crossing(&inputs);
     options.release = crossing.target.release;

@@ -16,7 +16,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failur
     };
     let mut out = create_output(parsed)?;
     if parsed.last_of(&KINDS) == Some("sample") {
-        super::sample::overlap(parsed, base, test, &mut out)?;
+        super::sample::overlap(parsed, conduct, [base, test], &mut out)?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }

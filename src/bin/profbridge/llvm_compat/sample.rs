@@ -1,13 +1,12 @@
 //! The sample side of llvm-profdata: `merge --sample`, `show --sample`,
 //! `overlap --sample`.
 
+use super::conduct::Conduct;
 use super::options::FORMATS;
 use super::parse::Parsed;
 use super::{Failure, messages};
 use profbridge::input::WeightedInput;
-use profbridge::merge::Remapping;
-use profbridge::model::Release;
-use profbridge::pipeline::FailureMode;
+use profbridge::pipeline::MergeOptions;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, overlap_sample_files, parse_symbols,
 };
@@ -32,10 +31,12 @@ pub(super) fn failure(error: &Error) -> Failure {
     Failure::Message { whence, text: sampleprof::llvm_message(error), note: None }
 }
 
-/// How profiles are read: by the rules of 22, with the switches of the libraries.
-pub(super) fn read_options(parsed: &Parsed) -> ReadOptions {
+/// How profiles are read: by the rules of the release that the program stands
+/// for, with the switches of the libraries.
+fn read_options(parsed: &Parsed, conduct: &Conduct) -> ReadOptions {
     let mut options = ReadOptions::default();
-    options.every_release = false;
+    options.rules = Rules::of(conduct.release());
+    options.every_release = conduct.manner != Manner::Llvm22;
     options.flow_sensitive = parsed.is_on("profile-isfs");
     options.discriminator_bits = match parsed.value("fs-discriminator-pass") {
         Some(b"Base") => 8,
@@ -51,17 +52,17 @@ pub(super) fn read_options(parsed: &Parsed) -> ReadOptions {
 pub(super) fn merge(
     parsed: &Parsed,
     inputs: &[WeightedInput],
-    remapping: Remapping,
-    failure_mode: FailureMode,
+    asked: MergeOptions,
+    conduct: &Conduct,
 ) -> Result<ExitCode, Failure> {
     let output = parsed.os_text("output").map_or_else(|| PathBuf::from("-"), PathBuf::from);
     let pattern = |name| parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned());
     let filter = SampleFilter::new(pattern("function").as_deref(), pattern("no-function").as_deref());
     let mut options = SampleMergeOptions::default();
-    options.read = read_options(parsed);
-    options.manner = Manner::Llvm22;
-    options.failure_mode = failure_mode;
-    options.remapping = remapping;
+    options.read = read_options(parsed, conduct);
+    options.manner = conduct.manner;
+    options.failure_mode = asked.failure_mode;
+    options.remapping = asked.remapping;
     options.drop_symbols = parsed.is_on("drop-profile-symbol-list");
     options.cold = cold_contexts(parsed);
     options.layout = layout(parsed);
@@ -78,9 +79,10 @@ pub(super) fn merge(
         let text = read_small(Path::new(&path)).map_err(|error| failure(&error))?;
         profile.symbols.get_or_insert_default().extend(parse_symbols(&text));
     }
-    sampleprof::check_writable(&profile, &encoding_options(parsed))
+    sampleprof::check_writable(&profile, &encoding_options(parsed, options.read.rules))
         .map_err(|error| failure(&error.in_file(&output)))?;
-    let write = write_options(parsed, profile.symbols.as_ref().is_some_and(|symbols| !symbols.is_empty()));
+    let write =
+        write_options(parsed, options.read.rules, profile.symbols.as_ref().is_some_and(|symbols| !symbols.is_empty()));
     let written = sampleprof::write(&profile, &write).map_err(|error| failure(&error))?;
     profbridge::input::output::replace(&output, &written)?;
     // The process ends here: its memory need not be taken apart piece by piece.
@@ -113,21 +115,22 @@ fn layout(parsed: &Parsed) -> Option<Layout> {
 }
 
 /// The encoding that is wanted.
-fn encoding_options(parsed: &Parsed) -> WriteOptions {
+fn encoding_options(parsed: &Parsed, rules: Rules) -> WriteOptions {
     let mut options = WriteOptions::default();
-    options.rules = Rules::of(Release::DEFAULT);
+    options.rules = rules;
     options.encoding = match parsed.last_of(&FORMATS) {
         Some("text") => Encoding::Text,
         Some("binary") => Encoding::Binary,
         Some("gcc") => Encoding::Gcc,
+        None if !rules.writes_extensible_by_default() => Encoding::Binary,
         _ => Encoding::ExtBinary,
     };
     options
 }
 
 /// The writer's switches; says which of them mean nothing.
-fn write_options(parsed: &Parsed, has_symbols: bool) -> WriteOptions {
-    let mut options = encoding_options(parsed);
+fn write_options(parsed: &Parsed, rules: Rules, has_symbols: bool) -> WriteOptions {
+    let mut options = encoding_options(parsed, rules);
     let is_ext = options.encoding == Encoding::ExtBinary;
     let switch = |name: &str, shown: &str, works: bool| {
         let is_on = parsed.is_on(name);
@@ -157,12 +160,12 @@ fn write_options(parsed: &Parsed, has_symbols: bool) -> WriteOptions {
 }
 
 /// `show --sample`.
-pub(super) fn show(parsed: &Parsed, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     if format == b"yaml" {
         return Err(Failure::text("YAML output is not supported for sample profiles"));
     }
-    let options = read_options(parsed);
+    let options = read_options(parsed, conduct);
     let rules = options.rules;
     let said = |error: Error| failure(&error.in_file(file));
     let bytes = read_small(file).map_err(said)?;
@@ -209,13 +212,18 @@ pub(super) fn show(parsed: &Parsed, file: &Path, out: &mut dyn Write) -> Result<
 }
 
 /// `overlap --sample`.
-pub(super) fn overlap(parsed: &Parsed, base: &OsStr, test: &OsStr, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn overlap(
+    parsed: &Parsed,
+    conduct: &Conduct,
+    [base, test]: [&OsStr; 2],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut options = OverlapOptions::default();
     options.function = parsed.value("function").unwrap_or_default().to_vec();
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
-    let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed));
-    let report = overlap_sample_files(first, second, &read, Manner::Llvm22, &options);
+    let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed, conduct));
+    let report = overlap_sample_files(first, second, &read, conduct.manner, &options);
     let report = report.map_err(|error| failure(&error))?;
     Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), out)?)
 }

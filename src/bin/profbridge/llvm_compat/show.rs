@@ -36,7 +36,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
         return Ok(ExitCode::SUCCESS);
     }
     if parsed.last_of(&KINDS) == Some("sample") {
-        let shown = super::sample::show(parsed, Path::new(&file), &mut out);
+        let shown = super::sample::show(parsed, conduct, Path::new(&file), &mut out);
         out.flush()?;
         return shown.map(|()| ExitCode::SUCCESS);
     }
