@@ -1,6 +1,7 @@
 //! Which format bytes are in, by their beginning.
 
-use crate::bytes::{Endian, PointerWidth};
+use crate::bytes::leb128::read_uleb128;
+use crate::bytes::{Cursor, Endian, PointerWidth};
 use std::fmt;
 
 /// A format that is recognised; not all of them can be read.
@@ -46,6 +47,8 @@ pub enum Format {
     BoltYaml,
     /// Linux perf recording.
     PerfData,
+    /// pprof profile (`profile.proto`), inflated.
+    Pprof,
     /// None of these.
     Unknown,
 }
@@ -82,6 +85,7 @@ impl fmt::Display for Format {
             Self::Gcda => "GCC coverage counts",
             Self::BoltYaml => "BOLT profile in YAML",
             Self::PerfData => "Linux perf recording",
+            Self::Pprof => "pprof profile",
             Self::Unknown => "unknown format",
         };
         f.write_str(words)
@@ -157,7 +161,46 @@ pub fn detect(data: &[u8]) -> Format {
     if looks_like_text(data) {
         return detect_text(data);
     }
-    Format::Unknown
+    if looks_like_pprof(data) { Format::Pprof } else { Format::Unknown }
+}
+
+/// Whether `data`, perhaps cut, is a protocol buffer that begins as writers of
+/// pprof begin, with the types of values, before which only single numbers stand:
+/// a type is a message of at most two numbers. What follows has tags of the schema.
+fn looks_like_pprof(data: &[u8]) -> bool {
+    let mut cursor = Cursor::new(data, 0, Endian::Little, "head");
+    let number = |cursor: &mut Cursor<'_>| read_uleb128(cursor, "number").ok();
+    let mut seen_type = false;
+    while !cursor.is_empty() {
+        let Some(tag) = number(&mut cursor) else { return seen_type };
+        let (field, wire) = (tag >> 3, tag & 7);
+        let is_known = matches!((field, wire), (1..=6 | 11, 2) | (7..=10 | 12..=15, 0) | (13, 2));
+        if !is_known || (!seen_type && matches!(field, 2..=6)) {
+            return false;
+        }
+        let Some(value) = number(&mut cursor) else { return seen_type };
+        if wire == 2 {
+            let Ok(content) = cursor.take("content", value) else { return seen_type };
+            if matches!(field, 1 | 11) && !is_value_type(content) {
+                return false;
+            }
+            seen_type |= field == 1;
+        }
+    }
+    seen_type
+}
+
+/// Fields 1 and 2, numbers, each at most once, and at least one of them.
+fn is_value_type(content: &[u8]) -> bool {
+    let mut cursor = Cursor::new(content, 0, Endian::Little, "value type");
+    let mut last = 0;
+    while !cursor.is_empty() {
+        match cursor.u8("tag") {
+            Ok(tag @ (0x08 | 0x10)) if tag > last && read_uleb128(&mut cursor, "text").is_ok() => last = tag,
+            _ => return false,
+        }
+    }
+    last > 0
 }
 
 /// LLVM's test for a text profile: the first eight bytes are printable ASCII or
@@ -254,6 +297,20 @@ mod tests {
         }
         assert_eq!(detect(b"adcg*704\0\0\0\0\0\0\0\xaa"), Format::SampleGcc);
         assert_eq!(detect(b"adcg*704\0\0\0\0\0\0\0\x01"), Format::Gcda);
+    }
+
+    #[test]
+    fn pprof_profiles_are_recognised_by_their_first_messages() {
+        let head = [0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 4, 0x0a, 2, 1, 2];
+        assert_eq!(detect(&head), Format::Pprof);
+        // Go's runtime says the time first.
+        assert_eq!(detect(&[&[0x48, 0xfb, 0xd3, 0xbf, 0xf9, 0xd6, 0xf5, 0x0e], &head[..]].concat()), Format::Pprof);
+        // Cut anywhere behind the first message.
+        assert_eq!(detect(&head[..9]), Format::Pprof);
+        assert_eq!(detect(&head[..5]), Format::Unknown);
+        assert_eq!(detect(&[0x0a, 4, 0x08, 1, 0x08, 2]), Format::Unknown);
+        assert_eq!(detect(&[0x0a, 4, 0x08, 1, 0x10, 2, 0x13]), Format::Unknown);
+        assert_eq!(detect(b"\n\x04main\n"), Format::Unknown);
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! readers stop at the first fault, so there is at most one error a file.
 
 use super::check_samples::check_samples;
+use super::check_stacks::check_stacks;
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
+use super::samples::{StackSource, stack_source_of_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
 use crate::input::{self, Format};
@@ -24,7 +26,7 @@ use std::path::Path;
 pub struct FileCheck {
     /// As given.
     pub path: String,
-    /// `iprof`, `raw`, `indexed`, `text`, `sample`, or `unknown`.
+    /// `iprof`, `raw`, `indexed`, `text`, `sample`, `jfr`, `stacks`, `pprof`, or `unknown`.
     pub format: &'static str,
     /// The version as the file says it, if it does.
     pub version: Option<String>,
@@ -80,6 +82,12 @@ pub fn check_file(path: &Path, options: &iprof::ReadOptions) -> FileCheck {
 
 fn open_and_check(path: &Path, options: &iprof::ReadOptions) -> Result<FileCheck> {
     let family = Family::of_input(path)?;
+    match stack_source_of_file(path)? {
+        Some(source) if source != StackSource::Iprof && family == Family::Llvm => {
+            return Ok(check_stacks(path, source, options.limits));
+        }
+        _ => {}
+    }
     let mut input = input::open_stream(path)?;
     if family == Family::Iprof {
         return Ok(check_iprof(input.stream, options));

@@ -33,7 +33,7 @@ impl Family {
     pub fn of_input(path: &Path) -> Result<Self> {
         let format = input::format_of(path)?;
         let called = path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"));
-        let other = matches!(format, Format::Raw { .. } | Format::Indexed | Format::Jfr);
+        let other = matches!(format, Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof);
         Ok(if format == Format::Iprof || (called && !other) { Self::Iprof } else { Self::Llvm })
     }
 

@@ -4,12 +4,14 @@
 pub mod ahead;
 mod check;
 mod check_samples;
+mod check_stacks;
 pub mod cross_release;
 pub mod describe;
 pub mod diff;
 pub mod encode;
 mod images;
 pub mod merge;
+pub mod merge_stacks;
 pub mod mixed;
 pub mod open;
 pub mod pictures;

@@ -104,6 +104,7 @@ fn unreadable(format: Format, manner: Manner) -> Error {
         Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
         Format::Iprof => error.with_hint("`profbridge convert` turns it into an LLVM profile"),
         Format::Jfr => error.with_hint("`profbridge convert` turns it into an iprof"),
+        Format::Pprof => error.with_hint("`profbridge show`, `report` and `flamegraph` show its stacks"),
         Format::Unknown => error.with_hint("a profile begins with a magic number; is this the right file?"),
         _ => error,
     }

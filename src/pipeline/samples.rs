@@ -8,6 +8,7 @@ use crate::limits::Limits;
 use crate::model::stacks::{Frame, Function, StackTable};
 use crate::sample::java;
 use crate::sample::jfr;
+use crate::sample::pprof::{self, ValueChoice};
 use crate::sample::reference::Reference;
 use crate::sample::text::{TextOptions, looks_like_stacks, read_stacks as read_text};
 use flate2::read::MultiGzDecoder;
@@ -23,6 +24,8 @@ pub enum StackSource {
     Text,
     /// An iprof, which may hold samples.
     Iprof,
+    /// A pprof profile.
+    Pprof,
 }
 
 /// How stacks are read.
@@ -33,6 +36,8 @@ pub struct StackOptions {
     pub text: TextOptions,
     /// Which counts of an iprof are hits.
     pub iprof: IprofHits,
+    /// Which value of a pprof profile is hits.
+    pub value: ValueChoice,
     /// Bounds on hostile input.
     pub limits: Limits,
 }
@@ -42,6 +47,7 @@ pub fn stack_source(data: &[u8]) -> Option<StackSource> {
     match detect(data) {
         Format::Jfr => Some(StackSource::Jfr),
         Format::Iprof => Some(StackSource::Iprof),
+        Format::Pprof => Some(StackSource::Pprof),
         // Thread names may begin with any character, so text may look like nothing known.
         Format::Text | Format::Unknown if looks_like_stacks(data) => Some(StackSource::Text),
         _ => None,
@@ -127,12 +133,17 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
             table.absorb(&stacks);
             Ok(warnings)
         }
+        Some(StackSource::Pprof) => {
+            let (profile, mut warnings) = pprof::read(data, &options.limits)?;
+            warnings.extend(pprof::add_to_table(&profile, &options.value, table)?);
+            Ok(warnings)
+        }
         None => Err(no_stacks(detect(data))),
     }
 }
 
-fn no_stacks(format: Format) -> Error {
-    let hint = "recordings (.jfr), collapsed and folded stacks and iprof files hold stacks";
+pub(super) fn no_stacks(format: Format) -> Error {
+    let hint = "recordings (.jfr), collapsed and folded stacks, pprof and iprof files hold stacks";
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
         Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),

@@ -1,10 +1,11 @@
 //! Sampled stacks: Flight Recorder recordings, collapsed stacks of
-//! async-profiler, folded stacks of Linux perf.
+//! async-profiler, folded stacks of Linux perf, pprof profiles.
 //!
 //! ```text
 //! .jfr ────────▶ jfr ──────┐
 //! .collapsed ──▶ text ─────├─▶ model::stacks::StackTable ─▶ report, bridge (iprof), write_collapsed
-//! .folded ─────▶           ┘             ▲
+//! .folded ─────▶           │             ▲
+//! .pprof ──────▶ pprof ────┘             │      └─▶ pprof
 //! class files, jars ─▶ reference ────────┘ descriptors that the stacks lack
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! |---|---|---|---|---|---|---|
 //! | Flight Recorder | yes | yes | yes | yes | yes | by counting |
 //! | collapsed | yes | option `sig` | our own form | no | option | yes |
+//! | pprof | if we wrote it | if we wrote it | if we wrote it | yes | label | yes |
 //! | folded | yes | option, or the JDK's own map | no | no | process | yes |
 //!
 //! Samples measure time. They say nothing about how often something was called
@@ -19,5 +21,6 @@
 
 pub mod java;
 pub mod jfr;
+pub mod pprof;
 pub mod reference;
 pub mod text;

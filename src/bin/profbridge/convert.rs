@@ -7,7 +7,7 @@ use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::show::refuse;
-use crate::stacks::{self, StackArgs, StackFormat, WriteStackArgs};
+use crate::stacks::{StackArgs, StackFormat, StackJob, WriteStackArgs};
 use crate::target::Whom;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -36,6 +36,7 @@ use std::process::ExitCode;
   profbridge convert app.jfr -o app.iprof
   profbridge convert app.collapsed -o app.iprof --reference app.jar
   profbridge convert app.iprof -o app.collapsed
+  profbridge convert app.jfr -o app.pprof
 
 A coverage map compiled into a binary has a version of its own, which a converted
 profile does not change: llvm-cov must still be new enough for the binary.
@@ -105,6 +106,8 @@ enum Format {
     Iprof,
     /// Collapsed stacks (.collapsed)
     Collapsed,
+    /// pprof, compressed (.pprof, .pgo) or not (.pb)
+    Pprof,
 }
 
 /// Width and byte order.
@@ -150,8 +153,18 @@ impl ConvertArgs {
             None => format_of_name(&self.output)?,
         };
         if let Some(format) = self.stack_format(target)? {
-            let (read, write) = (&self.stacks, &self.write_stacks);
-            return stacks::convert(&self.inputs, format, &self.output, read, write, self.strict);
+            let inputs: Vec<WeightedInput> = self.inputs.iter().map(WeightedInput::new).collect();
+            let job = StackJob {
+                inputs: &inputs,
+                format,
+                output: &self.output,
+                read: &self.stacks,
+                write: &self.write_stacks,
+                strict: self.strict,
+                quiet: self.quiet,
+                failure_mode: FailureMode::Any,
+            };
+            return job.run(0).map(|_| ExitCode::SUCCESS);
         }
         let [input] = &self.inputs[..] else {
             return Err(
@@ -187,7 +200,9 @@ impl ConvertArgs {
                 bridged::write_iprof(&profile, input, &self.output, &options, &self.iprof_write, self.strict)?;
                 return Ok(ExitCode::SUCCESS);
             }
-            Format::Collapsed => return Err(Error::usage("this profile holds no stacks").in_file(input)),
+            Format::Collapsed | Format::Pprof => {
+                return Err(Error::usage("this profile holds no stacks").in_file(input));
+            }
         };
         let is_asked = target == Format::Raw && self.raw_version.is_some();
         if !self.quiet && !is_asked {
@@ -269,6 +284,7 @@ impl ConvertArgs {
     fn stack_format(&self, target: Format) -> Result<Option<StackFormat>> {
         match target {
             Format::Collapsed => Ok(Some(StackFormat::Collapsed)),
+            Format::Pprof => Ok(Some(StackFormat::Pprof)),
             Format::Iprof => Ok(self.holds_stacks()?.then_some(StackFormat::Iprof)),
             _ => Ok(None),
         }
@@ -303,6 +319,7 @@ fn format_of_name(path: &Path) -> Result<Format> {
     match StackFormat::of_name(path) {
         Some(StackFormat::Iprof) => return Ok(Format::Iprof),
         Some(StackFormat::Collapsed) => return Ok(Format::Collapsed),
+        Some(StackFormat::Pprof) => return Ok(Format::Pprof),
         None => {}
     }
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -310,6 +327,6 @@ fn format_of_name(path: &Path) -> Result<Format> {
         Some("profdata") => Ok(Format::Indexed),
         Some("proftext") => Ok(Format::Text),
         _ => Err(Error::usage(format!("{}: the name does not tell which format to write", path.display()))
-            .with_hint("say it with --to raw, indexed, text, iprof or collapsed")),
+            .with_hint("say it with --to raw, indexed, text, iprof, collapsed or pprof")),
     }
 }

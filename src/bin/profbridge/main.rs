@@ -28,6 +28,7 @@ mod shell;
 mod show;
 mod show_stacks;
 mod spelling;
+mod stack_merge;
 mod stacks;
 mod target;
 

@@ -9,6 +9,8 @@ use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::mixed_merge::{self, FamilyArg};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::show::refuse;
+use crate::stack_merge;
+use crate::stacks::{StackArgs, StackFormat, StackJob, WriteStackArgs};
 use crate::target::{self, Whom};
 use clap::Args;
 use profbridge::input::{self, InputList, WeightedInput};
@@ -29,13 +31,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Merge raw, indexed and text profiles of any version, or iprof files, into one
+/// Merge raw, indexed and text profiles of any version, iprof files, or sampled stacks, into one
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge merge -o app.profdata *.profraw
   profbridge merge -o app.profdata --for llvm-14 runs/
   profbridge merge --text --weighted-input=3,main.profraw rare.profraw
   profbridge merge -o app.iprof --weighted-input=4,main.iprof rare.iprof
+  profbridge merge -o default.pgo --drop-addresses --max-bytes=2000000 week/*.pprof
   find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata
 
 Without --for, --format-version and PROFBRIDGE_FOR the result is for the compilers that may
@@ -134,6 +137,10 @@ pub(crate) struct MergeArgs {
     iprof_write: IprofWriteArgs,
     #[command(flatten)]
     sample: SampleArgs,
+    #[command(flatten)]
+    stacks: StackArgs,
+    #[command(flatten)]
+    write_stacks: WriteStackArgs,
     /// The inputs are instrumentation profiles (accepted for compatibility)
     #[arg(long, hide = true)]
     instr: bool,
@@ -174,6 +181,9 @@ impl MergeArgs {
             return self.merge_samples(&inputs);
         }
         self.sample.refuse_for_others()?;
+        if let Some(format) = stack_merge::format(&inputs, &self.output, &self.stacks)? {
+            return self.merge_stacks(&inputs, format);
+        }
         let families = mixed_merge::families(&inputs);
         let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
         if families.iter().all(|family| *family == target) {
@@ -256,6 +266,35 @@ impl MergeArgs {
             }
         }
         Ok(())
+    }
+
+    /// Adds up sources of stacks.
+    fn merge_stacks(&self, inputs: &[WeightedInput], format: StackFormat) -> Result<ExitCode> {
+        let given = [
+            (self.function.is_some(), "--function"),
+            (self.no_function.is_some(), "--no-function"),
+            (self.remapping_file.is_some(), "--remapping-file"),
+            (self.salvage, "--salvage"),
+            (self.min_total_count > 0, "--min-total-count"),
+            (self.min_functions > 0, "--min-functions"),
+            (self.text, "--text"),
+            (self.sparse, "--sparse"),
+            (self.consumer.is_some(), "--for"),
+            (self.show, "--show"),
+            (self.iprof.scales(), "--scale and --normalize"),
+        ];
+        refuse(&given, "not for stacks", "weights, --min-inputs and --failure-mode are")?;
+        let job = StackJob {
+            inputs,
+            format,
+            output: &self.output,
+            read: &self.stacks,
+            write: &self.write_stacks,
+            strict: self.strict,
+            quiet: self.quiet,
+            failure_mode: self.failure_mode.into(),
+        };
+        stack_merge::run(&job, self.min_inputs, self.json)
     }
 
     /// Takes inputs of both families, or to the other one, through the bridge.

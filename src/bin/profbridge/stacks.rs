@@ -1,22 +1,24 @@
 //! Options of every command that reads stacks, and `convert` between sources
-//! of stacks, iprof and collapsed text.
+//! of stacks, iprof, collapsed text and pprof.
 
 use crate::console;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::samples::{IprofHits, SampleOptions, iprof_from_stacks};
-use profbridge::input::output;
+use profbridge::input::{WeightedInput, output};
 use profbridge::iprof;
 use profbridge::model::stacks::{SampleSource, Selection, StackTable};
+use profbridge::pipeline::FailureMode;
+use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
 use profbridge::pipeline::samples::{self, StackOptions, StackSource};
+use profbridge::sample::pprof::{self, from_table};
 use profbridge::sample::reference::Overload;
 use profbridge::sample::text::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// How stacks are read and which of them count.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Options for stacks (JFR, collapsed, folded, iprof)")]
+#[command(next_help_heading = "Options for stacks (JFR, collapsed, folded, pprof, iprof)")]
 pub(crate) struct StackArgs {
     /// Sorts of samples to take of a recording; by default the one that it is mostly for
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SORT")]
@@ -39,6 +41,10 @@ pub(crate) struct StackArgs {
     /// Take the call counts of an iprof for hits, instead of its samples
     #[arg(long)]
     call_counts: bool,
+    /// Take this value of a pprof for hits, such as cpu or alloc_space/bytes; by default the number
+    /// of samples, else the value that the file shows first
+    #[arg(long, value_name = "KIND")]
+    sample_type: Option<String>,
 }
 
 /// A sort of samples.
@@ -79,15 +85,22 @@ impl StackArgs {
         };
         options.text.perf_raw = self.perf_raw;
         options.text.accept_weights = self.value;
+        options.value.name.clone_from(&self.sample_type);
         options.iprof = if self.call_counts { IprofHits::CallCounts } else { IprofHits::Samples };
         options
     }
 
-    /// Whether an input holds stacks and nothing else: a recording, or text.
+    /// Whether nothing is chosen among the samples.
+    fn takes_all(&self) -> bool {
+        self.events.is_empty() && self.thread.is_none() && !self.drop_truncated && self.sample_type.is_none()
+    }
+
+    /// Whether an input holds stacks and nothing else: a recording, text, or a pprof.
     /// Standard input is taken for them also when the form of text was named.
     pub(crate) fn are_in(&self, path: &Path) -> Result<bool> {
         let named = path.as_os_str() == "-" && self.stacks != DialectArg::Auto;
-        Ok(named || matches!(samples::stack_source_of_file(path)?, Some(StackSource::Jfr | StackSource::Text)))
+        let source = samples::stack_source_of_file(path)?;
+        Ok(named || matches!(source, Some(StackSource::Jfr | StackSource::Text | StackSource::Pprof)))
     }
 
     /// Which samples count.
@@ -136,6 +149,26 @@ pub(crate) struct WriteStackArgs {
     /// Collapsed text with dots in class names
     #[arg(long)]
     dots: bool,
+    #[command(flatten)]
+    pprof: PprofArgs,
+}
+
+/// What is kept of pprof profiles.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options for writing pprof")]
+pub(crate) struct PprofArgs {
+    /// Keep the N heaviest stacks
+    #[arg(long, value_name = "N")]
+    max_stacks: Option<usize>,
+    /// Keep as many of the heaviest stacks as fit into a file of N bytes
+    #[arg(long, value_name = "N")]
+    max_bytes: Option<usize>,
+    /// Leave out addresses and mappings of what has names: stacks of different builds join
+    #[arg(long)]
+    drop_addresses: bool,
+    /// Leave out labels: stacks that differ in nothing else join
+    #[arg(long)]
+    drop_labels: bool,
 }
 
 /// What `--overload` takes.
@@ -156,6 +189,8 @@ pub(crate) enum StackFormat {
     Iprof,
     /// Collapsed text.
     Collapsed,
+    /// pprof, compressed unless the name ends in `.pb`.
+    Pprof,
 }
 
 impl StackFormat {
@@ -166,50 +201,192 @@ impl StackFormat {
         match name.rsplit_once('.')?.1 {
             "iprof" => Some(Self::Iprof),
             "collapsed" | "folded" => Some(Self::Collapsed),
+            "pprof" | "pgo" | "pb" => Some(Self::Pprof),
             _ => None,
         }
     }
 }
 
-/// Converts stacks to an iprof or to collapsed text.
-pub(crate) fn convert(
-    inputs: &[PathBuf],
-    format: StackFormat,
-    output: &Path,
-    read: &StackArgs,
-    write: &WriteStackArgs,
-    strict: bool,
-) -> Result<ExitCode> {
-    let (mut table, warnings) = samples::read_stacks(inputs, &read.read_options())?;
-    warnings.iter().for_each(console::warning);
-    let mut losses = Vec::new();
-    if !write.reference.is_empty() {
-        table = add_types(&table, write, &mut losses)?;
-    }
-    let bytes = match format {
-        StackFormat::Iprof => {
-            let mut options = SampleOptions::default();
-            options.selection = read.selection();
-            options.unknown_bci = write.bci_unknown;
-            options.drop_hidden = write.drop_hidden;
-            let (document, report) = iprof_from_stacks(&table, &options);
-            losses.extend(report.losses());
-            if report.stacks == 0 {
-                return Err(no_samples(&table));
-            }
-            iprof::write(&document, &iprof::WriteOptions::default())
+/// Sources of stacks to be added up and written.
+pub(crate) struct StackJob<'a> {
+    pub(crate) inputs: &'a [WeightedInput],
+    pub(crate) format: StackFormat,
+    pub(crate) output: &'a Path,
+    pub(crate) read: &'a StackArgs,
+    pub(crate) write: &'a WriteStackArgs,
+    /// Fail instead of losing something.
+    pub(crate) strict: bool,
+    pub(crate) quiet: bool,
+    pub(crate) failure_mode: FailureMode,
+}
+
+/// What a [`StackJob`] wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// Inputs that are part of it.
+    pub(crate) used: usize,
+    /// Distinct stacks.
+    pub(crate) stacks: usize,
+    /// What was odd or lost.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl StackJob<'_> {
+    /// Reads, adds up and writes, unless fewer than `least` inputs can be used.
+    pub(crate) fn run(&self, least: u64) -> Result<Written> {
+        let mut options = StackMergeOptions::default();
+        options.read = self.read.read_options();
+        options.failure_mode = self.failure_mode;
+        let pprof = &self.write.pprof;
+        (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
+        let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackFormat::Pprof);
+        if !to_pprof {
+            pprof.refuse_for_others()?;
         }
-        StackFormat::Collapsed => collapsed(&table, read, write, &mut losses)?,
-    };
-    for loss in &losses {
-        console::warning(&Warning::new(loss.clone()).in_file(output));
+        if all_pprof && to_pprof && self.read.takes_all() {
+            let merged = merge_stacks::merge_pprof(self.inputs, &options)?;
+            enough(merged.used, least)?;
+            let (profile, report) = merged.sum;
+            return self.write_pprof(&profile, merged.used, merged.warnings, report.warnings());
+        }
+        let merged = merge_stacks::merge_tables(self.inputs, &options)?;
+        enough(merged.used, least)?;
+        let (mut table, mut losses) = (merged.sum, Vec::new());
+        if self.has_pprof(&table) {
+            losses.push(
+                "start lines, source files, addresses and mappings of pprof profiles are not written".to_string(),
+            );
+        }
+        if !self.write.reference.is_empty() {
+            table = add_types(&table, self.write, &mut losses)?;
+        }
+        let (bytes, stacks) = match self.format {
+            StackFormat::Iprof => self.iprof(&table, &mut losses)?,
+            StackFormat::Collapsed => self.collapsed(&table, &mut losses)?,
+            StackFormat::Pprof => {
+                let selected = self.select(&table, &mut losses)?;
+                let (profile, lost) = from_table(&selected);
+                losses.extend(lost.words());
+                // What one table says is told apart by names alone: it is trimmed as a merge would be.
+                return self.write_pprof(&profile, merged.used, merged.warnings, losses);
+            }
+        };
+        let warnings = self.say(merged.warnings, &losses)?;
+        let compressed = self.output.extension().is_some_and(|extension| extension == "gz");
+        output::replace(self.output, &if compressed { gzip(&bytes)? } else { bytes })?;
+        Ok(Written { used: merged.used, stacks, warnings })
     }
-    if strict && !losses.is_empty() {
-        return Err(Error::new(ErrorKind::WouldLose { detail: losses.join("; ") }).in_file(output));
+
+    fn has_pprof(&self, table: &StackTable) -> bool {
+        table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT))
     }
-    let compressed = output.extension().is_some_and(|extension| extension == "gz");
-    output::replace(output, &if compressed { gzip(&bytes)? } else { bytes })?;
-    Ok(ExitCode::SUCCESS)
+
+    /// Prints warnings about inputs and losses; an error when losing is forbidden.
+    fn say(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
+        if self.strict && !losses.is_empty() {
+            return Err(Error::new(ErrorKind::WouldLose { detail: losses.join("; ") }).in_file(self.output));
+        }
+        warnings.extend(losses.iter().map(|loss| Warning::new(loss.clone()).in_file(self.output)));
+        if !self.quiet {
+            warnings.iter().for_each(console::warning);
+        }
+        Ok(warnings)
+    }
+
+    fn write_pprof(
+        &self,
+        profile: &pprof::Profile,
+        used: usize,
+        warnings: Vec<Warning>,
+        mut losses: Vec<String>,
+    ) -> Result<Written> {
+        let is_plain = self.output.extension().is_some_and(|extension| extension == "pb");
+        let encode = |bytes: Vec<u8>| if is_plain { Ok(bytes) } else { gzip(&bytes) };
+        let arguments = &self.write.pprof;
+        let wanted = arguments.max_stacks.unwrap_or(usize::MAX).min(profile.samples.len());
+        let kept = pprof::heaviest(profile, wanted)?;
+        let (kept, bytes) = match arguments.max_bytes {
+            Some(most) => pprof::trim_to_bytes(&kept, most, encode)?,
+            None => {
+                let bytes = encode(pprof::write(&kept))?;
+                (kept, bytes)
+            }
+        };
+        let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
+        if left_out > 0 {
+            losses.push(format!("{left_out} stacks of {} are left out, the lightest", profile.samples.len()));
+        }
+        let warnings = self.say(warnings, &losses)?;
+        output::replace(self.output, &bytes)?;
+        Ok(Written { used, stacks, warnings })
+    }
+
+    fn iprof(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
+        let mut options = SampleOptions::default();
+        options.selection = self.read.selection();
+        options.unknown_bci = self.write.bci_unknown;
+        options.drop_hidden = self.write.drop_hidden;
+        let (document, report) = iprof_from_stacks(table, &options);
+        losses.extend(report.losses());
+        if report.stacks == 0 {
+            return Err(no_samples(table));
+        }
+        let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
+        Ok((iprof::write(&document, &iprof::WriteOptions::default()), stacks))
+    }
+
+    /// The samples that are to be written.
+    fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<StackTable> {
+        let (selected, left_out) = table.select(&self.read.selection());
+        if selected.is_empty() {
+            return Err(no_samples(table));
+        }
+        for (count, words) in [
+            (left_out.other_sources, "samples of sorts that were not asked for are left out (see --events)"),
+            (left_out.truncated, "samples with truncated stacks are left out"),
+            (left_out.other_threads, "samples of other threads are left out"),
+        ] {
+            if count > 0 {
+                losses.push(format!("{count} {words}"));
+            }
+        }
+        Ok(selected)
+    }
+
+    fn collapsed(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
+        let selected = self.select(table, losses)?;
+        let mut options = CollapsedOptions::default();
+        options.style = if self.write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
+        options.descriptors = !self.write.no_descriptors;
+        options.bcis = !self.write.no_bci;
+        options.threads = self.write.threads;
+        let (text, joined) = write_collapsed(&selected, &options);
+        if joined > 0 {
+            losses.push(format!("{joined} stacks became one with another that differs only in what is not written"));
+        }
+        let stacks = text.lines().count();
+        Ok((text.into_bytes(), stacks))
+    }
+}
+
+fn enough(used: usize, least: u64) -> Result<()> {
+    if (used as u64) < least {
+        return Err(Error::usage(format!("{used} inputs were used, --min-inputs asks for {least}")));
+    }
+    Ok(())
+}
+
+impl PprofArgs {
+    /// These options mean nothing where something else is written.
+    fn refuse_for_others(&self) -> Result<()> {
+        let given = [
+            (self.max_stacks.is_some(), "--max-stacks"),
+            (self.max_bytes.is_some(), "--max-bytes"),
+            (self.drop_addresses, "--drop-addresses"),
+            (self.drop_labels, "--drop-labels"),
+        ];
+        crate::show::refuse(&given, "for writing a pprof", "name the output .pprof, .pgo or .pb")
+    }
 }
 
 fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String>) -> Result<StackTable> {
@@ -238,35 +415,6 @@ fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String
         }
     }
     Ok(table)
-}
-
-fn collapsed(
-    table: &StackTable,
-    read: &StackArgs,
-    write: &WriteStackArgs,
-    losses: &mut Vec<String>,
-) -> Result<Vec<u8>> {
-    let (selected, left_out) = table.select(&read.selection());
-    if selected.is_empty() {
-        return Err(no_samples(table));
-    }
-    let mut options = CollapsedOptions::default();
-    options.style = if write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
-    options.descriptors = !write.no_descriptors;
-    options.bcis = !write.no_bci;
-    options.threads = write.threads;
-    let (text, joined) = write_collapsed(&selected, &options);
-    for (count, words) in [
-        (left_out.other_sources, "samples of sorts that were not asked for are left out (see --events)"),
-        (left_out.truncated, "samples with truncated stacks are left out"),
-        (left_out.other_threads, "samples of other threads are left out"),
-        (joined.into(), "stacks became one with another that differs only in what is not written"),
-    ] {
-        if count > 0 {
-            losses.push(format!("{count} {words}"));
-        }
-    }
-    Ok(text.into_bytes())
 }
 
 /// The error for inputs without anything to write.

@@ -418,6 +418,11 @@ impl StackTable {
 
     /// Adds all samples of another table, and what its sources showed.
     pub fn absorb(&mut self, other: &StackTable) {
+        self.absorb_times(other, 1);
+    }
+
+    /// As [`absorb`](Self::absorb), with all hits multiplied by `weight`.
+    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) {
         let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
         let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
         let mut functions = Vec::with_capacity(other.functions.values().len());
@@ -441,7 +446,7 @@ impl StackTable {
         for sample in other.samples() {
             let stack = stacks[sample.key.stack.index()];
             let thread = sample.key.thread.map(|thread| threads[thread.index()]);
-            self.add(SampleKey { stack, thread, ..sample.key }, sample.hits);
+            self.add(SampleKey { stack, thread, ..sample.key }, sample.hits.saturating_mul(weight));
         }
         self.saturated += other.saturated;
         self.observed.absorb(&other.observed);

@@ -99,22 +99,6 @@ fn is_collapsed(line: &str) -> bool {
     line.rsplit_once(' ').is_some_and(|(stack, count)| stack.contains(';') && is_number(count))
 }
 
-/// Whether inflated bytes look like a pprof protocol buffer: its first field
-/// is one of the messages or the string table.
-pub(super) fn looks_like_pprof(data: &[u8]) -> bool {
-    const FIELDS: [u8; 6] = [0x0a, 0x12, 0x1a, 0x22, 0x2a, 0x32];
-    let Some((tag, rest)) = data.split_first() else { return false };
-    let mut cursor = Cursor::new(rest, 1, Endian::Little, "pprof");
-    FIELDS.contains(tag) && read_uleb128(&mut cursor, "length").is_ok_and(|length| length <= cursor.left())
-}
-
-/// A pprof profile.
-pub(super) fn describe_pprof(data: &[u8]) -> Description {
-    let mut description = Description::new("pprof profile", data.len() as u64);
-    description.parts.push(reads("pprof"));
-    description
-}
-
 /// Chunks of a recording, each with a header of its own.
 fn jfr_chunks(data: &[u8]) -> Result<PartDescription> {
     let mut cursor = Cursor::new(data, 0, Endian::Big, "chunk");

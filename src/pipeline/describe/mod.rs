@@ -1,6 +1,7 @@
 //! What a file is, whatever its format.
 
 mod foreign;
+mod stacks;
 
 use crate::input::{Format, bytes, detect};
 use crate::limits::Limits;
@@ -17,6 +18,7 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
         Format::Raw { .. } => raw::describe(data, limits),
         Format::Indexed => indexed::describe(data, limits),
         Format::Iprof => describe_iprof(data, limits),
+        Format::Pprof => stacks::describe_pprof(data, limits),
         Format::Gzip => describe_gzip(data, limits),
         Format::Text => match foreign::describe_text(data) {
             Some(description) => description,
@@ -29,10 +31,7 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
 fn describe_gzip(data: &[u8], limits: &Limits) -> Description {
     match bytes::inflate(data, limits) {
         Ok(inflated) => {
-            let mut description = match detect(&inflated) {
-                Format::Unknown if foreign::looks_like_pprof(&inflated) => foreign::describe_pprof(&inflated),
-                _ => describe(&inflated, limits),
-            };
+            let mut description = describe(&inflated, limits);
             description.size = data.len() as u64;
             description.inflated_size = Some(inflated.len() as u64);
             description

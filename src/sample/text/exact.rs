@@ -123,7 +123,7 @@ fn split_type(text: &str) -> Option<(String, &str)> {
 }
 
 /// Appends class and method, and the descriptor when its types are given.
-pub(super) fn write_method(class: &str, name: &str, types: Option<&[&str]>, out: &mut String) {
+pub(in crate::sample) fn write_method(class: &str, name: &str, types: Option<&[&str]>, out: &mut String) {
     encode_class(class, out);
     out.push('.');
     encode(name, out);
@@ -139,16 +139,16 @@ pub(super) fn write_method(class: &str, name: &str, types: Option<&[&str]>, out:
 
 /// A method as [`write_method`] writes it with its types.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ExactFrame {
-    pub(super) class: String,
-    pub(super) name: String,
+pub(in crate::sample) struct ExactFrame {
+    pub(in crate::sample) class: String,
+    pub(in crate::sample) name: String,
     /// Return type, then parameters.
-    pub(super) types: Vec<String>,
-    pub(super) bci: i32,
+    pub(in crate::sample) types: Vec<String>,
+    pub(in crate::sample) bci: i32,
 }
 
 /// Parses a frame with descriptor and BCI; `None` when it has another form.
-pub(super) fn parse_frame(text: &str) -> Option<ExactFrame> {
+pub(in crate::sample) fn parse_frame(text: &str) -> Option<ExactFrame> {
     let (method, bci) = text.rsplit_once('@')?;
     let bci = bci.parse().ok()?;
     let (name, descriptor) = method.split_once('(')?;
@@ -166,6 +166,12 @@ pub(super) fn parse_frame(text: &str) -> Option<ExactFrame> {
         rest = after;
     }
     Some(ExactFrame { class: decode_class(class)?, name: decode(name)?, types, bci })
+}
+
+/// Parses a method as [`write_method`] writes it without types.
+pub(in crate::sample) fn parse_names(text: &str) -> Option<(String, String)> {
+    let (class, name) = text.rsplit_once('.')?;
+    Some((decode_class(class)?, decode(name)?))
 }
 
 #[cfg(test)]

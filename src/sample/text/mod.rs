@@ -12,7 +12,7 @@
 //! Neither has a version; the form is recognised by its frames. Only our own
 //! form has bytecode indexes.
 
-mod exact;
+pub(in crate::sample) mod exact;
 mod names;
 mod write;
 

@@ -1,0 +1,112 @@
+//! Merging sources of stacks: pprof profiles as pprof, so that nothing is lost,
+//! everything else as tables of stacks.
+
+use super::merge::FailureMode;
+use super::samples::{StackOptions, StackSource, add_file, no_stacks, stack_source_of_file};
+use crate::error::{Error, Result, Warning};
+use crate::input::{self, Access, Format, WeightedInput, detect};
+use crate::model::stacks::StackTable;
+use crate::sample::pprof;
+use std::path::Path;
+
+/// How sources of stacks are merged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct StackMergeOptions {
+    /// How they are read.
+    pub read: StackOptions,
+    /// How pprof profiles are added up.
+    pub pprof: pprof::MergeOptions,
+    /// When bad inputs make the merge fail. Default: one is enough.
+    pub failure_mode: FailureMode,
+}
+
+/// A sum, and what is worth saying about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StackSum<T> {
+    /// The sum.
+    pub sum: T,
+    /// What was odd, failed inputs included where they do not end the merge.
+    pub warnings: Vec<Warning>,
+    /// Inputs that are part of it.
+    pub used: usize,
+}
+
+/// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
+/// other sources of stacks. What is empty or damaged is left to the merge.
+pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
+    let mut sources = inputs.iter().filter_map(|input| stack_source_of_file(&input.path).ok().flatten()).peekable();
+    sources.peek().is_some() && sources.all(|source| source == StackSource::Pprof)
+}
+
+/// Adds up pprof profiles by whole stack and labels.
+///
+/// # Errors
+///
+/// As [`FailureMode`] says: those of the reader, and kind conflict when profiles
+/// have no value in common.
+pub fn merge_pprof(
+    inputs: &[WeightedInput],
+    options: &StackMergeOptions,
+) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>> {
+    let mut merger = pprof::Merger::new(options.pprof);
+    let mut add = |input: &WeightedInput| {
+        let limits = &options.read.limits;
+        let data = input::open(&input.path, Access::Read, limits)?;
+        match detect(&data) {
+            Format::Pprof => {}
+            other => return Err(no_stacks(other)),
+        }
+        let (profile, warnings) = pprof::read(&data, limits)?;
+        merger.add(&profile, input.weight.get())?;
+        Ok(warnings)
+    };
+    let (warnings, used) = each_input(inputs, options.failure_mode, &mut add)?;
+    Ok(StackSum { sum: merger.finish(), warnings, used })
+}
+
+/// Adds up sources of stacks of any kind.
+///
+/// # Errors
+///
+/// As [`FailureMode`] says: those of the readers.
+pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Result<StackSum<StackTable>> {
+    let mut sum = StackTable::new();
+    let mut add = |input: &WeightedInput| {
+        // What a bad input leaves behind is not added.
+        let mut table = StackTable::new();
+        let warnings = add_file(&input.path, &options.read, &mut table)?;
+        sum.absorb_times(&table, input.weight.get());
+        Ok(warnings)
+    };
+    let (warnings, used) = each_input(inputs, options.failure_mode, &mut add)?;
+    Ok(StackSum { sum, warnings, used })
+}
+
+fn each_input(
+    inputs: &[WeightedInput],
+    mode: FailureMode,
+    add: &mut dyn FnMut(&WeightedInput) -> Result<Vec<Warning>>,
+) -> Result<(Vec<Warning>, usize)> {
+    let (mut warnings, mut used, mut last) = (Vec::new(), 0, None);
+    let name = |warning: Warning, path: &Path| warning.in_file(path);
+    for input in inputs {
+        match add(input).map_err(|error| error.in_file(&input.path)) {
+            Ok(found) => {
+                used += 1;
+                warnings.extend(found.into_iter().map(|warning| name(warning, &input.path)));
+            }
+            Err(error) if mode == FailureMode::Any => return Err(error),
+            Err(error) => {
+                warnings.push(name(Warning::new(format!("skipped: {}", error.kind())), &input.path));
+                last = Some(error);
+            }
+        }
+    }
+    match last {
+        Some(error) if used == 0 && mode == FailureMode::All => Err(error),
+        Some(_) if used == 0 => Err(Error::usage("no input can be read")),
+        _ => Ok((warnings, used)),
+    }
+}

@@ -1,0 +1,148 @@
+//! Whether Go's compiler takes a profile as `default.pgo`.
+//!
+//! The rules are those of `cmd/internal/pgo` of Go 1.21 to 1.27: the first
+//! value called `samples/count` or `cpu/nanoseconds` weighs the edges from
+//! caller to callee; a call site is a line relative to the one on which its
+//! function begins, so a profile without any start line is refused; a profile
+//! without samples or without weight is accepted and changes nothing.
+
+use super::Profile;
+
+/// What Go's compiler does with a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoVerdict {
+    /// Takes it.
+    Takes,
+    /// Takes it and optimizes nothing by it.
+    Ignores,
+    /// Fails the build.
+    Refuses,
+}
+
+/// One thing that Go's compiler minds, or loses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GoFinding {
+    /// What kind: `go-value`, `go-start-line` …
+    pub code: &'static str,
+    /// What is so.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// The value that Go's compiler weighs by, as a position among the types.
+pub(super) fn value_for_go(profile: &Profile) -> Option<usize> {
+    profile.sample_types.iter().position(|of| {
+        let (kind, unit) = (profile.strings.get(of.kind), profile.strings.get(of.unit));
+        (kind, unit) == (b"samples", b"count") || (kind, unit) == (b"cpu", b"nanoseconds")
+    })
+}
+
+/// What Go's compiler makes of a profile, and why.
+pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
+    if profile.samples.is_empty() {
+        return (GoVerdict::Ignores, vec![nothing("no samples")]);
+    }
+    let Some(value) = value_for_go(profile) else {
+        let message =
+            format!("no value is samples/count or cpu/nanoseconds; there are {}", profile.value_names().join(", "));
+        let hint = "take a CPU profile: runtime/pprof.StartCPUProfile, or /debug/pprof/profile of net/http/pprof";
+        return (GoVerdict::Refuses, vec![GoFinding { code: "go-value", message, hint }]);
+    };
+    let weights = weigh(profile, value);
+    let mut findings = Vec::new();
+    if weights.all == 0 {
+        return (GoVerdict::Ignores, vec![nothing("no sample that weighs anything")]);
+    }
+    if weights.unnamed > 0 {
+        findings.push(GoFinding {
+            code: "go-names",
+            message: format!("{} of {} of the weight is in functions without a name", weights.unnamed, weights.all),
+            hint: "symbolize the profile with the binary that it came from: go tool pprof -proto BINARY PROFILE",
+        });
+    }
+    if weights.negative > 0 {
+        findings.push(GoFinding {
+            code: "go-negative",
+            message: format!("{} samples weigh less than nothing, as in a difference of profiles", weights.negative),
+            hint: "give the compiler a profile, not a difference",
+        });
+    }
+    if !weights.seen_start_line {
+        findings.push(GoFinding {
+            code: "go-start-line",
+            message: "no function says on which line it begins (start_line)".to_string(),
+            hint: "profile a program built with Go 1.20 or later, and merge with a tool that keeps start_line, as profbridge does",
+        });
+        return (GoVerdict::Refuses, findings);
+    }
+    if weights.without_start_line > 0 {
+        findings.push(GoFinding {
+            code: "go-start-line-missing",
+            message: format!(
+                "{} of {} functions do not say on which line they begin; their call sites are not found again",
+                weights.without_start_line, weights.functions
+            ),
+            hint: "profile a program built with Go 1.20 or later",
+        });
+    }
+    if weights.edges == 0 {
+        findings.push(nothing("no stack of a caller and its callee"));
+        return (GoVerdict::Ignores, findings);
+    }
+    (GoVerdict::Takes, findings)
+}
+
+fn nothing(what: &str) -> GoFinding {
+    GoFinding {
+        code: "go-nothing",
+        message: format!("there is {what}: the compiler accepts the profile and ignores it"),
+        hint: "profile the program under load, for half a minute or more",
+    }
+}
+
+#[derive(Default)]
+struct Weights {
+    all: u128,
+    edges: u128,
+    unnamed: u128,
+    negative: u64,
+    seen_start_line: bool,
+    functions: usize,
+    without_start_line: usize,
+}
+
+fn weigh(profile: &Profile, value: usize) -> Weights {
+    let mut weights = Weights::default();
+    let mut used = vec![false; profile.functions.len()];
+    for sample in profile.samples.iter() {
+        let weight = sample.values[value];
+        weights.negative += u64::from(weight < 0);
+        let weight = u128::from(weight.unsigned_abs());
+        if weight == 0 {
+            continue;
+        }
+        weights.all += weight;
+        let (mut frames, mut is_unnamed) = (0u128, false);
+        for at in sample.locations {
+            let lines = &profile.locations[*at as usize].lines;
+            frames += lines.len().max(1) as u128;
+            is_unnamed |= lines.is_empty();
+            for line in lines {
+                match line.function {
+                    Some(function) => used[function as usize] = true,
+                    None => is_unnamed = true,
+                }
+            }
+        }
+        weights.edges += weight * frames.saturating_sub(1);
+        weights.unnamed += if is_unnamed { weight } else { 0 };
+    }
+    for (function, _) in profile.functions.iter().zip(used).filter(|(_, used)| *used) {
+        weights.functions += 1;
+        weights.without_start_line += usize::from(function.start_line == 0);
+        weights.seen_start_line |= function.start_line != 0;
+    }
+    weights
+}

@@ -1,0 +1,333 @@
+//! Profiles added up by whole stack and labels.
+//!
+//! What two profiles call the same is made the same: texts by their bytes,
+//! functions by all they say (the line on which they begin included, which Go's
+//! compiler needs), mappings by size and build, locations relative to their
+//! mapping, since programs are loaded at other addresses each time.
+
+use super::strings::StringInterner;
+use super::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType};
+use crate::error::{Error, ErrorKind, Result};
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// How profiles are merged.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct MergeOptions {
+    /// Leave out addresses and mappings of what has names: stacks of different
+    /// builds become one. Default: `false`.
+    pub drop_addresses: bool,
+    /// Leave out labels: stacks of different requests become one. Default: `false`.
+    pub drop_labels: bool,
+}
+
+/// What a merge could not keep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MergeReport {
+    /// Values that not every profile has, sorted.
+    pub dropped_types: Vec<String>,
+    /// The profiles were sampled at different rates: numbers of samples do not
+    /// weigh alike.
+    pub periods_differ: bool,
+    /// The regular expressions for frames of some profile are not those of the first.
+    pub frames_differ: bool,
+    /// Sums that stopped at 2^63 − 1.
+    pub saturated: u64,
+}
+
+impl MergeReport {
+    /// What is worth a warning, in words.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if !self.dropped_types.is_empty() {
+            words.push(format!("not every profile has {}; left out", self.dropped_types.join(", ")));
+        }
+        if self.periods_differ {
+            words.push("the profiles were sampled at different rates, so numbers of samples do not weigh alike; see the weights of inputs".to_string());
+        }
+        if self.frames_differ {
+            words.push("the profiles leave out different frames; the expressions of the first are kept".to_string());
+        }
+        if self.saturated > 0 {
+            words.push(format!("{} sums stopped at 2^63-1", self.saturated));
+        }
+        words
+    }
+}
+
+/// Adds up profiles.
+#[derive(Debug, Default)]
+pub struct Merger {
+    options: MergeOptions,
+    profile: Profile,
+    strings: StringInterner,
+    mappings: HashMap<(u64, u64, StringId), u32>,
+    functions: HashMap<Function, u32>,
+    locations: HashMap<Location, u32>,
+    samples: HashTable<u32>,
+    state: RandomState,
+    inputs: u64,
+    report: MergeReport,
+}
+
+/// What of a profile that is added has a place already.
+struct Places {
+    strings: Vec<Option<StringId>>,
+    mappings: Vec<Option<(u32, u64)>>,
+    functions: Vec<Option<u32>>,
+    locations: Vec<Option<u32>>,
+}
+
+impl Merger {
+    /// Nothing yet.
+    pub fn new(options: MergeOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Adds a profile, its values multiplied by `weight`.
+    ///
+    /// # Errors
+    ///
+    /// Kind conflict when no type of value is in all profiles.
+    pub fn add(&mut self, other: &Profile, weight: u64) -> Result<()> {
+        self.add_some(other, weight, |_| true)
+    }
+
+    /// As [`add`](Self::add), only the samples at positions for which `keep` says so.
+    pub(super) fn add_some(&mut self, other: &Profile, weight: u64, keep: impl Fn(usize) -> bool) -> Result<()> {
+        let mut places = Places {
+            strings: vec![None; other.strings.len()],
+            mappings: vec![None; other.mappings.len()],
+            functions: vec![None; other.functions.len()],
+            locations: vec![None; other.locations.len()],
+        };
+        let columns = self.columns(other, &mut places)?;
+        self.add_head(other, &mut places);
+        self.inputs += 1;
+        let weight = i64::try_from(weight).unwrap_or(i64::MAX);
+        let (mut locations, mut labels) = (Vec::new(), Vec::new());
+        for sample in other.samples.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, sample)| sample) {
+            locations.clear();
+            for at in sample.locations {
+                locations.push(self.location(other, *at, &mut places));
+            }
+            labels.clear();
+            if !self.options.drop_labels {
+                labels.extend(sample.labels.iter().map(|label| self.label(other, label, &mut places)));
+                labels.sort_unstable();
+            }
+            let at = self.sample(&locations, &labels);
+            self.add_values(at, sample, &columns, weight);
+        }
+        Ok(())
+    }
+
+    /// The sum and what it could not keep.
+    pub fn finish(mut self) -> (Profile, MergeReport) {
+        self.profile.strings = self.strings.strings;
+        self.report.dropped_types.sort();
+        self.report.dropped_types.dedup();
+        (self.profile, self.report)
+    }
+
+    /// The columns of `other` that are added to ours, after ours were cut down
+    /// to what both have.
+    fn columns(&mut self, other: &Profile, places: &mut Places) -> Result<Vec<usize>> {
+        let theirs: Vec<ValueType> = other.sample_types.iter().map(|of| self.value_type(other, *of, places)).collect();
+        if self.inputs == 0 {
+            self.profile.samples = Samples::new(theirs.len());
+            self.profile.sample_types = theirs;
+            return Ok((0..other.sample_types.len()).collect());
+        }
+        let ours = self.profile.sample_types.clone();
+        let common = ours.iter().enumerate().filter_map(|(at, of)| Some((at, theirs.iter().position(|it| it == of)?)));
+        let (kept, columns): (Vec<usize>, Vec<usize>) = common.unzip();
+        if kept.is_empty() && !(ours.is_empty() && theirs.is_empty()) {
+            let names: Vec<String> = ours.iter().map(|of| self.value_name(*of)).collect();
+            let detail =
+                format!("profiles without a common value: {} and {}", names.join(", "), other.value_names().join(", "));
+            return Err(Error::new(ErrorKind::KindConflict { detail })
+                .with_hint("CPU, heap and lock profiles measure different things; merge each sort by itself"));
+        }
+        let lost = ours.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, of)| *of);
+        let foreign = theirs.iter().enumerate().filter(|(at, _)| !columns.contains(at)).map(|(_, of)| *of);
+        let lost: Vec<String> = lost.chain(foreign).map(|of| self.value_name(of)).collect();
+        self.report.dropped_types.extend(lost);
+        if kept.len() < ours.len() {
+            self.profile.samples.keep_columns(&kept);
+            self.profile.sample_types = kept.iter().map(|at| ours[*at]).collect();
+        }
+        Ok(columns)
+    }
+
+    fn value_name(&self, of: ValueType) -> String {
+        let text = |id| String::from_utf8_lossy(self.strings.strings.get(id)).into_owned();
+        format!("{}/{}", text(of.kind), text(of.unit))
+    }
+
+    /// What stands beside the samples: the first profile that says something
+    /// is believed; times add up.
+    fn add_head(&mut self, other: &Profile, places: &mut Places) {
+        let is_first = self.inputs == 0;
+        let mut string = |id| self.strings_of(other, id, places);
+        let (drop, keep) = (string(other.drop_frames), string(other.keep_frames));
+        let (default, url) = (string(other.default_sample_type), string(other.doc_url));
+        let comments: Vec<StringId> = other.comments.iter().map(|id| string(*id)).collect();
+        let period_type = other.period_type.map(|of| self.value_type(other, of, places));
+        // The main program comes first, whatever the first sample ran.
+        if is_first && !other.mappings.is_empty() && !self.options.drop_addresses {
+            self.mapping(other, 0, places);
+        }
+        let sum = &mut self.profile;
+        if is_first {
+            (sum.drop_frames, sum.keep_frames) = (drop, keep);
+        }
+        self.report.frames_differ |= (sum.drop_frames, sum.keep_frames) != (drop, keep);
+        let periods = [(sum.period_type, sum.period), (period_type, other.period)];
+        self.report.periods_differ |= !is_first && periods[0] != periods[1];
+        if sum.default_sample_type.is_empty() {
+            sum.default_sample_type = default;
+        }
+        if sum.doc_url.is_empty() {
+            sum.doc_url = url;
+        }
+        for comment in comments {
+            if !sum.comments.contains(&comment) {
+                sum.comments.push(comment);
+            }
+        }
+        sum.period_type = sum.period_type.or(period_type);
+        sum.period = sum.period.max(other.period);
+        sum.duration_nanos = sum.duration_nanos.saturating_add(other.duration_nanos);
+        if sum.time_nanos == 0 || (other.time_nanos != 0 && other.time_nanos < sum.time_nanos) {
+            sum.time_nanos = other.time_nanos;
+        }
+    }
+
+    fn strings_of(&mut self, other: &Profile, id: StringId, places: &mut Places) -> StringId {
+        *places.strings[id.0 as usize].get_or_insert_with(|| self.strings.intern(other.strings.get(id)))
+    }
+
+    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> ValueType {
+        ValueType { kind: self.strings_of(other, of.kind, places), unit: self.strings_of(other, of.unit, places) }
+    }
+
+    fn label(&mut self, other: &Profile, label: &Label, places: &mut Places) -> Label {
+        Label {
+            key: self.strings_of(other, label.key, places),
+            text: self.strings_of(other, label.text, places),
+            number: label.number,
+            unit: self.strings_of(other, label.unit, places),
+        }
+    }
+
+    /// The place of a mapping, and what is added to its addresses there.
+    fn mapping(&mut self, other: &Profile, at: u32, places: &mut Places) -> (u32, u64) {
+        if let Some(known) = places.mappings[at as usize] {
+            return known;
+        }
+        let mapping = other.mappings[at as usize];
+        let new = Mapping {
+            file: self.strings_of(other, mapping.file, places),
+            build_id: self.strings_of(other, mapping.build_id, places),
+            ..mapping
+        };
+        let build = if new.build_id.is_empty() { new.file } else { new.build_id };
+        let size = mapping.limit.wrapping_sub(mapping.start);
+        let mappings = &mut self.profile.mappings;
+        let place = *self.mappings.entry((size, mapping.offset, build)).or_insert_with(|| {
+            mappings.push(new);
+            (mappings.len() - 1) as u32
+        });
+        let known = &mut mappings[place as usize];
+        // What only some profiles have resolved is not resolved in the sum.
+        for (known, new) in known.resolved.iter_mut().zip(new.resolved) {
+            *known &= new;
+        }
+        let found = (place, known.start.wrapping_sub(mapping.start));
+        places.mappings[at as usize] = Some(found);
+        found
+    }
+
+    fn function(&mut self, other: &Profile, at: u32, places: &mut Places) -> u32 {
+        if let Some(known) = places.functions[at as usize] {
+            return known;
+        }
+        let function = other.functions[at as usize];
+        let function = Function {
+            name: self.strings_of(other, function.name, places),
+            system_name: self.strings_of(other, function.system_name, places),
+            file: self.strings_of(other, function.file, places),
+            start_line: function.start_line,
+        };
+        let functions = &mut self.profile.functions;
+        let place = *self.functions.entry(function).or_insert_with(|| {
+            functions.push(function);
+            (functions.len() - 1) as u32
+        });
+        places.functions[at as usize] = Some(place);
+        place
+    }
+
+    fn location(&mut self, other: &Profile, at: u32, places: &mut Places) -> u32 {
+        if let Some(known) = places.locations[at as usize] {
+            return known;
+        }
+        let location = &other.locations[at as usize];
+        let line = |line: &Line| Line { function: line.function.map(|at| self.function(other, at, places)), ..*line };
+        let lines: Box<[Line]> = location.lines.iter().map(line).collect();
+        let mut new = Location { lines, is_folded: location.is_folded, ..Location::default() };
+        // Without a mapping, an address may be all that tells locations apart.
+        let is_named = !new.lines.is_empty() && location.mapping.is_some();
+        if !(self.options.drop_addresses && is_named) {
+            let mapping = location.mapping.map(|at| self.mapping(other, at, places));
+            new.mapping = mapping.map(|(place, _)| place);
+            new.address = location.address.wrapping_add(mapping.map_or(0, |(_, moved)| moved));
+        }
+        let locations = &mut self.profile.locations;
+        let place = match self.locations.get(&new) {
+            Some(known) => *known,
+            None => {
+                let place = locations.len() as u32;
+                locations.push(new.clone());
+                self.locations.insert(new, place);
+                place
+            }
+        };
+        places.locations[at as usize] = Some(place);
+        place
+    }
+
+    fn sample(&mut self, locations: &[u32], labels: &[Label]) -> usize {
+        let hash = self.state.hash_one((locations, labels));
+        let samples = &mut self.profile.samples;
+        let is_equal = |at: &u32| {
+            let known = samples.get(*at as usize);
+            known.locations == locations && known.labels == labels
+        };
+        if let Some(known) = self.samples.find(hash, is_equal) {
+            return *known as usize;
+        }
+        let at = samples.len();
+        samples.push(locations, &vec![0; samples.width], labels);
+        let (samples, state) = (&*samples, &self.state);
+        self.samples.insert_unique(hash, at as u32, |at| {
+            let known = samples.get(*at as usize);
+            state.hash_one((known.locations, known.labels))
+        });
+        at
+    }
+
+    fn add_values(&mut self, at: usize, sample: SampleRef<'_>, columns: &[usize], weight: i64) {
+        let values = self.profile.samples.values_mut(at);
+        for (sum, column) in values.iter_mut().zip(columns) {
+            let added = sample.values[*column].checked_mul(weight).and_then(|value| sum.checked_add(value));
+            self.report.saturated += u64::from(added.is_none());
+            *sum = added.unwrap_or(if sample.values[*column] < 0 { i64::MIN } else { i64::MAX });
+        }
+    }
+}

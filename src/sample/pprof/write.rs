@@ -1,0 +1,107 @@
+//! pprof out.
+
+use super::wire::Message;
+use super::{Function, Label, Location, Mapping, Profile, SampleRef, StringId, ValueType};
+
+/// The profile, not compressed. Fields stand in order of their numbers and ids
+/// count up from 1, so equal profiles are equal bytes.
+pub fn write(profile: &Profile) -> Vec<u8> {
+    let mut out = Message::default();
+    profile.sample_types.iter().for_each(|of| out.message(1, &value_type(*of)));
+    profile.samples.iter().for_each(|of| out.message(2, &sample(of)));
+    for (id, of) in (1..).zip(&profile.mappings) {
+        out.message(3, &mapping(id, of));
+    }
+    for (id, of) in (1..).zip(&profile.locations) {
+        out.message(4, &location(id, of));
+    }
+    for (id, of) in (1..).zip(&profile.functions) {
+        out.message(5, &function(id, of));
+    }
+    profile.strings.iter().for_each(|text| out.bytes(6, text));
+    out.number(7, number(profile.drop_frames));
+    out.number(8, number(profile.keep_frames));
+    out.signed(9, profile.time_nanos);
+    out.signed(10, profile.duration_nanos);
+    if let Some(of) = profile.period_type {
+        out.message(11, &value_type(of));
+    }
+    out.signed(12, profile.period);
+    out.packed(13, profile.comments.iter().map(|id| number(*id)));
+    out.number(14, number(profile.default_sample_type));
+    out.number(15, number(profile.doc_url));
+    out.into_bytes()
+}
+
+fn number(id: StringId) -> u64 {
+    id.0.into()
+}
+
+/// The id of a position, 0 for none.
+fn id(position: Option<u32>) -> u64 {
+    position.map_or(0, |position| u64::from(position) + 1)
+}
+
+fn value_type(of: ValueType) -> Message {
+    let mut message = Message::default();
+    message.number(1, number(of.kind));
+    message.number(2, number(of.unit));
+    message
+}
+
+fn sample(of: SampleRef<'_>) -> Message {
+    let mut message = Message::default();
+    message.packed(1, of.locations.iter().map(|position| id(Some(*position))));
+    message.packed(2, of.values.iter().map(|value| value.cast_unsigned()));
+    of.labels.iter().for_each(|of| message.message(3, &label(of)));
+    message
+}
+
+fn label(of: &Label) -> Message {
+    let mut message = Message::default();
+    message.number(1, number(of.key));
+    message.number(2, number(of.text));
+    message.signed(3, of.number);
+    message.number(4, number(of.unit));
+    message
+}
+
+fn mapping(id: u64, of: &Mapping) -> Message {
+    let mut message = Message::default();
+    message.number(1, id);
+    message.number(2, of.start);
+    message.number(3, of.limit);
+    message.number(4, of.offset);
+    message.number(5, number(of.file));
+    message.number(6, number(of.build_id));
+    for (field, resolved) in (7..).zip(of.resolved) {
+        message.number(field, resolved.into());
+    }
+    message
+}
+
+fn location(own: u64, of: &Location) -> Message {
+    let mut message = Message::default();
+    message.number(1, own);
+    message.number(2, id(of.mapping));
+    message.number(3, of.address);
+    for line in &of.lines {
+        let mut part = Message::default();
+        part.number(1, id(line.function));
+        part.signed(2, line.line);
+        part.signed(3, line.column);
+        message.message(4, &part);
+    }
+    message.number(5, of.is_folded.into());
+    message
+}
+
+fn function(id: u64, of: &Function) -> Message {
+    let mut message = Message::default();
+    message.number(1, id);
+    message.number(2, number(of.name));
+    message.number(3, number(of.system_name));
+    message.number(4, number(of.file));
+    message.signed(5, of.start_line);
+    message
+}
