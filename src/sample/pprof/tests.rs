@@ -155,7 +155,7 @@ fn each_fault_is_named_with_its_place() {
         ),
         (
             with(4, M(vec![(1, N(1)), (4, M(vec![(1, N(3))]))])),
-            "section line, byte 0x31: malformed: function 3 is not there, the file has 2 of them",
+            "section line, byte 0x32: malformed: function 3 is not there, the file has 2 of them",
         ),
         (
             sample(vec![(1, P(vec![3])), (2, P(vec![1, 1]))]),

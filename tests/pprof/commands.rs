@@ -1,0 +1,170 @@
+//! The program from outside.
+
+use crate::support::Folder;
+use serde_json::Value;
+
+#[test]
+fn info_tells_what_is_in_a_profile() {
+    let folder = Folder::new("info");
+    let said = folder.shows("info squares.pprof heap.pprof");
+    for words in [
+        "pprof profile, in a gzip stream",
+        "values        samples/count, cpu/nanoseconds",
+        "period        10000000 cpu/nanoseconds",
+        "as default.pgo of Go taken",
+        "values        alloc_objects/count, alloc_space/bytes, inuse_objects/count, inuse_space/bytes",
+        "as default.pgo of Go refused",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn check_says_whether_go_takes_it_and_what_to_do() {
+    let folder = Folder::new("check");
+    let said = folder.shows("check squares.pprof heap.pprof");
+    assert!(said.contains("squares.pprof: pprof: usable\n  info: pprof.go-takes"), "{said}");
+    assert!(said.contains("heap.pprof: pprof: usable\n  warning: pprof.go-refuses"), "{said}");
+    assert!(said.contains("no value is samples/count or cpu/nanoseconds; there are alloc_objects/count"), "{said}");
+    assert!(said.contains("hint: take a CPU profile"), "{said}");
+    // What is called as the compiler wants it is meant for it.
+    folder.says("convert heap.pprof -o default.pgo");
+    let (said, _) = folder.ends(1, "check default.pgo");
+    assert!(said.contains("unusable") && said.contains("error: pprof.go-value"), "{said}");
+    folder.write("cut.pprof", &folder.read("squares.pprof")[..700]);
+    let (said, _) = folder.ends(1, "check cut.pprof");
+    assert!(said.contains("pprof.malformed"), "{said}");
+}
+
+#[test]
+fn stacks_and_text_that_hold_samples_are_sound() {
+    let folder = Folder::new("check-stacks");
+    folder.write("a.collapsed", "a;b 3\na;c 4\n");
+    let said = folder.shows("check a.collapsed");
+    assert!(said.starts_with("a.collapsed: stacks: usable"), "{said}");
+}
+
+#[test]
+fn show_counts_samples_or_what_was_asked_for() {
+    let folder = Folder::new("show");
+    let shown: Value = serde_json::from_str(&folder.shows("show squares.pprof --json")).unwrap();
+    assert_eq!(shown["methods"][0]["method"], "main.mix");
+    let hits = shown["hits"].as_u64().unwrap();
+    let by_time: Value = serde_json::from_str(&folder.shows("show squares.pprof --sample-type cpu --json")).unwrap();
+    assert_eq!(by_time["hits"].as_u64().unwrap(), hits * 10_000_000);
+    let heap = folder.shows("show heap.pprof --sample-type alloc_objects");
+    assert!(heap.contains("Source: pprof profile (alloc_objects/count)"), "{heap}");
+    let said = folder.fails("show heap.pprof --sample-type cpu");
+    assert!(said.contains("there is no value cpu") && said.contains("values: alloc_objects/count"), "{said}");
+}
+
+#[test]
+fn a_profile_merged_alone_keeps_everything() {
+    let folder = Folder::new("alone");
+    folder.says("merge squares.pprof -o once.pprof");
+    folder.says("merge once.pprof -o twice.pprof");
+    assert_eq!(folder.read("once.pprof"), folder.read("twice.pprof"));
+    let collapsed = |name: &str| {
+        folder.says(&format!("convert {name} -o {name}.collapsed"));
+        folder.text(&format!("{name}.collapsed"))
+    };
+    assert_eq!(collapsed("squares.pprof"), collapsed("once.pprof"));
+    let of = |name: &str| -> Value { serde_json::from_str(&folder.shows(&format!("info --json {name}"))).unwrap() };
+    let (before, after) = (of("squares.pprof"), of("once.pprof"));
+    for label in ["values", "period", "duration", "functions"] {
+        let fact = |of: &Value| {
+            let facts = of["files"][0]["parts"][0]["facts"].as_array().unwrap().clone();
+            facts.into_iter().find(|fact| fact["label"] == label).unwrap()
+        };
+        assert_eq!(fact(&before), fact(&after), "{label}");
+    }
+}
+
+#[test]
+fn weights_multiply_and_bad_inputs_are_skipped_on_request() {
+    let folder = Folder::new("weights");
+    folder.write("empty.pprof", "");
+    let said = folder.fails("merge squares.pprof empty.pprof -o sum.pgo");
+    assert!(said.contains("empty.pprof: the file is empty"), "{said}");
+    let arguments = "merge squares.pprof empty.pprof --weighted-input=3,squares.pprof --failure-mode=warn";
+    let report: Value = serde_json::from_str(&folder.shows(&format!("{arguments} -o sum.pgo --json"))).unwrap();
+    assert_eq!(
+        (&report["schema"], &report["format"], &report["used"]),
+        (&"profbridge.merge/1".into(), &"stacks".into(), &2.into())
+    );
+    assert!(report["warnings"][0].as_str().unwrap().contains("skipped: the file is empty"), "{report}");
+    let hits = |name: &str| -> u64 {
+        let shown: Value = serde_json::from_str(&folder.shows(&format!("show --json {name}"))).unwrap();
+        shown["hits"].as_u64().unwrap()
+    };
+    assert_eq!(hits("sum.pgo"), 4 * hits("squares.pprof"));
+    assert!(folder.shows("check sum.pgo").contains("pprof.go-takes"));
+    let said = folder.fails(&format!("{arguments} --min-inputs=3 -o none.pgo"));
+    assert!(said.contains("2 inputs were used, --min-inputs asks for 3"), "{said}");
+    assert!(!folder.0.join("none.pgo").exists());
+}
+
+#[test]
+fn sorts_of_profiles_do_not_mix() {
+    let folder = Folder::new("sorts");
+    let said = folder.fails("merge squares.pprof heap.pprof -o sum.pprof");
+    assert!(said.contains("heap.pprof: profiles without a common value: samples/count, cpu/nanoseconds and"), "{said}");
+    let said = folder.fails("merge squares.pprof circles.pprof --text -o sum.pprof");
+    assert!(said.contains("--text is not for stacks"), "{said}");
+}
+
+#[test]
+fn a_sum_is_trimmed_to_stacks_or_bytes() {
+    let folder = Folder::new("trim");
+    let said = folder.says("merge squares.pprof circles.pprof --max-stacks=7 -o few.pgo");
+    assert!(
+        said.contains("are left out, the lightest") && said.contains("few.pgo: 7 stacks from 2 of 2 inputs"),
+        "{said}"
+    );
+    folder.says("merge squares.pprof circles.pprof --max-bytes=1000 -o small.pgo");
+    let size = folder.read("small.pgo").len();
+    assert!((800..=1000).contains(&size), "{size}");
+    assert!(folder.shows("check few.pgo small.pgo").matches("pprof.go-takes").count() == 2);
+    let said = folder.fails("convert squares.pprof --max-stacks=3 -o few.collapsed");
+    assert!(said.contains("--max-stacks is for writing a pprof"), "{said}");
+    let said = folder.fails("merge squares.pprof --max-stacks=3 --strict -o few.pprof");
+    assert!(said.contains("are left out, the lightest"), "{said}");
+}
+
+#[test]
+fn what_other_forms_cannot_hold_is_said() {
+    let folder = Folder::new("losses");
+    let said = folder.says("convert squares.pprof -o a.collapsed");
+    assert!(said.contains("samples have labels, which stacks do not keep"), "{said}");
+    assert!(
+        said.contains("start lines, source files, addresses and mappings of pprof profiles are not written"),
+        "{said}"
+    );
+    assert!(folder.text("a.collapsed").contains("main.main;main.work;main.sum;main.square.area;main.mix "));
+    let said = folder.fails("convert squares.pprof -o a.iprof");
+    assert!(said.contains("no stack is left to write"), "{said}");
+    let said = folder.says("convert squares.pprof a.collapsed -o both.pprof");
+    assert!(said.contains("start lines"), "{said}");
+}
+
+#[test]
+fn pictures_are_drawn_from_pprof() {
+    let folder = Folder::new("pictures");
+    folder.says("flamegraph squares.pprof --baseline circles.pprof -o a.svg");
+    folder.says("report squares.pprof --baseline circles.pprof -o a.html");
+    assert!(folder.text("a.svg").contains("main.square.area") && folder.text("a.html").contains("main.square.area"));
+}
+
+#[test]
+fn java_stacks_take_every_road() {
+    let folder = Folder::new("roads");
+    let text = "app/Main.main([Ljava/lang/String|)V@3;app/Main.loop(I)V@0 42\napp/Main.main([Ljava/lang/String|)V@3;app/Main.loop(I)V@12 2\n";
+    folder.write("a.collapsed", text);
+    folder.says("convert a.collapsed -o a.pprof");
+    folder.says("convert a.pprof -o b.iprof");
+    folder.says("convert b.iprof -o c.pb");
+    folder.says("convert c.pb -o d.collapsed");
+    assert_eq!(folder.text("d.collapsed"), text);
+    folder.says("merge a.collapsed a.pprof b.iprof --weighted-input=2,c.pb -o sum.collapsed");
+    assert!(folder.text("sum.collapsed").contains("app/Main.loop(I)V@0 210\n"));
+}

@@ -1,0 +1,153 @@
+//! The genuine tools: `go tool pprof` reads what we write, and `go build -pgo`
+//! optimizes by what we merged.
+//!
+//! Go is what `PROFBRIDGE_GO` names, or `go` in the search path, from 1.21 on.
+
+use crate::support::{Folder, data};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Go, of a release that knows profiles.
+struct Go(PathBuf);
+
+impl Go {
+    /// `None`, said aloud, where there is none.
+    fn find(test: &str) -> Option<Self> {
+        let path = std::env::var_os("PROFBRIDGE_GO").map_or_else(|| PathBuf::from("go"), PathBuf::from);
+        let reason = match Command::new(&path).arg("version").output() {
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stdout).into_owned();
+                let minor =
+                    said.split("go1.").nth(1).and_then(|rest| rest.split(['.', ' ']).next()?.parse::<u32>().ok());
+                match minor {
+                    Some(21..) => return Some(Self(path)),
+                    _ => format!("{said:?} is older than go1.21"),
+                }
+            }
+            Err(error) => format!("{}: {error}", path.display()),
+        };
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {reason}");
+        None
+    }
+
+    /// A run without network, whose builds other runs use again.
+    fn run(&self, folder: &Path, arguments: &[&str]) -> Output {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof/go-cache");
+        Command::new(&self.0)
+            .args(arguments)
+            .current_dir(folder)
+            .env("GOCACHE", cache)
+            .env("GOFLAGS", "-mod=mod")
+            .env("GOPROXY", "off")
+            .env("GOTOOLCHAIN", "local")
+            .env("PPROF_TMPDIR", folder)
+            .output()
+            .unwrap()
+    }
+
+    /// Both outputs of a run that must succeed.
+    fn says(&self, folder: &Path, arguments: &[&str]) -> String {
+        let output = self.run(folder, arguments);
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        said
+    }
+}
+
+/// Flat number of samples by function, as `go tool pprof -top` prints them.
+fn tops(said: &str) -> Vec<(String, u64)> {
+    let rows = said.lines().skip_while(|line| !line.contains("flat%")).skip(1);
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let name = words.get(5..)?.join(" ").replace(" (inline)", "");
+        Some((name, words.first()?.parse().ok()?))
+    };
+    let mut tops: Vec<(String, u64)> = rows.filter_map(row).filter(|(_, flat)| *flat > 0).collect();
+    tops.sort();
+    tops
+}
+
+#[test]
+fn go_tool_pprof_reads_what_we_write() {
+    let Some(go) = Go::find("go_tool_pprof_reads_what_we_write") else { return };
+    let folder = Folder::new("go-reads");
+    folder.says("merge squares.pprof circles.pprof -o ours.pprof");
+    folder.says("merge squares.pprof circles.pprof --drop-addresses --drop-labels -o plain.pb");
+    folder.says("convert squares.pprof circles.pprof -o ours.collapsed");
+    folder.says("convert ours.collapsed -o back.pprof");
+    let top = |files: &[&str]| {
+        let mut arguments =
+            vec!["tool", "pprof", "-top", "-nodecount=100000", "-nodefraction=0", "-sample_index=samples"];
+        arguments.extend(files);
+        tops(&go.says(&folder.0, &arguments))
+    };
+    let expected = top(&["squares.pprof", "circles.pprof"]);
+    assert!(expected.iter().any(|(name, flat)| name == "main.mix" && *flat > 50), "{expected:?}");
+    for file in ["ours.pprof", "plain.pb", "back.pprof"] {
+        assert_eq!(top(&[file]), expected, "{file}");
+    }
+    let raw = go.says(&folder.0, &["tool", "pprof", "-raw", "ours.pprof"]);
+    assert!(raw.contains("samples/count cpu/nanoseconds") && raw.contains("request:[slow]"), "{raw}");
+    let source = std::fs::read_to_string(data("shapes.go")).unwrap();
+    let start = source.lines().position(|line| line.starts_with("func mix(")).unwrap() + 1;
+    let has_start =
+        |line: &str| line.contains("main.mix example.org/shapes/shapes.go:") && line.ends_with(&format!(" s={start}"));
+    assert!(raw.lines().any(has_start), "{start}: {raw}");
+    // The sum of the genuine tool has the same stacks with the same values.
+    go.says(&folder.0, &["tool", "pprof", "-proto", "-output=theirs.pprof", "squares.pprof", "circles.pprof"]);
+    folder.says("convert theirs.pprof -o theirs.collapsed");
+    assert_eq!(folder.text("ours.collapsed"), folder.text("theirs.collapsed"));
+}
+
+/// What the compiler makes of the interface call in `sum`.
+fn devirtualized(go: &Go, folder: &Folder, profile: &str) -> String {
+    let profile = format!("-pgo={profile}");
+    let said = go.says(&folder.0, &["build", "-trimpath", &profile, "-gcflags=-m", "-o", "shapes", "."]);
+    let lines = said.lines().filter(|line| line.contains("PGO devirtualizing"));
+    lines.map(|line| line.rsplit(' ').next().unwrap_or_default()).collect::<Vec<_>>().join(" ")
+}
+
+/// A program that needs little of the library, which is built again for each profile.
+fn prepare(folder: &Folder) {
+    std::fs::copy(data("shapes.go"), folder.0.join("shapes.go")).unwrap();
+    folder.write("go.mod", "module example.org/shapes\n\ngo 1.21\n");
+    folder.write("main.go", "package main\n\nfunc main() { println(sum([]shape{square{3}, circle{4}}, 100)) }\n");
+}
+
+#[test]
+fn go_build_optimizes_by_what_we_merged() {
+    let Some(go) = Go::find("go_build_optimizes_by_what_we_merged") else { return };
+    let folder = Folder::new("go-builds");
+    prepare(&folder);
+    // The same inputs: their weights decide which receiver is hot.
+    folder.says("merge --weighted-input=10,squares.pprof circles.pprof -o squares.pgo");
+    folder
+        .says("merge squares.pprof --weighted-input=10,circles.pprof --max-stacks=40 --drop-addresses -o default.pgo");
+    assert_eq!(devirtualized(&go, &folder, "squares.pgo"), "square.area");
+    // `auto` takes what is called default.pgo beside the program.
+    assert_eq!(devirtualized(&go, &folder, "auto"), "circle.area");
+    assert_eq!(devirtualized(&go, &folder, "off"), "");
+}
+
+#[test]
+fn check_knows_what_go_refuses() {
+    let Some(go) = Go::find("check_knows_what_go_refuses") else { return };
+    let folder = Folder::new("go-refuses");
+    prepare(&folder);
+    folder.says("convert heap.pprof -o heap.pgo");
+    folder.says("convert squares.pprof -o plain.collapsed");
+    folder.says("convert plain.collapsed -o names.pgo");
+    folder.write("damaged.pgo", &folder.read("squares.pprof")[..900]);
+    for (file, words) in [
+        ("heap.pgo", "does not contain a sample index"),
+        ("names.pgo", "missing Function.start_line"),
+        ("damaged.pgo", "error parsing profile"),
+    ] {
+        let (stdout, _) = folder.ends(1, &format!("check {file}"));
+        assert!(stdout.contains("unusable"), "{stdout}");
+        let output = go.run(&folder.0, &["build", &format!("-pgo={file}"), "-o", "shapes", "."]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(words), "{file}: {said}");
+    }
+}
