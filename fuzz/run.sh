@@ -24,6 +24,10 @@ seed() {
     find ../testdata -type f -name "*.$ending" -size -64k -print0 |
       while IFS= read -r -d '' file; do cp -n "$file" "corpus/$target/$(sha1sum <"$file" | cut -c1-16).$ending"; done
   done
+  # Changing single bytes of compressed files changes nothing but their checksums.
+  if [ "$target" = read_pprof ]; then
+    for file in ../testdata/pprof/*.pprof; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .pprof).pb"; done
+  fi
   # Recordings are kept compressed.
   if [ "$target" = read_recording ]; then
     for file in ../testdata/java/*.jfr.gz; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .gz)"; done
@@ -47,6 +51,7 @@ endings() {
     read_any | same_as_llvm) echo profraw profdata proftext ;;
     read_iprof | bridge_laws) echo iprof gz ;;
     read_stacks) echo collapsed folded txt ;;
+    read_pprof) echo pprof ;;
     read_classes) echo class jar ;;
     read_sampleprof | write_sampleprof) echo prof ext md5 binary compact split ;;
     parse_list | parse_remapping) echo list txt map ;;

@@ -28,6 +28,7 @@ pub const BODIES: &[Body] = &[
     ("read_iprof", stacks::iprof),
     ("read_recording", stacks::recording),
     ("read_stacks", stacks::stacks),
+    ("read_pprof", stacks::pprof),
     ("read_classes", stacks::classes),
     ("parse_list", inputs::list),
     ("parse_remapping", inputs::remapping),

@@ -6,7 +6,7 @@ use profbridge::model::stacks::StackTable;
 use profbridge::sample::reference::Reference;
 
 use profbridge::sample::text::{CollapsedOptions, write_collapsed};
-use profbridge::sample::{jfr, text};
+use profbridge::sample::{jfr, pprof, text};
 
 /// iprof: read strictly and with everything accepted; what was accepted is
 /// written and read again without a finding that is an error.
@@ -40,6 +40,34 @@ pub fn stacks(data: &[u8]) {
     use_table(&table);
 }
 
+/// pprof: what is read is written and read again equal; merging, trimming and
+/// judging take whatever was read.
+pub fn pprof(data: &[u8]) {
+    let limits = Limits::default();
+    let inflated = if data.starts_with(&[0x1f, 0x8b]) {
+        profbridge::input::bytes::inflate(data, &limits)
+    } else {
+        Ok(data.to_vec())
+    };
+    let Ok((profile, _)) = inflated.and_then(|data| pprof::read(&data, &limits)) else { return };
+    let bytes = pprof::write(&profile);
+    let (again, warnings) = pprof::read(&bytes, &limits).expect("what was written can be read");
+    assert!(again == profile && warnings.is_empty(), "writing loses something");
+    let _ = pprof::judge_for_go(&profile);
+    let mut merger = pprof::Merger::new(pprof::MergeOptions::default());
+    for weight in [1, 3] {
+        merger.add(&profile, weight).expect("a profile goes with itself");
+    }
+    let (sum, _) = merger.finish();
+    assert!(sum.samples.len() <= profile.samples.len(), "a sum has more stacks");
+    let trimmed = pprof::heaviest(&sum, 2).expect("a profile goes with itself");
+    assert!(trimmed.samples.len() == sum.samples.len().min(2));
+    let mut table = StackTable::new();
+    if pprof::add_to_table(&profile, &pprof::ValueChoice::default(), &mut table).is_ok() {
+        use_table(&table);
+    }
+}
+
 fn use_table(table: &StackTable) {
     for sample in table.samples() {
         assert!(table.frames(sample.key.stack).count() as u32 == table.depth(sample.key.stack));
@@ -48,6 +76,9 @@ fn use_table(table: &StackTable) {
         let _ = table.display_function(function);
     }
     let _ = write_collapsed(table, &CollapsedOptions::default());
+    let (profile, _) = pprof::from_table(table);
+    let (again, _) = pprof::read(&pprof::write(&profile), &Limits::default()).expect("stacks become a sound profile");
+    assert!(again == profile, "writing loses something");
     let (document, _) = profbridge::bridge::samples::iprof_from_stacks(table, &Default::default());
     let bytes = iprof::write(&document, &WriteOptions::default());
     iprof::read(&bytes, &ReadOptions::default()).expect("stacks become a sound document");

@@ -231,12 +231,15 @@ impl Pattern {
         }
     }
 
-    /// Whether this is how a method's name ends: `run`, `Main.run` or `run(int)`.
+    /// Whether this is how a method's name ends: `run`, `Main.run` or `run(int)`,
+    /// or the name of its class: `Main`.
     fn ends(&self, method: &str) -> bool {
         let Self::Prefix(text) = self else { return false };
         // A name may hold a parenthesis; the last one begins the parameters.
         let named = method.rfind('(').map_or(method, |end| &method[..end]);
+        let class = named.rfind('.').map_or("", |end| &named[..end]);
         [named, method].iter().any(|name| name.strip_suffix(text.as_str()).is_some_and(|rest| rest.ends_with('.')))
+            || class.strip_suffix(text.as_str()).is_some_and(|rest| rest.ends_with(['.', '$']))
     }
 }
 
@@ -263,7 +266,7 @@ impl MethodFilter {
     }
 
     /// The methods that match, or else those whose name ends so: `run` finds
-    /// `app.Main.run(int)`.
+    /// `app.Main.run(int)`, `Main` all of that class.
     pub(super) fn find(&self, tables: &Tables) -> BTreeSet<MethodHandle> {
         let by = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<MethodHandle> {
             tables.methods().filter(|method| wanted(&tables.human_name(*method))).collect()

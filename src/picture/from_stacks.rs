@@ -123,7 +123,8 @@ pub(super) fn compare_shares(now: &[(String, f64)], before: &[(String, f64)], of
     for (name, share) in before {
         rows.entry(name).or_default().1 += share;
     }
-    let overlap: f64 = rows.values().map(|(now, before)| now.min(*before)).sum();
+    // The sum of nothing is -0.
+    let overlap = rows.values().map(|(now, before)| now.min(*before)).sum::<f64>() + 0.0;
     let mut rows: Vec<(&str, f64, f64)> = rows.into_iter().map(|(name, (now, before))| (name, now, before)).collect();
     // Equal changes stay in order of name.
     rows.sort_by(|a, b| (b.1 - b.2).total_cmp(&(a.1 - a.2)));

@@ -1,8 +1,10 @@
 //! Comparing two files of whatever formats.
 
+use super::diff_stacks::{are_stacks, diff_stacks};
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
+use super::samples::StackOptions;
 use crate::bridge::{self, ToIprofOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, WeightedInput};
@@ -12,6 +14,7 @@ use crate::iprof::fit::{self, Fit};
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::manner::Manner;
+use crate::model::stacks::Selection;
 use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff, write_text};
 use serde::Serialize;
@@ -43,7 +46,7 @@ impl FileDiff {
     }
 }
 
-/// Compares two profiles, iprof or LLVM; `-` is standard input. Where only one
+/// Compares two profiles, iprof, LLVM or sampled stacks; `-` is standard input. Where only one
 /// is LLVM's, it is compared as the iprof that the bridge makes of it.
 ///
 /// # Errors
@@ -52,6 +55,10 @@ impl FileDiff {
 pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<FileDiff> {
     if first == second && first.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
+    }
+    if are_stacks(first, second)? {
+        let read = StackOptions { limits: options.limits, ..StackOptions::default() };
+        return Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0);
     }
     if Family::of_input(first)? == Family::Llvm && Family::of_input(second)? == Family::Llvm {
         return Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None });

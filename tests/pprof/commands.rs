@@ -1,7 +1,9 @@
 //! The program from outside.
 
+use crate::schema::assert_has_schema;
 use crate::support::Folder;
 use serde_json::Value;
+use std::path::Path;
 
 #[test]
 fn info_tells_what_is_in_a_profile() {
@@ -88,6 +90,7 @@ fn weights_multiply_and_bad_inputs_are_skipped_on_request() {
     assert!(said.contains("empty.pprof: the file is empty"), "{said}");
     let arguments = "merge squares.pprof empty.pprof --weighted-input=3,squares.pprof --failure-mode=warn";
     let report: Value = serde_json::from_str(&folder.shows(&format!("{arguments} -o sum.pgo --json"))).unwrap();
+    assert_has_schema(&report, "merge-stacks-1.json");
     assert_eq!(
         (&report["schema"], &report["format"], &report["used"]),
         (&"profbridge.merge/1".into(), &"stacks".into(), &2.into())
@@ -167,4 +170,76 @@ fn java_stacks_take_every_road() {
     assert_eq!(folder.text("d.collapsed"), text);
     folder.says("merge a.collapsed a.pprof b.iprof --weighted-input=2,c.pb -o sum.collapsed");
     assert!(folder.text("sum.collapsed").contains("app/Main.loop(I)V@0 210\n"));
+}
+
+/// All forms of the samples of one recording.
+fn forms(folder: &Folder) -> [&'static str; 4] {
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java/shapes-jdk17.jfr.gz");
+    std::fs::copy(recording, folder.0.join("a.jfr")).unwrap();
+    for name in ["a.collapsed", "a.pprof", "a.iprof"] {
+        folder.says(&format!("convert a.jfr --events execution -o {name}"));
+    }
+    ["a.jfr", "a.collapsed", "a.pprof", "a.iprof"]
+}
+
+/// Methods and hits of the first two levels of call chains.
+fn chains(json: &Value) -> Vec<(String, u64)> {
+    let list =
+        |of: &Value| [&of["next"], &of["nodes"]].into_iter().find_map(Value::as_array).cloned().unwrap_or_default();
+    let roots = json.as_array().cloned().unwrap_or_else(|| json["roots"].as_array().unwrap().clone());
+    let row = |depth: usize, of: &Value| {
+        let hits = [&of["hits"], &of["count"]].into_iter().find_map(Value::as_u64).unwrap();
+        (format!("{depth} {}", of["method"].as_str().unwrap()), hits)
+    };
+    roots
+        .iter()
+        .flat_map(|root| [vec![row(0, root)], list(root).iter().map(|next| row(1, next)).collect()].concat())
+        .collect()
+}
+
+#[test]
+fn call_chains_agree_for_all_forms() {
+    let folder = Folder::new("chains");
+    let forms = forms(&folder);
+    for pattern in ["Shapes.step", "step", "Shapes$Poly", "Poly", "Shapes.step(Shapes$Shape,int)", "/mix|area/"] {
+        for direction in ["callers", "callees"] {
+            let of = |form: &str| {
+                let events = if form == "a.jfr" { "--events execution" } else { "" };
+                let shown = folder.shows(&format!("show {form} {events} --{direction} {pattern} --topn 100 --json"));
+                chains(&serde_json::from_str::<Value>(&shown).unwrap()[direction])
+            };
+            let expected = of("a.jfr");
+            assert!(!expected.is_empty() && expected[0].1 > 0, "{pattern}");
+            for form in forms {
+                assert_eq!(of(form), expected, "{form} {direction} {pattern}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gate_compares_sources_of_any_kind() {
+    let folder = Folder::new("gate");
+    let forms = forms(&folder);
+    for form in forms {
+        let said =
+            folder.shows(&format!("diff a.jfr {form} --events execution --fail-below 1 --section stacks --json"));
+        let report: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((report["overlap"].as_f64(), &report["functions_by"]), (Some(1.0), &"samples".into()), "{form}");
+        assert_has_schema(&report, "diff-1.json");
+    }
+    folder.write("a.txt", "a.B.f;a.B.g 3\na.B.f;a.B.h 1\n");
+    folder.write("b.txt", "a.B.f;a.B.g 3\na.B.e;a.B.h 1\n");
+    folder.shows("diff a.txt b.txt --fail-below 100% --section methods");
+    let said = folder.fails("diff a.txt b.txt --fail-below 80%");
+    assert!(said.contains("the smallest overlap is 0.7500, below 0.8"), "{said}");
+    let said = folder.fails("diff a.txt b.txt --fail-below 0.8 --section counters");
+    assert!(
+        said.contains("neither profile has a section counters") && said.contains("sections: methods, stacks"),
+        "{said}"
+    );
+    let shown = folder.shows("overlap a.txt b.txt");
+    assert_eq!(shown, "methods  100.000 % of 4 and 4 samples\nstacks    75.000 % of 4 and 4 samples\n");
+    let shown = folder.shows("diff squares.pprof circles.pprof");
+    assert!(shown.contains("main.circle.area") || shown.contains("main.mix"), "{shown}");
 }

@@ -3,4 +3,6 @@
 
 mod commands;
 mod golang;
+#[path = "../compat/schema.rs"]
+mod schema;
 mod support;

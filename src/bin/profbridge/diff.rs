@@ -1,8 +1,9 @@
 //! `diff`: how two profiles differ, for people and as a gate.
 
 use crate::console;
+use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::pipeline::{self, FileDiff};
+use profbridge::pipeline::{self, FileDiff, diff_stacks};
 use profbridge::report::diff::DiffOptions;
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -17,11 +18,15 @@ contexts have only methods that SECOND declares (relevant), and which contexts o
 they are (exact), without outermost frames (partial), by the innermost frame alone (leaf). These
 mean something only as a trend.
 
+Recordings, collapsed stacks, pprof and an iprof against one of them are compared by their samples: by
+whole stack, and by the method that was running.
+
 Exit code: 0, or 1 when the overlap is below what --fail-below asks for.
 
 Examples:
   profbridge diff before.iprof after.iprof
-  profbridge diff --json --fail-below 0.9 release.profdata nightly.profdata")]
+  profbridge diff --json --fail-below 0.9 release.profdata nightly.profdata
+  profbridge diff --fail-below 80% --section methods release.jfr nightly.jfr")]
 pub(crate) struct DiffArgs {
     /// The first profile; `-` is standard input
     #[arg(value_name = "FIRST")]
@@ -32,12 +37,17 @@ pub(crate) struct DiffArgs {
     /// Fail when a section overlaps less than this: a share such as 0.9, or 90%
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     fail_below: Option<f64>,
+    /// The section that --fail-below looks at, such as methods; by default all
+    #[arg(long, value_name = "NAME", requires = "fail_below")]
+    section: Option<String>,
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     topn: usize,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    stacks: StackArgs,
 }
 
 /// What `--json` prints; see `docs/json-schema/diff-1.json`.
@@ -68,7 +78,7 @@ impl DiffArgs {
         let mut options = DiffOptions::default();
         options.limits = crate::limits::chosen();
         options.topn = self.topn;
-        let found = pipeline::diff_files(&self.first, &self.second, &options)?;
+        let found = self.found(&options)?;
         if self.json {
             let (first, second) = (self.first.to_string_lossy(), self.second.to_string_lossy());
             console::print_json(&Json { schema: "profbridge.diff/1", first, second, report: &found })?;
@@ -78,11 +88,37 @@ impl DiffArgs {
             console::print_line(console::escape(&text).trim_end())?;
         }
         let Some(least) = self.fail_below else { return Ok(ExitCode::SUCCESS) };
-        if found.report.overlap >= least {
+        let (what, overlap) = match &self.section {
+            None => ("the smallest overlap".to_string(), found.report.overlap),
+            Some(name) => (format!("the overlap of {name}"), overlap_of(&found, name)?),
+        };
+        if overlap >= least {
             return Ok(ExitCode::SUCCESS);
         }
-        let detail = format!("the smallest overlap is {:.4}, below {least}", found.report.overlap);
+        let detail = format!("{what} is {overlap:.4}, below {least}");
         console::error(&Error::usage(detail));
         Ok(ExitCode::from(1))
     }
+
+    /// Stacks are compared as such, so that samples can be chosen.
+    fn found(&self, options: &DiffOptions) -> Result<FileDiff> {
+        let (first, second) = (&self.first, &self.second);
+        let is_twice = first == second && first.as_os_str() == "-";
+        if is_twice || !diff_stacks::are_stacks(first, second)? {
+            return pipeline::diff_files(first, second, options);
+        }
+        let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
+        let (found, warnings) = diff_stacks::diff_stacks(first, second, &read, &selection, options)?;
+        warnings.iter().for_each(console::warning);
+        Ok(found)
+    }
+}
+
+fn overlap_of(found: &FileDiff, name: &str) -> Result<f64> {
+    let sections = &found.report.sections;
+    sections.iter().find(|section| section.section == name).map(|section| section.overlap).ok_or_else(|| {
+        let known: Vec<&str> = sections.iter().map(|section| section.section).collect();
+        Error::usage(format!("neither profile has a section {name}"))
+            .with_hint(format!("sections: {}", known.join(", ")))
+    })
 }

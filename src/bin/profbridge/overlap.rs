@@ -2,11 +2,12 @@
 
 use crate::console;
 use crate::sample_files::{self, are_samples};
-use crate::show::write_output;
+use crate::show::{refuse, write_output};
 use clap::Args;
 use profbridge::input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;
-use profbridge::pipeline::{self, Comparison, Silent};
+use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
+use profbridge::report::diff::DiffOptions;
 use profbridge::report::overlap::{OverlapOptions, OverlapReport};
 use profbridge::sampleprof::overlap;
 use profbridge::{Error, Manner, Result};
@@ -77,6 +78,9 @@ impl OverlapArgs {
         if are_samples([self.base.as_path()]) {
             return self.run_samples();
         }
+        if diff_stacks::are_stacks(&self.base, &self.test)? {
+            return self.of_stacks();
+        }
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff;
@@ -104,6 +108,29 @@ impl OverlapArgs {
             let (base, test) = (self.base.as_os_str().as_encoded_bytes(), self.test.as_os_str().as_encoded_bytes());
             write_output(&self.output, |out| report.write_text(base, test, out))?;
         }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// How much of two sources of stacks is distributed alike, without the lists of `diff`.
+    fn of_stacks(&self) -> Result<ExitCode> {
+        let given = [
+            (self.function.is_some(), "--function"),
+            (self.value_cutoff != u64::MAX, "--value-cutoff"),
+            (self.cs, "--cs"),
+            (self.json, "--json"),
+        ];
+        refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;
+        let mut options = DiffOptions::default();
+        (options.limits, options.topn) = (crate::limits::chosen(), 0);
+        let found = pipeline::diff_files(&self.base, &self.test, &options)?;
+        write_output(&self.output, |out| {
+            for section in &found.report.sections {
+                let (first, second) = (section.first_events, section.second_events);
+                let (name, share) = (section.section, section.overlap * 100.0);
+                writeln!(out, "{name:<8} {share:7.3} % of {first} and {second} samples")?;
+            }
+            Ok(())
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 }

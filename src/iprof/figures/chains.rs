@@ -112,8 +112,9 @@ impl Tree {
     }
 }
 
-/// Deepest path that is listed.
-const MAX_DEPTH: usize = 64;
+/// Deepest path that is listed: as deep as for other sources of stacks, and
+/// as JSON less deep than common parsers bear.
+const MAX_DEPTH: usize = 32;
 
 /// Gathers call trees entry by entry.
 #[derive(Debug)]
@@ -153,19 +154,12 @@ impl ChainBuilder {
         tree.entries += 1;
         tree.total += u128::from(count);
         let positions = self.positions;
-        match self.direction {
-            Direction::Callers => {
-                if frames.first().is_some_and(|leaf| chosen.contains(&leaf.method)) {
-                    // Where the innermost method stood is no call.
-                    let key = |(at, frame): (usize, &Frame)| (frame.method, (positions && at > 0).then_some(frame.bci));
-                    tree.add_path(frames.iter().enumerate().map(key), count);
-                }
-            }
-            Direction::Callees => {
-                for (at, _) in frames.iter().enumerate().filter(|(_, frame)| chosen.contains(&frame.method)) {
-                    let key = |(at, frame): (usize, &Frame)| (frame.method, (positions && at > 0).then_some(frame.bci));
-                    tree.add_path(frames[..=at].iter().enumerate().rev().map(key), count);
-                }
+        // Where the innermost method stood is no call.
+        let key = |(at, frame): (usize, &Frame)| (frame.method, (positions && at > 0).then_some(frame.bci));
+        for at in starts(frames, chosen, kind, self.direction) {
+            match self.direction {
+                Direction::Callers => tree.add_path(frames[at..].iter().enumerate().map(key), count),
+                Direction::Callees => tree.add_path(frames[..=at].iter().enumerate().rev().map(key), count),
             }
         }
     }
@@ -182,12 +176,34 @@ impl ChainBuilder {
     }
 }
 
+/// Where paths begin among frames, the innermost first.
+///
+/// A sample holds a method once, however often it recurs: callers are followed
+/// from its innermost occurrence, callees from its outermost, as for all other
+/// sources of stacks. A count of calls is one of the innermost method alone.
+fn starts(frames: &[Frame], chosen: &BTreeSet<MethodHandle>, kind: SectionKind, direction: Direction) -> Vec<usize> {
+    let is_chosen = |at: &usize| chosen.contains(&frames[*at].method);
+    let all: Vec<usize> = (0..frames.len()).filter(is_chosen).collect();
+    match (kind, direction) {
+        (SectionKind::Sampling, _) => {
+            let mut seen = BTreeSet::new();
+            let mut is_new = |at: &usize| seen.insert(frames[*at].method);
+            match direction {
+                Direction::Callers => all.into_iter().filter(|at| is_new(at)).collect(),
+                Direction::Callees => all.into_iter().rev().filter(|at| is_new(at)).collect(),
+            }
+        }
+        (_, Direction::Callers) => all.into_iter().filter(|at| *at == 0).collect(),
+        (_, Direction::Callees) => all,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_recursive_stack_counts_once_on_each_path() {
+    fn a_recursive_stack_counts_once() {
         let mut tables = Tables::default();
         let class = tables.add_type(b"A");
         let [f, g] = [&b"f"[..], b"g"].map(|name| tables.add_method(name, &[class, class]));
@@ -195,10 +211,23 @@ mod tests {
         // f called f, which called g.
         let frames = [(g, 0), (f, 1), (f, 2)].map(|(method, bci)| Frame { method, bci });
         builder.add(&tables, SectionKind::Sampling, &frames, 5);
-        assert_eq!(builder.samples.nodes.len(), 5);
+        assert_eq!(builder.samples.nodes.len(), 4);
         let tree = builder.finish(&tables, 10).unwrap();
         assert_eq!((tree.roots.len(), tree.roots[0].count), (1, 5));
         let below: Vec<_> = tree.roots[0].nodes.iter().map(|node| (node.method.as_str(), node.count)).collect();
-        assert_eq!(below, [("A.f()", 5), ("A.g()", 5)]);
+        assert_eq!(below, [("A.f()", 5)]);
+    }
+
+    #[test]
+    fn samples_count_wherever_the_method_stands_and_calls_where_it_is_called() {
+        let mut tables = Tables::default();
+        let class = tables.add_type(b"A");
+        let [f, g] = [&b"f"[..], b"g"].map(|name| tables.add_method(name, &[class, class]));
+        let frames = [(g, 0), (f, 1), (f, 2)].map(|(method, bci)| Frame { method, bci });
+        for (kind, expected) in [(SectionKind::Sampling, 1), (SectionKind::CallCount, 0)] {
+            let mut builder = ChainBuilder::new("A.f", Direction::Callers, false, None).unwrap();
+            builder.add(&tables, kind, &frames, 5);
+            assert_eq!(builder.finish(&tables, 10).unwrap().roots.len(), expected);
+        }
     }
 }

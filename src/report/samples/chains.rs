@@ -76,24 +76,40 @@ impl MethodPattern {
         Ok(Self(Pattern::Regex(regex)))
     }
 
-    fn matches(&self, table: &StackTable, id: FunctionId) -> bool {
-        let shown = table.display_function(id);
-        let wanted = match &self.0 {
-            Pattern::Regex(regex) => return regex.is_match(&shown),
-            Pattern::Name(wanted) => wanted.as_str(),
-        };
-        if shown == wanted {
-            return true;
+    /// The functions that are meant: those whose name begins so, or else those
+    /// whose name or class ends so. An iprof is searched by the same rules.
+    fn find(&self, table: &StackTable) -> Vec<FunctionId> {
+        let by = |wanted: &dyn Fn(FunctionId) -> bool| table.functions().filter(|id| wanted(*id)).collect::<Vec<_>>();
+        match &self.0 {
+            Pattern::Regex(regex) => by(&|id| regex.is_match(&table.display_function(id))),
+            Pattern::Name(wanted) => {
+                let found = by(&|id| begins(table, id, wanted));
+                if found.is_empty() { by(&|id| ends(table, id, wanted)) } else { found }
+            }
         }
-        let Function::Java { class, name, .. } = table.function(id) else { return false };
-        let (class, name) = (table.name(class), table.name(name));
-        let is_class = |wanted: &str| {
-            let outer = class.strip_suffix(wanted);
-            outer.is_some_and(|outer| outer.is_empty() || outer.ends_with(['.', '$']))
-        };
-        let is_package = class.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'));
-        let is_method = wanted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')).is_some_and(is_class);
-        name == wanted || is_method || is_class(wanted) || is_package
+    }
+}
+
+/// Whether `wanted` is a whole name, or its package, class or method.
+fn begins(table: &StackTable, id: FunctionId, wanted: &str) -> bool {
+    let shown = table.display_function(id);
+    let rest = shown.strip_prefix(wanted);
+    match table.function(id) {
+        Function::Java { .. } => rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$', '('])),
+        Function::Symbol { .. } => rest == Some(""),
+    }
+}
+
+/// Whether a name ends in `wanted`, after its package or class, or the class does.
+fn ends(table: &StackTable, id: FunctionId, wanted: &str) -> bool {
+    let shown = table.display_function(id);
+    match table.function(id) {
+        Function::Java { class, name, .. } => {
+            let (class, name) = (table.name(class), table.name(name));
+            let of = |whole: &str, marks: &[char]| whole.strip_suffix(wanted).is_some_and(|rest| rest.ends_with(marks));
+            of(&shown, &['.']) || of(&format!("{class}.{name}"), &['.']) || of(class, &['.', '$'])
+        }
+        Function::Symbol { .. } => shown.strip_suffix(wanted).is_some_and(|rest| rest.ends_with(['.', ':', '/'])),
     }
 }
 
@@ -104,7 +120,7 @@ pub fn call_chains(
     direction: Direction,
     options: &ChainOptions,
 ) -> Vec<CallChain> {
-    let wanted: Vec<FunctionId> = table.functions().filter(|id| pattern.matches(table, *id)).collect();
+    let wanted = pattern.find(table);
     let samples = samples_with(table, &wanted);
     let mut roots: Vec<CallChain> = wanted
         .into_iter()
