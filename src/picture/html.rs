@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 const STYLE: &str = include_str!("assets/page.css");
 const TABLE_SCRIPT: &str = include_str!("assets/table.js");
+const LABEL_SCRIPT: &str = include_str!("assets/label.js");
 const FLAME_SCRIPT: &str = include_str!("assets/flame.js");
 
 /// Rows from which a table gets a field to filter it.
@@ -33,7 +34,7 @@ pub fn write_html(report: &Report) -> String {
             Section::Flame(graph) => write_flame(&mut out, number, graph),
         }
     }
-    let _ = write!(out, "</main>\n<script>\n{TABLE_SCRIPT}{FLAME_SCRIPT}</script>\n</body>\n</html>\n");
+    let _ = write!(out, "</main>\n<script>\n{TABLE_SCRIPT}{LABEL_SCRIPT}{FLAME_SCRIPT}</script>\n</body>\n</html>\n");
     out
 }
 
@@ -153,7 +154,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     }
     out.push_str("</p>\n<p class=\"legend\">");
     if graph.base_total.is_some() {
-        out.push_str("<span class=\"key less\">smaller share</span> <span class=\"key same\">same</span> <span class=\"key more\">larger share</span>");
+        out.push_str("<span class=\"key less\">10 points less, or more than that</span> <span class=\"key same\">no change beyond chance</span> <span class=\"key more\">10 points more, or more than that</span>");
     } else {
         for family in Family::ALL {
             if graph.names.iter().any(|(_, of)| *of == family) {

@@ -10,12 +10,14 @@
 //! own, in `assets/`. Colours keep apart for colour-blind eyes (the palette of
 //! Okabe and Ito; blue against orange for differences), in light and in dark.
 
+mod change;
 mod escape;
 pub mod flame;
 pub mod from_iprof;
 pub mod from_llvm;
 pub mod from_stacks;
 mod html;
+mod label;
 mod svg;
 
 pub use flame::{Family, FlameGraph, FlameNode};

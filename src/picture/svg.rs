@@ -1,11 +1,14 @@
 //! A flame graph as an SVG file that can be searched and zoomed in a browser
 //! and looked at everywhere else.
 
+use super::change::{FULL_POINTS, intensity};
 use super::escape::markup;
+use super::label::label;
 use super::{Family, FlameGraph, group_digits, percent};
 use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("assets/svg.js");
+const LABEL_SCRIPT: &str = include_str!("assets/label.js");
 
 /// How the picture is drawn.
 #[derive(Debug, Clone)]
@@ -17,18 +20,22 @@ pub struct SvgOptions {
     pub width: u32,
     /// Boxes narrower than this are not drawn, in pixels. Default: 0.1.
     pub min_width: f64,
+    /// Names are cut on the left and not shortened to class and method. Default: `false`.
+    pub full_names: bool,
+    /// Callees stand above their callers. Default: `false`, they hang below.
+    pub upright: bool,
 }
 
 impl Default for SvgOptions {
     fn default() -> Self {
-        Self { title: "Flame graph".to_string(), width: 1200, min_width: 0.1 }
+        Self { title: "Flame graph".to_string(), width: 1200, min_width: 0.1, full_names: false, upright: false }
     }
 }
 
 const ROW: u32 = 17;
 const MARGIN: u32 = 10;
 const HEAD: u32 = 44;
-const FOOT: u32 = 30;
+const FOOT: u32 = 48;
 /// Width of a letter of the 12-pixel monospace font.
 const LETTER: f64 = 7.2;
 
@@ -43,7 +50,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
     let _ = write!(
         out,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"group\" aria-labelledby=\"title\" data-inner=\"{inner}\" data-margin=\"{MARGIN}\" data-total=\"{}\" data-unit=\"{}\">\n\
+         <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"group\" aria-labelledby=\"title\" data-inner=\"{inner}\" data-margin=\"{MARGIN}\" data-total=\"{}\" data-unit=\"{}\" data-whole=\"{}\" data-upright=\"{}\">\n\
          <title id=\"title\">{}</title>\n<style>{STYLE}</style>\n\
          <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n\
          <text class=\"ink head\" x=\"{}\" y=\"20\" text-anchor=\"middle\">{}</text>\n\
@@ -53,6 +60,8 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
          <text class=\"ink\" id=\"found\" x=\"{}\" y=\"38\" text-anchor=\"middle\" aria-live=\"polite\"></text>\n",
         graph.total,
         markup(graph.unit),
+        u8::from(options.full_names),
+        u8::from(options.upright),
         markup(&options.title),
         width / 2,
         markup(&options.title),
@@ -62,14 +71,17 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
         markup(graph.unit),
         width / 2,
     );
+    write_legend(&mut out, graph, height - 28);
     for (index, x, w) in &boxes {
-        write_box(&mut out, graph, *index, *x, *w);
+        let depth = graph.nodes[*index].depth;
+        let row = if options.upright { rows - 1 - depth } else { depth };
+        write_box(&mut out, graph, options, *index, (*x, *w, HEAD + row * ROW));
     }
-    let _ = write!(out, "<script>//<![CDATA[\n{SCRIPT}//]]></script>\n</svg>\n");
+    let _ = write!(out, "<script>//<![CDATA[\n{LABEL_SCRIPT}{SCRIPT}//]]></script>\n</svg>\n");
     out
 }
 
-const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}g:hover rect,g:focus rect{stroke:#fff}}";
+const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}g:hover rect,g:focus rect{stroke:#fff}}";
 
 /// Boxes wide enough to be drawn: node, left edge, width.
 fn layout(graph: &FlameGraph, inner: f64, min_width: f64) -> Vec<(usize, f64, f64)> {
@@ -96,10 +108,39 @@ fn layout(graph: &FlameGraph, inner: f64, min_width: f64) -> Vec<(usize, f64, f6
     boxes
 }
 
-fn write_box(out: &mut String, graph: &FlameGraph, index: usize, x: f64, w: f64) {
+/// What the colours mean, on the line whose letters stand on `y`.
+fn write_legend(out: &mut String, graph: &FlameGraph, y: u32) {
+    let keys: Vec<(String, String)> = if graph.base_total.is_some() {
+        let key = |change: f64, words: &str| (of_change(change), words.to_string());
+        vec![
+            key(-1.0, &format!("−{FULL_POINTS} points or more")),
+            key(-0.5, &format!("−{}", FULL_POINTS / 4.0)),
+            key(0.0, "no change beyond chance"),
+            key(0.5, &format!("+{}", FULL_POINTS / 4.0)),
+            key(1.0, &format!("+{FULL_POINTS} points or more")),
+        ]
+    } else {
+        let is_there = |family: &Family| graph.names.iter().any(|(_, of)| of == family);
+        let key = |family: Family| (mix(of_family(family), [0xff; 3], 0.0), family.words().to_string());
+        Family::ALL.into_iter().filter(is_there).map(key).collect()
+    };
+    let mut x = f64::from(MARGIN);
+    for (color, words) in keys {
+        let _ = writeln!(
+            out,
+            "<rect class=\"key\" x=\"{x:.1}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{color}\"/><text class=\"ink\" x=\"{:.1}\" y=\"{y}\">{}</text>",
+            y - 10,
+            x + 17.0,
+            markup(&words)
+        );
+        x += 17.0 + (words.chars().count() as f64 + 2.0) * LETTER;
+    }
+}
+
+/// Draws a box at its left edge, width and upper edge.
+fn write_box(out: &mut String, graph: &FlameGraph, options: &SvgOptions, index: usize, (x, w, y): (f64, f64, u32)) {
     let node = graph.nodes[index];
     let (name, family) = &graph.names[node.name as usize];
-    let y = HEAD + node.depth * ROW;
     let mut title = format!(
         "{name}: {} {}, {:.3} %",
         group_digits(node.value.into()),
@@ -111,7 +152,7 @@ fn write_box(out: &mut String, graph: &FlameGraph, index: usize, x: f64, w: f64)
         let _ = write!(title, "; baseline {}; change {change:+.3} points", group_digits(node.base.into()));
     }
     let fits = ((w - 6.0) / LETTER).max(0.0) as usize;
-    let text = if fits < 3 { String::new() } else { shorten(name, fits) };
+    let text = label(name, fits, options.full_names);
     let _ = writeln!(
         out,
         "<g tabindex=\"-1\" data-x=\"{x:.3}\" data-w=\"{w:.3}\" data-d=\"{}\"><title>{}</title><rect x=\"{:.2}\" y=\"{y}\" width=\"{:.2}\" height=\"{}\" fill=\"{}\"/><text x=\"{:.2}\" y=\"{}\">{}</text></g>",
@@ -127,32 +168,30 @@ fn write_box(out: &mut String, graph: &FlameGraph, index: usize, x: f64, w: f64)
     );
 }
 
-fn shorten(name: &str, fits: usize) -> String {
-    if name.chars().count() <= fits {
-        return name.to_string();
-    }
-    name.chars().take(fits - 1).chain(['…']).collect()
-}
-
 fn color(graph: &FlameGraph, index: usize, name: &str, family: Family) -> String {
-    const SAME: [u8; 3] = [0xf4, 0xf4, 0xf4];
     if let Some(base_total) = graph.base_total {
         let node = graph.nodes[index];
-        let now = percent(node.value.into(), graph.total.into());
-        let before = percent(node.base.into(), base_total.into());
-        let change = if now + before > 0.0 { (now - before) / (now + before) } else { 0.0 };
-        let toward = if change > 0.0 { [0xf0, 0x8c, 0x2e] } else { [0x4a, 0x9f, 0xd8] };
-        return mix(SAME, toward, change.abs());
+        return of_change(intensity(node.value, graph.total, node.base, base_total));
     }
-    let base = match family {
+    let base = of_family(family);
+    // The same name has the same shade everywhere (FNV-1a).
+    let hash = name.bytes().fold(2_166_136_261u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619));
+    mix(base, [0xff; 3], f64::from(hash % 1000) / 1000.0 * 0.3)
+}
+
+/// Orange for what grew, blue for what shrank, almost white for neither.
+fn of_change(change: f64) -> String {
+    let toward = if change > 0.0 { [0xf0, 0x8c, 0x2e] } else { [0x4a, 0x9f, 0xd8] };
+    mix([0xf4, 0xf4, 0xf4], toward, change.abs())
+}
+
+fn of_family(family: Family) -> [u8; 3] {
+    match family {
         Family::Program => [0xe6, 0x9f, 0x00],
         Family::Jdk => [0x7c, 0xc4, 0xee],
         Family::Native => [0x35, 0xb5, 0x92],
         Family::Kernel => [0xd9, 0x93, 0xb8],
-    };
-    // The same name has the same shade everywhere (FNV-1a).
-    let hash = name.bytes().fold(2_166_136_261u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619));
-    mix(base, [0xff; 3], f64::from(hash % 1000) / 1000.0 * 0.3)
+    }
 }
 
 fn mix(from: [u8; 3], to: [u8; 3], share: f64) -> String {

@@ -120,6 +120,20 @@ fn read_llvm(paths: &[PathBuf], options: &StackOptions) -> Result<(Profile, Vec<
 }
 
 impl Content {
+    /// The content with other stacks; what has none stays as it is.
+    #[must_use]
+    pub fn map_stacks(self, map: impl Fn(&StackTable) -> StackTable) -> Self {
+        match self {
+            Self::Stacks(table) => Self::Stacks(Box::new(map(&table))),
+            Self::Iprof(content) => Self::Iprof(Box::new(IprofContent {
+                samples: map(&content.samples),
+                calls: map(&content.calls),
+                document: content.document,
+            })),
+            other => other,
+        }
+    }
+
     /// The report, perhaps compared with another content of the same kind.
     ///
     /// # Errors
@@ -148,9 +162,27 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// Unsupported for LLVM profiles, which have no stacks; a usage error when
-    /// the two are of different kinds.
+    /// Unsupported for LLVM profiles, which have no stacks; usage errors when
+    /// the two are of different kinds, and when there is nothing to draw.
     pub fn flame_graph(&self, baseline: Option<&Self>) -> Result<FlameGraph> {
+        self.draw(baseline, "Flame graph", StackTable::clone)
+    }
+
+    /// As [`flame_graph`](Self::flame_graph), from what ran to its callers.
+    ///
+    /// # Errors
+    ///
+    /// As [`flame_graph`](Self::flame_graph).
+    pub fn reversed_flame_graph(&self, baseline: Option<&Self>) -> Result<FlameGraph> {
+        self.draw(baseline, "Flame graph, callers below", StackTable::reversed)
+    }
+
+    fn draw(
+        &self,
+        baseline: Option<&Self>,
+        title: &str,
+        turn: impl Fn(&StackTable) -> StackTable,
+    ) -> Result<FlameGraph> {
         let no_stacks = || {
             Error::new(ErrorKind::Unsupported {
                 what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
@@ -158,6 +190,10 @@ impl Content {
             .with_hint("`profbridge report` shows its functions")
         };
         let (table, unit) = self.stacks().ok_or_else(no_stacks)?;
+        if table.is_empty() && baseline.is_none() {
+            return Err(Error::usage("there is no stack to draw")
+                .with_hint("the input holds neither samples nor call counts, or none that was asked for"));
+        }
         let old = match baseline {
             None => None,
             Some(baseline) => {
@@ -168,7 +204,8 @@ impl Content {
                 Some(old)
             }
         };
-        Ok(FlameGraph::new("Flame graph", "", unit, table, old))
+        let (table, old) = (turn(table), old.map(turn));
+        Ok(FlameGraph::new(title, "", unit, &table, old.as_ref()))
     }
 
     fn stacks(&self) -> Option<(&StackTable, &'static str)> {

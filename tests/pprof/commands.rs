@@ -150,12 +150,53 @@ fn what_other_forms_cannot_hold_is_said() {
     assert!(said.contains("start lines"), "{said}");
 }
 
+/// The `<title>` of every box of a drawing.
+fn boxes(svg: &str) -> Vec<&str> {
+    let after = svg.split("<g ").skip(1);
+    after.filter_map(|text| text.split("<title>").nth(1)?.split("</title>").next()).collect()
+}
+
 #[test]
-fn pictures_are_drawn_from_pprof() {
+fn pictures_are_drawn_as_they_are_called() {
     let folder = Folder::new("pictures");
     folder.says("flamegraph squares.pprof --baseline circles.pprof -o a.svg");
+    let svg = folder.text("a.svg");
+    assert!(svg.starts_with("<?xml") && svg.contains("main.square.area"), "{svg}");
+    assert!(svg.contains("no change beyond chance") && svg.contains("+10 points or more"), "the legend");
     folder.says("report squares.pprof --baseline circles.pprof -o a.html");
-    assert!(folder.text("a.svg").contains("main.square.area") && folder.text("a.html").contains("main.square.area"));
+    assert!(folder.text("a.html").starts_with("<!doctype html>"));
+    folder.says("flamegraph squares.pprof -o only.html");
+    let page = folder.text("only.html");
+    assert!(page.starts_with("<!doctype html>") && !page.contains("Hottest methods"));
+    folder.says("report squares.pprof -o whole.svg");
+    folder.says("flamegraph squares.pprof --title squares.pprof -o same.svg");
+    assert_eq!(folder.read("whole.svg"), folder.read("same.svg"));
+}
+
+#[test]
+fn pictures_show_what_was_asked_for() {
+    let folder = Folder::new("chosen");
+    folder.write("a.collapsed", "a.B.main;a.B.f;a.B.g 6\na.B.main;a.B.g 3\na.B.main;a.B.h 1\n");
+    folder.says("flamegraph a.collapsed -o a.svg");
+    let first = "a.B.main: 10 hits, 100.000 %";
+    assert_eq!(boxes(&folder.text("a.svg"))[0], first);
+    folder.says("flamegraph a.collapsed --include g --exclude f -o chosen.svg");
+    assert_eq!(boxes(&folder.text("chosen.svg")), ["a.B.main: 3 hits, 100.000 %", "a.B.g: 3 hits, 100.000 %"]);
+    folder.says("flamegraph a.collapsed --reverse -o reversed.svg");
+    let reversed = folder.text("reversed.svg");
+    assert_eq!(boxes(&reversed)[0], "a.B.g: 9 hits, 90.000 %");
+    assert_eq!(boxes(&reversed)[1..3], ["a.B.f: 6 hits, 60.000 %", "a.B.main: 6 hits, 60.000 %"]);
+    folder.says("flamegraph a.collapsed --upright -o upright.svg");
+    let y = |svg: &str| -> u32 {
+        let of_first = svg.split(first).nth(1).unwrap();
+        of_first.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(y(&folder.text("upright.svg")) - y(&folder.text("a.svg")), 2 * 17);
+    let said = folder.fails("flamegraph a.collapsed --include nothing -o none.svg");
+    assert!(said.contains("there is no stack to draw"), "{said}");
+    assert!(!folder.0.join("none.svg").exists());
+    let said = folder.fails("report a.collapsed --reverse -o a.html");
+    assert!(said.contains("--reverse is for flame graphs"), "{said}");
 }
 
 #[test]

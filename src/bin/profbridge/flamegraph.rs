@@ -1,16 +1,17 @@
-//! `flamegraph`: stacks as an SVG picture.
+//! `flamegraph`: stacks as an SVG picture, or a page.
 
-use crate::pictures::PictureArgs;
+use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::Result;
-use profbridge::picture::{SvgOptions, write_svg};
+use profbridge::picture::{FlameGraph, Report, Section, SvgOptions, write_html, write_svg};
 use std::process::ExitCode;
 
-/// Draw stacks as an SVG picture
+/// Draw stacks as an SVG picture, or as a page where the output is called .html
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge flamegraph app.jfr -o app.svg
   profbridge flamegraph new.collapsed --baseline old.collapsed -o changes.svg
+  profbridge flamegraph cpu.pprof --reverse --exclude runtime.gcBgMarkWorker -o hot.html
   profbridge flamegraph app.iprof --width 1800 -o app.svg")]
 pub(crate) struct FlamegraphArgs {
     /// Width in pixels
@@ -19,6 +20,12 @@ pub(crate) struct FlamegraphArgs {
     /// Boxes narrower than this many pixels are not drawn
     #[arg(long, value_name = "N", default_value_t = 0.1)]
     min_width: f64,
+    /// Cut names on the left instead of shortening them to class and method
+    #[arg(long)]
+    full_names: bool,
+    /// Draw callees above their callers
+    #[arg(long)]
+    upright: bool,
     // Last, since what is flattened ends with a heading of its own.
     #[command(flatten)]
     pictures: PictureArgs,
@@ -28,11 +35,26 @@ impl FlamegraphArgs {
     /// Reads, draws and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.pictures.run(|title, content, baseline| {
-            let mut options = SvgOptions::default();
-            options.title = title;
-            options.width = self.width;
-            options.min_width = self.min_width;
-            Ok(write_svg(&content.flame_graph(baseline)?, &options))
+            let graph = self.pictures.flame_graph(content, baseline)?;
+            match self.pictures.named_format() {
+                Some(PictureFormat::Html) => Ok(page(title, graph)),
+                _ => Ok(self.drawing(title, &graph)),
+            }
         })
     }
+
+    fn drawing(&self, title: String, graph: &FlameGraph) -> String {
+        let mut options = SvgOptions::default();
+        options.title = title;
+        options.width = self.width;
+        options.min_width = self.min_width;
+        options.full_names = self.full_names;
+        options.upright = self.upright;
+        write_svg(graph, &options)
+    }
+}
+
+/// A page with nothing but the flame graph.
+fn page(title: String, graph: FlameGraph) -> String {
+    write_html(&Report { title, sections: vec![Section::Flame(graph)], ..Report::default() })
 }

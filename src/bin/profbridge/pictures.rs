@@ -6,7 +6,9 @@ use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::Result;
 use profbridge::input::output;
+use profbridge::picture::FlameGraph;
 use profbridge::pipeline::pictures::{Content, read_content};
+use profbridge::report::samples::{MethodPattern, samples_with_methods};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,8 +28,26 @@ pub(crate) struct PictureArgs {
     /// The heading; by default the names of the inputs
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// Only stacks that hold METHOD: a package, class, method, or /REGEX/
+    #[arg(long, value_name = "METHOD")]
+    include: Vec<String>,
+    /// Only stacks that do not hold METHOD
+    #[arg(long, value_name = "METHOD")]
+    exclude: Vec<String>,
+    /// Begin with what ran and follow its callers
+    #[arg(long)]
+    reverse: bool,
     #[command(flatten)]
     stacks: StackArgs,
+}
+
+/// What a picture is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PictureFormat {
+    /// A page.
+    Html,
+    /// A drawing.
+    Svg,
 }
 
 impl PictureArgs {
@@ -47,7 +67,35 @@ impl PictureArgs {
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
         let (content, warnings) = read_content(paths, &self.stacks.read_options(), &self.stacks.selection())?;
         warnings.iter().for_each(console::warning);
-        Ok(content)
+        let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<Vec<_>>>();
+        let (only, exclude) = (parse(&self.include)?, parse(&self.exclude)?);
+        if only.is_empty() && exclude.is_empty() {
+            return Ok(content);
+        }
+        Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
+    }
+
+    /// Whether the output's name asks for a page or a drawing; `None` where it does not tell.
+    pub(crate) fn named_format(&self) -> Option<PictureFormat> {
+        match self.output.extension()?.to_str()? {
+            "html" | "htm" => Some(PictureFormat::Html),
+            "svg" => Some(PictureFormat::Svg),
+            _ => None,
+        }
+    }
+
+    /// The flame graph, as the options turn it.
+    pub(crate) fn flame_graph(&self, content: &Content, baseline: Option<&Content>) -> Result<FlameGraph> {
+        let graph = if self.reverse { content.reversed_flame_graph(baseline) } else { content.flame_graph(baseline) };
+        graph.map_err(|error| match &self.inputs[..] {
+            [input] => error.in_file(input),
+            _ => error,
+        })
+    }
+
+    /// Whether the flame graph begins with what ran.
+    pub(crate) fn is_reversed(&self) -> bool {
+        self.reverse
     }
 
     /// The heading asked for, or the names of the files without their folders.

@@ -1,12 +1,12 @@
 //! `report`: a profile as one HTML page.
 
-use crate::pictures::PictureArgs;
+use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::Result;
-use profbridge::picture::write_html;
+use profbridge::picture::{SvgOptions, write_html, write_svg};
+use profbridge::{Error, Result};
 use std::process::ExitCode;
 
-/// Show any profile as one HTML page that needs no network
+/// Show any profile as one HTML page that needs no network, or its flame graph as .svg
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge report app.jfr -o app.html
@@ -20,6 +20,16 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     /// Reads, draws and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        self.pictures.run(|title, content, baseline| Ok(write_html(&content.report(&title, baseline)?)))
+        self.pictures.run(|title, content, baseline| {
+            if self.pictures.named_format() == Some(PictureFormat::Svg) {
+                let mut options = SvgOptions::default();
+                options.title = title;
+                return Ok(write_svg(&self.pictures.flame_graph(content, baseline)?, &options));
+            }
+            if self.pictures.is_reversed() {
+                return Err(Error::usage("--reverse is for flame graphs, not for the whole report"));
+            }
+            Ok(write_html(&content.report(&title, baseline)?))
+        })
     }
 }

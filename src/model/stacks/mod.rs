@@ -416,6 +416,23 @@ impl StackTable {
         out
     }
 
+    /// The same samples with every stack turned round: what ran comes first, then
+    /// its callers.
+    pub fn reversed(&self) -> StackTable {
+        let mut out = self.with_same_names();
+        for sample in self.samples() {
+            let mut turned = None;
+            for frame in self.frames(sample.key.stack) {
+                let frame = out.intern_frame(self.frame(frame));
+                turned = Some(out.push_frame(turned, frame));
+            }
+            if let Some(stack) = turned {
+                out.add(SampleKey { stack, ..sample.key }, sample.hits);
+            }
+        }
+        out
+    }
+
     /// Adds all samples of another table, and what its sources showed.
     pub fn absorb(&mut self, other: &StackTable) {
         self.absorb_times(other, 1);

@@ -74,7 +74,10 @@
       if (searching && matches[data.name[i]]) return "#e040e0";
       if (!base) return colors[data.name[i]];
       const now = share(i), before = baseShare(i);
-      const change = now + before > 0 ? (now - before) / (now + before) : 0;
+      const variance = (part, all) => (all ? (part * (1 - part)) / all : 0);
+      const noise = 2 * Math.sqrt(variance(now, data.total) + variance(before, data.baseTotal));
+      const points = now - before; // full from 0.1, none within noise
+      const change = Math.abs(points) <= noise ? 0 : Math.sign(points) * Math.sqrt(Math.min(Math.abs(points) / 0.1, 1));
       return change > 0 ? mix("#f4f4f4", "#f08c2e", change) : mix("#f4f4f4", "#4a9fd8", -change);
     }
 
@@ -141,7 +144,7 @@
           const name = data.names[data.name[i]];
           const fits = Math.floor((at.w - 6) / letter);
           context.fillStyle = "#111";
-          context.fillText(name.length > fits ? name.slice(0, Math.max(fits - 1, 1)) + "…" : name, at.x + 3, y + ROW / 2);
+          context.fillText(fitLabel(name, fits, false), at.x + 3, y + ROW / 2);
         }
         context.globalAlpha = 1;
       });

@@ -42,19 +42,29 @@
       text.setAttribute("x", x + margin + 3);
       const fits = Math.floor((w - 6) / 7.2);
       const label = name(box);
-      text.textContent = fits < 3 ? "" : label.length > fits ? label.slice(0, fits - 1) + "…" : label;
+      text.textContent = fitLabel(label, fits, svg.dataset.whole === "1");
     }
   }
 
   function search() {
-    const wanted = window.prompt("Search for (part of a name; empty clears)", "");
+    const wanted = window.prompt("Search for (part of a name, or /regular expression/; empty clears)", "");
     if (wanted === null) return;
     const plain = wanted.toLowerCase();
+    let test = (text) => text.toLowerCase().includes(plain);
+    if (wanted.length > 2 && wanted.startsWith("/") && wanted.endsWith("/")) {
+      try {
+        const pattern = new RegExp(wanted.slice(1, -1), "i");
+        test = (text) => pattern.test(text);
+      } catch (error) {
+        found.textContent = "not a regular expression: " + error.message;
+        return;
+      }
+    }
     let sum = 0;
     let until = -1; // what is below a match is part of it
     let depth = -1;
     for (const box of boxes) {
-      const match = plain !== "" && name(box).toLowerCase().includes(plain);
+      const match = plain !== "" && test(name(box));
       box.g.classList.toggle("found", match);
       if (depth >= 0 && (box.d <= depth || box.x >= until - 0.001)) depth = -1;
       if (match && depth < 0) {
@@ -67,7 +77,9 @@
     found.textContent = plain === "" ? "" : "found " + (share * 100).toFixed(3) + " %, about " + Math.round(share * total) + " " + svg.dataset.unit;
   }
 
-  function step(box, key) {
+  function step(box, pressed) {
+    const turned = { ArrowUp: "ArrowDown", ArrowDown: "ArrowUp" };
+    const key = (svg.dataset.upright === "1" && turned[pressed]) || pressed;
     const next = {
       ArrowUp: () => boxes.filter((other) => other.d === box.d - 1 && inside(box, other))[0],
       ArrowDown: () =>

@@ -113,6 +113,21 @@ fn ends(table: &StackTable, id: FunctionId, wanted: &str) -> bool {
     }
 }
 
+/// The samples whose stacks hold a method that one of `only` means (all, if
+/// there are none) and none that one of `exclude` means.
+pub fn samples_with_methods(table: &StackTable, only: &[MethodPattern], exclude: &[MethodPattern]) -> StackTable {
+    let meant = |patterns: &[MethodPattern]| {
+        let mut marks = vec![false; table.functions().len()];
+        patterns.iter().flat_map(|pattern| pattern.find(table)).for_each(|id| marks[id.index()] = true);
+        marks
+    };
+    let (wanted, unwanted) = (meant(only), meant(exclude));
+    let holds = |sample: &Sample, marks: &[bool]| {
+        table.frames(sample.key.stack).any(|frame| marks[table.frame(frame).function.index()])
+    };
+    table.filter_samples(|sample| (only.is_empty() || holds(sample, &wanted)) && !holds(sample, &unwanted))
+}
+
 /// Chains of every method that is meant, by falling hits.
 pub fn call_chains(
     table: &StackTable,

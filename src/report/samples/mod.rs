@@ -9,7 +9,7 @@ pub mod chains;
 pub mod notes;
 mod text;
 
-pub use chains::{CallChain, ChainOptions, Direction, MethodPattern, call_chains};
+pub use chains::{CallChain, ChainOptions, Direction, MethodPattern, call_chains, samples_with_methods};
 pub use text::{write_chains, write_figures};
 
 use crate::model::stacks::{Certainty, FunctionId, SampleSource, StackTable, ThreadId};
