@@ -33,6 +33,8 @@ fn check_says_whether_go_takes_it_and_what_to_do() {
     folder.says("convert heap.pprof -o default.pgo");
     let (said, _) = folder.ends(1, "check default.pgo");
     assert!(said.contains("unusable") && said.contains("error: pprof.go-value"), "{said}");
+    let (report, _) = folder.ends(1, "check squares.pprof default.pgo --json");
+    assert_has_schema(&serde_json::from_str(&report).unwrap(), "check-1.json");
     folder.write("cut.pprof", &folder.read("squares.pprof")[..700]);
     let (said, _) = folder.ends(1, "check cut.pprof");
     assert!(said.contains("pprof.malformed"), "{said}");
@@ -114,6 +116,23 @@ fn sorts_of_profiles_do_not_mix() {
     assert!(said.contains("heap.pprof: profiles without a common value: samples/count, cpu/nanoseconds and"), "{said}");
     let said = folder.fails("merge squares.pprof circles.pprof --text -o sum.pprof");
     assert!(said.contains("--text is not for stacks"), "{said}");
+    let said = folder.fails("merge squares.pprof circles.pprof -o sum.profdata");
+    assert!(said.contains("stacks do not become a .profdata"), "{said}");
+    folder.write("a.collapsed", "a;b 3\n");
+    let said = folder.fails("merge a.collapsed a.collapsed -o sum.proftext");
+    assert!(said.contains("stacks do not become a .proftext"), "{said}");
+}
+
+#[test]
+fn what_a_small_file_inflates_to_is_bounded() {
+    let folder = Folder::new("bounded");
+    for command in ["show squares.pprof", "merge squares.pprof -o x.pprof", "convert squares.pprof -o x.pprof"] {
+        let said = folder.fails(&format!("{command} --limit stream-bytes=1500"));
+        assert!(said.contains("squares.pprof: ") && said.contains("the limit is 1500"), "{said}");
+        let said = folder.fails(&format!("{command} --limit name-bytes=8"));
+        assert!(said.contains("length of a text is "), "{said}");
+    }
+    assert!(!folder.0.join("x.pprof").exists());
 }
 
 #[test]

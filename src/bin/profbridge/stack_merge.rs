@@ -28,6 +28,13 @@ pub(crate) fn format(inputs: &[WeightedInput], output: &Path, read: &StackArgs) 
     if named.is_some() {
         return Ok(named);
     }
+    if let Some(other @ ("profdata" | "proftext" | "profraw")) = output.extension().and_then(|it| it.to_str()) {
+        return Err(Error::usage(format!(
+            "stacks do not become a .{other}: they say nothing about how often code ran"
+        ))
+        .in_file(&first.path)
+        .with_hint("name the output .collapsed, .pprof or .iprof"));
+    }
     match stack_source_of_file(&first.path)? {
         Some(StackSource::Pprof) => Ok(Some(StackFormat::Pprof)),
         Some(StackSource::Text) => Ok(Some(StackFormat::Collapsed)),
