@@ -49,6 +49,7 @@ endings() {
     read_text) echo proftext ;;
     read_names) echo names ;;
     read_any | same_as_llvm) echo profraw profdata proftext ;;
+    read_memprof) echo memprofraw yaml profdata ;;
     read_iprof | bridge_laws) echo iprof gz ;;
     read_stacks) echo collapsed folded txt ;;
     read_pprof) echo pprof ;;

@@ -127,6 +127,20 @@ pub enum ErrorKind {
         /// What is missing, in which file.
         detail: String,
     },
+    /// A raw memory profile holds addresses only; what is at them is in the
+    /// program that ran.
+    #[error("the profile holds addresses only: the program that ran is needed")]
+    MissingProgram {
+        /// Build ids of the images that ran, in hexadecimal; the program's is
+        /// one of them.
+        build_ids: Vec<String>,
+    },
+    /// The program does not tell what is at the addresses of a memory profile.
+    #[error("unable to look up addresses: {detail}")]
+    UnableToSymbolize {
+        /// What is missing.
+        detail: String,
+    },
     /// Profiles of kinds that cannot be added up.
     #[error("{detail}")]
     KindConflict {
@@ -181,6 +195,7 @@ struct Inner {
     offset: Option<u64>,
     hint: Option<String>,
     llvm_detail: Option<String>,
+    llvm_message: Option<String>,
 }
 
 impl Error {
@@ -195,6 +210,7 @@ impl Error {
                 offset: None,
                 hint: None,
                 llvm_detail: None,
+                llvm_message: None,
             }),
         }
     }
@@ -267,6 +283,34 @@ impl Error {
         self
     }
 
+    /// Replaces all that llvm-profdata 22 prints for this error.
+    #[must_use]
+    pub fn with_llvm_message(mut self, text: impl Into<String>) -> Self {
+        self.inner.llvm_message.get_or_insert_with(|| text.into());
+        self
+    }
+
+    /// Whether it is about a raw memory profile: llvm-profdata ends a merge at
+    /// such a fault, whatever the failure mode.
+    pub fn is_of_raw_memory_profile(&self) -> bool {
+        let needs_program =
+            matches!(self.inner.kind, ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. });
+        needs_program || self.format().is_some_and(|format| format.starts_with("memprof raw"))
+    }
+
+    /// Names the program in which addresses were looked up.
+    #[cfg(feature = "correlate")]
+    #[must_use]
+    pub(crate) fn within(mut self, program: &Path) -> Self {
+        let (ErrorKind::UnableToSymbolize { detail } | ErrorKind::UnableToCorrelate { detail }) = &self.inner.kind
+        else {
+            return self;
+        };
+        let detail = format!("{}: {detail}", program.display());
+        self.inner.kind = ErrorKind::UnableToSymbolize { detail };
+        self
+    }
+
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.kind
@@ -307,6 +351,9 @@ impl Error {
     /// Class texts as in `getInstrProfErrString` of LLVM 22; the detail follows
     /// after a colon where LLVM has one.
     pub fn llvm_message(&self) -> String {
+        if let Some(text) = &self.inner.llvm_message {
+            return text.clone();
+        }
         let class: &str = match &self.inner.kind {
             // Windows and Unix alike print the system's own words.
             ErrorKind::Io { source, .. } => return io_message(source),
@@ -334,6 +381,12 @@ impl Error {
             ErrorKind::MissingCorrelation => "debug info/binary for correlation is required",
             ErrorKind::UnexpectedCorrelation => "debug info/binary for correlation is not necessary",
             ErrorKind::KindConflict { .. } => "Merge IR generated profile with Clang generated profile.",
+            ErrorKind::MissingProgram { build_ids } => {
+                let text = "Path to profiled binary is empty, expected binary with one of the following build ids:";
+                let ids: String = build_ids.iter().map(|id| format!("\n BuildId: {id}")).collect();
+                return format!("\n{text}\n{ids}");
+            }
+            ErrorKind::UnableToSymbolize { detail } => return detail.clone(),
             ErrorKind::NotAnObject { .. } => "The file was not recognized as a valid object file",
             ErrorKind::UnableToCorrelate { detail } => return format!("unable to correlate profile: {detail}"),
             other => return other.to_string(),

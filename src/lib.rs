@@ -43,8 +43,11 @@ pub mod iprof;
 pub mod limits;
 pub mod manner;
 mod memory;
+pub mod memprof;
 pub mod merge;
 pub mod model;
+#[cfg(feature = "correlate")]
+mod objects;
 pub mod picture;
 pub mod pipeline;
 pub mod raw;

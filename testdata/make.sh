@@ -2,7 +2,7 @@
 # Makes the files of this folder with the compilers it names; see README.md.
 #
 #   testdata/make.sh            everything
-#   testdata/make.sh raw        only raw/       (also: merge, correlate, bad)
+#   testdata/make.sh raw        only raw/       (also: merge, correlate, memprof, bad)
 #
 # Run it on a machine with clang and llvm-profdata of every release in $CLANGS
 # and rustc 1.95; a missing one is an error, because a partial folder would
@@ -315,6 +315,44 @@ correlate() {
   golden "$release" "$stem" "$option=$stem.binary"
 }
 
+# Memory profiles, the part of the program that has debug info, and what
+# llvm-profdata of the release makes of both.
+make_memprof() {
+  rm -rf "$here/memprof" && mkdir "$here/memprof"
+  memprof 16 plain -no-pie
+  for release in 19 22; do
+    memprof "$release" plain
+    memprof "$release" no-pie -no-pie
+    memprof "$release" two-dumps -DTWO_DUMPS
+  done
+  memprof 22 histogram -mllvm -memprof-histogram
+}
+
+# memprof RELEASE KIND FLAG...
+memprof() {
+  local release=$1 stem=$here/memprof/clang-$1-$2
+  shift 2
+  note "clang-$release memory profile ${stem##*-}"
+  "clang++-$release" "${places[@]}" -O1 -gmlt -fdebug-info-for-profiling -fno-omit-frame-pointer \
+    -fno-optimize-sibling-calls -fmemory-profile -Wl,--build-id "$@" allocations.cpp -o program
+  rm -f dump.*
+  MEMPROF_OPTIONS=log_path=dump "${still[@]}" ./program 20 >/dev/null
+  mv dump.* "$stem.memprofraw"
+  chmod 644 "$stem.memprofraw"
+  llvm-objcopy-22 --only-keep-debug --remove-section=.symtab --remove-section=.strtab program "$stem.binary"
+  chmod 644 "$stem.binary"
+  local tool=llvm-profdata-$release merge="merge --num-threads=1 --profiled-binary=$stem.binary $stem.memprofraw"
+  case $release in
+    16) "$tool" $merge -o "$stem.v0.profdata" ;;
+    19) for version in 0 1 2 3; do "$tool" $merge --memprof-version=$version -o "$stem.v$version.profdata"; done ;;
+    *)
+      for version in 2 3 4; do "$tool" $merge --memprof-version=$version -o "$stem.v$version.profdata"; done
+      "$tool" show --memory "$stem.v4.profdata" >"$stem.yaml"
+      "$tool" show --memory --profiled-binary="$stem.binary" "$stem.memprofraw" >"$stem.show"
+      ;;
+  esac
+}
+
 # One defect each, made by bad.py from a good file; files that others put there stay.
 make_bad() {
   mkdir -p "$here/bad"
@@ -322,10 +360,10 @@ make_bad() {
   python3 "$here/bad.py" "$here/raw" "$here/merge" "$here/bad"
 }
 
-for part in "${@:-raw merge correlate bad}"; do
+for part in "${@:-raw merge correlate memprof bad}"; do
   for one in $part; do
     case $one in
-      raw | merge | correlate | bad) "make_$one" ;;
+      raw | merge | correlate | memprof | bad) "make_$one" ;;
       *) note "unknown part $one"; exit 1 ;;
     esac
   done

@@ -7,6 +7,7 @@
 
 mod bridges;
 mod inputs;
+mod memory;
 mod merging;
 mod profiles;
 mod readers;
@@ -25,6 +26,7 @@ pub const BODIES: &[Body] = &[
     ("read_text", readers::text),
     ("read_names", readers::names),
     ("read_any", readers::any),
+    ("read_memprof", memory::read),
     ("read_iprof", stacks::iprof),
     ("read_recording", stacks::recording),
     ("read_stacks", stacks::stacks),

@@ -43,7 +43,7 @@ pub fn merged(reader: &mut dyn ProfileReader, manner: Manner) -> Option<Profile>
     merger.add_traces(reader.temporal());
     merger.add_vtable_names(reader.vtable_names().ok()?);
     if let Some(section) = reader.memprof() {
-        merger.add_memprof(section);
+        merger.add_memprof(section, 1).ok()?;
     }
     Some(merger.finish())
 }

@@ -5,6 +5,7 @@
 pub mod cursor;
 pub(crate) mod deflate;
 pub mod encoding;
+pub(crate) mod hash_table;
 pub mod leb128;
 pub mod names;
 pub mod sink;

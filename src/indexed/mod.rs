@@ -42,7 +42,6 @@ mod profile;
 mod reader;
 mod records;
 mod summaries;
-mod table;
 mod trailing;
 mod verify;
 mod write;

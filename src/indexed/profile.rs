@@ -141,7 +141,8 @@ impl<'data> IndexedProfile<'data> {
         })?;
         let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
         let known = memprof::section_version(first);
-        let readable = if self.options.manner.is_llvm() { known.is_some_and(|v| v >= 2) } else { known.is_some() };
+        let oldest = if self.options.manner.reads_every_indexed_version() { 0 } else { 2 };
+        let readable = known.is_some_and(|version| version >= oldest);
         if !readable {
             let found = known.map_or(first, |version| version as u64);
             let detail = "memory profile versions 0 to 4 are known".to_string();

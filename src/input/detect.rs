@@ -225,7 +225,7 @@ fn detect_text(data: &[u8]) -> Format {
     let head = &data[..data.len().min(1024)];
     if head.starts_with(b"---") {
         let has = |word: &[u8]| head.windows(word.len()).any(|part| part == word);
-        if has(b"HeapProfileRecords") {
+        if has(b"HeapProfileRecords") || has(b"DataAccessProfiles") {
             return Format::YamlMemProf;
         }
         if has(b"profile-version") {

@@ -137,7 +137,7 @@ impl Merger {
         }
         self.add_vtable_names(reader.vtable_names()?);
         if let Some(section) = reader.memprof().filter(|_| options.takes_memprof) {
-            self.add_memprof(section);
+            self.add_memprof(section, options.weight)?;
         }
         records
     }
@@ -146,7 +146,8 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// As [`begin_input`](Self::begin_input): nothing was added then.
+    /// As [`begin_input`](Self::begin_input): nothing was added then. Those of
+    /// a damaged memory profile.
     pub fn add_profile(&mut self, profile: &Profile, weight: u64) -> Result<()> {
         self.begin_input(profile.kind)?;
         for function in profile.functions.iter() {
@@ -159,7 +160,7 @@ impl Merger {
         self.add_traces(profile.temporal.clone());
         self.add_vtable_names(profile.vtable_names.iter().cloned());
         if let Some(section) = &profile.memprof {
-            self.add_memprof(section.clone());
+            self.add_memprof(section.clone(), weight)?;
         }
         Ok(())
     }

@@ -75,11 +75,7 @@ impl Merger {
         for name in &other.profile.vtable_names {
             self.keep_vtable_name(name);
         }
-        self.memprof_sections += other.memprof_sections;
-        self.profile.memprof = match self.memprof_sections {
-            1 => self.profile.memprof.take().or(other.profile.memprof),
-            _ => None,
-        };
+        self.memory.join(other.memory);
         self.events
     }
 

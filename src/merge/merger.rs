@@ -10,6 +10,9 @@ use super::sites::{SiteMerger, SiteOrder, exceeds, settle};
 use super::states::RecordStates;
 use super::traces::Reservoir;
 use crate::error::Result;
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::memprof::{self, MemoryMerger, MemoryProfile, MergedMemory};
 use crate::model::hash_order::string_map_order;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
@@ -29,6 +32,10 @@ pub struct MergeOptions {
     pub max_trace_length: u64,
     /// Whether names of vtables are kept. Default: `false`.
     pub keep_vtable_names: bool,
+    /// Whose rules decide what becomes of several memory profiles.
+    pub manner: Manner,
+    /// Bounds on what memory profiles expand to.
+    pub limits: Limits,
 }
 
 impl Default for MergeOptions {
@@ -38,6 +45,8 @@ impl Default for MergeOptions {
             trace_reservoir_size: 100,
             max_trace_length: 10_000,
             keep_vtable_names: false,
+            manner: Manner::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -70,7 +79,7 @@ pub struct Merger {
     pub(super) reservoir: Reservoir,
     pub(super) vtable_names: HashSet<Vec<u8>>,
     pub(super) kinds: KindState,
-    pub(super) memprof_sections: usize,
+    pub(super) memory: MemoryMerger,
     /// What joining found.
     pub(super) events: OrderEvents,
     /// Whether inputs before those of this merger are merged elsewhere.
@@ -98,12 +107,12 @@ impl Merger {
             reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
             sites: SiteMerger::new(rules.stable_value_sort),
             rules,
+            memory: MemoryMerger::new(options.manner),
             options,
             profile: Profile::default(),
             states: RecordStates::default(),
             vtable_names: HashSet::new(),
             kinds: KindState::default(),
-            memprof_sections: 0,
             events: OrderEvents::default(),
             complained: false,
             is_later_part: false,
@@ -420,14 +429,27 @@ impl Merger {
         }
     }
 
-    /// Adds the memory profile of an input.
+    /// Adds the memory profile of an indexed input, which counts `weight` times.
     ///
-    /// The section can be carried along when it is the only one; with the
-    /// second all are dropped, and this returns `false` from then on.
-    pub fn add_memprof(&mut self, section: MemProfSection) -> bool {
-        self.memprof_sections += 1;
-        self.profile.memprof = (self.memprof_sections == 1).then_some(section);
-        self.memprof_sections == 1
+    /// # Errors
+    ///
+    /// Those of reading it ([`memprof::indexed::read`]).
+    pub fn add_memprof(&mut self, section: MemProfSection, weight: u64) -> Result<()> {
+        let stored = memprof::indexed::read(&section.bytes, section.offset, &self.options.limits)?;
+        self.memory.add(stored.profile, memprof::Source::Indexed(section), weight);
+        Ok(())
+    }
+
+    /// Adds the memory profile of an input.
+    pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) {
+        self.memory.add(profile, source, weight);
+    }
+
+    /// Takes the memory profiles out, added up; nothing when there was none.
+    /// What is not taken out and is the section of one input alone,
+    /// [`finish`](Self::finish) leaves in the profile.
+    pub fn take_memory(&mut self) -> Option<MergedMemory> {
+        std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.manner)).finish()
     }
 
     /// The result, with value sites in the order that files show.
@@ -439,6 +461,7 @@ impl Merger {
         }
         self.profile.functions.all_sites_mut().for_each(settle);
         self.profile.temporal = self.reservoir.into_kept();
+        self.profile.memprof = self.memory.finish().and_then(|memory| memory.carried);
         self.profile
     }
 }

@@ -1,6 +1,7 @@
 //! Merge rules, one behaviour a test.
 
 use super::*;
+use crate::memprof::{MemoryProfile, Source};
 use crate::model::{
     FunctionRecord, Profile, ProfileKind, RecordRef, Release, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
     ValueSites,
@@ -273,12 +274,16 @@ fn joined_parts_say_when_order_matters() {
 }
 
 #[test]
-fn a_second_memory_profile_drops_both() {
-    let section = || crate::model::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
-    let mut merger = merger(22);
-    assert!(merger.add_memprof(section()));
-    assert!(!merger.add_memprof(section()));
-    assert!(merger.finish().memprof.is_none());
+fn the_section_of_one_input_alone_is_kept_as_it_is() {
+    let section = crate::model::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
+    let add = |merger: &mut Merger| {
+        merger.add_memory(MemoryProfile::default(), Source::Indexed(section.clone()), 1);
+    };
+    for (inputs, kept) in [(1, Some(section.clone())), (2, None)] {
+        let mut merger = merger(22);
+        (0..inputs).for_each(|_| add(&mut merger));
+        assert_eq!(merger.finish().memprof, kept, "{inputs} inputs");
+    }
 }
 
 // The exceptions that docs/merging.md lists.

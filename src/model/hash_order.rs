@@ -100,9 +100,19 @@ fn number_hash(release: Release, number: u64) -> u32 {
 /// The order in which a small map keyed by numbers yields keys that were
 /// inserted in the order given, all of which differ: indexes into `keys`.
 pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
+    numbers_from(release, keys, 4)
+}
+
+/// As [`number_map_order`], for a map that has no room of its own and so begins
+/// with 64 slots.
+pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
+    numbers_from(release, keys, 64)
+}
+
+fn numbers_from(release: Release, keys: &[u64], first_slots: usize) -> Vec<u32> {
     let probing = Probing::of(release);
     let hash_of = |entry: u32| number_hash(release, keys[entry as usize]);
-    let mut slots = vec![FREE; 4];
+    let mut slots = vec![FREE; first_slots];
     for (entry, number) in (0..keys.len() as u32).zip(1usize..) {
         if number * 4 >= slots.len() * 3 {
             let len = if slots.len() == 4 { 64 } else { slots.len() * 2 };

@@ -26,6 +26,12 @@ pub enum LossKind {
     TemporalTraces,
     /// The memory profile (before LLVM 15).
     MemProf,
+    /// Functions called at call sites of a memory profile (before LLVM 21).
+    MemProfCallees,
+    /// What a memory profile says of static data (before LLVM 21).
+    MemProfDataRecords,
+    /// Fields of a memory profile's allocations that are not written.
+    MemProfFields,
     /// Names of vtables.
     VTableNames,
     /// A variant bit that the release does not know.
@@ -99,6 +105,11 @@ impl LossKind {
             Self::Symbols => ("symbol of the program", "symbols of the program"),
             Self::Names => ("name, whose hash stays", "names, whose hashes stay"),
             Self::NameHashes => ("hash of a name, which becomes digits", "hashes of names, which become digits"),
+            Self::MemProfCallees => ("callee of a memory profile", "callees of a memory profile"),
+            Self::MemProfDataRecords => {
+                ("record of static data of a memory profile", "records of static data of a memory profile")
+            }
+            Self::MemProfFields => ("field of the memory profile", "fields of the memory profile"),
             Self::TraceWeights => ("weight of a trace", "weights of traces"),
             Self::VTableNames => ("vtable name", "vtable names"),
             Self::KindBits => ("property of the profile", "properties of the profile"),

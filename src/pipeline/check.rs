@@ -6,6 +6,7 @@
 
 use super::check_samples::check_samples;
 use super::check_stacks::check_stacks;
+use super::memory;
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use super::samples::{StackSource, stack_source_of_file};
@@ -153,6 +154,8 @@ struct LlvmCheck {
     findings: Vec<CheckFinding>,
     records: u64,
     executed: u64,
+    /// Whether it holds a memory profile.
+    has_memory: bool,
 }
 
 fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
@@ -160,19 +163,28 @@ fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
         Format::Raw { .. } => "raw",
         Format::Indexed => "indexed",
         Format::Text => "text",
+        Format::RawMemProf => "memprof-raw",
+        Format::YamlMemProf => "memprof-yaml",
         _ => "unknown",
     };
-    let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0 };
+    let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0, has_memory: false };
     let options = ReadOptions { limits, ..ReadOptions::new(Manner::Profbridge) };
     let mut version = None;
+    let memory = memory::verify(bytes, &options);
+    let is_memory = matches!(format, Format::RawMemProf | Format::YamlMemProf);
     match open_reader(bytes, &options) {
+        Err(_) if is_memory => version = check.memory(&memory),
         Err(error) => check.error(&error),
         Ok(mut reader) => {
+            check.has_memory = matches!(memory, Ok(Some(_)));
             // Bits above the low 56 of a raw version word are flags.
             let number = reader.version_word() & 0x00ff_ffff_ffff_ffff;
             version = (name != "text").then(|| number.to_string());
             check.records(&mut *reader);
             check.index(bytes, options.limits);
+            if check.findings.iter().all(|finding| finding.level != Level::Error.name()) {
+                check.memory(&memory);
+            }
         }
     }
     let has_errors = check.findings.iter().any(|finding| finding.level == Level::Error.name());
@@ -193,6 +205,23 @@ fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
 }
 
 impl LlvmCheck {
+    /// What is wrong with a memory profile; its version, if it is a raw one.
+    fn memory(&mut self, found: &Result<Option<memory::Verified>>) -> Option<String> {
+        match found {
+            Err(error) => {
+                self.error(error);
+                None
+            }
+            Ok(None) => None,
+            Ok(Some(found)) => {
+                if found.contexts == 0 {
+                    self.warn("no-allocations", "$", "the memory profile holds no allocation");
+                }
+                found.version.map(|version| version.to_string())
+            }
+        }
+    }
+
     /// Merging does not use the index of an indexed profile, compilers do.
     fn index(&mut self, bytes: &[u8], limits: Limits) {
         if self.format != "indexed" || self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
@@ -226,6 +255,9 @@ impl LlvmCheck {
             self.warn("oddity", "$", &warning.to_string());
         }
         if self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
+            return;
+        }
+        if self.records == 0 && self.has_memory {
             return;
         }
         if self.records == 0 {

@@ -1,6 +1,7 @@
 //! Comparing two files of whatever formats.
 
 use super::diff_stacks::{are_stacks, diff_stacks};
+use super::memory;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
@@ -14,6 +15,7 @@ use crate::iprof::fit::{self, Fit};
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::manner::Manner;
+use crate::memprof::{self, MemoryProfile};
 use crate::model::stacks::Selection;
 use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff, write_text};
@@ -160,9 +162,16 @@ struct LlvmSpace {
     sites: HashMap<(u64, u64, usize), u64>,
     site_names: Vec<(u64, usize)>,
     values: HashMap<NameRef, Vec<u8>>,
+    /// Call stacks of allocations.
+    stacks: HashMap<String, u64>,
+    stack_names: Vec<String>,
 }
 
 const COUNTERS: &str = "counters";
+/// Bytes of all allocations, by call stack.
+const MEMORY_BYTES: &str = "memory bytes";
+/// Number of allocations, by call stack.
+const ALLOCATIONS: &str = "allocations";
 
 impl LlvmSpace {
     fn function(&mut self, name: &[u8]) -> u64 {
@@ -183,6 +192,25 @@ impl LlvmSpace {
             self.site_names.push((function, place));
         }
         number
+    }
+
+    /// Adds what a memory profile says of call stacks.
+    fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
+        for (stack, site) in memprof::report::contexts(profile) {
+            let frames = profile.stacks.frames_of(stack).map(|frame| {
+                let function = memprof::report::function_name(profile, frame.function);
+                format!("{function} +{}:{}", frame.line_offset, frame.column)
+            });
+            let name = frames.collect::<Vec<_>>().join(" < ");
+            let next = self.stack_names.len() as u64;
+            let number = *self.stacks.entry(name.clone()).or_insert(next);
+            if number == next {
+                self.stack_names.push(name);
+            }
+            for (section, events) in [(MEMORY_BYTES, site.info.total_size()), (ALLOCATIONS, site.info.alloc_count())] {
+                facts.sections.entry(section).or_default().push(((number, 0), u128::from(events)));
+            }
+        }
     }
 
     fn read(&mut self, reader: &mut dyn ProfileReader) -> Result<Facts> {
@@ -232,7 +260,11 @@ impl Names for LlvmSpace {
         name.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
     }
 
-    fn site(&self, _: &str, site: u64) -> String {
+    fn site(&self, section: &str, site: u64) -> String {
+        if [MEMORY_BYTES, ALLOCATIONS].contains(&section) {
+            let name = usize::try_from(site).ok().and_then(|at| self.stack_names.get(at));
+            return name.cloned().unwrap_or_default();
+        }
         match usize::try_from(site).ok().and_then(|at| self.site_names.get(at)) {
             Some((function, 0)) => Names::function(self, *function),
             Some((function, place)) => {
@@ -257,8 +289,16 @@ fn diff_llvm(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffR
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Manner::Profbridge) };
     let mut facts = |path: &Path| {
         let bytes = input::open(path, Access::Read, &options.limits)?;
-        let mut reader = open_reader(&bytes, &read).map_err(|error| error.in_file(path))?;
-        space.read(&mut *reader).map_err(|error| error.in_file(path))
+        let read = &read;
+        let mut read_both = || {
+            let is_memory = memory::is_memory_profile(&bytes, read.manner);
+            let mut facts = if is_memory { Facts::default() } else { space.read(&mut *open_reader(&bytes, read)?)? };
+            if is_memory || memory::verify(&bytes, read)?.is_some() {
+                space.memory(&memory::load_bytes(&bytes, read)?, &mut facts);
+            }
+            Ok(facts)
+        };
+        read_both().map_err(|error: Error| error.in_file(path))
     };
     let (first, second) = (facts(first)?, facts(second)?);
     let mut options = options.clone();

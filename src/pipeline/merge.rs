@@ -7,13 +7,14 @@
 //! away and one thread does it again, so the bytes and the messages are those
 //! of one thread always.
 
+use super::memory::MemProfOptions;
 use super::open::ReadOptions;
 use super::worker::{self, Prepared};
 use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
 use crate::merge::cross_release::Origins;
 use crate::merge::{FunctionFilter, MergeRules, Remapping, SoftError, repeated_sizes};
-use crate::model::{Profile, ProfileKind, Release};
+use crate::model::{Loss, Profile, ProfileKind, Release};
 use std::num::NonZeroUsize;
 
 /// When bad inputs make the whole merge fail (`--failure-mode`).
@@ -64,6 +65,8 @@ pub struct MergeOptions {
     /// since those left out still decide the order of the rest in files of
     /// older releases; give the same filter to the writer.
     pub filter: FunctionFilter,
+    /// How the sum of memory profiles is written.
+    pub memprof: MemProfOptions,
     /// Keep the good records of bad inputs when the merge goes on.
     pub salvage: bool,
     /// The least that the result must hold.
@@ -76,6 +79,7 @@ impl MergeOptions {
         let mut options = crate::merge::MergeOptions::default();
         options.release = self.release;
         options.keep_vtable_names = self.keep_vtable_names;
+        (options.manner, options.limits) = (self.read.manner, self.read.limits);
         options.trace_reservoir_size = self.trace_reservoir_size.unwrap_or(options.trace_reservoir_size);
         options.max_trace_length = self.max_trace_length.unwrap_or(options.max_trace_length);
         options
@@ -138,6 +142,8 @@ pub struct MergeReport {
     pub inputs: Vec<InputReport>,
     /// A site of the result lists a memory size twice (LLVM: `invalid profile created`).
     pub repeats_memory_size: bool,
+    /// What the section of memory profiles cannot hold.
+    pub memprof_losses: Vec<Loss>,
 }
 
 impl MergeReport {
@@ -265,8 +271,8 @@ pub fn merge_files(
     let prepared: Vec<Prepared> =
         inputs.iter().map(|input| Prepared::new(input.clone(), &options.read.limits)).collect();
     let run = worker::run(&prepared, options, observer);
-    let profile = run.merger.finish();
+    let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.manner)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
-    Ok(MergeReport { profile, inputs: run.reports, repeats_memory_size })
+    Ok(MergeReport { profile, inputs: run.reports, repeats_memory_size, memprof_losses })
 }

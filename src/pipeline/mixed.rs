@@ -117,7 +117,7 @@ pub fn merge_mixed(
     }
     let (rest, merged) = rests.finish()?;
     warnings.extend(merged.warnings(BranchClash::Keep));
-    let parts = Parts { rest, profile: profiles.finish() };
+    let parts = Parts { rest, profile: profiles.finish()? };
     Ok(MixedSum { llvm: report, warnings, losses, parts, options: options.clone() })
 }
 
@@ -134,7 +134,7 @@ impl MixedSum {
         let mut sum = LlvmSum::new(&self.options.llvm);
         sum.add(&self.parts.profile, 1)?;
         sum.add(&rest, 1)?;
-        Ok((sum.finish(), losses.into_vec()))
+        Ok((sum.finish()?, losses.into_vec()))
     }
 
     /// The sum as an iprof document, and what could not cross.
@@ -151,20 +151,24 @@ impl MixedSum {
 }
 
 /// Profiles in memory, added up as files are.
-struct LlvmSum(Merger);
+struct LlvmSum {
+    sum: Merger,
+    options: MergeOptions,
+}
 
 impl LlvmSum {
     fn new(options: &MergeOptions) -> Self {
-        Self(Merger::new(options.merger_options()))
+        Self { sum: Merger::new(options.merger_options()), options: options.clone() }
     }
 
     fn add(&mut self, profile: &Profile, weight: u64) -> Result<()> {
-        self.0.add_profile(profile, weight).map_err(|error: Error| {
+        self.sum.add_profile(profile, weight).map_err(|error: Error| {
             error.with_hint("profiles of both families become IR-level profiles that count entries first")
         })
     }
 
-    fn finish(self) -> Profile {
-        self.0.finish()
+    fn finish(self) -> Result<Profile> {
+        let options = self.options;
+        Ok(options.memprof.finish(self.sum, options.release, options.read.manner)?.0)
     }
 }

@@ -11,6 +11,7 @@ pub mod diff;
 pub mod diff_stacks;
 pub mod encode;
 mod images;
+pub mod memory;
 pub mod merge;
 pub mod merge_stacks;
 pub mod mixed;

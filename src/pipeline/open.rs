@@ -6,6 +6,8 @@ use crate::input::detect::looks_like_text;
 use crate::input::{Format, detect};
 use crate::limits::Limits;
 use crate::manner::Manner;
+#[cfg(feature = "correlate")]
+use crate::memprof;
 use crate::model::ProfileReader;
 use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
 use crate::text::TextReader;
@@ -21,6 +23,9 @@ pub struct ReadOptions {
     pub limits: Limits,
     /// Finds the records of raw profiles that have none of their own.
     pub correlator: Option<Arc<dyn Correlator + Send + Sync>>,
+    /// The programs that wrote raw memory profiles.
+    #[cfg(feature = "correlate")]
+    pub programs: Arc<memprof::raw::Programs>,
     /// What a raw counter above 2^56 means.
     pub large_counters: LargeCounters,
 }
@@ -100,7 +105,9 @@ fn unreadable(format: Format, manner: Manner) -> Error {
         sample if sample.is_sample_profile() => {
             error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
         }
-        Format::RawMemProf | Format::YamlMemProf => error.with_hint("use `llvm-profdata` with --profiled-binary"),
+        Format::RawMemProf | Format::YamlMemProf => {
+            error.with_hint("`profbridge show --memory` shows memory profiles, `profbridge merge` adds them up")
+        }
         Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
         Format::Iprof => error.with_hint("`profbridge convert` turns it into an LLVM profile"),
         Format::Jfr => error.with_hint("`profbridge convert` turns it into an iprof"),

@@ -3,13 +3,15 @@
 
 use super::ahead::{self, merge_ahead};
 use super::images::{self, Images};
+use super::memory;
 use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions};
 use super::open::read_with;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::limits::Limits;
+use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{InputOptions, Merger, SoftError};
-use crate::model::{ProfileReader, RecordId};
+use crate::model::{ProfileKind, ProfileReader, RecordId};
 use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
 use crate::text;
 use crate::threads;
@@ -334,6 +336,9 @@ impl<'a> Worker<'a> {
         if matches!(format, input::Format::Raw { .. }) {
             return self.merge_raw(data, prepared, report, complain);
         }
+        if memory::is_memory_profile(data, self.options.read.manner) {
+            return self.merge_memory(data, prepared, report);
+        }
         let options = self.options;
         read_with(data, &options.read, self.threads, |reader| {
             let is_indexed = format == input::Format::Indexed;
@@ -344,6 +349,26 @@ impl<'a> Worker<'a> {
             report.version = Some(version);
             self.merge_reader(reader, prepared, report, complain)
         })
+    }
+
+    /// Merges a memory profile that is a file of its own.
+    fn merge_memory(&mut self, data: &[u8], prepared: &Prepared, report: &mut InputReport) -> Result<()> {
+        let read = memory::read(data, &self.options.read, self.options.release);
+        if self.options.read.manner.is_llvm() && input::detect(data) != input::Format::RawMemProf {
+            // LLVM knows of its kind before it finds out what is wrong with it.
+            let begun = self.merger.begin_input(ProfileKind::MEMPROF);
+            begun.map_err(|error| memory::conflict(error, &Source::Yaml))?;
+            if read.is_err() {
+                // What it says of static data counts: nothing.
+                self.merger.add_memory(MemoryProfile::default(), Source::Yaml, 1);
+            }
+        }
+        let (profile, source) = read?;
+        self.merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memory::conflict(error, &source))?;
+        report.begun = true;
+        report.records = profile.records().len() as u64;
+        self.merger.add_memory(profile, source, prepared.input.weight.get());
+        Ok(())
     }
 
     /// Merges a raw file: quickly when it is of an image met before, else

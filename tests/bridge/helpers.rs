@@ -63,7 +63,7 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
         merger.add_traces(profile.temporal.clone());
         merger.add_vtable_names(profile.vtable_names.iter().cloned());
         profile.memprof.iter().for_each(|section| {
-            merger.add_memprof(section.clone());
+            merger.add_memprof(section.clone(), 1).expect("a sound memory profile");
         });
     }
     merger.finish()
@@ -113,7 +113,7 @@ pub fn read_profile(bytes: &[u8]) -> Profile {
     merger.add_traces(reader.temporal());
     merger.add_vtable_names(reader.vtable_names().expect("whole vtable names"));
     reader.memprof().into_iter().for_each(|section| {
-        merger.add_memprof(section);
+        merger.add_memprof(section, 1).expect("a sound memory profile");
     });
     merger.finish()
 }

@@ -97,8 +97,16 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
             profile.vtable_names = VTABLES.iter().map(|name| name.to_vec()).collect();
         }
         if memprof {
-            profile.memprof = Some(MemProfSection { bytes: vec![7; 16], offset: 512, indexed_version: 12 });
+            profile.memprof =
+                Some(MemProfSection { bytes: empty_memory_profile(512), offset: 512, indexed_version: 12 });
         }
         profile
     })
+}
+
+/// The section of a memory profile without functions, at byte `start` of a file.
+fn empty_memory_profile(start: u64) -> Vec<u8> {
+    let table = start + 72;
+    let words = [3, table, table, table, 4, 1, 5, 10, 23, 1, 0, 0];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -63,7 +63,7 @@ fn merged(files: &[Vec<u8>]) -> Profile {
             merger.add_record(record, 1);
         }
         if let Some(section) = reader.memprof() {
-            merger.add_memprof(section);
+            merger.add_memprof(section, 1).unwrap();
         }
     }
     merger.finish()

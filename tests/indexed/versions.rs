@@ -24,7 +24,7 @@ fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
     merger.add_binary_ids(reader.binary_ids()?);
     merger.add_vtable_names(reader.vtable_names()?);
     if let Some(section) = reader.memprof() {
-        merger.add_memprof(section);
+        merger.add_memprof(section, 1)?;
     }
     Ok(merger.finish())
 }

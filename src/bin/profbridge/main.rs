@@ -16,6 +16,7 @@ mod iprof_merge;
 mod iprof_show;
 mod limits;
 mod llvm_compat;
+mod memprof;
 mod merge;
 mod mixed_merge;
 mod order;

@@ -6,6 +6,7 @@ use crate::correlate::CorrelateArgs;
 use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
+use crate::memprof::MemProfArgs;
 use crate::mixed_merge::{self, FamilyArg};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::show::refuse;
@@ -129,6 +130,8 @@ pub(crate) struct MergeArgs {
     cross: CrossReleaseArgs,
     #[command(flatten)]
     correlate: CorrelateArgs,
+    #[command(flatten)]
+    memprof: MemProfArgs,
     #[command(flatten)]
     bridge: BridgeArgs,
     #[command(flatten)]
@@ -369,6 +372,7 @@ impl MergeArgs {
         let write = self.write_options(&options, &whom);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
+            console::losses(&report.memprof_losses, &self.output);
             console::losses(&saved.losses, &self.output);
         }
         cross_release::print_findings(&findings, &self.output, self.quiet);
@@ -399,6 +403,8 @@ impl MergeArgs {
         options.read.limits = crate::limits::chosen();
         options.release = release;
         options.read.correlator = self.correlate.correlator()?;
+        options.read.programs = self.memprof.programs.programs();
+        options.memprof = self.memprof.options();
         options.failure_mode = self.failure_mode.into();
         options.threads = NonZeroUsize::new(self.num_threads);
         options.trace_reservoir_size = Some(self.temporal_profile_trace_reservoir_size);

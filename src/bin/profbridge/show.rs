@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::iprof_show::{self, IprofShowArgs};
+use crate::memprof::ShowMemoryArgs;
 use crate::sample_files::{SampleShow, are_samples};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
@@ -91,6 +92,8 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    memory: ShowMemoryArgs,
+    #[command(flatten)]
     stacks: StackArgs,
     #[command(flatten)]
     iprof: IprofShowArgs,
@@ -114,6 +117,10 @@ impl ShowArgs {
                 json: self.json,
             };
             return show.run();
+        }
+        if self.memory.is_wanted(&self.file)? {
+            self.refuse_llvm_options("a memory profile")?;
+            return self.memory.run(&self.file, &self.output, self.topn, self.json);
         }
         if self.stacks.are_in(&self.file)? {
             self.refuse_llvm_options("stacks")?;

@@ -88,9 +88,11 @@ impl Rewriter {
     fn member(&mut self, name: &str) -> Result<()> {
         let what = match name {
             "sample" => "reading sample profiles (--sample)",
-            "memory" => "showing memory profiles (--memory)",
             "gcc" => "writing GCC's format (--gcc)",
-            "instr" => return Ok(()),
+            "instr" | "memory" => {
+                self.switch("memory", name == "memory");
+                return Ok(());
+            }
             format => {
                 self.switch("text", format == "text");
                 return Ok(());
@@ -145,14 +147,16 @@ mod tests {
 
     #[test]
     fn options_without_meaning_here_vanish() {
-        assert_eq!(normal(&["merge", "--instr", "--use-md5", "--memprof-version", "3", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["merge", "--instr", "--use-md5", "--suppl-min-size-threshold", "3", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["show", "--memory", "--instr", "a"]), ["show", "a"]);
+        assert_eq!(normal(&["show", "--instr", "-memory", "a"]), ["show", "--memory", "a"]);
         assert_eq!(normal(&["merge", "--text", "--binary", "a"]), ["merge", "a"]);
         assert_eq!(normal(&["merge", "--binary", "--text", "a"]), ["merge", "--text", "a"]);
     }
 
     #[test]
     fn what_only_llvm_does_is_refused_in_words() {
-        for words in [["profbridge", "merge", "--sample"], ["profbridge", "show", "-memory"]] {
+        for words in [["profbridge", "merge", "--sample"], ["profbridge", "show", "-sample"]] {
             let failure = normalize(words.map(OsString::from).to_vec()).unwrap_err();
             assert!(failure.to_string().ends_with("is not supported"), "{failure}");
         }

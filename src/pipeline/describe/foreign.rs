@@ -22,13 +22,19 @@ pub(super) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             description.supported = true;
             jfr_chunks(data).map(Some)
         }
-        Format::RawMemProf => memprof_dumps(data).map(Some),
+        Format::RawMemProf => {
+            description.supported = true;
+            memprof_dumps(data).map(Some)
+        }
         Format::SampleText | Format::SampleGcc => Ok(Some(reads(SAMPLE_TOOLS))),
         Format::SampleBinary | Format::SampleCompactBinary => sample(data, false).map(Some),
         Format::SampleExtBinary => sample(data, true).map(Some),
         Format::Gcda => gcda(data).map(Some),
         Format::PerfData => Ok(Some(reads("perf"))),
-        Format::YamlMemProf => Ok(Some(reads("llvm-profdata of LLVM 20 and later"))),
+        Format::YamlMemProf => {
+            description.supported = true;
+            Ok(Some(reads("llvm-profdata of LLVM 20 and later, profbridge")))
+        }
         Format::BoltYaml => Ok(Some(reads("llvm-bolt"))),
         _ => {
             description.error = Some("the first bytes belong to no known format".to_string());
@@ -148,8 +154,8 @@ fn memprof_writers(version: u64) -> &'static str {
         1 => "LLVM 14 and 15",
         2 => "LLVM 16",
         3 => "LLVM 17 and 18",
-        4 => "LLVM 19",
-        5 => "LLVM 22",
+        4 => "LLVM 19 to 21",
+        5 => "LLVM 22 and 23",
         _ => "an unknown release of LLVM",
     }
 }

@@ -7,17 +7,13 @@
 //! an MC/DC bitmap has a second one, `__profbm_…`, with the profile name and the
 //! number of bits (LLVM 23 on).
 
-use super::image::{contents, unable};
-use crate::bytes::Endian;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Result, Warning};
 use crate::limits::Limits;
-use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, Operation, RunTimeEndian, SectionId,
-    Unit, constants,
-};
+use crate::objects::{Entry, Slice, attribute, damaged, load_sections, section_bytes, split_file, text, unable};
+use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, Operation, RunTimeEndian, SectionId, Unit, constants};
 use object::Object;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What debug info says of one instrumented function.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +45,6 @@ pub(super) struct Found {
     pub(super) warnings: Vec<Warning>,
 }
 
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
-
 /// `DW_TAG_LLVM_annotation`, an extension of LLVM.
 const ANNOTATION: gimli::DwTag = gimli::DwTag(0x6000);
 
@@ -58,15 +52,10 @@ const ANNOTATION: gimli::DwTag = gimli::DwTag(0x6000);
 pub(super) fn read_probes(
     file: &object::File<'_>,
     path: &Path,
-    endian: Endian,
     counters: Range<u64>,
     limits: &Limits,
 ) -> Result<Found> {
-    let endian = match endian {
-        Endian::Little => RunTimeEndian::Little,
-        Endian::Big => RunTimeEndian::Big,
-    };
-    let sections = DwarfSections::load(|id| section_bytes(file, id.name(), limits))?;
+    let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     let mut walk = Walk { counters, bitmaps: Vec::new(), found: Found { probes: Vec::new(), warnings: Vec::new() } };
     let mut units = dwarf.units();
@@ -78,29 +67,6 @@ pub(super) fn read_probes(
         }
     }
     Ok(walk.found)
-}
-
-fn damaged(error: gimli::Error) -> Error {
-    unable(format!("debug info: {error}"))
-}
-
-/// The bytes of a DWARF section, none if the file lacks it.
-fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result<Vec<u8>> {
-    file.section_by_name(name).map_or(Ok(Vec::new()), |section| contents(&section, limits))
-}
-
-/// Where the rest of a skeleton unit is.
-fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
-    if unit.dwo_id.is_none() {
-        return Ok(None);
-    }
-    let Some(name) = unit.dwo_name().map_err(damaged)? else { return Ok(None) };
-    let name = dwarf.attr_string(unit, name).map_err(damaged)?;
-    let name = PathBuf::from(String::from_utf8_lossy(name.slice()).into_owned());
-    let folder = unit.comp_dir.map(|folder| PathBuf::from(String::from_utf8_lossy(folder.slice()).into_owned()));
-    let beside_image = image.parent().unwrap_or(Path::new("")).join(&name);
-    let as_compiled = folder.unwrap_or_default().join(&name);
-    Ok(Some(if as_compiled.is_file() { as_compiled } else { beside_image }))
 }
 
 struct Walk {
@@ -264,30 +230,6 @@ impl Walk {
             line: function.line,
         });
     }
-}
-
-type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
-
-/// An attribute of an entry, or of the declaration that it completes.
-fn attribute<'a>(unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> Option<AttributeValue<Slice<'a>>> {
-    const MOST_STEPS: usize = 4; // a concrete function, its origin, its declaration
-    let mut entry = entry.clone();
-    for _ in 0..MOST_STEPS {
-        if let Some(value) = entry.attr_value(name) {
-            return Some(value);
-        }
-        let further = [constants::DW_AT_specification, constants::DW_AT_abstract_origin];
-        let AttributeValue::UnitRef(offset) = further.into_iter().find_map(|link| entry.attr_value(link))? else {
-            return None;
-        };
-        entry = unit.entry(offset).ok()?;
-    }
-    None
-}
-
-fn text<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> Option<Vec<u8>> {
-    let value = attribute(unit, entry, name)?;
-    dwarf.attr_string(unit, value).ok().map(|text| text.slice().to_vec())
 }
 
 fn read_function<'a>(

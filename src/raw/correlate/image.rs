@@ -3,9 +3,10 @@
 use super::dwarf::{self, Probe};
 use super::{CorrelationKind, ImageRecords};
 use crate::bytes::{Encoding, Endian, PointerWidth};
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Result, Warning};
 use crate::limits::Limits;
 use crate::model::{BinaryId, SymbolTable};
+use crate::objects::{self, contents, unable};
 use crate::raw::header::Header;
 use crate::raw::layout::{DataRecord, RecordLayout};
 use crate::raw::names::RawNames;
@@ -62,8 +63,7 @@ impl Image {
     }
 
     fn read_sections(path: &Path, bytes: &[u8], kind: CorrelationKind, limits: &Limits) -> Result<Self> {
-        let file = object::File::parse(bytes)
-            .map_err(|error| Error::new(ErrorKind::NotAnObject { detail: error.to_string() }))?;
+        let file = objects::parse(bytes)?;
         let is_coff = matches!(file.format(), BinaryFormat::Coff | BinaryFormat::Pe);
         let section = |name: &SectionName| file.section_by_name(if is_coff { name.1 } else { name.0 });
         let missing = |name: &SectionName| {
@@ -93,7 +93,7 @@ impl Image {
                 Content::Sections { data: contents(&data, limits)?, names: contents(&names, limits)? }
             }
             CorrelationKind::DebugInfo => {
-                let found = dwarf::read_probes(&file, path, endian, counters.clone(), limits)?;
+                let found = dwarf::read_probes(&file, path, counters.clone(), limits)?;
                 warnings = found.warnings;
                 Content::Probes(found.probes)
             }
@@ -116,7 +116,7 @@ impl Image {
         }
         Ok(Self {
             path: path.to_path_buf(),
-            build_id: build_id(&file),
+            build_id: objects::build_id(&file),
             endian,
             pointer: if file.is_64() { PointerWidth::Bits64 } else { PointerWidth::Bits32 },
             counters,
@@ -260,29 +260,3 @@ impl Image {
 
 /// The first raw version whose correlated files hold bitmaps that are found.
 const FIRST_VERSION_WITH_BITMAPS: u32 = 11;
-
-pub(super) fn unable(detail: String) -> Error {
-    Error::new(ErrorKind::UnableToCorrelate { detail })
-}
-
-/// The bytes of a section, inflated if they are compressed.
-pub(super) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Result<Vec<u8>> {
-    let damaged = |error: object::Error| {
-        let name = section.name().unwrap_or("?").to_string();
-        unable(format!("section {name}: {error}"))
-    };
-    let compressed = section.compressed_data().map_err(damaged)?;
-    let most = (compressed.data.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
-    if compressed.format != object::CompressionFormat::None && compressed.uncompressed_size > most {
-        let found = compressed.uncompressed_size;
-        return Err(ErrorKind::LimitExceeded { what: "size of an inflated section", found, limit: most }.into());
-    }
-    Ok(compressed.decompress().map_err(damaged)?.into_owned())
-}
-
-fn build_id(file: &object::File<'_>) -> Option<BinaryId> {
-    if let Ok(Some(id)) = file.build_id() {
-        return Some(id.to_vec());
-    }
-    file.mach_uuid().ok().flatten().map(|uuid| uuid.to_vec())
-}

@@ -1,12 +1,13 @@
 //! Several images, each chosen for its profiles by binary id.
 
-use super::image::{Image, unable};
+use super::image::Image;
 use super::{CorrelationKind, Correlator, ImageRecords};
 use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use crate::manner::Manner;
 use crate::model::BinaryId;
 use crate::model::description::hex;
+use crate::objects::unable;
 use crate::raw::header::Header;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -14,6 +14,7 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version that `--write-prev-version` writes, in LLVM 19 and 22 alike.
 const PREVIOUS_VERSION: u32 = 11;
@@ -46,6 +47,11 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
         }
     }
     let mut report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
+    // What is wrong with a raw memory profile ends the merge at once.
+    if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
+        let whence = input.input.path.as_os_str().as_encoded_bytes().to_vec();
+        return Err(super::raw_memory_failure(error, &input.input.path, Some(whence)));
+    }
     if let Some(conflict) = conflict_of_threads(parsed, &report, &options) {
         return Err(Failure::text(conflict));
     }
@@ -165,10 +171,27 @@ fn merge_options(parsed: &Parsed, conduct: &Conduct) -> Result<MergeOptions, Fai
     options.trace_reservoir_size = parsed.number("temporal-profile-trace-reservoir-size");
     options.max_trace_length = parsed.number("temporal-profile-max-trace-length");
     options.keep_vtable_names = parsed.is_on("keep-vtable-symbols");
+    options.read.programs = super::programs(parsed);
+    options.memprof.version =
+        parsed.value("memprof-version").and_then(|version| std::str::from_utf8(version).ok()?.parse().ok());
+    options.memprof.full_schema = parsed.is_on("memprof-full-schema");
+    if parsed.is_on("memprof-random-hotness") {
+        options.memprof.random_hotness = Some(hotness_seed(parsed));
+    }
     if let Some(path) = path(parsed, "remapping-file") {
         options.remapping = Remapping::parse(&read_small(&path)?).map_err(|error| remapping_fault(&path, &error))?;
     }
     Ok(options)
+}
+
+/// The seed that was asked for, or the time. Whatever it is, the genuine tool
+/// says it when it has something to write.
+fn hotness_seed(parsed: &Parsed) -> u32 {
+    let asked = parsed.number("memprof-random-hotness-seed").and_then(|seed| u32::try_from(seed).ok());
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs() as u32);
+    let seed = asked.filter(|seed| *seed != 0).unwrap_or_else(now);
+    messages::line(format!("random hotness seed = {seed}").as_bytes());
+    seed
 }
 
 /// `FILE:LINE: unexpected line …`, with a note.

@@ -27,14 +27,14 @@ pub(crate) use response::expand;
 
 use conduct::Conduct;
 use parse::{Outcome, Parsed, Program};
+use profbridge::memprof::raw::Programs;
 use profbridge::pipeline::target;
+use profbridge::{ErrorKind, Limits};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// What `--memory` asks for.
-const MEMORY_UNSUPPORTED: &str = "memory profiles are not shown by profbridge; use LLVM's llvm-profdata";
+use std::sync::Arc;
 
 /// Exit status of every failure.
 const FAILURE: u8 = 1;
@@ -142,7 +142,7 @@ impl Failure {
 
     /// As [`of`](Self::of), with other words in the file's place.
     fn of_whence(error: &profbridge::Error, whence: Option<Vec<u8>>) -> Self {
-        let unrecognized = matches!(error.kind(), profbridge::ErrorKind::UnrecognizedFormat);
+        let unrecognized = matches!(error.kind(), ErrorKind::UnrecognizedFormat);
         let note = unrecognized.then(|| "Perhaps you forgot to use the --sample or --memory option?".to_string());
         Self::Message { whence: whence.filter(|whence| !whence.is_empty()), text: error.llvm_message(), note }
     }
@@ -158,6 +158,27 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
+}
+
+/// The program of raw memory profiles.
+fn programs(parsed: &Parsed) -> Arc<Programs> {
+    let path = parsed.os_text("profiled-binary").filter(|path| !path.is_empty());
+    Arc::new(Programs::new(path.map(PathBuf::from).into_iter().collect(), &Limits::default()))
+}
+
+/// What is wrong with a raw memory profile. Of a damaged one LLVM says little,
+/// and repeats its path.
+fn raw_memory_failure(error: &profbridge::Error, path: &Path, whence: Option<Vec<u8>>) -> Failure {
+    let class = match error.kind() {
+        ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. } => None,
+        ErrorKind::UnsupportedVersion { .. } => Some("unsupported instrumentation profile format version"),
+        _ => Some("malformed instrumentation profile data"),
+    };
+    let text = match class {
+        Some(class) => format!("{}\n{class}", path.display()),
+        None => error.llvm_message(),
+    };
+    Failure::Message { whence, text, note: None }
 }
 
 /// The output file, or standard output; made before the inputs are read.

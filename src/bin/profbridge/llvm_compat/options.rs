@@ -118,7 +118,7 @@ const FUNCTION: Opt = text("function", "string", "Only functions that match");
 const DEBUG_INFO: Opt = text("debug-info", "string", "Object with debug info to correlate with");
 const MAX_WARNINGS: Opt =
     uint("max-debug-info-correlation-warnings", "Most warnings about incomplete debug info, 0 for all");
-const PROFILED_BINARY: Opt = text("profiled-binary", "string", "Program of a memory profile (not supported)");
+const PROFILED_BINARY: Opt = text("profiled-binary", "string", "Program that wrote a raw memory profile");
 
 /// Title of the output format group; [`FORMATS`] are its members.
 pub(super) const FORMATS: [&str; 4] = ["binary", "extbinary", "text", "gcc"];
@@ -139,7 +139,7 @@ pub(super) static MERGE: Command = Command {
         PRINT_OPTIONS,
         switch("debuginfod", "Find the object by build ID (not supported)").hidden(),
         switch("drop-profile-symbol-list", "Leave out the inputs' lists of symbols (sample profiles)").hidden(),
-        switch("memprof-full-schema", "Only for memory profiles").hidden(),
+        switch("memprof-full-schema", "Write all that is known of allocations").hidden(),
         HELP_LIST_HIDDEN,
         PRINT_ALL_OPTIONS,
         switch("split-layout", "Functions without inlined callees apart (sample profiles)").hidden(),
@@ -162,10 +162,10 @@ pub(super) static MERGE: Command = Command {
         uint("num-threads", "Workers, 0 asks the machine; the result is the same"),
         switch("compress-all-sections", "Compress every section (sample profiles)").hidden(),
         switch("dump-input-file-list", "Print the inputs and their weights, then stop").hidden(),
-        switch("memprof-random-hotness", "Only for memory profiles").hidden(),
+        switch("memprof-random-hotness", "Make allocations hot or cold by chance").hidden(),
         row("zero-counter-threshold", Takes::Float, "number", "Only with --supplement-instr-with-sample").hidden(),
         HELP_HIDDEN,
-        uint("memprof-random-hotness-seed", "Only for memory profiles").hidden(),
+        uint("memprof-random-hotness-seed", "Where chance begins; 0 is the time").hidden(),
         ulong("output-size-limit", "Most bytes of the output (sample profiles)").hidden(),
         uint("sample-frame-depth-for-cold-context", "Frames that cold contexts keep when merged (sample profiles)"),
         switch("sample-trim-cold-context", "Drop cold contexts (sample profiles)").hidden(),
@@ -183,7 +183,7 @@ pub(super) static MERGE: Command = Command {
         switch("gen-partial-profile", "State that only part of the program was profiled (sample profiles)").hidden(),
         alias("j", "num-threads"),
         MAX_WARNINGS,
-        choice("memprof-version", &["2", "3", "4"], "Only for memory profiles").hidden(),
+        choice("memprof-version", &["2", "3", "4"], "Version of the memory profile (default 3)").hidden(),
         O,
         switch("use-md5", "Hashes in place of names (sample profiles)").hidden(),
         HELP,
@@ -207,7 +207,7 @@ pub(super) static SHOW: Command = Command {
         switch("show-sec-info-only", "Only the sections (sample profiles)"),
         member("instr", SHOW_KIND, "Instrumentation profile (default)"),
         member("sample", SHOW_KIND, "Sample profile"),
-        member("memory", SHOW_KIND, "Memory profile (not supported)"),
+        member("memory", SHOW_KIND, "Memory profile"),
         uint("value-cutoff", "Hide functions whose largest counter is below"),
         H,
         HELP_LIST_HIDDEN,

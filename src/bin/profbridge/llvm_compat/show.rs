@@ -42,17 +42,28 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     }
     check_kind(parsed)?;
     let file = PathBuf::from(file);
+    if parsed.last_of(&KINDS) == Some("memory") {
+        let mut read = conduct.read_options();
+        read.programs = super::programs(parsed);
+        let shown = pipeline::memory::show_yaml(&file, &read, &mut out);
+        out.flush()?;
+        return match shown {
+            Err(error) if error.is_of_raw_memory_profile() => Err(super::raw_memory_failure(&error, &file, None)),
+            shown => Ok(shown.map(|()| ExitCode::SUCCESS)?),
+        };
+    }
     let shown = pipeline::show_file(&file, &conduct.read_options(), &options, &mut out);
     out.flush()?;
     shown?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Only instrumentation profiles as text can be shown.
+/// Only instrumentation and memory profiles can be shown.
 fn check_kind(parsed: &Parsed) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     match (parsed.last_of(&KINDS), format) {
-        (Some("memory"), _) => Err(Failure::text(super::MEMORY_UNSUPPORTED)),
+        (Some("memory"), b"json") => Err(Failure::text("JSON output is not supported for MemProf")),
+        (Some("memory"), _) => Ok(()),
         (_, b"json") => Err(Failure::text("JSON output is not supported for instr profiles")),
         (_, b"yaml") => Err(Failure::text("YAML output is not supported for instr profiles")),
         _ => Ok(()),

@@ -4,12 +4,10 @@
 //! the front of its chain; each doubling turns the chains around
 //! (`OnDiskChainedHashTableGenerator` in `OnDiskHashTable.h`).
 
-use crate::model::NameRef;
-
 const NONE: u32 = u32::MAX;
 
 /// Chains of items, as indexes in order of insertion.
-pub(super) struct Buckets {
+pub(crate) struct Buckets {
     heads: Vec<u32>,
     next: Vec<u32>,
 }
@@ -18,7 +16,7 @@ impl Buckets {
     /// Fills the table with items of these key hashes, in this order. A table
     /// that `shrinks` ends with as many buckets as it needs, else with 64 at
     /// least.
-    pub(super) fn fill(hashes: &[NameRef], shrinks: bool) -> Self {
+    pub(crate) fn fill(hashes: &[u64], shrinks: bool) -> Self {
         let mut table = Self { heads: vec![NONE; 64], next: vec![NONE; hashes.len()] };
         for at in 0..hashes.len() {
             if 4 * (at + 1) >= 3 * table.heads.len() {
@@ -36,13 +34,13 @@ impl Buckets {
         table
     }
 
-    fn push_front(&mut self, item: u32, hashes: &[NameRef]) {
+    fn push_front(&mut self, item: u32, hashes: &[u64]) {
         let mask = self.heads.len() - 1;
         let head = &mut self.heads[hashes[item as usize] as usize & mask];
         self.next[item as usize] = std::mem::replace(head, item);
     }
 
-    fn resize(&mut self, len: usize, hashes: &[NameRef]) {
+    fn resize(&mut self, len: usize, hashes: &[u64]) {
         let old = std::mem::replace(&mut self.heads, vec![NONE; len]);
         for head in old {
             let mut item = head;
@@ -55,12 +53,12 @@ impl Buckets {
     }
 
     /// Number of buckets, a power of two.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.heads.len()
     }
 
     /// The items of a bucket, front to back.
-    pub(super) fn items(&self, bucket: usize) -> impl Iterator<Item = u32> + Clone {
+    pub(crate) fn items(&self, bucket: usize) -> impl Iterator<Item = u32> + Clone {
         let item = |item: u32| (item != NONE).then_some(item);
         std::iter::successors(item(self.heads[bucket]), move |at| item(self.next[*at as usize]))
     }

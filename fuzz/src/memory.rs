@@ -1,0 +1,85 @@
+//! Memory profiles: the readers must survive any bytes, and what they hand out
+//! must be written and read back the same, in every version and as YAML.
+
+use profbridge::indexed::{IndexedProfile, ReadOptions};
+use profbridge::memprof::indexed::{self, WriteOptions};
+use profbridge::memprof::raw::RawMemProf;
+use profbridge::memprof::report::{MemoryReport, ReportOptions};
+use profbridge::memprof::yaml::{self, Comments};
+use profbridge::memprof::{Field, MemoryMerger, MemoryProfile, Schema, Source};
+use profbridge::model::Release;
+use profbridge::{Limits, Manner};
+
+/// All forms: raw, YAML, and the section of an indexed profile.
+pub fn read(data: &[u8]) {
+    let mut limits = Limits::default();
+    // What small inputs expand to must not slow the fuzzer down.
+    limits.inflated_bytes = 1 << 20;
+    limits.context_depth = 256;
+    let _ = RawMemProf::read(data, &limits);
+    for manner in [Manner::Profbridge, Manner::Llvm22] {
+        if let Ok(profile) = yaml::read(data, manner, &limits) {
+            look_at(&profile, &limits);
+        }
+    }
+    let section = IndexedProfile::read(data, ReadOptions::default()).ok().and_then(|profile| profile.memprof());
+    let (bytes, base) = section.as_ref().map_or((data, 0), |section| (section.bytes.as_slice(), section.offset));
+    if let Ok(stored) = indexed::read(bytes, base, &limits) {
+        look_at(&stored.profile, &limits);
+    }
+}
+
+fn look_at(profile: &MemoryProfile, limits: &Limits) {
+    MemoryReport::new(profile, &ReportOptions::default());
+    let text = printed(profile);
+    let again = yaml::read(&text, Manner::Profbridge, limits).expect("what is printed can be read");
+    assert_eq!(facts(&again, profile.schema), facts(profile, profile.schema));
+    for (release, version) in [(19, 0), (19, 1), (19, 2), (19, 3), (22, 2), (22, 3), (22, 4)] {
+        let options = WriteOptions::new(Release(release), Some(version), true).expect("these versions are written");
+        // A hash table's bucket has room for 65,535 items.
+        let Ok(bytes) = indexed::write(profile, &options) else { continue };
+        let stored = indexed::read(&bytes, 0, limits).expect("what is written can be read");
+        assert_eq!(facts(&stored.profile, profile.schema), facts(profile, profile.schema), "version {version}");
+    }
+    merging(profile);
+}
+
+/// Adding a profile to nothing twice is adding it twice, whichever comes first.
+fn merging(profile: &MemoryProfile) {
+    let sum = |profiles: [&MemoryProfile; 2]| {
+        let mut merger = MemoryMerger::new(Manner::Profbridge);
+        profiles.into_iter().for_each(|profile| merger.add(profile.clone(), Source::Yaml, 1));
+        merger.finish().expect("there were inputs").profile
+    };
+    let nothing = MemoryProfile::default();
+    let (one, other) = (sum([profile, &nothing]), sum([&nothing, profile]));
+    assert_eq!(facts(&one, one.schema), facts(&other, other.schema));
+}
+
+fn printed(profile: &MemoryProfile) -> Vec<u8> {
+    let mut without_data = profile.clone();
+    // Names may hold bytes that YAML cannot say.
+    without_data.data_access = None;
+    let mut text = Vec::new();
+    yaml::write(&without_data, Comments::None, &mut text).expect("memory takes everything");
+    text
+}
+
+/// Every site as a line, whatever the order of records; callees aside, which
+/// some versions cannot hold.
+fn facts(profile: &MemoryProfile, schema: Schema) -> Vec<String> {
+    let stack = |handle| profile.stacks.frames_of(handle).collect::<Vec<_>>();
+    let mut facts = Vec::new();
+    for record in profile.records() {
+        for site in &record.alloc_sites {
+            let fields = schema.fields().filter(|field| *field != Field::AccessHistogram);
+            let numbers: Vec<u64> = fields.map(|field| site.info.value(field)).collect();
+            facts.push(format!("{:x} allocates {numbers:?} {:?}", record.function, stack(site.stack)));
+        }
+        for site in &record.call_sites {
+            facts.push(format!("{:x} calls {:?}", record.function, stack(site.frames)));
+        }
+    }
+    facts.sort();
+    facts
+}

@@ -1,0 +1,148 @@
+//! Memory profiles: how they are merged, and what is shown of them.
+
+use crate::console;
+use crate::show::write_output;
+use clap::{Args, ValueEnum};
+use profbridge::input::{self, Format};
+use profbridge::memprof::Hotness;
+use profbridge::memprof::raw::Programs;
+use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
+use profbridge::pipeline::memory::{self, MemProfOptions};
+use profbridge::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// The programs of raw memory profiles.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory profiles")]
+pub(crate) struct ProgramArgs {
+    /// The program that wrote raw memory profiles, with debug info; repeat it for several
+    #[arg(long, value_name = "FILE")]
+    profiled_binary: Vec<PathBuf>,
+}
+
+impl ProgramArgs {
+    /// The programs; each is opened when a profile asks for it.
+    pub(crate) fn programs(&self) -> Arc<Programs> {
+        Arc::new(Programs::new(self.profiled_binary.clone(), &crate::limits::chosen()))
+    }
+}
+
+/// How memory profiles are merged.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory profiles")]
+pub(crate) struct MemProfArgs {
+    #[command(flatten)]
+    pub(crate) programs: ProgramArgs,
+    /// Version of the memory profile, 0 to 4; by default the release's own, or the first that holds everything
+    #[arg(long, value_name = "N")]
+    memprof_version: Option<u32>,
+    /// Write all that is known of allocations, not just what tells hot from cold
+    #[arg(long)]
+    memprof_full_schema: bool,
+    /// Make allocations hot or cold by chance, to test compilers
+    #[arg(long, requires = "memprof_random_hotness_seed")]
+    memprof_random_hotness: bool,
+    /// Where chance begins
+    #[arg(long, value_name = "SEED", requires = "memprof_random_hotness")]
+    memprof_random_hotness_seed: Option<u32>,
+}
+
+impl MemProfArgs {
+    /// The library's options.
+    pub(crate) fn options(&self) -> MemProfOptions {
+        let mut options = MemProfOptions::default();
+        options.version = self.memprof_version;
+        options.full_schema = self.memprof_full_schema;
+        options.random_hotness = self.memprof_random_hotness_seed.filter(|_| self.memprof_random_hotness);
+        options
+    }
+}
+
+/// What is shown of a memory profile.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory profiles")]
+pub(crate) struct ShowMemoryArgs {
+    /// Show the memory profile of an indexed profile; raw ones and YAML need no asking
+    #[arg(long)]
+    memory: bool,
+    /// Print everything as YAML, as `llvm-profdata show --memory` does
+    #[arg(long, conflicts_with = "json")]
+    yaml: bool,
+    /// The order of allocation sites
+    #[arg(long, value_enum, value_name = "BY", default_value = "bytes")]
+    sort_sites: SortArg,
+    /// Only allocation sites of this class
+    #[arg(long, value_enum, value_name = "CLASS")]
+    only_sites: Option<ClassArg>,
+    #[command(flatten)]
+    programs: ProgramArgs,
+}
+
+/// The values of `--sort-sites`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SortArg {
+    /// Bytes of all allocations
+    Bytes,
+    /// Number of allocations
+    Count,
+    /// Accesses per byte and second
+    Density,
+}
+
+/// The values of `--only-sites`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ClassArg {
+    /// Long lived, hardly accessed
+    Cold,
+    /// Neither cold nor hot
+    Notcold,
+    /// Accessed very often
+    Hot,
+}
+
+impl ShowMemoryArgs {
+    /// Whether a memory profile is to be shown.
+    pub(crate) fn is_wanted(&self, file: &Path) -> Result<bool> {
+        Ok(self.memory || matches!(input::format_of(file)?, Format::RawMemProf | Format::YamlMemProf))
+    }
+
+    /// Shows it.
+    pub(crate) fn run(&self, file: &Path, output: &Path, topn: usize, json: bool) -> Result<ExitCode> {
+        let mut read = crate::limits::read_options();
+        read.programs = self.programs.programs();
+        if self.yaml {
+            let mut text = Vec::new();
+            memory::show_yaml(file, &read, &mut text)?;
+            write_output(output, |out| out.write_all(&text))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let report = MemoryReport::new(&memory::load(file, &read)?, &self.options(topn));
+        if json {
+            let value = console::json("profbridge.show/1", file, &report)?;
+            write_output(output, |out| writeln!(out, "{value}"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut text = String::new();
+        report.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
+        write_output(output, |out| out.write_all(text.as_bytes()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn options(&self, topn: usize) -> ReportOptions {
+        let mut options = ReportOptions::default();
+        options.topn = if topn == 0 { options.topn } else { topn };
+        options.sort = match self.sort_sites {
+            SortArg::Bytes => SortBy::Bytes,
+            SortArg::Count => SortBy::Count,
+            SortArg::Density => SortBy::Density,
+        };
+        options.only = self.only_sites.map(|class| match class {
+            ClassArg::Cold => Hotness::Cold,
+            ClassArg::Notcold => Hotness::NotCold,
+            ClassArg::Hot => Hotness::Hot,
+        });
+        options
+    }
+}

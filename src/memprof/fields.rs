@@ -1,0 +1,368 @@
+//! The numbers that are kept of allocations, and which of them a profile has.
+
+use std::fmt;
+
+/// A number of a [`MemInfoBlock`], by its id in the schema of indexed profiles
+/// (`MIBEntryDef.inc` in LLVM).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Field {
+    /// How many allocations there were.
+    AllocCount = 1,
+    /// Loads and stores to all of them.
+    TotalAccessCount,
+    /// Accesses to the least used one.
+    MinAccessCount,
+    /// Accesses to the most used one.
+    MaxAccessCount,
+    /// Bytes of all of them.
+    TotalSize,
+    /// Bytes of the smallest.
+    MinSize,
+    /// Bytes of the largest.
+    MaxSize,
+    /// When the last one was made, in milliseconds since the program started.
+    AllocTimestamp,
+    /// When the last one was freed, in milliseconds since the program started.
+    DeallocTimestamp,
+    /// Milliseconds that all of them lived.
+    TotalLifetime,
+    /// Milliseconds that the shortest one lived.
+    MinLifetime,
+    /// Milliseconds that the longest one lived.
+    MaxLifetime,
+    /// Processor that made the last one.
+    AllocCpuId,
+    /// Processor that freed the last one.
+    DeallocCpuId,
+    /// How many were freed by another processor than made them.
+    NumMigratedCpu,
+    /// How many were made before the one before was freed.
+    NumLifetimeOverlaps,
+    /// How many were made by the processor that made the one before.
+    NumSameAllocCpu,
+    /// How many were freed by the processor that freed the one before.
+    NumSameDeallocCpu,
+    /// Always 0.
+    DataTypeId,
+    /// Accesses per byte, times 100, of all of them.
+    TotalAccessDensity,
+    /// The least of these.
+    MinAccessDensity,
+    /// The largest of these.
+    MaxAccessDensity,
+    /// Accesses per byte and second, times 100, of all of them.
+    TotalLifetimeAccessDensity,
+    /// The least of these.
+    MinLifetimeAccessDensity,
+    /// The largest of these.
+    MaxLifetimeAccessDensity,
+    /// Entries of the histogram of accesses.
+    AccessHistogramSize,
+    /// A pointer of the process that wrote it: no information. Always 0 here.
+    AccessHistogram,
+}
+
+/// How the numbers of a field add up over programs that ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sum {
+    /// They add up, and stop at the largest number that fits.
+    Add,
+    /// The smaller one.
+    Min,
+    /// The larger one.
+    Max,
+}
+
+/// Number of fields.
+pub const FIELD_COUNT: usize = 27;
+
+struct Row(Field, &'static str, u8, Sum);
+
+/// Name, width in bytes and rule of every field, in the order of their ids.
+const ROWS: [Row; FIELD_COUNT] = {
+    use Field::*;
+    use Sum::{Add, Max, Min};
+    [
+        Row(AllocCount, "AllocCount", 4, Add),
+        Row(TotalAccessCount, "TotalAccessCount", 8, Add),
+        Row(MinAccessCount, "MinAccessCount", 8, Min),
+        Row(MaxAccessCount, "MaxAccessCount", 8, Max),
+        Row(TotalSize, "TotalSize", 8, Add),
+        Row(MinSize, "MinSize", 4, Min),
+        Row(MaxSize, "MaxSize", 4, Max),
+        Row(AllocTimestamp, "AllocTimestamp", 4, Min),
+        Row(DeallocTimestamp, "DeallocTimestamp", 4, Max),
+        Row(TotalLifetime, "TotalLifetime", 8, Add),
+        Row(MinLifetime, "MinLifetime", 4, Min),
+        Row(MaxLifetime, "MaxLifetime", 4, Max),
+        Row(AllocCpuId, "AllocCpuId", 4, Min),
+        Row(DeallocCpuId, "DeallocCpuId", 4, Min),
+        Row(NumMigratedCpu, "NumMigratedCpu", 4, Add),
+        Row(NumLifetimeOverlaps, "NumLifetimeOverlaps", 4, Add),
+        Row(NumSameAllocCpu, "NumSameAllocCpu", 4, Add),
+        Row(NumSameDeallocCpu, "NumSameDeallocCpu", 4, Add),
+        Row(DataTypeId, "DataTypeId", 8, Max),
+        Row(TotalAccessDensity, "TotalAccessDensity", 8, Add),
+        Row(MinAccessDensity, "MinAccessDensity", 4, Min),
+        Row(MaxAccessDensity, "MaxAccessDensity", 4, Max),
+        Row(TotalLifetimeAccessDensity, "TotalLifetimeAccessDensity", 8, Add),
+        Row(MinLifetimeAccessDensity, "MinLifetimeAccessDensity", 4, Min),
+        Row(MaxLifetimeAccessDensity, "MaxLifetimeAccessDensity", 4, Max),
+        Row(AccessHistogramSize, "AccessHistogramSize", 4, Max),
+        Row(AccessHistogram, "AccessHistogram", 8, Max),
+    ]
+};
+
+impl Field {
+    /// All fields, by id.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ROWS.iter().map(|row| row.0)
+    }
+
+    /// The field of that id, 1 to 27.
+    pub fn from_id(id: u64) -> Option<Self> {
+        usize::try_from(id).ok()?.checked_sub(1).and_then(|at| ROWS.get(at)).map(|row| row.0)
+    }
+
+    /// The field of that name.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        ROWS.iter().find(|row| row.1.as_bytes() == name).map(|row| row.0)
+    }
+
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize - 1]
+    }
+
+    /// Its name in LLVM.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Bytes in files: 4 or 8.
+    pub fn width(self) -> usize {
+        usize::from(self.row().2)
+    }
+
+    /// How it adds up over programs that ran.
+    pub fn sum(self) -> Sum {
+        self.row().3
+    }
+
+    /// The largest number that fits.
+    pub fn max(self) -> u64 {
+        if self.width() == 4 { u32::MAX.into() } else { u64::MAX }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which fields a profile has. The order is that of their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schema(u32);
+
+impl Schema {
+    /// All 27 fields, which LLVM 19 and later know.
+    pub const FULL: Self = Self::up_to(Field::AccessHistogram);
+    /// The 25 fields of LLVM 16 to 18.
+    pub const BEFORE_HISTOGRAMS: Self = Self::up_to(Field::MaxLifetimeAccessDensity);
+    /// The 19 fields of LLVM 15.
+    pub const BEFORE_DENSITIES: Self = Self::up_to(Field::DataTypeId);
+    /// What a compiler needs to tell hot and cold apart: what LLVM 19 and later
+    /// store in section versions 2 to 4 unless told otherwise.
+    pub const HOT_COLD: Self = Self(
+        1 << Field::AllocCount as u32
+            | 1 << Field::TotalSize as u32
+            | 1 << Field::TotalLifetime as u32
+            | 1 << Field::TotalLifetimeAccessDensity as u32,
+    );
+    /// No field at all.
+    pub const EMPTY: Self = Self(0);
+
+    const fn up_to(field: Field) -> Self {
+        // Id 0 is no field.
+        Self((1 << (field as u32 + 1)) - 2)
+    }
+
+    /// Whether it has that field.
+    pub fn contains(self, field: Field) -> bool {
+        self.0 & 1 << field as u32 != 0
+    }
+
+    /// With one more field.
+    #[must_use]
+    pub fn with(self, field: Field) -> Self {
+        Self(self.0 | 1 << field as u32)
+    }
+
+    /// The fields that both have.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Its fields, by id.
+    pub fn fields(self) -> impl Iterator<Item = Field> {
+        Field::all().filter(move |field| self.contains(*field))
+    }
+
+    /// How many fields it has.
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Bytes of a block that holds these fields.
+    pub fn block_size(self) -> usize {
+        self.fields().map(Field::width).sum()
+    }
+}
+
+/// What was measured of the allocations of one context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemInfoBlock {
+    values: [u64; FIELD_COUNT],
+}
+
+impl MemInfoBlock {
+    /// The number of a field; 0 where nothing is known.
+    #[inline]
+    pub fn value(&self, field: Field) -> u64 {
+        self.values[field as usize - 1]
+    }
+
+    /// Sets a number, cut to the width of its field. The pointer to a histogram
+    /// says nothing and stays 0.
+    #[inline]
+    pub fn set(&mut self, field: Field, value: u64) {
+        if field != Field::AccessHistogram {
+            self.values[field as usize - 1] = value & field.max();
+        }
+    }
+
+    /// Allocations.
+    pub fn alloc_count(&self) -> u64 {
+        self.value(Field::AllocCount)
+    }
+
+    /// Bytes of all allocations.
+    pub fn total_size(&self) -> u64 {
+        self.value(Field::TotalSize)
+    }
+
+    /// What was measured later in the same process, by LLVM's runtime or its
+    /// reader: sums wrap around, the later times and processors stay
+    /// (`MemInfoBlock::Merge` in `MemProfData.inc`).
+    pub fn add_later_dump(&mut self, later: &Self) {
+        use Field::{AllocCpuId, AllocTimestamp, DeallocCpuId, DeallocTimestamp};
+        use Field::{NumLifetimeOverlaps, NumMigratedCpu, NumSameAllocCpu, NumSameDeallocCpu};
+        let before = *self;
+        for field in Field::all() {
+            let (old, new) = (self.value(field), later.value(field));
+            let value = match field {
+                AllocTimestamp | DeallocTimestamp | AllocCpuId | DeallocCpuId => new,
+                NumMigratedCpu => old,
+                NumLifetimeOverlaps => old + u64::from(later.value(AllocTimestamp) < before.value(DeallocTimestamp)),
+                NumSameAllocCpu => old + u64::from(later.value(AllocCpuId) == before.value(AllocCpuId)),
+                NumSameDeallocCpu => old + u64::from(later.value(DeallocCpuId) == before.value(DeallocCpuId)),
+                _ => match field.sum() {
+                    Sum::Add => old.wrapping_add(new),
+                    Sum::Min => old.min(new),
+                    Sum::Max => old.max(new),
+                },
+            };
+            self.set(field, value);
+        }
+    }
+
+    /// What another run measured. Whatever the order and grouping of runs, the
+    /// sum is the same; sums that do not fit stop at the largest number.
+    pub fn add_run(&mut self, other: &Self) {
+        for field in Field::all() {
+            let (ours, theirs) = (self.value(field), other.value(field));
+            let value = match field.sum() {
+                Sum::Add => ours.saturating_add(theirs).min(field.max()),
+                Sum::Min => ours.min(theirs),
+                Sum::Max => ours.max(theirs),
+            };
+            self.set(field, value);
+        }
+    }
+
+    /// As if the run had been made `weight` times.
+    pub fn scale(&mut self, weight: u64) {
+        for field in Field::all().filter(|field| field.sum() == Sum::Add) {
+            let value = self.value(field).saturating_mul(weight).min(field.max());
+            self.set(field, value);
+        }
+    }
+
+    /// Forgets the fields that a schema lacks.
+    pub fn keep(&mut self, schema: Schema) {
+        for field in Field::all().filter(|field| !schema.contains(*field)) {
+            self.values[field as usize - 1] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_names_and_widths_fit_the_formats() {
+        for (at, field) in Field::all().enumerate() {
+            assert_eq!(Field::from_id(at as u64 + 1), Some(field));
+            assert_eq!(Field::from_name(field.name().as_bytes()), Some(field));
+        }
+        assert_eq!((Field::from_id(0), Field::from_id(28), Field::from_name(b"Size")), (None, None, None));
+        // The sizes of a raw file's blocks in versions 1, 2 and 3, 4 and 5.
+        assert_eq!(Schema::BEFORE_DENSITIES.block_size(), 100);
+        assert_eq!(Schema::BEFORE_HISTOGRAMS.block_size(), 132);
+        assert_eq!(Schema::FULL.block_size(), 144);
+        let ids: Vec<u8> = Schema::HOT_COLD.fields().map(|field| field as u8).collect();
+        assert_eq!(ids, [1, 5, 10, 23]);
+    }
+
+    fn block(values: &[(Field, u64)]) -> MemInfoBlock {
+        let mut block = MemInfoBlock::default();
+        values.iter().for_each(|(field, value)| block.set(*field, *value));
+        block
+    }
+
+    #[test]
+    fn a_later_dump_wraps_and_leaves_its_times() {
+        use Field::*;
+        let mut first = block(&[(AllocCount, 0xffff_ffff), (MinSize, 4), (DeallocTimestamp, 9), (AllocCpuId, 3)]);
+        let later = block(&[(AllocCount, 2), (MinSize, 2), (AllocTimestamp, 8), (AllocCpuId, 3), (NumMigratedCpu, 5)]);
+        first.add_later_dump(&later);
+        let expected = [
+            (AllocCount, 1),
+            (MinSize, 2),
+            (AllocTimestamp, 8),
+            (DeallocTimestamp, 0),
+            (NumLifetimeOverlaps, 1),
+            (NumSameAllocCpu, 1),
+            (NumSameDeallocCpu, 1),
+            (NumMigratedCpu, 0),
+        ];
+        expected.into_iter().for_each(|(field, value)| assert_eq!(first.value(field), value, "{field}"));
+    }
+
+    #[test]
+    fn runs_add_up_to_the_largest_number() {
+        use Field::*;
+        let mut sum = block(&[(AllocCount, 0xffff_fff0), (TotalSize, 10), (MaxSize, 3), (MinSize, 3)]);
+        sum.add_run(&block(&[(AllocCount, 0x20), (TotalSize, 1), (MaxSize, 2), (MinSize, 2)]));
+        sum.scale(3);
+        assert_eq!(sum, block(&[(AllocCount, 0xffff_ffff), (TotalSize, 33), (MaxSize, 3), (MinSize, 2)]));
+    }
+}

@@ -1,0 +1,165 @@
+//! Hot and cold allocations, as a compiler tells them apart.
+
+use super::fields::{Field, MemInfoBlock};
+use super::model::MemoryProfile;
+use foldhash::HashSet;
+use std::fmt;
+
+/// What a compiler takes the allocations of a context for
+/// (`getAllocType` in `MemoryProfileInfo.cpp`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hotness {
+    /// They live long and are hardly accessed.
+    Cold,
+    /// Neither cold nor hot.
+    NotCold,
+    /// They are accessed very often. A compiler makes use of it only with
+    /// `-memprof-use-hot-hints`; else they count as not cold.
+    Hot,
+}
+
+/// Below so many accesses per byte and second, what lives long is cold.
+const COLD_DENSITY: f32 = 0.05;
+/// From so many milliseconds on, something lives long.
+const COLD_LIFETIME: f32 = 200.0 * 1000.0;
+/// Above so many accesses per byte and second, something is hot.
+const HOT_DENSITY: f32 = 1000.0;
+
+impl Hotness {
+    /// The class of what was measured, hot hints included.
+    pub fn of(info: &MemInfoBlock) -> Self {
+        let count = info.alloc_count();
+        if count == 0 {
+            return Self::NotCold;
+        }
+        // Densities are kept in hundredths.
+        let density = info.value(Field::TotalLifetimeAccessDensity) as f32 / count as f32 / 100.0;
+        let lifetime = info.value(Field::TotalLifetime) as f32 / count as f32;
+        if density < COLD_DENSITY && lifetime >= COLD_LIFETIME {
+            Self::Cold
+        } else if density > HOT_DENSITY {
+            Self::Hot
+        } else {
+            Self::NotCold
+        }
+    }
+
+    /// `cold`, `notcold` or `hot`: the words of the compiler's attributes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::NotCold => "notcold",
+            Self::Hot => "hot",
+        }
+    }
+}
+
+impl fmt::Display for Hotness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What LLVM says of a whole profile. Without hot hints there is nothing hot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemProfSummary {
+    /// Different call stacks of allocations.
+    pub contexts: u64,
+    /// Those of them that are cold.
+    pub cold_contexts: u64,
+    /// Those of them that are hot.
+    pub hot_contexts: u64,
+    /// Most bytes of a cold one.
+    pub max_cold_total_size: u64,
+    /// Most bytes of one that is neither.
+    pub max_warm_total_size: u64,
+    /// Most bytes of a hot one.
+    pub max_hot_total_size: u64,
+}
+
+/// By what contexts differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ContextKey {
+    /// By everything that frames say.
+    Frames,
+    /// By function, line and column.
+    Places,
+}
+
+impl MemProfSummary {
+    /// The summary of a profile: what is stored in indexed profiles.
+    pub fn of(profile: &MemoryProfile) -> Self {
+        Self::by(profile, ContextKey::Frames)
+    }
+
+    pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Self {
+        let mut summary = Self::default();
+        let (mut stacks, mut places) = (HashSet::default(), HashSet::default());
+        for site in profile.alloc_sites() {
+            let is_new = match key {
+                ContextKey::Frames => stacks.insert(site.stack),
+                ContextKey::Places => {
+                    let frames = profile.stacks.frames_of(site.stack);
+                    let place: Vec<_> = frames.map(|frame| (frame.function, frame.line_offset, frame.column)).collect();
+                    places.insert(place)
+                }
+            };
+            if is_new {
+                summary.add(&site.info);
+            }
+        }
+        summary
+    }
+
+    fn add(&mut self, info: &MemInfoBlock) {
+        self.contexts += 1;
+        let largest = if Hotness::of(info) == Hotness::Cold {
+            self.cold_contexts += 1;
+            &mut self.max_cold_total_size
+        } else {
+            &mut self.max_warm_total_size
+        };
+        *largest = (*largest).max(info.total_size());
+    }
+
+    /// The six numbers in the order of files.
+    pub(super) fn numbers(&self) -> [u64; 6] {
+        let Self { contexts, cold_contexts, hot_contexts, .. } = *self;
+        let Self { max_cold_total_size, max_warm_total_size, max_hot_total_size, .. } = *self;
+        [contexts, cold_contexts, hot_contexts, max_cold_total_size, max_warm_total_size, max_hot_total_size]
+    }
+
+    pub(super) fn from_numbers(numbers: [u64; 6]) -> Self {
+        let [contexts, cold_contexts, hot_contexts, max_cold_total_size, max_warm_total_size, max_hot_total_size] =
+            numbers;
+        Self { contexts, cold_contexts, hot_contexts, max_cold_total_size, max_warm_total_size, max_hot_total_size }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(count: u64, lifetime: u64, density: u64) -> MemInfoBlock {
+        let mut info = MemInfoBlock::default();
+        info.set(Field::AllocCount, count);
+        info.set(Field::TotalLifetime, lifetime);
+        info.set(Field::TotalLifetimeAccessDensity, density);
+        info
+    }
+
+    #[test]
+    fn cold_is_what_lives_long_and_is_hardly_accessed() {
+        for (block, expected) in [
+            (info(2, 400_000, 0), Hotness::Cold),
+            (info(2, 399_998, 0), Hotness::NotCold),
+            (info(2, 400_000, 10), Hotness::NotCold),
+            (info(2, 400_000, 9), Hotness::Cold),
+            (info(0, 400_000, 0), Hotness::NotCold),
+            (info(1, 1, 100_000), Hotness::NotCold),
+            (info(1, 1, 100_001), Hotness::Hot),
+        ] {
+            assert_eq!(Hotness::of(&block), expected, "{block:?}");
+        }
+    }
+}

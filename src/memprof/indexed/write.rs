@@ -1,0 +1,214 @@
+//! Writing the section, byte for byte as the release asked for.
+
+use super::layout::{default_version, header_words, schema_of, since, written_versions};
+use super::radix::RadixArray;
+use super::table::{Item, ItemHeader, write_table};
+use super::{NEWEST_VERSION, data_access};
+use crate::bytes::{Endian, Sink};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memprof::fields::{MemInfoBlock, Schema};
+use crate::memprof::hotness::MemProfSummary;
+use crate::memprof::ids::{FRAME_SIZE, frame_ids, stack_ids, write_frame};
+use crate::memprof::model::MemoryProfile;
+use crate::memprof::stacks::StackHandle;
+use crate::model::hash_order::large_number_map_order;
+use crate::model::{Loss, LossKind, Losses, Release};
+
+/// How the section is written.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Version of the section, 0 to 4.
+    pub version: u32,
+    /// The release whose order the bytes follow.
+    pub release: Release,
+    /// The fields that are written, as far as the version can choose.
+    pub schema: Schema,
+}
+
+impl WriteOptions {
+    /// What a release writes: in its own version, or in `version`; all fields
+    /// that it knows when `full_schema` is set.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a version that the release cannot write.
+    pub fn new(release: Release, version: Option<u32>, full_schema: bool) -> Result<Self> {
+        let Some((written, default)) = written_versions(release).zip(default_version(release)) else {
+            return Err(Error::usage(format!("{release} knows no memory profiles"))
+                .with_hint("releases from 15 on read memory profiles"));
+        };
+        let version = version.unwrap_or(default);
+        if !written.contains(&version) {
+            let (first, last) = (written.start(), written.end());
+            return Err(Error::usage(format!("{release} does not read version {version} of memory profiles"))
+                .with_hint(format!("it reads {first} to {last}")));
+        }
+        Ok(Self { version, release, schema: schema_of(version, release, full_schema) })
+    }
+}
+
+/// What a section cannot hold of a profile, fields that nobody asked for aside.
+pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
+    let mut losses = Losses::new();
+    if options.version < since::CALLEES {
+        let sites = profile.records().iter().flat_map(|record| &record.call_sites);
+        losses.add(LossKind::MemProfCallees, sites.map(|site| site.callees.len() as u64).sum());
+        let data = profile.data_access.as_ref().map_or(0, |data| data.records.len() + data.cold_len());
+        losses.add(LossKind::MemProfDataRecords, data as u64);
+    }
+    losses.into_vec()
+}
+
+/// Encodes a profile for byte 0 of a file: the section's offsets count from its
+/// own start, and are to be moved to where it is put.
+///
+/// # Errors
+///
+/// Usage for a version that does not exist; too large where a number does not
+/// fit.
+pub fn write(profile: &MemoryProfile, options: &WriteOptions) -> Result<Vec<u8>> {
+    if options.version > NEWEST_VERSION {
+        return Err(Error::usage(format!("there is no memory profile version {}", options.version)));
+    }
+    let writer = Writer { profile, options: *options, frame_ids: frame_ids(options.release, profile.stacks.frames()) };
+    if options.version >= since::ARRAYS { writer.arrays() } else { writer.tables() }
+}
+
+struct Writer<'a> {
+    profile: &'a MemoryProfile,
+    options: WriteOptions,
+    frame_ids: Vec<u64>,
+}
+
+impl Writer<'_> {
+    /// Versions 3 and 4.
+    fn arrays(&self) -> Result<Vec<u8>> {
+        let version = self.options.version;
+        let mut sink = Sink::new(Endian::Little);
+        sink.u64(version.into());
+        let mut words: Vec<_> = (1..header_words(version)).map(|_| sink.reserve()).collect();
+        if version >= since::CALLEES {
+            let numbers = MemProfSummary::of(self.profile).numbers();
+            sink.u32(numbers.len() as u32);
+            sink.u64s(&numbers);
+        }
+        self.write_schema(&mut sink);
+        let array = RadixArray::encode(&self.profile.stacks, &self.frame_ids);
+        if array.elements.len() > i32::MAX as usize {
+            let (found, limit) = (array.elements.len() as u64, i32::MAX as u64);
+            return Err(ErrorKind::TooLarge { field: "array of call stacks", found, limit }.into());
+        }
+        for frame in &array.frames {
+            write_frame(&mut sink, &self.profile.stacks.frame(*frame));
+        }
+        let mut places = vec![sink.len() as u64];
+        array.elements.iter().for_each(|element| sink.u32(*element));
+        places.push(sink.len() as u64);
+        let items = self.record_items(|sink, stack| sink.u32(array.positions[stack.index()]));
+        places.push(write_table(&mut sink, &items, ItemHeader::WithKeyLength)?);
+        let data_access = self.profile.data_access.as_ref().filter(|_| version >= since::CALLEES);
+        if let Some(data_access) = data_access.filter(|profile| !profile.is_empty()) {
+            places.push(sink.len() as u64);
+            data_access::write(&mut sink, data_access);
+        }
+        words.drain(..).zip(places).for_each(|(word, place)| sink.patch(word, place));
+        Ok(sink.into_bytes())
+    }
+
+    /// Versions 0 to 2.
+    fn tables(&self) -> Result<Vec<u8>> {
+        let version = self.options.version;
+        let (stacks, ids) = (&self.profile.stacks, &self.frame_ids);
+        let mut sink = Sink::new(Endian::Little);
+        if version >= since::VERSION_WORD {
+            sink.u64(version.into());
+        }
+        let words: Vec<_> = (sink.len() / 8..header_words(version)).map(|_| sink.reserve()).collect();
+        self.write_schema(&mut sink);
+        let records = if version >= since::STACK_TABLE {
+            let keys = stack_ids(stacks, ids);
+            self.record_items(|sink, stack| sink.u64(keys[stack.index()]))
+        } else {
+            self.record_items(|sink, stack| {
+                let frames = stacks.stack(stack);
+                sink.u64(frames.len() as u64);
+                frames.iter().for_each(|frame| sink.u64(ids[frame.index()]));
+            })
+        };
+        let mut places = vec![write_table(&mut sink, &records, ItemHeader::WithKeyLength)?];
+        places.push(sink.len() as u64);
+        places.push(write_table(&mut sink, &self.frame_items(), ItemHeader::WithKeyLength)?);
+        if version >= since::STACK_TABLE {
+            places.push(sink.len() as u64);
+            places.push(write_table(&mut sink, &self.stack_items(), ItemHeader::WithoutKeyLength)?);
+        }
+        words.into_iter().zip(places).for_each(|(word, place)| sink.patch(word, place));
+        Ok(sink.into_bytes())
+    }
+
+    fn write_schema(&self, sink: &mut Sink) {
+        let schema = self.options.schema;
+        sink.u64(schema.len() as u64);
+        schema.fields().for_each(|field| sink.u64(field as u64));
+    }
+
+    /// The records; `write_stack` writes a reference to a call stack.
+    fn record_items(&self, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Vec<Item> {
+        let item = |record: &crate::memprof::MemProfRecord| {
+            let mut sink = Sink::new(Endian::Little);
+            sink.u64(record.alloc_sites.len() as u64);
+            for site in &record.alloc_sites {
+                write_stack(&mut sink, site.stack);
+                write_block(&mut sink, &site.info, self.options.schema);
+            }
+            sink.u64(record.call_sites.len() as u64);
+            for site in &record.call_sites {
+                write_stack(&mut sink, site.frames);
+                if self.options.version >= since::CALLEES {
+                    sink.u64(site.callees.len() as u64);
+                    sink.u64s(&site.callees);
+                }
+            }
+            (record.function, sink.into_bytes())
+        };
+        self.profile.records().iter().map(item).collect()
+    }
+
+    fn frame_items(&self) -> Vec<Item> {
+        let frames = self.profile.stacks.frames();
+        let item = |at: usize| {
+            let mut sink = Sink::with_capacity(Endian::Little, FRAME_SIZE);
+            write_frame(&mut sink, &frames[at]);
+            (self.frame_ids[at], sink.into_bytes())
+        };
+        self.insertion_order(&self.frame_ids).into_iter().map(item).collect()
+    }
+
+    fn stack_items(&self) -> Vec<Item> {
+        let stacks: Vec<_> = self.profile.stacks.iter().collect();
+        let keys = stack_ids(&self.profile.stacks, &self.frame_ids);
+        let item = |at: usize| {
+            let mut sink = Sink::with_capacity(Endian::Little, 8 * stacks[at].len());
+            stacks[at].iter().for_each(|frame| sink.u64(self.frame_ids[frame.index()]));
+            (keys[at], sink.into_bytes())
+        };
+        self.insertion_order(&keys).into_iter().map(item).collect()
+    }
+
+    /// Up to release 19 frames and stacks pass through one more map on their
+    /// way into the table.
+    fn insertion_order(&self, keys: &[u64]) -> Vec<usize> {
+        if self.options.release >= Release(20) {
+            return (0..keys.len()).collect();
+        }
+        large_number_map_order(self.options.release, keys).into_iter().map(|at| at as usize).collect()
+    }
+}
+
+fn write_block(sink: &mut Sink, info: &MemInfoBlock, schema: Schema) {
+    for field in schema.fields() {
+        let value = info.value(field);
+        if field.width() == 4 { sink.u32(value as u32) } else { sink.u64(value) }
+    }
+}

@@ -1,0 +1,240 @@
+//! Adding up memory profiles.
+//!
+//! The sum has one entry for each function and call stack: the numbers of all
+//! inputs are added up, calls are the union of all. It does not depend on the
+//! grouping of inputs, and on their order only in which record stands where.
+//! What LLVM's merge does instead (it keeps the first input of a writer) is
+//! here too, for those who want its bytes.
+
+use super::data_access::{DataAccessProfile, DataSymbol};
+use super::fields::Schema;
+use super::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
+use super::stacks::StackHandle;
+use crate::manner::Manner;
+use crate::model::MemProfSection;
+use std::collections::HashMap;
+
+/// Where a memory profile comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A raw profile.
+    Raw,
+    /// A YAML document.
+    Yaml,
+    /// The section of an indexed profile.
+    Indexed(MemProfSection),
+}
+
+/// Adds up memory profiles, one after the other.
+#[derive(Debug, Default)]
+pub struct MemoryMerger {
+    manner: Manner,
+    sum: MemoryProfile,
+    inputs: usize,
+    /// The section of the only input.
+    carried: Option<MemProfSection>,
+    /// Fields that some indexed input has.
+    stored: Schema,
+    /// In LLVM's manner, whether some input was a YAML document.
+    has_yaml: bool,
+    /// Where sites are in the sum, once there is more than one input.
+    places: Places,
+}
+
+/// Positions in the lists of a record, by function and call stack.
+#[derive(Debug, Default)]
+struct Places {
+    alloc_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
+    call_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
+}
+
+/// What adding up gave.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MergedMemory {
+    /// The sum.
+    pub profile: MemoryProfile,
+    /// The section that is the whole sum, when it came from one alone.
+    pub carried: Option<MemProfSection>,
+    /// Fields that some indexed input had.
+    pub stored: Schema,
+}
+
+impl MemoryMerger {
+    /// A merger without inputs, by the given rules.
+    pub fn new(manner: Manner) -> Self {
+        Self { manner, stored: Schema::EMPTY, ..Self::default() }
+    }
+
+    /// Adds an input that counts `weight` times.
+    pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
+        if self.manner.is_llvm() {
+            return self.add_as_llvm(profile, &source);
+        }
+        if weight != 1 {
+            let sites = profile.records_mut().iter_mut().flat_map(|record| &mut record.alloc_sites);
+            sites.for_each(|site| site.info.scale(weight));
+        }
+        if let Source::Indexed(_) = source {
+            profile.schema.fields().for_each(|field| self.stored = self.stored.with(field));
+        }
+        let carried = match source {
+            Source::Indexed(section) if weight == 1 => Some(section),
+            _ => None,
+        };
+        self.add_sum(profile, 1, carried);
+    }
+
+    /// What LLVM 22 does with one writer. The first input stays; of a later one
+    /// its first frame is added and, for a check with its sense turned around,
+    /// nothing else. But the last YAML document says what is known of static
+    /// data.
+    fn add_as_llvm(&mut self, profile: MemoryProfile, source: &Source) {
+        if let Source::Indexed(_) = source {
+            return;
+        }
+        self.inputs += 1;
+        if *source == Source::Yaml {
+            self.has_yaml = true;
+            self.sum.data_access.clone_from(&profile.data_access);
+        }
+        self.add_parts_as_llvm(profile);
+    }
+
+    fn add_parts_as_llvm(&mut self, profile: MemoryProfile) {
+        let (ours, theirs) = (&mut self.sum.stacks, &profile.stacks);
+        if ours.frames().is_empty() {
+            theirs.frames().iter().for_each(|frame| {
+                ours.intern_frame(*frame);
+            });
+        } else if let Some(first) = theirs.frames().first() {
+            ours.intern_frame(*first);
+            return;
+        }
+        if !ours.is_empty() && !theirs.is_empty() {
+            // Without a frame there is one stack, the empty one.
+            ours.intern(&[]);
+            return;
+        }
+        let handles = ours.absorb(theirs);
+        for record in profile.records() {
+            let ours = self.sum.record_mut(record.function);
+            let is_new = ours.alloc_sites.is_empty() && ours.call_sites.is_empty();
+            let moved = |stack: StackHandle| handles[stack.index()];
+            ours.alloc_sites
+                .extend(record.alloc_sites.iter().map(|site| AllocSite { stack: moved(site.stack), ..site.clone() }));
+            if is_new {
+                let calls = record.call_sites.iter();
+                ours.call_sites.extend(calls.map(|site| CallSite { frames: moved(site.frames), ..site.clone() }));
+            }
+        }
+        self.sum.names.extend(profile.names);
+    }
+
+    /// Adds what another merger added up, whose inputs come after those of this
+    /// one.
+    pub fn join(&mut self, other: Self) {
+        if other.inputs == 0 {
+            return;
+        }
+        if self.manner.is_llvm() {
+            if other.has_yaml {
+                self.has_yaml = true;
+                self.sum.data_access.clone_from(&other.sum.data_access);
+            }
+            self.inputs += other.inputs;
+            self.add_parts_as_llvm(other.sum);
+            return;
+        }
+        other.stored.fields().for_each(|field| self.stored = self.stored.with(field));
+        self.add_sum(other.sum, other.inputs, other.carried);
+    }
+
+    fn add_sum(&mut self, profile: MemoryProfile, inputs: usize, carried: Option<MemProfSection>) {
+        match self.inputs {
+            0 => (self.sum, self.carried) = (profile, carried),
+            1 => {
+                let first = std::mem::take(&mut self.sum);
+                self.carried = None;
+                self.sum.schema = first.schema;
+                self.unite(first);
+                self.unite(profile);
+            }
+            _ => self.unite(profile),
+        }
+        self.inputs += inputs;
+    }
+
+    fn unite(&mut self, other: MemoryProfile) {
+        self.sum.schema = self.sum.schema.intersection(other.schema);
+        let handles = self.sum.stacks.absorb(&other.stacks);
+        for record in other.records() {
+            self.unite_record(record, &handles);
+        }
+        self.sum.names.extend(other.names);
+        self.sum.data_access = match (self.sum.data_access.take(), other.data_access) {
+            (Some(ours), Some(theirs)) => Some(unite_data(ours, theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+    }
+
+    fn unite_record(&mut self, record: &MemProfRecord, handles: &[StackHandle]) {
+        let function = record.function;
+        let ours = self.sum.record_mut(function);
+        for site in &record.alloc_sites {
+            let stack = handles[site.stack.index()];
+            let at = *self.places.alloc_sites.entry((function, stack)).or_insert(ours.alloc_sites.len());
+            match ours.alloc_sites.get_mut(at) {
+                Some(known) => known.info.add_run(&site.info),
+                // Histograms are not written, and those of other runs have other lengths.
+                None => ours.alloc_sites.push(AllocSite { stack, info: site.info, histogram: None }),
+            }
+        }
+        for site in &record.call_sites {
+            let frames = handles[site.frames.index()];
+            let at = *self.places.call_sites.entry((function, frames)).or_insert(ours.call_sites.len());
+            let mut callees = site.callees.clone();
+            let Some(known) = ours.call_sites.get_mut(at) else {
+                callees.sort_unstable();
+                callees.dedup();
+                ours.call_sites.push(CallSite { frames, callees });
+                continue;
+            };
+            known.callees.append(&mut callees);
+            known.callees.sort_unstable();
+            known.callees.dedup();
+        }
+    }
+
+    /// The sum; nothing when there was no input.
+    pub fn finish(self) -> Option<MergedMemory> {
+        (self.inputs != 0).then_some(MergedMemory { profile: self.sum, carried: self.carried, stored: self.stored })
+    }
+}
+
+/// Counts add up; what one input knows to be cold is so only as long as no
+/// other saw it accessed.
+fn unite_data(mut ours: DataAccessProfile, theirs: DataAccessProfile) -> DataAccessProfile {
+    let known = ours.records.iter().enumerate().map(|(at, record)| (record.symbol.clone(), at));
+    let mut places: HashMap<DataSymbol, usize> = known.collect();
+    for record in theirs.records {
+        let next = ours.records.len();
+        let at = *places.entry(record.symbol.clone()).or_insert(next);
+        let Some(known) = ours.records.get_mut(at) else {
+            ours.records.push(record);
+            continue;
+        };
+        known.access_count = known.access_count.saturating_add(record.access_count);
+        for location in record.locations {
+            if !known.locations.contains(&location) {
+                known.locations.push(location);
+            }
+        }
+    }
+    let mut seen: std::collections::HashSet<DataSymbol> = ours.records.iter().map(|r| r.symbol.clone()).collect();
+    ours.cold_symbols.extend(theirs.cold_symbols);
+    ours.cold_symbols.retain(|name| seen.insert(DataSymbol::Name(name.clone())));
+    ours.cold_string_hashes.extend(theirs.cold_string_hashes);
+    ours.cold_string_hashes.retain(|hash| seen.insert(DataSymbol::StringHash(*hash)));
+    ours
+}

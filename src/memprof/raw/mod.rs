@@ -1,0 +1,35 @@
+//! Raw memory profiles: what a program built with `-fmemory-profile` writes
+//! when it ends (`.memprofraw`, `memprof.profraw.PID`).
+//!
+//! A file is one dump or several, back to back, of one process:
+//!
+//! | part | content |
+//! |---|---|
+//! | header | magic, version, size of the dump, offsets of the three parts |
+//! | segments | executable parts of all images, with their build ids |
+//! | records | for each allocation context a stack id, numbers, a histogram |
+//! | stacks | for each stack id its addresses, leaf first |
+//!
+//! | version | LLVM | |
+//! |---|---|---|
+//! | 1 | 14, 15 | no build ids, 19 fields |
+//! | 2 | 16 | 25 fields |
+//! | 3 | 17, 18 | build ids |
+//! | 4 | 19 to 21 | histograms of accesses |
+//! | 5 | 22, 23 | histograms in 16 bits an entry |
+//!
+//! Addresses mean nothing without the program: [`resolve`] asks its debug info.
+//! (`MemProfData.inc` and `RawMemProfReader` in LLVM.)
+
+mod dumps;
+#[cfg(feature = "correlate")]
+mod resolve;
+mod show;
+
+#[cfg(test)]
+mod tests;
+
+pub use dumps::{Context, RawMemProf, Segment};
+#[cfg(feature = "correlate")]
+pub use resolve::{Program, Programs, Resolved, resolve};
+pub use show::write as show;

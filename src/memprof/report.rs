@@ -1,0 +1,290 @@
+//! What a memory profile says, for people: totals, and allocation sites by what
+//! they take.
+
+use super::fields::Field;
+use super::hotness::Hotness;
+use super::model::{AllocSite, MemoryProfile};
+use super::stacks::{Frame, StackHandle};
+use foldhash::HashMap;
+use serde::Serialize;
+use std::fmt::{self, Write};
+
+/// By what allocation sites are put in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SortBy {
+    /// Bytes of all allocations, most first.
+    #[default]
+    Bytes,
+    /// Allocations, most first.
+    Count,
+    /// Accesses per byte and second, most first.
+    Density,
+}
+
+/// What is reported.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ReportOptions {
+    /// Length of the list of allocation sites. Default: 10.
+    pub topn: usize,
+    /// Its order.
+    pub sort: SortBy,
+    /// Only sites of this class.
+    pub only: Option<Hotness>,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        Self { topn: 10, sort: SortBy::default(), only: None }
+    }
+}
+
+/// Totals, and the allocation sites that take most.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct MemoryReport {
+    /// `memprof`.
+    pub format: &'static str,
+    /// Functions with a record.
+    pub functions: usize,
+    /// Different call stacks of allocations.
+    pub contexts: usize,
+    /// Those that a compiler takes for cold.
+    pub cold_contexts: usize,
+    /// Those that a compiler takes for hot, when it minds hot hints.
+    pub hot_contexts: usize,
+    /// All allocations.
+    pub allocations: u64,
+    /// Bytes of all allocations.
+    pub bytes: u64,
+    /// Bytes of allocations in cold contexts.
+    pub cold_bytes: u64,
+    /// Bytes of allocations in hot contexts.
+    pub hot_bytes: u64,
+    /// Records of accesses to static data.
+    pub data_records: usize,
+    /// The sites that take most.
+    pub top: Vec<SiteReport>,
+}
+
+/// An allocation site.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SiteReport {
+    /// Bytes of all its allocations.
+    pub bytes: u64,
+    /// Its allocations.
+    pub allocations: u64,
+    /// How long they lived on average, in milliseconds.
+    pub average_lifetime_ms: f64,
+    /// Accesses per byte and second, on average over its allocations.
+    pub lifetime_access_density: f64,
+    /// `cold`, `notcold` or `hot`.
+    pub class: &'static str,
+    /// The call stack, from the allocation on.
+    pub stack: Vec<FrameReport>,
+}
+
+/// A frame of a call stack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FrameReport {
+    /// The function's name, or its id where the name is not known.
+    pub function: String,
+    /// Lines from the function's first.
+    pub line_offset: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// Whether it is inlined into the next frame.
+    pub inlined: bool,
+}
+
+/// Each call stack with what was allocated along it, in order of first mention.
+///
+/// A site stands in the record of its own function and in those that it is
+/// inlined into; it is counted once.
+pub fn contexts(profile: &MemoryProfile) -> Vec<(StackHandle, AllocSite)> {
+    let mut sums: Vec<(StackHandle, AllocSite)> = Vec::new();
+    let mut places: HashMap<StackHandle, (usize, u64)> = HashMap::default();
+    for record in profile.records() {
+        for site in &record.alloc_sites {
+            match places.get(&site.stack) {
+                None => {
+                    places.insert(site.stack, (sums.len(), record.function));
+                    sums.push((site.stack, site.clone()));
+                }
+                Some((at, owner)) if *owner == record.function => sums[*at].1.info.add_run(&site.info),
+                // A copy in the record of another function.
+                Some(_) => {}
+            }
+        }
+    }
+    sums
+}
+
+impl MemoryReport {
+    /// The report of a profile.
+    pub fn new(profile: &MemoryProfile, options: &ReportOptions) -> Self {
+        let contexts = contexts(profile);
+        let class = |site: &AllocSite| Hotness::of(&site.info);
+        let of_class = |wanted: Hotness| contexts.iter().filter(move |(_, site)| class(site) == wanted);
+        let bytes = |sites: &mut dyn Iterator<Item = &(StackHandle, AllocSite)>| {
+            sites.fold(0u64, |sum, (_, site)| sum.saturating_add(site.info.total_size()))
+        };
+        let mut top: Vec<SiteReport> = contexts
+            .iter()
+            .filter(|(_, site)| options.only.is_none_or(|only| class(site) == only))
+            .map(|(stack, site)| site_report(profile, *stack, site))
+            .collect();
+        top.sort_by(|a, b| match options.sort {
+            SortBy::Bytes => b.bytes.cmp(&a.bytes),
+            SortBy::Count => b.allocations.cmp(&a.allocations),
+            SortBy::Density => b.lifetime_access_density.total_cmp(&a.lifetime_access_density),
+        });
+        top.truncate(options.topn);
+        Self {
+            format: "memprof",
+            functions: profile.records().len(),
+            contexts: contexts.len(),
+            cold_contexts: of_class(Hotness::Cold).count(),
+            hot_contexts: of_class(Hotness::Hot).count(),
+            allocations: contexts.iter().fold(0, |sum: u64, (_, site)| sum.saturating_add(site.info.alloc_count())),
+            bytes: bytes(&mut contexts.iter()),
+            cold_bytes: bytes(&mut of_class(Hotness::Cold)),
+            hot_bytes: bytes(&mut of_class(Hotness::Hot)),
+            data_records: profile.data_access.as_ref().map_or(0, |data| data.records.len()),
+            top,
+        }
+    }
+
+    /// Writes the report as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl Write) -> fmt::Result {
+        writeln!(out, "Functions: {}", self.functions)?;
+        let (cold, hot) = (self.cold_contexts, self.hot_contexts);
+        writeln!(out, "Allocation contexts: {} ({cold} cold, {hot} hot)", self.contexts)?;
+        writeln!(out, "Allocations: {}", self.allocations)?;
+        writeln!(out, "Bytes: {} ({} cold, {} hot)", self.bytes, self.cold_bytes, self.hot_bytes)?;
+        if self.data_records != 0 {
+            writeln!(out, "Records of static data: {}", self.data_records)?;
+        }
+        for site in &self.top {
+            site.write_text(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl SiteReport {
+    fn write_text(&self, out: &mut impl Write) -> fmt::Result {
+        let (bytes, count) = (self.bytes, self.allocations);
+        writeln!(
+            out,
+            "\n{bytes} bytes in {count} allocations, {}: {:.1} ms on average, {:.2} accesses per byte and second",
+            self.class, self.average_lifetime_ms, self.lifetime_access_density
+        )?;
+        for frame in &self.stack {
+            let inlined = if frame.inlined { " (inlined)" } else { "" };
+            writeln!(out, "  {} +{}:{}{inlined}", frame.function, frame.line_offset, frame.column)?;
+        }
+        Ok(())
+    }
+}
+
+fn site_report(profile: &MemoryProfile, stack: StackHandle, site: &AllocSite) -> SiteReport {
+    let count = site.info.alloc_count();
+    let average = |field| if count == 0 { 0.0 } else { site.info.value(field) as f64 / count as f64 };
+    SiteReport {
+        bytes: site.info.total_size(),
+        allocations: count,
+        average_lifetime_ms: average(Field::TotalLifetime),
+        // Densities are kept in hundredths.
+        lifetime_access_density: average(Field::TotalLifetimeAccessDensity) / 100.0,
+        class: Hotness::of(&site.info).name(),
+        stack: profile.stacks.frames_of(stack).map(|frame| frame_report(profile, frame)).collect(),
+    }
+}
+
+fn frame_report(profile: &MemoryProfile, frame: Frame) -> FrameReport {
+    FrameReport {
+        function: function_name(profile, frame.function),
+        line_offset: frame.line_offset,
+        column: frame.column,
+        inlined: frame.is_inline,
+    }
+}
+
+/// The name of a function, or `0x` and its id where the name is not known.
+pub fn function_name(profile: &MemoryProfile, function: u64) -> String {
+    match profile.names.get(&function) {
+        Some(name) => String::from_utf8_lossy(name).into_owned(),
+        None => format!("{function:#x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::manner::Manner;
+    use crate::memprof::yaml;
+
+    const TEXT: &str = "HeapProfileRecords:
+- GUID: grab
+  AllocSites:
+  - Callstack:
+    - { Function: grab, LineOffset: 1, Column: 9, IsInlineFrame: true }
+    - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }
+    MemInfoBlock: { AllocCount: 4, TotalSize: 96, TotalLifetime: 6, TotalLifetimeAccessDensity: 1000 }
+- GUID: main
+  AllocSites:
+  - Callstack:
+    - { Function: grab, LineOffset: 1, Column: 9, IsInlineFrame: true }
+    - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }
+    MemInfoBlock: { AllocCount: 4, TotalSize: 96, TotalLifetime: 6, TotalLifetimeAccessDensity: 1000 }
+  - Callstack: [ { Function: main, LineOffset: 4, Column: 5, IsInlineFrame: false } ]
+    MemInfoBlock: { AllocCount: 1, TotalSize: 4096, TotalLifetime: 250000 }
+";
+
+    fn report(options: &ReportOptions) -> MemoryReport {
+        let mut profile = yaml::read(TEXT.as_bytes(), Manner::Profbridge, &Limits::default()).unwrap();
+        profile.names.insert(crate::memprof::guid(b"main"), b"main".to_vec());
+        MemoryReport::new(&profile, options)
+    }
+
+    #[test]
+    fn inlined_sites_count_once_and_the_largest_come_first() {
+        let mut text = String::new();
+        report(&ReportOptions::default()).write_text(&mut text).unwrap();
+        assert_eq!(
+            text,
+            "Functions: 2
+Allocation contexts: 2 (1 cold, 0 hot)
+Allocations: 5
+Bytes: 4192 (4096 cold, 0 hot)
+
+4096 bytes in 1 allocations, cold: 250000.0 ms on average, 0.00 accesses per byte and second
+  main +4:5
+
+96 bytes in 4 allocations, notcold: 1.5 ms on average, 2.50 accesses per byte and second
+  0xf5ed2c35a4a21b1e +1:9 (inlined)
+  main +3:5
+"
+        );
+    }
+
+    #[test]
+    fn the_order_and_the_class_can_be_chosen() {
+        let first = |sort, only| {
+            let options = ReportOptions { topn: 1, sort, only };
+            report(&options).top.first().map(|site| site.bytes)
+        };
+        assert_eq!(first(SortBy::Count, None), Some(96));
+        assert_eq!(first(SortBy::Density, None), Some(96));
+        assert_eq!(first(SortBy::Count, Some(Hotness::Cold)), Some(4096));
+        assert_eq!(first(SortBy::Bytes, Some(Hotness::Hot)), None);
+    }
+}

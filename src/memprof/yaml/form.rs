@@ -1,0 +1,304 @@
+//! From nodes to a memory profile.
+
+use super::node::{Entry, Node};
+use super::parse::Parser;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::memprof::data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
+use crate::memprof::fields::{Field, MemInfoBlock, Schema};
+use crate::memprof::model::{AllocSite, CallSite, MemoryProfile, guid};
+use crate::memprof::stacks::{CallStacks, Frame, StackHandle};
+use std::collections::HashSet;
+
+/// Reads a memory profile. Under [`Manner::Llvm22`] a function's second record
+/// and all documents behind the first are left out.
+///
+/// # Errors
+///
+/// Malformed where it is no YAML, or not of the form; limit exceeded for call
+/// stacks that are too deep.
+pub fn read(text: &[u8], manner: Manner, limits: &Limits) -> Result<MemoryProfile> {
+    let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), manner, limits: *limits };
+    reader.read(text).map_err(|error| error.in_format("memprof YAML"))?;
+    Ok(reader.profile)
+}
+
+struct Reader {
+    profile: MemoryProfile,
+    manner: Manner,
+    limits: Limits,
+}
+
+impl Reader {
+    fn read(&mut self, text: &[u8]) -> Result<()> {
+        let mut parser = Parser::new(text);
+        while parser.next_document()? {
+            self.document(&mut parser)?;
+            if self.manner.is_llvm() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The outermost map, with the records one after the other: they need not
+    /// be in memory together.
+    fn document(&mut self, parser: &mut Parser<'_>) -> Result<()> {
+        let mut seen = Vec::new();
+        let mut functions = HashSet::new();
+        if parser.is_at_flow() {
+            let node = parser.block(0)?;
+            for (key, value) in node.map("the document")? {
+                self.section(key, &mut seen, |reader, what| match what {
+                    Section::Records => value
+                        .list("HeapProfileRecords")?
+                        .iter()
+                        .try_for_each(|record| reader.record(record, &mut functions)),
+                    Section::Data => reader.data_access(value),
+                })?;
+            }
+            return Ok(());
+        }
+        while let Some(key) = parser.next_key(0)? {
+            self.section(&key, &mut seen, |reader, what| match what {
+                Section::Records => match parser.list_behind_key(0) {
+                    Some(column) => {
+                        while parser.next_item(column)? {
+                            let record = parser.block(column + 1)?;
+                            reader.record(&record, &mut functions)?;
+                        }
+                        Ok(())
+                    }
+                    None => {
+                        let value = parser.map_value(0)?;
+                        let mut records = value.list("HeapProfileRecords")?.iter();
+                        records.try_for_each(|record| reader.record(record, &mut functions))
+                    }
+                },
+                Section::Data => {
+                    let value = parser.map_value(0)?;
+                    reader.data_access(&value)
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn section(
+        &mut self,
+        key: &Node<'_>,
+        seen: &mut Vec<Section>,
+        read: impl FnOnce(&mut Self, Section) -> Result<()>,
+    ) -> Result<()> {
+        let section = match key.scalar("a key")? {
+            b"HeapProfileRecords" => Section::Records,
+            b"DataAccessProfiles" => Section::Data,
+            other => return Err(unknown(key, other)),
+        };
+        if seen.contains(&section) {
+            return Err(key.error("a section is there already"));
+        }
+        seen.push(section);
+        read(self, section)
+    }
+
+    fn record(&mut self, node: &Node<'_>, functions: &mut HashSet<u64>) -> Result<()> {
+        let mut entries = Entries::new(node, "a record")?;
+        let function = read_guid(entries.required("GUID")?)?;
+        let alloc_sites = entries.optional("AllocSites");
+        let call_sites = entries.optional("CallSites");
+        entries.finish()?;
+        let mut sites = Vec::new();
+        for site in list(alloc_sites, "AllocSites")? {
+            sites.push(self.alloc_site(site)?);
+        }
+        let mut calls = Vec::new();
+        for site in list(call_sites, "CallSites")? {
+            calls.push(self.call_site(site)?);
+        }
+        // LLVM keeps the first record of a function. Its map takes this function
+        // for a free place, and finds it unless the map is empty.
+        let is_free_place = function == u64::MAX && !self.profile.records().is_empty();
+        let is_kept = functions.insert(function) && !is_free_place;
+        if is_kept || !self.manner.is_llvm() {
+            let record = self.profile.record_mut(function);
+            record.alloc_sites.append(&mut sites);
+            record.call_sites.append(&mut calls);
+        }
+        Ok(())
+    }
+
+    fn alloc_site(&mut self, node: &Node<'_>) -> Result<AllocSite> {
+        let mut entries = Entries::new(node, "an allocation site")?;
+        let (stack, block) = (entries.required("Callstack")?, entries.required("MemInfoBlock")?);
+        entries.finish()?;
+        let stack = self.stack(stack, "Callstack")?;
+        let (mut info, mut seen) = (MemInfoBlock::default(), Schema::EMPTY);
+        for (key, value) in block.map("MemInfoBlock")? {
+            let name = key.scalar("a key")?;
+            let field = Field::from_name(name).ok_or_else(|| unknown(key, name))?;
+            if seen.contains(field) {
+                return Err(key.error(format!("{field} is there already")));
+            }
+            seen = seen.with(field);
+            // Numbers too large for a field are cut, as LLVM cuts them.
+            info.set(field, value.number(field.name(), u64::MAX)?);
+        }
+        Ok(AllocSite { stack, info, histogram: None })
+    }
+
+    fn call_site(&mut self, node: &Node<'_>) -> Result<CallSite> {
+        let mut entries = Entries::new(node, "a call site")?;
+        let (frames, callees) = (entries.required("Frames")?, entries.optional("CalleeGuids"));
+        entries.finish()?;
+        let frames = self.stack(frames, "Frames")?;
+        let callees = list(callees, "CalleeGuids")?.iter().map(read_guid).collect::<Result<_>>()?;
+        Ok(CallSite { frames, callees })
+    }
+
+    fn stack(&mut self, node: &Node<'_>, what: &str) -> Result<StackHandle> {
+        let frames = node.list(what)?;
+        if frames.len() as u64 > self.limits.context_depth.into() {
+            return Err(crate::memprof::too_deep(frames.len() as u64, &self.limits).at("yaml", node.offset));
+        }
+        let stacks: &mut CallStacks = &mut self.profile.stacks;
+        let frames: Vec<_> =
+            frames.iter().map(|frame| Ok(stacks.intern_frame(read_frame(frame)?))).collect::<Result<_>>()?;
+        Ok(stacks.intern(&frames))
+    }
+
+    fn data_access(&mut self, node: &Node<'_>) -> Result<()> {
+        let mut entries = Entries::new(node, "DataAccessProfiles")?;
+        let records = entries.optional("SampledRecords");
+        let symbols = entries.optional("KnownColdSymbols");
+        let hashes = entries.optional("KnownColdStrHashes");
+        entries.finish()?;
+        let mut profile = DataAccessProfile::default();
+        let mut seen = HashSet::new();
+        for node in list(records, "SampledRecords")? {
+            let record = read_data_record(node, self.manner)?;
+            if !seen.insert(record.symbol.clone()) {
+                return Err(node.error("the data of a record is in another record already"));
+            }
+            profile.records.push(record);
+        }
+        for symbol in list(symbols, "KnownColdSymbols")? {
+            let symbol = read_symbol(symbol)?;
+            if !profile.cold_symbols.contains(&symbol) {
+                profile.cold_symbols.push(symbol);
+            }
+        }
+        for hash in list(hashes, "KnownColdStrHashes")? {
+            let hash = hash.number("a hash", u64::MAX)?;
+            if !profile.cold_string_hashes.contains(&hash) {
+                profile.cold_string_hashes.push(hash);
+            }
+        }
+        if let Some(_before) = self.profile.data_access.replace(profile) {
+            return Err(node.error("a document before has accesses to data already"));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Records,
+    Data,
+}
+
+fn read_frame(node: &Node<'_>) -> Result<Frame> {
+    let mut entries = Entries::new(node, "a frame")?;
+    let frame = Frame {
+        function: read_guid(entries.required("Function")?)?,
+        line_offset: entries.required("LineOffset")?.number("LineOffset", u32::MAX.into())? as u32,
+        column: entries.required("Column")?.number("Column", u32::MAX.into())? as u32,
+        is_inline: entries.required("IsInlineFrame")?.boolean("IsInlineFrame")?,
+    };
+    entries.finish()?;
+    Ok(frame)
+}
+
+/// A function as `0x` and its GUID, or by name.
+fn read_guid(node: &Node<'_>) -> Result<u64> {
+    let text = node.scalar("a function")?;
+    if text.iter().all(u8::is_ascii_digit) {
+        let text = String::from_utf8_lossy(text).into_owned();
+        return Err(node.error(format!("function {text:?} is decimal; a name or 0x and the GUID is needed")));
+    }
+    match text {
+        [b'0', b'x' | b'X', ..] => node.number("a GUID", u64::MAX),
+        name => Ok(guid(name)),
+    }
+}
+
+fn read_data_record(node: &Node<'_>, manner: Manner) -> Result<DataAccessRecord> {
+    let mut entries = Entries::new(node, "a record of accesses")?;
+    let (symbol, hash) = (entries.optional("Symbol"), entries.optional("Hash"));
+    let access_count = entries.required("AccessCount")?.number("AccessCount", u64::MAX)?;
+    let locations = entries.optional("Locations");
+    entries.finish()?;
+    let symbol = match (symbol, hash) {
+        (Some(symbol), None) => DataSymbol::Name(read_symbol(symbol)?),
+        // LLVM asks for neither, and takes the hash for 0 then.
+        (Some(symbol), Some(_)) if manner.is_llvm() => DataSymbol::Name(read_symbol(symbol)?),
+        (None, None) if manner.is_llvm() => DataSymbol::StringHash(0),
+        (None, Some(hash)) => DataSymbol::StringHash(hash.number("Hash", u64::MAX)?),
+        _ => return Err(node.error("a record of accesses needs either a Symbol or a Hash")),
+    };
+    let location = |node: &Node<'_>| {
+        let mut entries = Entries::new(node, "a location")?;
+        let file = entries.required("FileName")?.scalar("FileName")?.to_vec();
+        let line = entries.required("Line")?.number("Line", u32::MAX.into())? as u32;
+        entries.finish()?;
+        Ok(SourceLocation { file, line })
+    };
+    let locations = list(locations, "Locations")?.iter().map(location).collect::<Result<_>>()?;
+    Ok(DataAccessRecord { symbol, access_count, locations })
+}
+
+fn read_symbol(node: &Node<'_>) -> Result<Vec<u8>> {
+    match canonical_symbol(node.scalar("a symbol")?) {
+        [] => Err(node.error("the name of a symbol is empty")),
+        symbol => Ok(symbol.to_vec()),
+    }
+}
+
+fn list<'n, 'a>(node: Option<&'n Node<'a>>, what: &str) -> Result<&'n [Node<'a>]> {
+    node.map_or(Ok(&[]), |node| node.list(what))
+}
+
+fn unknown(key: &Node<'_>, name: &[u8]) -> Error {
+    key.error(format!("unknown key {:?}", String::from_utf8_lossy(name)))
+}
+
+/// The entries of a map, each of which must be asked for.
+struct Entries<'n, 'a> {
+    node: &'n Node<'a>,
+    what: &'static str,
+    left: Vec<&'n Entry<'a>>,
+}
+
+impl<'n, 'a> Entries<'n, 'a> {
+    fn new(node: &'n Node<'a>, what: &'static str) -> Result<Self> {
+        Ok(Self { node, what, left: node.map(what)?.iter().collect() })
+    }
+
+    fn optional(&mut self, key: &str) -> Option<&'n Node<'a>> {
+        let is_key = |entry: &&Entry<'a>| entry.0.scalar("a key").is_ok_and(|text| text == key.as_bytes());
+        let at = self.left.iter().position(is_key)?;
+        Some(&self.left.remove(at).1)
+    }
+
+    fn required(&mut self, key: &str) -> Result<&'n Node<'a>> {
+        self.optional(key).ok_or_else(|| self.node.error(format!("{} has no {key}", self.what)))
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.left.first() {
+            None => Ok(()),
+            Some((key, _)) => Err(unknown(key, key.scalar("a key")?)),
+        }
+    }
+}

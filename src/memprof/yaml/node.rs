@@ -1,0 +1,97 @@
+//! What a piece of YAML is.
+
+use crate::error::{Error, Result};
+use std::borrow::Cow;
+
+/// A piece of a document, and where it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node<'a> {
+    pub(super) offset: u64,
+    pub(super) content: Content<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content<'a> {
+    /// Nothing at all.
+    Null,
+    Scalar(Cow<'a, [u8]>),
+    List(Vec<Node<'a>>),
+    Map(Vec<Entry<'a>>),
+}
+
+/// A key and its value.
+pub(super) type Entry<'a> = (Node<'a>, Node<'a>);
+
+impl<'a> Node<'a> {
+    pub(super) fn error(&self, detail: impl Into<String>) -> Error {
+        Error::malformed(detail).at("yaml", self.offset)
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.content {
+            Content::Null => "nothing",
+            Content::Scalar(_) => "a scalar",
+            Content::List(_) => "a list",
+            Content::Map(_) => "a map",
+        }
+    }
+
+    /// Its items, when it is a list; nothing counts as an empty one.
+    pub(super) fn list(&self, what: &str) -> Result<&[Self]> {
+        match &self.content {
+            Content::Null => Ok(&[]),
+            Content::List(items) => Ok(items),
+            _ => Err(self.error(format!("{what} is {}, not a list", self.kind()))),
+        }
+    }
+
+    /// Its entries, when it is a map.
+    pub(super) fn map(&self, what: &str) -> Result<&[Entry<'a>]> {
+        match &self.content {
+            Content::Map(entries) => Ok(entries),
+            _ => Err(self.error(format!("{what} is {}, not a map", self.kind()))),
+        }
+    }
+
+    /// Its text, when it is a scalar.
+    pub(super) fn scalar(&self, what: &str) -> Result<&[u8]> {
+        match &self.content {
+            Content::Scalar(text) => Ok(text),
+            _ => Err(self.error(format!("{what} is {}, not a scalar", self.kind()))),
+        }
+    }
+
+    /// A number of at most `max`: decimal, `0x`, `0b`, `0o`, or octal behind 0.
+    pub(super) fn number(&self, what: &str, max: u64) -> Result<u64> {
+        let text = self.scalar(what)?;
+        let (digits, radix) = match text {
+            [b'0', b'x' | b'X', rest @ ..] => (rest, 16),
+            [b'0', b'b' | b'B', rest @ ..] => (rest, 2),
+            [b'0', b'o', rest @ ..] => (rest, 8),
+            [b'0', rest @ ..] if !rest.is_empty() => (rest, 8),
+            _ => (text, 10),
+        };
+        let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'));
+        digits.and_then(|digits| u64::from_str_radix(digits, radix).ok()).filter(|number| *number <= max).ok_or_else(
+            || self.error(format!("{what} is {:?}, not a number from 0 to {max}", String::from_utf8_lossy(text))),
+        )
+    }
+
+    /// A truth value, in one of YAML's many spellings.
+    pub(super) fn boolean(&self, what: &str) -> Result<bool> {
+        let text = self.scalar(what)?;
+        let is_one_of = |words: [&str; 4]| {
+            words.iter().any(|word| {
+                let [lower, upper] = [word.to_ascii_lowercase(), word.to_ascii_uppercase()];
+                text == word.as_bytes() || text == lower.as_bytes() || text == upper.as_bytes()
+            })
+        };
+        if is_one_of(["True", "Yes", "On", "Y"]) {
+            Ok(true)
+        } else if is_one_of(["False", "No", "Off", "N"]) {
+            Ok(false)
+        } else {
+            Err(self.error(format!("{what} is {:?}, neither true nor false", String::from_utf8_lossy(text))))
+        }
+    }
+}

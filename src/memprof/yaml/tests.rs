@@ -1,0 +1,141 @@
+//! Documents that are read, refused, and printed.
+
+use super::*;
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::memprof::{Field, MemoryProfile, guid};
+
+fn read_text(text: &str) -> crate::Result<MemoryProfile> {
+    read(text.as_bytes(), Manner::Profbridge, &Limits::default())
+}
+
+fn print(profile: &MemoryProfile) -> String {
+    let mut text = Vec::new();
+    write(profile, Comments::None, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn blocks_flows_quotes_and_comments_say_the_same() {
+    let block = "---
+HeapProfileRecords:
+- GUID: main          # by name
+  AllocSites:
+  - Callstack:
+    - Function: \"ma\\x69n\"
+      LineOffset: 0x10
+      Column: 010
+      IsInlineFrame: No
+    MemInfoBlock:
+      AllocCount: 0b11
+  CallSites:
+  - Frames: []
+    CalleeGuids: [ 'it''s', 0xAB ]
+";
+    let flow = "{ HeapProfileRecords: [ { GUID: 0xdb956436e78dd5fa, AllocSites: [ {
+    Callstack: [ { Function: main, LineOffset: 16, Column: 8, IsInlineFrame: false } ],
+    MemInfoBlock: { AllocCount: 4294967299 } } ], # cut to 32 bits
+    CallSites: [ { Frames: [], CalleeGuids: [ \"it's\", 0xab, ] } ] } ] }";
+    let (block, flow) = (read_text(block).unwrap(), read_text(flow).unwrap());
+    assert_eq!(print(&block), print(&flow));
+    let record = block.record(guid(b"main")).unwrap();
+    assert_eq!(record.alloc_sites[0].info.value(Field::AllocCount), 3);
+    assert_eq!(record.call_sites[0].callees, [guid(b"it's"), 0xab]);
+}
+
+#[test]
+fn what_is_printed_reads_back() {
+    let text = "---
+HeapProfileRecords:
+  - GUID:            0xdb956436e78dd5fa
+    CallSites:
+      - Frames:
+          - { Function: 0xffffffffffffffff, LineOffset: 4294967295, Column: 4294967295, 
+              IsInlineFrame: false }
+        CalleeGuids:     [ 0xffffffffffffff01, 0xffffffffffffff02, 0xffffffffffffff03, 
+                           0xffffffffffffff04 ]
+  - GUID:            0x7
+DataAccessProfiles:
+  SampledRecords:
+    - Symbol:          '12'
+      AccessCount:     4
+      Locations:
+        - FileName:        '/x/it''s.c'
+          Line:            3
+    - Hash:            9
+      AccessCount:     1
+  KnownColdSymbols:
+    - a
+    - b
+  KnownColdStrHashes: [ 1, 2 ]
+...
+";
+    assert_eq!(print(&read_text(text).unwrap()), text);
+    assert_eq!(print(&MemoryProfile::default()), "---\n{}\n...\n");
+}
+
+#[test]
+fn a_second_record_of_a_function_counts_but_for_llvm() {
+    let text = "---\nHeapProfileRecords:\n  - GUID: f\n  - GUID: f\n    CallSites:\n      - Frames: []\n---\n{}\n";
+    let calls = |manner| {
+        let profile = read(text.as_bytes(), manner, &Limits::default()).unwrap();
+        profile.record(guid(b"f")).unwrap().call_sites.len()
+    };
+    assert_eq!((calls(Manner::Profbridge), calls(Manner::Llvm22)), (1, 0));
+}
+
+#[test]
+fn each_fault_of_the_form_is_named() {
+    let frame = "{ Function: f, LineOffset: 1, Column: 1, IsInlineFrame: false }";
+    for (text, message) in [
+        ("Heap: 1", "byte 0x0: malformed: unknown key \"Heap\""),
+        ("HeapProfileRecords: {}", "HeapProfileRecords is a map, not a list"),
+        ("HeapProfileRecords:\n- AllocSites:", "a record has no GUID"),
+        ("HeapProfileRecords:\n- GUID: 12", "function \"12\" is decimal"),
+        ("HeapProfileRecords:\n- GUID: 0xg", "a GUID is \"0xg\", not a number"),
+        ("HeapProfileRecords:\n- GUID: f\n  Sites:", "unknown key \"Sites\""),
+        ("HeapProfileRecords:\n- GUID: f\n  GUID: f", "unknown key \"GUID\""),
+        ("HeapProfileRecords:\n- GUID: f\n  AllocSites:\n  - Callstack: []", "an allocation site has no MemInfoBlock"),
+        ("HeapProfileRecords: []\nHeapProfileRecords: []", "a section is there already"),
+        ("DataAccessProfiles:\n  SampledRecords:\n  - AccessCount: 1", "needs either a Symbol or a Hash"),
+        ("DataAccessProfiles:\n  KnownColdSymbols: ['']", "the name of a symbol is empty"),
+        ("HeapProfileRecords:\n  - GUID: [", "the end of the file comes before that of a bracket"),
+        ("HeapProfileRecords:\n  - GUID: f\n   AllocSites: []", "indented more than the list"),
+        ("HeapProfileRecords:\n  - GUID: 'f", "a quote is not closed on its line"),
+        ("HeapProfileRecords:\n  - GUID: *f", "anchors, tags and texts of several lines"),
+        ("HeapProfileRecords: [] x", "something follows on the line"),
+        ("HeapProfileRecords", "a key and a colon are missing"),
+        ("%YAML 1.2", "directives are no part of a memory profile"),
+    ] {
+        let error = read_text(text).unwrap_err().to_string();
+        assert!(error.contains(message), "{text:?}: {error}");
+    }
+    for (block, message) in [
+        ("{ AllocCount: -1 }", "AllocCount is \"-1\", not a number from 0"),
+        ("{ AllocCount: 1, AllocCount: 2 }", "AllocCount is there already"),
+        ("{ Size: 1 }", "unknown key \"Size\""),
+        ("7", "MemInfoBlock is a scalar, not a map"),
+    ] {
+        let site = format!("- GUID: f\n  AllocSites:\n  - Callstack: [ {frame} ]\n    MemInfoBlock: {block}\n");
+        let error = read_text(&format!("HeapProfileRecords:\n{site}")).unwrap_err().to_string();
+        assert!(error.contains(message), "{block}: {error}");
+    }
+    for (frame, message) in [
+        ("{ Function: f, LineOffset: 1, Column: 1 }", "a frame has no IsInlineFrame"),
+        ("{ Function: f, LineOffset: 4294967296, Column: 1, IsInlineFrame: no }", "not a number from 0 to 4294967295"),
+        ("{ Function: f, LineOffset: 1, Column: 1, IsInlineFrame: 1 }", "neither true nor false"),
+    ] {
+        let text = format!("HeapProfileRecords:\n- GUID: f\n  CallSites: [ {{ Frames: [ {frame} ] }} ]\n");
+        let error = read_text(&text).unwrap_err().to_string();
+        assert!(error.contains(message), "{frame}: {error}");
+    }
+}
+
+#[test]
+fn nesting_and_stacks_are_bounded() {
+    let error = read_text(&"[".repeat(1000)).unwrap_err().to_string();
+    assert!(error.contains("nesting of YAML"), "{error}");
+    let frame = "{ Function: f, LineOffset: 1, Column: 1, IsInlineFrame: false }, ".repeat(5000);
+    let text = format!("HeapProfileRecords:\n- GUID: f\n  CallSites: [ {{ Frames: [ {frame} ] }} ]\n");
+    assert!(read_text(&text).unwrap_err().to_string().contains("frames of a call stack"));
+}

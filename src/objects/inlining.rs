@@ -1,0 +1,227 @@
+//! Which functions are at an address, the inlined ones first.
+//!
+//! LLVM's symbolizer decides what memory profiles say of an address, so this
+//! follows it (`DWARFContext::getInliningInfoForAddress`): the innermost
+//! function has its place from the line table, the ones around it that of the
+//! call. The crate addr2line leaves out the declaration's line and the call's
+//! column, which are what the frames of a memory profile are made of.
+
+use super::debug_info::{Entry, Slice, damaged, load_sections};
+use super::lines::{LineTable, file_name};
+use crate::error::Result;
+use crate::limits::Limits;
+use gimli::{AttributeValue, Dwarf, EndianSlice, Unit, UnitOffset, constants};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A function at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InlineFrame {
+    /// Linkage name, or the plain one where it has no other; nothing when debug
+    /// info does not tell.
+    pub(crate) function: Option<Arc<[u8]>>,
+    /// Line of the place in the function, 0 when unknown.
+    pub(crate) line: u32,
+    /// Column of the place in the function, 0 when unknown.
+    pub(crate) column: u32,
+    /// Line where the function is declared, 0 when unknown.
+    pub(crate) start_line: u32,
+    /// Base name of the file, for the innermost function only.
+    pub(crate) file: Option<Arc<[u8]>>,
+}
+
+/// The functions at each link-time address, innermost first. The addresses
+/// rise; the chain of one that debug info does not cover is empty.
+///
+/// # Errors
+///
+/// Unable to correlate when debug info is damaged.
+pub(crate) fn inline_chains(
+    file: &object::File<'_>,
+    addresses: &[u64],
+    limits: &Limits,
+) -> Result<Vec<Vec<InlineFrame>>> {
+    let (sections, endian) = load_sections(file, limits)?;
+    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let mut units = Vec::new();
+    let mut headers = dwarf.units();
+    while let Some(header) = headers.next().map_err(damaged)? {
+        units.push(dwarf.unit(header).map_err(damaged)?);
+    }
+    let mut chains = Chains { dwarf: &dwarf, units: &units, names: HashMap::new() };
+    let mut found = vec![Vec::new(); addresses.len()];
+    for at in 0..units.len() {
+        chains.unit(at, addresses, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// An entry: its unit and its offset there.
+type Place = (usize, UnitOffset<usize>);
+
+/// A function that was compiled, or a call that was inlined.
+struct Subroutine {
+    /// The one around it, for an inlined call.
+    parent: Option<usize>,
+    depth: isize,
+    entry: Place,
+    call_line: u32,
+    call_column: u32,
+}
+
+/// Name and line of a function.
+#[derive(Clone, Default)]
+struct Declaration {
+    name: Option<Arc<[u8]>>,
+    line: u32,
+}
+
+struct Chains<'u, 'a> {
+    dwarf: &'u Dwarf<Slice<'a>>,
+    units: &'u [Unit<Slice<'a>>],
+    names: HashMap<Place, Declaration>,
+}
+
+impl<'a> Chains<'_, 'a> {
+    /// Finds what a unit knows of those addresses that no unit before knew.
+    fn unit(&mut self, at: usize, addresses: &[u64], found: &mut [Vec<InlineFrame>]) -> Result<()> {
+        let unit = &self.units[at];
+        let mut inside = vec![false; addresses.len()];
+        let mut any = false;
+        let mut ranges = self.dwarf.unit_ranges(unit).map_err(damaged)?;
+        while let Some(range) = ranges.next().map_err(damaged)? {
+            for index in within(addresses, range) {
+                inside[index] |= found[index].is_empty();
+                any |= inside[index];
+            }
+        }
+        if !any {
+            return Ok(());
+        }
+        let (subroutines, owners) = self.subroutines(at, addresses)?;
+        let lines = LineTable::read(unit)?;
+        let mut files: HashMap<u64, Option<Arc<[u8]>>> = HashMap::new();
+        for (index, owner) in owners.into_iter().enumerate().filter(|(index, _)| inside[*index]) {
+            let place = lines.find(addresses[index]).unwrap_or_default();
+            let file = files.entry(place.file).or_insert_with(|| {
+                let header = unit.line_program.as_ref()?.header();
+                file_name(self.dwarf, unit, header, place.file).map(Into::into)
+            });
+            let file = file.clone();
+            found[index] = self.chain(&subroutines, owner, (place.line, place.column), file);
+        }
+        Ok(())
+    }
+
+    /// The chain of an address whose innermost subroutine is `owner`.
+    fn chain(
+        &mut self,
+        subroutines: &[Subroutine],
+        owner: Option<usize>,
+        (mut line, mut column): (u32, u32),
+        mut file: Option<Arc<[u8]>>,
+    ) -> Vec<InlineFrame> {
+        let mut chain = Vec::new();
+        let mut next = owner;
+        while let Some(at) = next {
+            let subroutine = &subroutines[at];
+            let Declaration { name, line: start_line } = self.declaration(subroutine.entry);
+            chain.push(InlineFrame { function: name, line, column, start_line, file: file.take() });
+            (line, column) = (subroutine.call_line, subroutine.call_column);
+            next = subroutine.parent;
+        }
+        chain
+    }
+
+    /// All subroutines of a unit, and the innermost one of each address.
+    fn subroutines(&self, at: usize, addresses: &[u64]) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
+        let unit = &self.units[at];
+        let (mut found, mut owners) = (Vec::new(), vec![None; addresses.len()]);
+        // Subroutines around the entry at hand.
+        let mut around: Vec<usize> = Vec::new();
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs().map_err(damaged)? {
+            let inlined = entry.tag() == constants::DW_TAG_inlined_subroutine;
+            if !inlined && entry.tag() != constants::DW_TAG_subprogram {
+                continue;
+            }
+            while around.last().is_some_and(|last: &usize| {
+                let last: &Subroutine = &found[*last];
+                last.depth >= entry.depth()
+            }) {
+                around.pop();
+            }
+            let number = |name| entry.attr_value(name).and_then(|value| value.udata_value()).unwrap_or(0) as u32;
+            found.push(Subroutine {
+                parent: if inlined { around.last().copied() } else { None },
+                depth: entry.depth(),
+                entry: (at, entry.offset()),
+                call_line: number(constants::DW_AT_call_line),
+                call_column: number(constants::DW_AT_call_column),
+            });
+            let this = found.len() - 1;
+            around.push(this);
+            let mut ranges = self.dwarf.die_ranges(unit, entry).map_err(damaged)?;
+            while let Some(range) = ranges.next().map_err(damaged)? {
+                // Those inside come later and take over.
+                within(addresses, range).for_each(|index| owners[index] = Some(this));
+            }
+        }
+        Ok((found, owners))
+    }
+
+    fn declaration(&mut self, place: Place) -> Declaration {
+        if let Some(known) = self.names.get(&place) {
+            return known.clone();
+        }
+        let text = |value: AttributeValue<Slice<'a>>, unit: usize| {
+            let text = self.dwarf.attr_string(&self.units[unit], value).ok()?;
+            Some(Arc::from(text.slice()))
+        };
+        let find = |names: &[gimli::DwAt]| self.find(place, names);
+        let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
+        let name = linkage.or_else(|| find(&[constants::DW_AT_name])).and_then(|(value, unit)| text(value, unit));
+        let line = find(&[constants::DW_AT_decl_line]).and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
+        let declaration = Declaration { name, line };
+        self.names.insert(place, declaration.clone());
+        declaration
+    }
+
+    /// The first of some attributes that an entry has, or what it completes or
+    /// is a copy of; and the unit where it stands.
+    fn find(&self, place: Place, names: &[gimli::DwAt]) -> Option<(AttributeValue<Slice<'a>>, usize)> {
+        const MOST_STEPS: usize = 8; // a call, its origin, its declaration; more only in a damaged file
+        let mut left = vec![place];
+        for _ in 0..MOST_STEPS {
+            let (at, offset) = left.pop()?;
+            let unit = &self.units[at];
+            let Ok(entry) = unit.entry(offset) else { continue };
+            if let Some(value) = names.iter().find_map(|name| entry.attr_value(*name)) {
+                return Some((value, at));
+            }
+            let links = [constants::DW_AT_abstract_origin, constants::DW_AT_specification];
+            left.extend(links.into_iter().filter_map(|link| self.linked(at, &entry, link)));
+        }
+        None
+    }
+
+    fn linked(&self, at: usize, entry: &Entry<'a>, link: gimli::DwAt) -> Option<Place> {
+        match entry.attr_value(link)? {
+            AttributeValue::UnitRef(offset) => Some((at, offset)),
+            AttributeValue::DebugInfoRef(offset) => {
+                let start = |unit: &Unit<Slice<'a>>| unit.header.debug_info_offset().map_or(0, |start| start.0);
+                let after = self.units.partition_point(|unit| start(unit) <= offset.0);
+                let at = after.checked_sub(1)?;
+                Some((at, offset.to_unit_offset(&self.units[at].header)?))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Positions of the addresses that are in a range.
+fn within(addresses: &[u64], range: gimli::Range) -> std::ops::Range<usize> {
+    let start = addresses.partition_point(|address| *address < range.begin);
+    let end = addresses.partition_point(|address| *address < range.end);
+    start..end.max(start)
+}

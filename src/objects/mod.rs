@@ -1,0 +1,14 @@
+//! Programs and libraries: their sections, identities and debug info.
+//!
+//! Raw profiles that lack names ([`raw::correlate`](crate::raw)) and memory
+//! profiles, which hold addresses, need the program that ran. What both ask of
+//! it is here, in terms of ELF, Mach-O, COFF and DWARF alone.
+
+mod debug_info;
+mod image;
+mod inlining;
+mod lines;
+
+pub(crate) use debug_info::{Entry, Slice, attribute, damaged, load_sections, section_bytes, split_file, text};
+pub(crate) use image::{build_id, contents, executable_segments, parse, unable};
+pub(crate) use inlining::{InlineFrame, inline_chains};

@@ -1,0 +1,195 @@
+//! The files of `testdata/memprof`.
+
+use profbridge::indexed::{IndexedProfile, ReadOptions as IndexedOptions};
+use profbridge::input::WeightedInput;
+use profbridge::memprof::indexed::StoredProfile;
+use profbridge::memprof::raw::{self, Program, Programs, RawMemProf};
+use profbridge::memprof::yaml::{self, Comments};
+use profbridge::memprof::{self, MemoryProfile, Schema};
+use profbridge::model::Release;
+use profbridge::pipeline::{self, MergeOptions, OutputFormat, Silent, WriteOptions, encode};
+use profbridge::{Limits, Manner};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/memprof")
+}
+
+/// Stems of the profiles of a release: `clang-22-plain`.
+pub fn stems(release: u32) -> Vec<PathBuf> {
+    let prefix = format!("clang-{release}-");
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let is_raw = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "memprofraw");
+    let mut stems: Vec<PathBuf> = entries.filter(is_raw).map(|path| path.with_extension("")).collect();
+    stems.retain(|stem| stem.file_name().unwrap().to_string_lossy().starts_with(&prefix));
+    stems.sort();
+    assert!(!stems.is_empty(), "no file of release {release}");
+    stems
+}
+
+pub fn file(stem: &Path, extension: &str) -> PathBuf {
+    PathBuf::from(format!("{}.{extension}", stem.display()))
+}
+
+/// Options of a merge of raw profiles of a program.
+pub fn options(stem: &Path, release: u32, version: Option<u32>) -> MergeOptions {
+    let mut options = MergeOptions::default();
+    options.release = Release(release);
+    options.read.programs = Arc::new(Programs::new(vec![file(stem, "binary")], &Limits::default()));
+    options.memprof.version = version;
+    options
+}
+
+/// The indexed file that a merge writes.
+pub fn merged(inputs: &[PathBuf], options: &MergeOptions) -> Vec<u8> {
+    let inputs: Vec<WeightedInput> = inputs.iter().map(WeightedInput::new).collect();
+    let report = pipeline::merge_files(&inputs, options, &mut Silent).unwrap();
+    report.verdict(options).unwrap_or_else(|_| panic!("{:?}", report.failures().collect::<Vec<_>>()));
+    let mut write = WriteOptions::default();
+    let version = options.release.indexed_version().unwrap();
+    write.format = OutputFormat::Indexed { release: options.release, version };
+    encode(&report.profile, &write).unwrap().bytes
+}
+
+/// The memory profile of an indexed file.
+pub fn stored(bytes: &[u8]) -> StoredProfile {
+    let section = IndexedProfile::read(bytes, IndexedOptions::default()).unwrap().memprof().unwrap();
+    memprof::indexed::read(&section.bytes, section.offset, &Limits::default()).unwrap()
+}
+
+fn resolved(stem: &Path) -> (RawMemProf, raw::Resolved) {
+    let raw = RawMemProf::read(&std::fs::read(file(stem, "memprofraw")).unwrap(), &Limits::default()).unwrap();
+    let program = Program::open(&file(stem, "binary"), &Limits::default()).unwrap();
+    let resolved = raw::resolve(&raw, &program, Release::DEFAULT).unwrap();
+    (raw, resolved)
+}
+
+#[test]
+fn raw_profiles_become_the_bytes_of_each_releases_tool() {
+    for (release, versions) in [(16, 0..=0), (19, 0..=3), (22, 2..=4)] {
+        for stem in stems(release) {
+            for version in versions.clone() {
+                let golden = std::fs::read(file(&stem, &format!("v{version}.profdata"))).unwrap();
+                let ours = merged(&[file(&stem, "memprofraw")], &options(&stem, release, Some(version)));
+                assert!(ours == golden, "{} version {version}", stem.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn raw_profiles_are_printed_as_release_22_prints_them() {
+    for stem in stems(22) {
+        let (raw, resolved) = resolved(&stem);
+        let mut text = Vec::new();
+        raw::show(&raw, &resolved.profile, resolved.stacks, &mut text).unwrap();
+        let golden = std::fs::read_to_string(file(&stem, "show")).unwrap();
+        // LLVM prints a pointer of the dead process there.
+        let without_pointers = |text: &str| {
+            let lines =
+                text.lines().map(|line| line.split_once("AccessHistogram: ").map_or(line, |(before, _)| before));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(
+            without_pointers(&String::from_utf8(text).unwrap()),
+            without_pointers(&golden),
+            "{}",
+            stem.display()
+        );
+    }
+}
+
+#[test]
+fn sections_are_printed_as_release_22_prints_them() {
+    for stem in stems(22) {
+        let golden = std::fs::read_to_string(file(&stem, "yaml")).unwrap();
+        let stored = stored(&std::fs::read(file(&stem, "v4.profdata")).unwrap());
+        let mut text = Vec::new();
+        yaml::write(&stored.profile, Comments::Summary(stored.summary), &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), golden, "{}", stem.display());
+        // And what is printed says the same again.
+        let again = yaml::read(golden.as_bytes(), Manner::Profbridge, &Limits::default()).unwrap();
+        assert_eq!(facts(&again), facts(&stored.profile));
+    }
+}
+
+/// What a profile says, whatever its order: one line a site.
+pub fn facts(profile: &MemoryProfile) -> Vec<String> {
+    let stack = |handle| profile.stacks.frames_of(handle).collect::<Vec<_>>();
+    let mut facts = Vec::new();
+    for record in profile.records() {
+        for site in &record.alloc_sites {
+            let numbers: Vec<u64> = Schema::HOT_COLD.fields().map(|field| site.info.value(field)).collect();
+            facts.push(format!("{:x} allocates {numbers:?} {:?}", record.function, stack(site.stack)));
+        }
+        for site in &record.call_sites {
+            facts.push(format!("{:x} calls {:x?} {:?}", record.function, site.callees, stack(site.frames)));
+        }
+    }
+    facts.sort();
+    facts
+}
+
+#[test]
+fn all_versions_say_the_same() {
+    for (release, versions) in [(19, 0..=3), (22, 2..=4)] {
+        for stem in stems(release) {
+            let profile = |version| {
+                let bytes = std::fs::read(file(&stem, &format!("v{version}.profdata"))).unwrap();
+                facts(&stored(&bytes).profile)
+            };
+            let first = profile(*versions.start());
+            versions.clone().for_each(|version| assert_eq!(profile(version), first, "version {version}"));
+        }
+    }
+}
+
+#[test]
+fn a_program_that_does_not_fit_is_refused_with_the_reason() {
+    let stems = stems(22);
+    let plain = stems.iter().find(|stem| stem.ends_with("clang-22-plain")).unwrap();
+    let other = stems.iter().find(|stem| stem.ends_with("clang-22-no-pie")).unwrap();
+    let failure = |programs: Vec<PathBuf>| {
+        let mut options = MergeOptions::default();
+        options.read.programs = Arc::new(Programs::new(programs, &Limits::default()));
+        let inputs = [WeightedInput::new(file(plain, "memprofraw"))];
+        let report = pipeline::merge_files(&inputs, &options, &mut Silent).unwrap();
+        let (_, error) = report.failures().next().expect("the merge fails");
+        (error.to_string(), error.hint().unwrap_or_default().to_string())
+    };
+    let (message, hint) = failure(Vec::new());
+    assert!(message.ends_with("the profile holds addresses only: the program that ran is needed"), "{message}");
+    assert!(hint.starts_with("name it with --profiled-binary; its build id is one of "), "{hint}");
+    let (message, _) = failure(vec![file(other, "binary")]);
+    assert!(message.contains("is not one of the profile's"), "{message}");
+    let (message, _) = failure(vec![file(plain, "memprofraw")]);
+    assert!(message.contains("unable to look up addresses") && message.contains("not an object file"), "{message}");
+    let (message, _) = failure(vec![file(plain, "nothing")]);
+    assert!(message.contains("cannot open: No such file"), "{message}");
+    // Of several programs the right one is found.
+    let mut options = options(plain, 22, None);
+    let programs = vec![file(other, "binary"), file(plain, "binary")];
+    options.read.programs = Arc::new(Programs::new(programs, &Limits::default()));
+    let golden = std::fs::read(file(plain, "v3.profdata")).unwrap();
+    assert!(merged(&[file(plain, "memprofraw")], &options) == golden);
+}
+
+#[test]
+fn a_stripped_program_is_refused_with_the_reason() {
+    let stem = stems(22).into_iter().find(|stem| stem.ends_with("clang-22-plain")).unwrap();
+    let mut bytes = std::fs::read(file(&stem, "binary")).unwrap();
+    // Without their names nobody finds the sections of debug info.
+    while let Some(at) = bytes.windows(7).position(|part| part == b".debug_") {
+        bytes[at + 1] = b'x';
+    }
+    let raw = RawMemProf::read(&std::fs::read(file(&stem, "memprofraw")).unwrap(), &Limits::default()).unwrap();
+    let program = Program::new(Path::new("stripped"), bytes, &Limits::default()).unwrap();
+    let error = raw::resolve(&raw, &program, Release::DEFAULT).unwrap_err();
+    assert!(error.to_string().contains("is in a function that the program's debug info names"), "{error}");
+    assert!(error.hint().unwrap().contains("must not be stripped"));
+    assert_eq!(
+        error.llvm_message(),
+        "malformed instrumentation profile data: no entries in callstack map after symbolization"
+    );
+}

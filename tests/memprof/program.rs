@@ -1,0 +1,72 @@
+//! The program under its own name.
+
+use crate::files::{file, folder};
+use std::process::Command;
+
+fn profbridge(arguments: &[&str]) -> (String, String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_profbridge")).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr), output.status.code())
+}
+
+fn path(kind: &str, extension: &str) -> String {
+    file(&folder().join(format!("clang-22-{kind}")), extension).to_str().unwrap().to_string()
+}
+
+#[test]
+fn show_lists_allocation_sites() {
+    let binary = format!("--profiled-binary={}", path("plain", "binary"));
+    let (text, errors, code) = profbridge(&["show", &path("plain", "memprofraw"), &binary, "--topn=1"]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(text.starts_with("Functions: "), "{text}");
+    assert!(text.contains("\n4096 bytes in 1 allocations, notcold: "), "{text}");
+    assert!(text.contains("\n  _ZN12_GLOBAL__N_14grabEm +0:42 (inlined)\n"), "{text}");
+    let (json, _, _) = profbridge(&["show", "--memory", "--json", "--sort-sites=count", &path("plain", "v3.profdata")]);
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&value["schema"], &value["format"]), (&"profbridge.show/1".into(), &"memprof".into()));
+    assert_eq!((&value["top"][0]["allocations"], &value["top"][0]["class"]), (&20.into(), &"hot".into()));
+    let (yaml, _, _) = profbridge(&["show", "--memory", "--yaml", &path("plain", "v4.profdata")]);
+    assert_eq!(yaml, std::fs::read_to_string(path("plain", "yaml")).unwrap());
+    let (_, errors, code) = profbridge(&["show", "--counts", &path("plain", "yaml")]);
+    assert!(code == Some(1) && errors.contains("--counts is for LLVM profiles, not for a memory profile"), "{errors}");
+}
+
+#[test]
+fn check_judges_memory_profiles() {
+    let temporary = tempfile::tempdir().unwrap();
+    let cut = temporary.path().join("cut.memprofraw");
+    std::fs::write(&cut, &std::fs::read(path("plain", "memprofraw")).unwrap()[..3000]).unwrap();
+    let (text, _, code) = profbridge(&["check", &path("plain", "memprofraw"), &path("plain", "v3.profdata")]);
+    assert!(code == Some(0) && text.contains("memprof-raw 5: usable"), "{text}");
+    assert!(!text.contains("warning"), "{text}");
+    let (text, _, code) = profbridge(&["check", cut.to_str().unwrap()]);
+    assert!(code != Some(0) && text.contains("memprof-raw.truncated"), "{text}");
+    let mut bytes = std::fs::read(path("plain", "v3.profdata")).unwrap();
+    let section = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
+    bytes[section + 32] = 99;
+    std::fs::write(&cut, bytes).unwrap();
+    let (text, _, code) = profbridge(&["check", cut.to_str().unwrap()]);
+    assert!(code != Some(0) && text.contains("indexed.malformed: memprof"), "{text}");
+}
+
+#[test]
+fn diff_compares_allocations_and_is_a_gate() {
+    let [plain, dumps] = [path("plain", "v3.profdata"), path("two-dumps", "yaml")];
+    let (text, _, code) = profbridge(&["diff", "--fail-below=1", &plain, &path("plain", "yaml")]);
+    assert!(code == Some(0) && text.contains("memory bytes") && text.contains("100.000 %"), "{text}");
+    let (text, errors, code) = profbridge(&["diff", "--fail-below=0.99", &plain, &dumps]);
+    assert!(code == Some(1) && errors.contains("the smallest overlap is"), "{text}{errors}");
+}
+
+#[test]
+fn merge_says_what_a_version_cannot_hold() {
+    let temporary = tempfile::tempdir().unwrap();
+    let (document, output) = (temporary.path().join("a.yaml"), temporary.path().join("a.profdata"));
+    let text = "---\nHeapProfileRecords:\n- GUID: f\n  CallSites:\n  - Frames: []\n    CalleeGuids: [ g, h ]\n";
+    std::fs::write(&document, text).unwrap();
+    let arguments = ["merge", "--memprof-version=3", document.to_str().unwrap(), "-o", output.to_str().unwrap()];
+    let (_, errors, code) = profbridge(&arguments);
+    assert!(code == Some(0) && errors.contains("2 callees of a memory profile"), "{errors}");
+    let (_, errors, code) = profbridge(&["merge", "--memprof-version=1", document.to_str().unwrap(), "-o", "-"]);
+    assert!(code == Some(1) && errors.contains("LLVM 22 does not read version 1 of memory profiles"), "{errors}");
+}
