@@ -270,7 +270,7 @@ Bytes: 4192 (4096 cold, 0 hot)
   main +4:5
 
 96 bytes in 4 allocations, notcold: 1.5 ms on average, 2.50 accesses per byte and second
-  0xf5ed2c35a4a21b1e +1:9 (inlined)
+  0x891f0ff7801fb928 +1:9 (inlined)
   main +3:5
 "
         );
