@@ -25,6 +25,7 @@ mod record;
 mod rules;
 pub mod show;
 mod summary;
+mod supplement;
 mod table;
 mod text;
 mod write;
@@ -40,4 +41,5 @@ pub use record::{
 };
 pub use rules::Rules;
 pub use summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary, SummaryRow};
+pub use supplement::{SupplementOptions, supplement};
 pub use write::{WriteOptions, check_writable, losses, write};

@@ -154,3 +154,34 @@ fn merges_for_16_are_its_own() {
 fn merges_for_19_are_its_own() {
     for_release("merges_for_19_are_its_own", 19);
 }
+
+#[test]
+fn counters_are_supplemented_as_the_genuine_tool_does() {
+    let tool = "llvm-profdata-22";
+    if !available("counters_are_supplemented_as_the_genuine_tool_does", &[tool]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    let cold = "foo\n100\n5\n12\n13\n4\n0\n0\n1\n0\n1\n1\nbar:3\n\n";
+    let zero = "a.c;baz\n9\n3\n0\n0\n0\n\n";
+    let twice = "a.c;dup\n1\n1\n0\n\nb.c;dup\n1\n1\n0\n\n";
+    workspace.write("counters.proftext", &format!(":ir\nbar\n7\n2\n5\n900\n\n{cold}{zero}{twice}"));
+    workspace.write(
+        "samples.prof",
+        "foo:300000:100\n 1: 100000\n 2: inlined:200\n  1: 500000\nbaz:500:80\n 1: 400\ndup:90000:9\n 1: 90000\n",
+    );
+    workspace.run(&format!("{tool} merge --text counters.proftext -o plain"));
+    for options in ["", "--suppl-min-size-threshold=1", "--suppl-min-size-threshold=0 --instr-prof-cold-threshold=500"]
+    {
+        let line = |tool: &str, out: &str| {
+            format!(
+                "{tool} merge --text counters.proftext --supplement-instr-with-sample=samples.prof {options} -o {out}"
+            )
+        };
+        let (genuine, ours) = (workspace.run(&line(tool, "genuine")), workspace.run(&line("./llvm-profdata", "ours")));
+        assert_eq!(String::from_utf8_lossy(&ours.stderr), String::from_utf8_lossy(&genuine.stderr));
+        assert_eq!(workspace.bytes("ours"), workspace.bytes("genuine"), "{options}");
+        assert_eq!(workspace.bytes("ours") != workspace.bytes("plain"), !options.is_empty(), "{options}");
+    }
+}

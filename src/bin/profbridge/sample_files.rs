@@ -63,6 +63,12 @@ pub(crate) struct SampleArgs {
     /// Drop the coldest functions until the output has at most N bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     output_size_limit: u64,
+    /// As `--sample-format=binary`; instrumentation profiles are binary anyway
+    #[arg(long, hide = true)]
+    binary: bool,
+    /// As `--sample-format=extbinary`
+    #[arg(long, hide = true)]
+    extbinary: bool,
 }
 
 impl SampleArgs {
@@ -206,7 +212,12 @@ impl SampleRun<'_> {
         let needs_sections = kind.context_sensitive || kind.probe_based;
         let usual =
             if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary };
-        options.encoding = arguments.sample_format.map(Encoding::from).or(self.encoding).unwrap_or(usual);
+        let by_flag = match (arguments.binary, arguments.extbinary) {
+            (true, _) => Some(Encoding::Binary),
+            (_, true) => Some(Encoding::ExtBinary),
+            _ => self.encoding,
+        };
+        options.encoding = arguments.sample_format.map(Encoding::from).or(by_flag).unwrap_or(usual);
         options.use_md5 = arguments.use_md5;
         options.compress = arguments.compress_all_sections;
         options.partial = arguments.gen_partial_profile;

@@ -87,14 +87,16 @@ impl Rewriter {
 
     fn member(&mut self, name: &str) -> Result<()> {
         let what = match name {
-            "sample" => "reading sample profiles (--sample)",
             "gcc" => "writing GCC's format (--gcc)",
-            "instr" | "memory" => {
+            // Whether samples or counters is recognised by content.
+            "instr" | "sample" | "memory" => {
                 self.switch("memory", name == "memory");
                 return Ok(());
             }
             format => {
-                self.switch("text", format == "text");
+                for known in ["text", "binary", "extbinary"] {
+                    self.switch(known, format == known);
+                }
                 return Ok(());
             }
         };
@@ -147,16 +149,16 @@ mod tests {
 
     #[test]
     fn options_without_meaning_here_vanish() {
-        assert_eq!(normal(&["merge", "--instr", "--use-md5", "--suppl-min-size-threshold", "3", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["merge", "--sample", "--instr", "a"]), ["merge", "a"]);
         assert_eq!(normal(&["show", "--memory", "--instr", "a"]), ["show", "a"]);
         assert_eq!(normal(&["show", "--instr", "-memory", "a"]), ["show", "--memory", "a"]);
-        assert_eq!(normal(&["merge", "--text", "--binary", "a"]), ["merge", "a"]);
+        assert_eq!(normal(&["merge", "--text", "--binary", "a"]), ["merge", "--binary", "a"]);
         assert_eq!(normal(&["merge", "--binary", "--text", "a"]), ["merge", "--text", "a"]);
     }
 
     #[test]
     fn what_only_llvm_does_is_refused_in_words() {
-        for words in [["profbridge", "merge", "--sample"], ["profbridge", "show", "-sample"]] {
+        for words in [["profbridge", "merge", "--gcc"], ["profbridge", "merge", "-gcc"]] {
             let failure = normalize(words.map(OsString::from).to_vec()).unwrap_err();
             assert!(failure.to_string().ends_with("is not supported"), "{failure}");
         }

@@ -33,6 +33,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     if parsed.last_of(&KINDS) == Some("sample") {
         return super::sample::merge(parsed, &inputs, options, conduct);
     }
+    let samples = super::sample::supplement(parsed, conduct, &inputs)?;
     let mut crossing = conduct.crossing(&inputs);
     options.release = crossing.target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;
@@ -40,7 +41,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
     let output = output(parsed);
-    if filter.is_ok() && !crossing.is_needed {
+    if filter.is_ok() && !crossing.is_needed && samples.is_none() {
         let write = write_options(parsed, &options, &crossing.target);
         if pipeline::transcribe(&inputs, &options, &write, &output, warn_of_sizes)? {
             return Ok(ExitCode::SUCCESS);
@@ -54,6 +55,13 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     }
     if let Some(conflict) = conflict_of_threads(parsed, &report, &options) {
         return Err(Failure::text(conflict));
+    }
+    if let Some(samples) = &samples {
+        if let Some((input, error)) = report.failures().next() {
+            let whence = Some(input.input.path.as_os_str().as_encoded_bytes().to_vec());
+            return Err(Failure::of_whence(error, whence));
+        }
+        samples.apply(&mut report.profile);
     }
     print_failures(parsed, &report);
     report.verdict(&options)?;
@@ -204,13 +212,8 @@ fn remapping_fault(path: &Path, error: &Error) -> Failure {
 /// Refuses what cannot be done, in the order in which the genuine tool looks.
 fn check_request(parsed: &Parsed) -> Result<(), Failure> {
     let is_sample = parsed.last_of(&KINDS) == Some("sample");
-    if path(parsed, "supplement-instr-with-sample").is_some() {
-        let text = if is_sample {
-            "-supplement-instr-with-sample can only work with -instr. "
-        } else {
-            "adjusting a profile with a sample profile is not supported by profbridge; use LLVM's llvm-profdata"
-        };
-        return Err(Failure::text(text));
+    if path(parsed, "supplement-instr-with-sample").is_some() && is_sample {
+        return Err(Failure::text("-supplement-instr-with-sample can only work with -instr. "));
     }
     if is_sample {
         return Ok(());

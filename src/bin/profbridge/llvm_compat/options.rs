@@ -154,7 +154,7 @@ pub(super) static MERGE: Command = Command {
             "Layout of inlined callees and contexts (sample profiles)",
         ),
         member("binary", FORMAT, "Indexed"),
-        text("supplement-instr-with-sample", "string", "Not supported").hidden(),
+        text("supplement-instr-with-sample", "string", "Sample profile that warms cold functions").hidden(),
         member("extbinary", FORMAT, "Indexed (default)"),
         member("text", FORMAT, "Text"),
         text("remapping-file", "file", "Renames functions, `OLD NEW` per line"),

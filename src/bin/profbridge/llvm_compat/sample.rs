@@ -3,16 +3,19 @@
 
 use super::conduct::Conduct;
 use super::options::FORMATS;
-use super::parse::Parsed;
+use super::parse::{Parsed, float};
 use super::{Failure, messages};
 use profbridge::input::WeightedInput;
+use profbridge::model::Profile;
 use profbridge::pipeline::MergeOptions;
 use profbridge::pipeline::sample_merge::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, merge_sample_files, overlap_sample_files, parse_symbols,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, overlap_sample_files,
+    parse_symbols,
 };
 use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
-    self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, WriteOptions, is_text_fault, show,
+    self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary,
+    SupplementOptions, WriteOptions, is_text_fault, show,
 };
 use profbridge::{Error, Manner};
 use std::ffi::OsStr;
@@ -226,6 +229,54 @@ pub(super) fn overlap(
     let report = overlap_sample_files(first, second, &read, conduct.manner, &options);
     let report = report.map_err(|error| failure(&error))?;
     Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), out)?)
+}
+
+/// What `--supplement-instr-with-sample` adds to an instrumentation profile.
+pub(super) struct Supplement {
+    profile: SampleProfile,
+    summary: Summary,
+    options: SupplementOptions,
+}
+
+impl Supplement {
+    /// Raises the counters of functions that are warm by the samples alone.
+    pub(super) fn apply(&self, profile: &mut Profile) {
+        for name in sampleprof::supplement(profile, &self.profile, &self.summary, &self.options) {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            let text = format!("Static function {name} has multiple promoted names, cannot adjust profile.");
+            messages::warning(None, &text);
+        }
+    }
+}
+
+/// Reads the profile that `--supplement-instr-with-sample` names, if it does.
+pub(super) fn supplement(
+    parsed: &Parsed,
+    conduct: &Conduct,
+    inputs: &[WeightedInput],
+) -> Result<Option<Supplement>, Failure> {
+    let Some(path) = parsed.os_text("supplement-instr-with-sample").filter(|path| !path.is_empty()) else {
+        return Ok(None);
+    };
+    let refuse = |text: &str| Err(Failure::text(text));
+    if parsed.os_text("output").is_none_or(|output| output == "-") {
+        return refuse("cannot write indexed profdata format to stdout");
+    }
+    let [input] = inputs else { return refuse("expect one input to be an instr profile") };
+    if input.weight.get() != 1 {
+        return refuse("expect instr profile doesn't have weight");
+    }
+    let mut options = SupplementOptions::default();
+    if let Some(share) = parsed.value("zero-counter-threshold").and_then(float) {
+        options.zero_counter_threshold = share as f32;
+    }
+    if let Some(least) = parsed.number("suppl-min-size-threshold") {
+        options.min_size_threshold = usize::try_from(least).unwrap_or(usize::MAX);
+    }
+    options.cold_threshold = parsed.number("instr-prof-cold-threshold").unwrap_or_default();
+    let loaded = load_sample_file(Path::new(&path), &read_options(parsed, conduct), conduct.manner);
+    let (profile, summary) = loaded.map_err(|error| failure(&error))?;
+    Ok(Some(Supplement { profile, summary, options }))
 }
 
 /// Says at once what is wrong with inputs and records.

@@ -1,0 +1,195 @@
+//! Counters of functions that hardly ran while they were instrumented and that
+//! a sampler found warm.
+
+use super::names::FunctionName;
+use super::profile::SampleProfile;
+use super::record::FunctionRecord;
+use super::summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary};
+use crate::model::{Profile, RecordId, SummaryBuilder, ValueKind};
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+/// What is behind the name of a function that is unique although it is static.
+const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
+/// Ends of file names in front of the names of static functions.
+const FILE_ENDS: [&str; 5] = [".cpp;", "cc;", ".c;", ".hpp;", ".h;"];
+/// So many times the threshold is what the largest counter becomes.
+const FACTOR: u64 = 3;
+/// The largest count that is no mark.
+const MOST: u64 = u64::MAX - 2;
+
+/// When counters are changed.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct SupplementOptions {
+    /// Functions with a larger share of zeros are marked hot or warm as a whole.
+    pub zero_counter_threshold: f32,
+    /// Functions with fewer counters stay as they are.
+    pub min_size_threshold: usize,
+    /// Functions whose largest counter is above stay as they are; 0 takes the
+    /// cold threshold of the instrumentation profile.
+    pub cold_threshold: u64,
+}
+
+impl Default for SupplementOptions {
+    fn default() -> Self {
+        Self { zero_counter_threshold: 0.7, min_size_threshold: 10, cold_threshold: 0 }
+    }
+}
+
+/// Names of static functions without their file.
+#[derive(Debug)]
+enum Static {
+    One(Vec<u8>),
+    Several,
+}
+
+/// Raises the counters of an instrumentation profile; gives the names of static
+/// functions that stay because there are several of them. `sample` has the
+/// order of [`Merger::load`](super::Merger::load).
+pub fn supplement(
+    instr: &mut Profile,
+    sample: &SampleProfile,
+    summary: &Summary,
+    options: &SupplementOptions,
+) -> Vec<Vec<u8>> {
+    let mut builder = SummaryBuilder::default();
+    let mut candidates: HashMap<Vec<u8>, RecordId> = HashMap::new();
+    let mut statics: HashMap<Vec<u8>, Static> = HashMap::new();
+    let is_unique = |record: &FunctionRecord| contains(&sample.title(record), UNIQUE_SUFFIX);
+    let samples_are_unique = sample.functions.iter().any(is_unique);
+    for id in instr.functions.sorted_by_name() {
+        let function = instr.functions.function(id);
+        function.records().for_each(|record| builder.add_record(record));
+        let mut records = function.record_ids();
+        if let (Some(record), None) = (records.next(), records.next()) {
+            candidates.insert(function.name().to_vec(), record);
+            add_static(&mut statics, function.name(), samples_are_unique);
+        }
+    }
+    let of_instr = builder.finish(&CUTOFFS);
+    let threshold = |cutoff| of_instr.rows.iter().find(|row| row.cutoff >= cutoff).map_or(0, |row| row.min_count);
+    let (hot, mut cold) = (threshold(HOT_CUTOFF), threshold(COLD_CUTOFF));
+    if options.cold_threshold > 0 {
+        cold = options.cold_threshold;
+    }
+    let mut flat = Flat { sample, candidates: &candidates, statics: &statics, counts: BTreeMap::new() };
+    sample.functions.iter().for_each(|record| flat.add(record, None));
+    let (hot_samples, cold_samples) =
+        (summary.threshold(HOT_CUTOFF).unwrap_or_default(), summary.threshold(COLD_CUTOFF).unwrap_or_default());
+    let mut ambiguous = Vec::new();
+    for (name, (entry, body)) in flat.counts {
+        let value = entry.max(body);
+        if value < cold_samples {
+            continue;
+        }
+        let found = candidates.get(&name).or_else(|| match statics.get(&name) {
+            Some(Static::One(full)) => candidates.get(full),
+            Some(Static::Several) => {
+                ambiguous.push(name.clone());
+                None
+            }
+            None => None,
+        });
+        if let Some(record) = found {
+            let target = if value >= hot_samples { (hot, u64::MAX) } else { (cold, u64::MAX - 1) };
+            adjust(instr, *record, cold, target, options);
+        }
+    }
+    ambiguous
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// Takes note of a static function under its name without the file.
+fn add_static(statics: &mut HashMap<Vec<u8>, Static>, full: &[u8], samples_are_unique: bool) {
+    let lower = full.to_ascii_lowercase();
+    let end = FILE_ENDS.iter().find_map(|end| {
+        let at = lower.windows(end.len()).position(|window| window == end.as_bytes())?;
+        Some(at + end.len())
+    });
+    let Some(end) = end.filter(|end| *end < full.len()) else { return };
+    let (file, mut name) = (&full[..end - 1], &full[end..]);
+    let suffix = name.windows(UNIQUE_SUFFIX.len()).position(|window| window == UNIQUE_SUFFIX);
+    match suffix {
+        Some(suffix) if !samples_are_unique => name = &name[..suffix],
+        None if samples_are_unique => {
+            let number = u128::from_be_bytes(md5::compute(file).0);
+            let unique = [name, UNIQUE_SUFFIX, number.to_string().as_bytes()].concat();
+            statics.insert(unique, Static::One(full.to_vec()));
+            return;
+        }
+        _ => {}
+    }
+    statics
+        .entry(name.to_vec())
+        .and_modify(|known| *known = Static::Several)
+        .or_insert_with(|| Static::One(full.to_vec()));
+}
+
+/// Samples by function of the instrumentation profile: those of the entry, and
+/// the largest number of a place.
+struct Flat<'a> {
+    sample: &'a SampleProfile,
+    candidates: &'a HashMap<Vec<u8>, RecordId>,
+    statics: &'a HashMap<Vec<u8>, Static>,
+    counts: BTreeMap<Vec<u8>, (u64, u64)>,
+}
+
+impl Flat<'_> {
+    /// Adds a record and its inlined callees; those that the instrumentation
+    /// profile does not have count for the function around them.
+    fn add(&mut self, record: &FunctionRecord, around: Option<&[u8]>) {
+        let name: FunctionName<'_> = self.sample.name(record.name);
+        let name = name.to_bytes();
+        let mut entry = record.entry_estimate(self.sample.kind().context_sensitive);
+        let body = record.body.iter().map(|entry| entry.samples).max().unwrap_or_default();
+        let outer = around.unwrap_or(&name).to_vec();
+        let root = if self.candidates.contains_key(&name) {
+            name
+        } else {
+            match self.statics.get(&name) {
+                Some(Static::One(full)) => full.clone(),
+                Some(Static::Several) => outer,
+                None => {
+                    entry = 0;
+                    outer
+                }
+            }
+        };
+        let sum = self.counts.entry(root.clone()).or_default();
+        *sum = (sum.0.wrapping_add(entry), sum.1.max(body));
+        record.call_sites.iter().for_each(|site| self.add(&site.callee, Some(&root)));
+    }
+}
+
+/// Marks or scales the counters of a record that is cold and large enough.
+fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), options: &SupplementOptions) {
+    let counters = instr.functions.counters_mut(id);
+    let max = counters.iter().copied().max().unwrap_or_default();
+    if max > cold || counters.len() < options.min_size_threshold {
+        return;
+    }
+    let zeros = counters.iter().filter(|counter| **counter == 0).count();
+    let (threshold, mark) = target;
+    if max == 0 || zeros as f32 / counters.len() as f32 > options.zero_counter_threshold {
+        // A mark in the first counter stands for the function.
+        if let Some(first) = counters.first_mut() {
+            *first = mark;
+        }
+        return;
+    }
+    let wanted = threshold.wrapping_mul(FACTOR);
+    if wanted <= max {
+        return;
+    }
+    let scale = |count: u64| count.saturating_mul(wanted) / max;
+    counters.iter_mut().for_each(|counter| *counter = scale(*counter).min(MOST));
+    for kind in ValueKind::ALL {
+        for value in instr.functions.sites_mut(id, kind).values_mut() {
+            value.count = scale(value.count);
+        }
+    }
+}
