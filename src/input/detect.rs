@@ -166,7 +166,7 @@ pub fn detect(data: &[u8]) -> Format {
 
 /// Whether `data`, perhaps cut, is a protocol buffer that begins as writers of
 /// pprof begin, with the types of values, before which only single numbers stand:
-/// a type is a message of at most two numbers. What follows has tags of the schema.
+/// a type is a message of at most two numbers. What follows has a tag of the schema.
 fn looks_like_pprof(data: &[u8]) -> bool {
     let mut cursor = Cursor::new(data, 0, Endian::Little, "head");
     let number = |cursor: &mut Cursor<'_>| read_uleb128(cursor, "number").ok();
@@ -177,6 +177,10 @@ fn looks_like_pprof(data: &[u8]) -> bool {
         let is_known = matches!((field, wire), (1..=6 | 11, 2) | (7..=10 | 12..=15, 0) | (13, 2));
         if !is_known || (!seen_type && matches!(field, 2..=6)) {
             return false;
+        }
+        if seen_type && field != 1 {
+            // Damage further on is for the reader to name.
+            return true;
         }
         let Some(value) = number(&mut cursor) else { return seen_type };
         if wire == 2 {

@@ -35,6 +35,14 @@ fn check_says_whether_go_takes_it_and_what_to_do() {
     assert!(said.contains("unusable") && said.contains("error: pprof.go-value"), "{said}");
     let (report, _) = folder.ends(1, "check squares.pprof default.pgo --json");
     assert_has_schema(&serde_json::from_str(&report).unwrap(), "check-1.json");
+    // Damage is named where it is, not taken for another format.
+    folder.says("convert squares.pprof -o plain.pb");
+    let mut damaged = folder.read("plain.pb");
+    let last = damaged.len() - 1;
+    damaged[last] ^= 0x80;
+    folder.write("damaged.pb", damaged);
+    let (said, _) = folder.ends(1, "check damaged.pb");
+    assert!(said.contains("pprof.malformed") && said.contains("truncated"), "{said}");
     folder.write("cut.pprof", &folder.read("squares.pprof")[..700]);
     let (said, _) = folder.ends(1, "check cut.pprof");
     assert!(said.contains("pprof.malformed"), "{said}");

@@ -12,7 +12,7 @@
 //! has survives reading, merging and writing. [`StackTable`] knows less; what is
 //! lost on that way is counted.
 //!
-//! The protocol buffer is read and written by hand, in [`wire`]. The schema has
+//! The protocol buffer is read and written by hand, in `wire`. The schema has
 //! eight messages of numbers and nothing else; a generated reader would be
 //! longer than that, hold every message twice before an id can be checked, refuse
 //! names that are no UTF-8, and report no byte offsets.
