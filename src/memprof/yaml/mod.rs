@@ -2,7 +2,7 @@
 //! `show --memory` prints.
 //!
 //! The files use little of YAML: blocks of maps and lists, flow maps and lists,
-//! and scalars on one line. [`parse`] reads just that, with the offset of every
+//! and scalars on one line. `parse.rs` reads just that, with the offset of every
 //! fault, in memory that does not grow with the document, and knows no tag,
 //! anchor, or text of several lines; a general parser would bring all of these
 //! in and still leave the form to be checked.
