@@ -89,7 +89,7 @@ pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>>
 ///
 /// # Errors
 ///
-/// Unsupported, as [`write`].
+/// Unsupported, as [`write()`].
 pub fn check_writable(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
     check(profile.kind(), options)
 }
