@@ -222,12 +222,21 @@ fn is_of_clang(name: &[u8]) -> bool {
     !(rust || d || swift || ends_in_rust_hash(symbol))
 }
 
-/// Rust's older mangling: `…17h`, 16 hexadecimal digits, `E`.
+/// Rust's older mangling: `…17h`, 16 hexadecimal digits, `E`, and perhaps
+/// suffixes that begin with a dot.
 fn ends_in_rust_hash(symbol: &[u8]) -> bool {
-    let is_hash = |window: &[u8]| {
-        window.starts_with(b"17h") && window[3..19].iter().all(u8::is_ascii_hexdigit) && window[19] == b'E'
-    };
-    symbol.len() >= 20 && symbol.windows(20).rev().any(is_hash)
+    let is_hash =
+        |end: &[u8]| end.starts_with(b"17h") && end[3..19].iter().all(u8::is_ascii_hexdigit) && end[19] == b'E';
+    let mut stem = symbol;
+    loop {
+        if stem.last_chunk::<20>().is_some_and(|end| is_hash(end)) {
+            return true;
+        }
+        match stem.iter().rposition(|byte| *byte == b'.') {
+            Some(at) => stem = &stem[..at],
+            None => return false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -252,6 +261,7 @@ mod tests {
         let others = [
             "_RNvCs1234_7mycrate3foo",
             "_ZN4core3fmt5write17h0123456789abcdefE",
+            "_ZN4core3fmt5write17h0123456789abcdefE.llvm.123.456",
             "a.rs:_RNv1",
             "$s4main3fooyyF",
             "_D4main3fooFZv",
