@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! bytes ─▶ input ─▶ raw | indexed | text ─▶ model ─▶ merge ─▶ indexed | text | raw writers
-//!         (detect)        (readers)          │         │
-//!                         iprof ◀─ bridge ───┘         └─▶ report
+//!         (detect)  sampleprof: text, binary, extensible binary ─▶ its merge ─▶ its writers
+//!                   memprof: raw, YAML, indexed section ─▶ its merge ─▶ its writers
+//!                   sample: recordings, collapsed stacks, pprof ─▶ its merge ─▶ its writers
+//!                   iprof ─▶ its merge ─▶ its writer          └─▶ report, picture
+//!                   bridge: model ⇄ iprof, stacks ⇄ iprof
 //! ```
 //!
 //! Read, merge, look up, write:
