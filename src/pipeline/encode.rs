@@ -7,7 +7,7 @@ use crate::input::output;
 use crate::manner::Manner;
 use crate::merge::FunctionFilter;
 use crate::model::selection::NameTest;
-use crate::model::{Loss, Profile, Release, Selection};
+use crate::model::{Loss, LossKind, Profile, Release, Selection};
 use crate::threads;
 use crate::{raw, text};
 use std::num::NonZeroUsize;
@@ -63,6 +63,9 @@ pub struct WriteOptions {
     pub filter: FunctionFilter,
     /// Fail rather than leave out what the format cannot hold.
     pub strict: bool,
+    /// Kinds of losses that are no error with `strict`: what no reader of the
+    /// release has ever had.
+    pub tolerated: Vec<LossKind>,
     /// Whose rules decide.
     pub manner: Manner,
     /// Threads that write; `None` asks the machine. The bytes do not depend on
@@ -96,11 +99,21 @@ impl WriteOptions {
         !self.manner.is_llvm() || self.strict || release != Release::DEFAULT
     }
 
+    fn check_losses(&self, losses: &[Loss]) -> Result<()> {
+        let refused: Vec<String> =
+            losses.iter().filter(|loss| !self.tolerated.contains(&loss.kind)).map(Loss::to_string).collect();
+        if !self.strict || refused.is_empty() {
+            return Ok(());
+        }
+        let kind = ErrorKind::WouldLose { detail: format!("the format asked for cannot hold {}", refused.join(", ")) };
+        Err(Error::new(kind).with_hint("without --strict it is written all the same, and what is lost is listed"))
+    }
+
     /// What an indexed file of the version cannot hold.
     fn indexed_losses(&self, profile: &Profile, writing: &indexed::WriteOptions<'_>) -> Result<Vec<Loss>> {
         let says = self.counts_losses(writing.release);
         let losses = if says { indexed::losses(profile, writing) } else { Vec::new() };
-        check_losses(&losses, self.strict)?;
+        self.check_losses(&losses)?;
         Ok(losses)
     }
 
@@ -108,7 +121,7 @@ impl WriteOptions {
     fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
         let says = !self.manner.is_llvm() || self.strict;
         let losses = if says { text::losses(profile, writing) } else { Vec::new() };
-        check_losses(&losses, self.strict)?;
+        self.check_losses(&losses)?;
         Ok(losses)
     }
 }
@@ -202,7 +215,7 @@ pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
                 profile
             };
             let losses = raw::losses(profile, &writing)?;
-            check_losses(&losses, options.strict)?;
+            options.check_losses(&losses)?;
             Encoded { bytes: raw::write(profile, &writing)?, losses, stopped: None }
         }
     };
@@ -216,13 +229,4 @@ fn selected(profile: &Profile, selection: Selection<'_>) -> Profile {
     let mut kept = kept.into_iter();
     copy.functions = copy.functions.filtered(|_| kept.next().unwrap_or(false));
     copy
-}
-
-fn check_losses(losses: &[Loss], strict: bool) -> Result<()> {
-    if !strict || losses.is_empty() {
-        return Ok(());
-    }
-    let detail: Vec<String> = losses.iter().map(Loss::to_string).collect();
-    let kind = ErrorKind::WouldLose { detail: format!("the format asked for cannot hold {}", detail.join(", ")) };
-    Err(Error::new(kind).with_hint("without --strict it is written all the same, and what is lost is listed"))
 }

@@ -288,3 +288,18 @@ fn help_states_the_rule() {
         }
     }
 }
+
+/// Compilers of LLVM 16 have binary ids, those of 14 never had; nobody asked for either.
+#[test]
+fn what_the_inputs_readers_never_had_is_no_loss_to_refuse() {
+    let folder = Folder::new();
+    let dump = ["raw/clang-16-ir.profraw"];
+    let finished = run(&folder, None, "merge --strict -o x.profdata", &dump);
+    assert_eq!(written_version(&folder, &finished, "x.profdata"), 7);
+    assert!(
+        finished.stderr.contains("note: x.profdata: the format has no place for 1 binary id"),
+        "{}",
+        finished.stderr
+    );
+    run(&folder, None, "merge --strict -o y.profdata --for llvm-14", &dump).assert_refused(&["1 binary id"]);
+}

@@ -1,6 +1,6 @@
 //! What people see: errors with hints, warnings, colours on a terminal.
 
-use profbridge::model::Loss;
+use profbridge::model::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -107,10 +107,14 @@ pub(crate) fn error_as_warning(error: &Error) {
     }
 }
 
-/// Says what an output could not hold.
-pub(crate) fn losses(losses: &[Loss], output: &Path) {
+/// Says what an output could not hold; what is tolerated is no warning.
+pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
     for loss in losses {
-        warning(&Warning::new(format!("the format cannot hold {loss}; left out")).in_file(output));
+        if tolerated.contains(&loss.kind) {
+            note(&format!("{}: the format has no place for {loss}, which its readers do not miss", output.display()));
+        } else {
+            warning(&Warning::new(format!("the format cannot hold {loss}; left out")).in_file(output));
+        }
     }
 }
 

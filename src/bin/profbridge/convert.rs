@@ -190,6 +190,7 @@ impl ConvertArgs {
             cross_release::print_findings(&findings, &self.output, self.quiet);
         }
         write.strict = self.strict;
+        write.tolerated = whom.tolerated();
         write.sparse = self.sparse;
         write.format = match target {
             Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding(&whom) },
@@ -209,7 +210,7 @@ impl ConvertArgs {
             whom.say(write.format, &self.output);
         }
         let saved = pipeline::write_file(&profile, &write, &self.output)?;
-        console::losses(&saved.losses, &self.output);
+        console::losses(&saved.losses, &write.tolerated, &self.output);
         Ok(ExitCode::SUCCESS)
     }
 

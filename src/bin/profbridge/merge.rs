@@ -341,7 +341,7 @@ impl MergeArgs {
                 let write = self.write_options(&options.llvm, &whom);
                 let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
-                    console::losses(&saved.losses, &self.output);
+                    console::losses(&saved.losses, &write.tolerated, &self.output);
                 }
                 cross_release::print_findings(&findings, &self.output, self.quiet);
                 losses
@@ -372,8 +372,8 @@ impl MergeArgs {
         let write = self.write_options(&options, &whom);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
-            console::losses(&report.memprof_losses, &self.output);
-            console::losses(&saved.losses, &self.output);
+            console::losses(&report.memprof_losses, &[], &self.output);
+            console::losses(&saved.losses, &write.tolerated, &self.output);
         }
         cross_release::print_findings(&findings, &self.output, self.quiet);
         if self.json {
@@ -447,6 +447,7 @@ impl MergeArgs {
         }
         write.sparse = self.sparse;
         write.strict = self.strict;
+        write.tolerated = whom.tolerated();
         write.filter = options.filter.clone();
         write.threads = options.threads;
         write

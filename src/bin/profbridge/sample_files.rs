@@ -165,7 +165,7 @@ impl SampleRun<'_> {
         let write = self.write_options(&report.profile, rules);
         let losses = write_sample_file(&report.profile, &write, self.strict, self.output)?;
         if !self.quiet {
-            console::losses(&losses, self.output);
+            console::losses(&losses, &[], self.output);
             let (used, functions) = (report.used, report.profile.functions.len());
             let plural = |count: usize| if count == 1 { "" } else { "s" };
             eprintln!(

@@ -5,7 +5,7 @@ use profbridge::Result;
 use profbridge::input::WeightedInput;
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
-use profbridge::model::{Profile, release};
+use profbridge::model::{LossKind, Profile, release};
 use profbridge::pipeline::cross_release::cross;
 use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest, TargetSource};
 use profbridge::{Manner, pipeline::OutputFormat};
@@ -75,6 +75,13 @@ impl Whom {
         let crossed = cross(profile, filter, &options, strict)?;
         (self.target.release, self.target.indexed_version) = (crossed.release, crossed.indexed_version);
         Ok(crossed.findings)
+    }
+
+    /// What is no error with `--strict`: nobody asked for a version that has no
+    /// place for binary ids where the inputs chose it, and compilers have no
+    /// use for them.
+    pub(crate) fn tolerated(&self) -> Vec<LossKind> {
+        if self.target.source == TargetSource::Inputs { vec![LossKind::BinaryIds] } else { Vec::new() }
     }
 
     /// Says on standard error for whom `output` is, and how to choose another

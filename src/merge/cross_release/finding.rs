@@ -58,7 +58,7 @@ impl FindingKind {
     /// What is said of one function, and of several.
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Renamed => ("local function got the name", "local functions got the names"),
+            Self::Renamed => ("local function was renamed", "local functions were renamed"),
             Self::Joined => (
                 "local function stood under two names and was added up",
                 "local functions stood under two names and were added up",
