@@ -1,5 +1,6 @@
 //! Comparing two files of whatever formats.
 
+use super::diff_samples::{are_samples, diff_samples};
 use super::diff_stacks::{are_stacks, diff_stacks};
 use super::memory;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
@@ -48,7 +49,7 @@ impl FileDiff {
     }
 }
 
-/// Compares two profiles, iprof, LLVM or sampled stacks; `-` is standard input. Where only one
+/// Compares two profiles, iprof, LLVM (counted or sampled) or sampled stacks; `-` is standard input. Where only one
 /// is LLVM's, it is compared as the iprof that the bridge makes of it.
 ///
 /// # Errors
@@ -61,6 +62,9 @@ pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<
     if are_stacks(first, second)? {
         let read = StackOptions { limits: options.limits, ..StackOptions::default() };
         return Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0);
+    }
+    if are_samples(first, second)? {
+        return Ok(FileDiff { report: diff_samples(first, second, options)?, fit: None });
     }
     if Family::of_input(first)? == Family::Llvm && Family::of_input(second)? == Family::Llvm {
         return Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None });

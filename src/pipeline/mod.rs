@@ -8,6 +8,7 @@ mod check_stacks;
 pub mod cross_release;
 pub mod describe;
 pub mod diff;
+mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
 mod images;

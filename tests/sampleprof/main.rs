@@ -8,6 +8,9 @@ mod genuine;
 mod golden;
 mod laws;
 mod own;
+mod reports;
+#[path = "../compat/schema.rs"]
+mod schema;
 #[path = "../releases/toolchain.rs"]
 #[allow(dead_code)]
 mod toolchain;

@@ -21,6 +21,9 @@ mean something only as a trend.
 Recordings, collapsed stacks, pprof and an iprof against one of them are compared by their samples: by
 whole stack, and by the method that was running.
 
+Sample profiles are compared by place (a line behind its chain of calls, inlined or in a context), by
+entry, by function wherever it was inlined, and by what was called.
+
 Exit code: 0, or 1 when the overlap is below what --fail-below asks for.
 
 Examples:

@@ -1,0 +1,106 @@
+//! Reports of the commands under our own name: as text, as JSON, as gates.
+
+use crate::schema::assert_has_schema;
+use crate::tools::Workspace;
+use serde_json::Value;
+
+const OLD: &str = "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\n 3: bar:270\n  1: 100\n  2.1: 170\nbaz:100:5\n 1: 100\n";
+/// Twice the samples, another most frequent target, `baz` gone, `qux` new.
+const NEW: &str = "foo:600:20\n 1: 20\n 2: 40 bar:10 baz:30\n 3: bar:540\n  1: 200\n  2.1: 340\nqux:200:10\n 1: 200\n";
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::with(&[]);
+    workspace.write("old.prof", OLD);
+    workspace.write("new.prof", NEW);
+    workspace
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[track_caller]
+fn json(workspace: &Workspace, line: &str) -> Value {
+    let output = workspace.run(line);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// The overlap of a section of a diff.
+#[track_caller]
+fn overlap(diff: &Value, section: &str) -> f64 {
+    let sections = diff["sections"].as_array().expect("sections");
+    let found = sections.iter().find(|it| it["section"] == section).unwrap_or_else(|| panic!("{section}: {diff}"));
+    found["overlap"].as_f64().expect("a number")
+}
+
+#[test]
+fn diff_compares_places_functions_and_targets() {
+    let workspace = workspace();
+    let found = json(&workspace, "profbridge diff --json old.prof new.prof");
+    assert_has_schema(&found, "diff-1.json");
+    // 100 of 400 samples moved from baz to qux; of the calls 5 of 20 stay baz, 10 of 40 are bar.
+    for (section, expected) in [("places", 0.75), ("functions", 0.75), ("entries", 10.0 / 15.0), ("call targets", 0.5)]
+    {
+        assert!((overlap(&found, section) - expected).abs() < 1e-12, "{section}: {found}");
+    }
+    assert_eq!(found["new_functions"]["functions"], serde_json::json!(["qux"]));
+    assert_eq!(found["lost_functions"]["functions"], serde_json::json!(["baz"]));
+    let change = &found["changed_receivers"]["sites"][0];
+    assert_eq!((&change["site"], &change["first"], &change["second"]), (&"foo:2".into(), &"bar".into(), &"baz".into()));
+    let said = text(&workspace.run("profbridge diff old.prof new.prof").stdout);
+    assert!(
+        said.contains("places                    75.000 %  66.667 %           4           1           1"),
+        "{said}"
+    );
+    assert!(said.contains("bar -> baz  foo:2"), "{said}");
+}
+
+#[test]
+fn diff_is_a_gate() {
+    let workspace = workspace();
+    let failed = workspace.attempt("profbridge diff --fail-below 60% old.prof new.prof");
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(text(&failed.stderr).contains("the smallest overlap is 0.5000, below 0.6"), "{failed:?}");
+    workspace.run("profbridge diff --fail-below 50% old.prof new.prof");
+    workspace.run("profbridge diff --fail-below 0.75 --section functions old.prof new.prof");
+    let failed = workspace.attempt("profbridge diff --fail-below 0.76 --section functions old.prof new.prof");
+    assert!(text(&failed.stderr).contains("the overlap of functions is 0.7500, below 0.76"), "{failed:?}");
+    let unknown = workspace.attempt("profbridge diff --fail-below 1 --section methods old.prof new.prof");
+    assert!(text(&unknown.stderr).contains("sections: call targets, entries, functions, places"), "{unknown:?}");
+}
+
+#[test]
+fn diff_finds_no_difference_between_encodings_and_weights() {
+    let workspace = workspace();
+    workspace.run("profbridge merge --weighted-input=3,old.prof --use-md5 -o hashed.afdo");
+    for other in ["old.prof", "hashed.afdo"] {
+        let found = json(&workspace, &format!("profbridge diff --json old.prof {other}"));
+        assert_eq!(found["overlap"], 1.0, "{other}: {found}");
+        assert!(found["new_functions"]["count"] == 0 && found["lost_functions"]["count"] == 0, "{other}: {found}");
+    }
+    // Names that one of two profiles knows are shown.
+    workspace.run("profbridge convert new.prof --use-md5 -o new.afdo");
+    let found = json(&workspace, "profbridge diff --json new.afdo old.prof");
+    assert_eq!(found["changed_receivers"]["sites"][0]["site"], "foo:2", "{found}");
+    // A context is the same chain of calls as inlining.
+    workspace.write("contexts.prof", "[foo]:30:10\n 1: 10\n 2: 20\n[foo:3 @ bar]:270:0\n 1: 100\n 2.1: 170\n");
+    workspace.write("inlined.prof", "foo:300:10\n 1: 10\n 2: 20\n 3: bar:270\n  1: 100\n  2.1: 170\n");
+    let found = json(&workspace, "profbridge diff --json contexts.prof inlined.prof");
+    assert_eq!(found["overlap"], 1.0, "{found}");
+}
+
+#[test]
+fn diff_refuses_what_cannot_be_compared() {
+    let workspace = workspace();
+    workspace.write("probes.prof", "foo:30:10\n 1: 10\n 2: 20\n !CFGChecksum: 7\n");
+    workspace.write("counters.proftext", "foo\n123\n1\n5\n");
+    let kinds = workspace.attempt("profbridge diff old.prof probes.prof");
+    assert!(text(&kinds.stderr).contains("cannot compare probe-based profile with non-probe-based profile"));
+    for pair in ["old.prof counters.proftext", "counters.proftext old.prof"] {
+        let families = workspace.attempt(&format!("profbridge diff {pair}"));
+        assert!(
+            text(&families.stderr).contains("counters.proftext: LLVM text profile as a sample profile"),
+            "{families:?}"
+        );
+    }
+}
