@@ -104,3 +104,41 @@ fn diff_refuses_what_cannot_be_compared() {
         );
     }
 }
+
+#[test]
+fn overlap_has_json() {
+    let workspace = workspace();
+    let found = json(&workspace, "profbridge overlap --json --function=foo old.prof new.prof");
+    assert_has_schema(&found, "overlap-samples-1.json");
+    assert_eq!((&found["base"], &found["file"]), (&"old.prof".into(), &"new.prof".into()));
+    let program = &found["program"];
+    // Of foo, the smaller number of each block is in both.
+    assert_eq!((&program["samples"]["base"], &program["samples"]["test"]), (&400.into(), &800.into()), "{found}");
+    assert_eq!((&program["samples"]["overlap"], &program["samples"]["union"]), (&300.into(), &900.into()), "{found}");
+    assert_eq!(program["functions"]["test_unique"], 1, "{found}");
+    let hot = &program["hot_blocks"];
+    let count = |member: &str| hot[member].as_u64().expect("a count");
+    assert_eq!(count("base_unique") + count("overlap"), count("base"), "{found}");
+    assert_eq!((found["functions"].as_array().map(Vec::len), &found["functions"][0]["name"]), (Some(1), &"foo".into()));
+    let said = text(&workspace.run("profbridge overlap old.prof new.prof").stdout);
+    let similarity = 100.0 * program["similarity"].as_f64().expect("a number");
+    assert!(said.contains(&format!("Whole program profile similarity: {similarity:.3}%")), "{said}");
+}
+
+#[test]
+fn merge_has_json() {
+    let workspace = workspace();
+    workspace.write("bad.prof", "foo:3:1\n 1: x\n");
+    let line =
+        "profbridge merge --json --failure-mode=all --use-md5 --no-function=qux new.prof bad.prof old.prof -o sum.afdo";
+    let found = json(&workspace, line);
+    assert_has_schema(&found, "merge-samples-1.json");
+    assert_eq!((&found["used"], &found["functions"], &found["filtered"]), (&2.into(), &2.into(), &1.into()), "{found}");
+    assert_eq!((&found["encoding"], &found["release"]), (&"extbinary".into(), &"LLVM 22".into()), "{found}");
+    let outcomes: Vec<_> = (0..3).map(|at| found["inputs"][at]["outcome"].as_str().expect("a word")).collect();
+    assert_eq!(outcomes, ["used", "failed", "used"], "{found}");
+    assert!(found["inputs"][1]["error"].as_str().is_some_and(|error| error.contains("line 2")), "{found}");
+    assert!(found["losses"][0].as_str().is_some_and(|loss| loss.contains("names, whose hashes stay")), "{found}");
+    let refused = workspace.attempt("profbridge merge --json old.prof -o -");
+    assert!(text(&refused.stderr).contains("standard output takes the profile already"), "{refused:?}");
+}

@@ -240,6 +240,7 @@ impl ConvertArgs {
             threads: None,
             strict: self.strict,
             quiet: false,
+            json: false,
         };
         run.run()
     }

@@ -223,7 +223,6 @@ impl MergeArgs {
             (self.keep_vtable_symbols, "--keep-vtable-symbols"),
             (self.to.is_some(), "--to"),
             (self.show, "--show"),
-            (self.json, "--json"),
         ];
         refuse(&given, "not for sample profiles", "`profbridge merge --help` has the options of sample profiles last")?;
         let remapping = match &self.remapping_file {
@@ -243,6 +242,7 @@ impl MergeArgs {
             threads: NonZeroUsize::new(self.num_threads),
             strict: self.strict,
             quiet: self.quiet,
+            json: self.json,
         };
         run.run()
     }

@@ -1,14 +1,14 @@
 //! `overlap`: how much two profiles have in common.
 
 use crate::console;
-use crate::sample_files::{self, are_samples};
+use crate::sample_files::{self, SAMPLE_PROFILE, are_samples};
 use crate::show::{refuse, write_output};
 use clap::Args;
 use profbridge::input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;
 use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
 use profbridge::report::diff::DiffOptions;
-use profbridge::report::overlap::{OverlapOptions, OverlapReport};
+use profbridge::report::overlap::OverlapOptions;
 use profbridge::sampleprof::overlap;
 use profbridge::{Error, Manner, Result};
 use std::path::PathBuf;
@@ -39,31 +39,38 @@ pub(crate) struct OverlapArgs {
     /// Totals of the context-sensitive records instead of the plain ones
     #[arg(long)]
     cs: bool,
-    /// Print JSON, see docs/json-schema/overlap-1.json
+    /// Print JSON, see docs/json-schema/overlap-1.json, overlap-samples-1.json
     #[arg(long)]
     json: bool,
 }
 
 /// The JSON view: the test profile is `file`.
 #[derive(serde::Serialize)]
-struct Compared {
+struct Compared<R> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
     base: String,
     #[serde(flatten)]
-    report: OverlapReport,
+    report: R,
 }
 
 impl OverlapArgs {
     /// Compares sample profiles.
     fn run_samples(&self) -> Result<ExitCode> {
-        if self.cs || self.json {
-            let option = if self.cs { "--cs" } else { "--json" };
-            return Err(Error::usage(format!("{option} is for instrumentation profiles, not for sample profiles")));
+        if self.cs {
+            return Err(Error::usage("--cs is for instrumentation profiles, not for sample profiles"));
         }
         let mut options = overlap::OverlapOptions::default();
         options.function = self.function.clone().unwrap_or_default().into_bytes();
         options.value_cutoff = self.value_cutoff;
         let read = sample_files::read_options();
         let report = overlap_sample_files(&self.base, &self.test, &read, Manner::Profbridge, &options)?;
+        if self.json {
+            let (base, format) = (self.base.to_string_lossy().into_owned(), Some(SAMPLE_PROFILE));
+            let value = console::json("profbridge.overlap/1", &self.test, &Compared { format, base, report })?;
+            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
         write_output(&self.output, |out| report.write_text(&name(&self.base), &name(&self.test), out))?;
         Ok(ExitCode::SUCCESS)
@@ -101,7 +108,7 @@ impl OverlapArgs {
             }
         };
         if self.json {
-            let compared = Compared { base: self.base.to_string_lossy().into_owned(), report: *report };
+            let compared = Compared { format: None, base: self.base.to_string_lossy().into_owned(), report: *report };
             let value = console::json("profbridge.overlap/1", &self.test, &compared)?;
             write_output(&self.output, |out| writeln!(out, "{value}"))?;
         } else {

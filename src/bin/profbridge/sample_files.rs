@@ -5,11 +5,11 @@ use crate::show::{refuse, write_output};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, WeightedInput};
 use profbridge::merge::Remapping;
-use profbridge::model::Release;
+use profbridge::model::{Loss, Release};
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, parse_symbols,
-    write_sample_file,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, load_sample_file, merge_sample_files,
+    parse_symbols, write_sample_file,
 };
 use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
 use profbridge::sampleprof::{
@@ -148,6 +148,8 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
+    /// Print the report as JSON.
+    pub(crate) json: bool,
 }
 
 impl SampleRun<'_> {
@@ -158,14 +160,22 @@ impl SampleRun<'_> {
         request.toolchain = self.consumer;
         request.environment = environment.as_deref();
         let release = request.target()?.map_or(Release::DEFAULT, |target| target.release);
+        if self.json {
+            console::needs_file(self.output)?;
+        }
         let rules = Rules::of(release);
         let options = self.merge_options(rules)?;
-        let mut observer = Console { quiet: self.quiet };
+        let mut observer = Console::new(self.inputs, self.quiet);
         let report = merge_sample_files(self.inputs, &options, &mut observer)?;
         let write = self.write_options(&report.profile, rules);
         let losses = write_sample_file(&report.profile, &write, self.strict, self.output)?;
         if !self.quiet {
             console::losses(&losses, &[], self.output);
+        }
+        if self.json {
+            return print_json(&self, observer, release, write.encoding, &report, &losses);
+        }
+        if !self.quiet {
             let (used, functions) = (report.used, report.profile.functions.len());
             let plural = |count: usize| if count == 1 { "" } else { "s" };
             eprintln!(
@@ -234,22 +244,94 @@ pub(crate) fn read_options() -> ReadOptions {
 }
 
 /// Warns of what is left out.
-struct Console {
+struct Console<'a> {
+    inputs: &'a [WeightedInput],
     quiet: bool,
+    /// What became of each input.
+    fates: Vec<Fate>,
 }
 
-impl SampleMergeObserver for Console {
+#[derive(Clone, Default)]
+struct Fate {
+    error: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Console<'a> {
+    fn new(inputs: &'a [WeightedInput], quiet: bool) -> Self {
+        Self { inputs, quiet, fates: vec![Fate::default(); inputs.len()] }
+    }
+
+    /// An input is known by its place: a path may be given twice.
+    fn fate(&mut self, input: &WeightedInput) -> Option<&mut Fate> {
+        let at = self.inputs.iter().position(|other| std::ptr::eq(other, input))?;
+        self.fates.get_mut(at)
+    }
+}
+
+impl SampleMergeObserver for Console<'_> {
     fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+        let warning = Warning::new(fault.to_string()).in_file(&input.path).in_function(title);
         if !self.quiet {
-            console::warning(&Warning::new(fault.to_string()).in_file(&input.path).in_function(title));
+            console::warning(&warning);
+        }
+        if let Some(fate) = self.fate(input) {
+            fate.warnings.push(warning.to_string());
         }
     }
 
-    fn left_out(&mut self, _: &WeightedInput, error: &Error) {
+    fn left_out(&mut self, input: &WeightedInput, error: &Error) {
         if !self.quiet {
             console::error_as_warning(error);
         }
+        if let Some(fate) = self.fate(input) {
+            fate.error = Some(error.to_string());
+        }
     }
+}
+
+/// The member `format` of reports on sample profiles.
+pub(crate) const SAMPLE_PROFILE: &str = "sample-profile";
+
+/// The report of a merge as JSON on standard output; see
+/// `docs/json-schema/merge-samples-1.json`.
+fn print_json(
+    run: &SampleRun<'_>,
+    observer: Console<'_>,
+    release: Release,
+    encoding: Encoding,
+    report: &SampleMergeReport,
+    losses: &[Loss],
+) -> Result<ExitCode> {
+    let input = |(input, fate): (&WeightedInput, Fate)| {
+        serde_json::json!({
+            "path": input.path.to_string_lossy(),
+            "weight": input.weight.get(),
+            "outcome": if fate.error.is_some() { "failed" } else { "used" },
+            "error": fate.error,
+            "warnings": fate.warnings,
+        })
+    };
+    let inputs: Vec<serde_json::Value> = run.inputs.iter().zip(observer.fates).map(input).collect();
+    let encoding = match encoding {
+        Encoding::Text => "text",
+        Encoding::Binary => "binary",
+        Encoding::CompactBinary => "compact",
+        _ => "extbinary",
+    };
+    console::print_json(&serde_json::json!({
+        "schema": "profbridge.merge/1",
+        "format": SAMPLE_PROFILE,
+        "output": run.output.to_string_lossy(),
+        "release": release.to_string(),
+        "encoding": encoding,
+        "functions": report.profile.functions.len(),
+        "filtered": report.filtered.map_or(0, |(_, left_out)| left_out),
+        "used": report.used,
+        "inputs": inputs,
+        "losses": losses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    }))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What `show` is asked for.

@@ -5,6 +5,7 @@
 //! of the function, times how near its shares of the two profiles are.
 
 mod blocks;
+mod json;
 mod report;
 
 use super::names::FunctionName;
