@@ -68,6 +68,12 @@ def workloads(scale):
         files = raws()
         return Workload("W7w", "W1a, weighted", files[1:], [f"--weighted-input=3,{files[0]}"])
 
+    def sampled(name, what, encoding):
+        count = functions(20_000)
+        folder = ROOT / f"sampled-{100}-{count}-{encoding}"
+        inputs = make.sample_profiles(folder, 100, count, encoding)
+        return Workload(name, what, inputs, ["--sample", f"--{encoding}"])
+
     many, few = 129_000, 1_400
     listing = ["--all-functions", "--counts"]
     return {
@@ -93,6 +99,8 @@ def workloads(scale):
         "W7w": first_weighted,
         "W7s": lambda: Workload("W7s", "W1a, sparse", raws(), ["--sparse"]),
         "W7f": lambda: Workload("W7f", "W1a, filtered", raws(), ["--function=merge"]),
+        "W9t": lambda: sampled("W9t", "sample profiles, text", "text"),
+        "W9x": lambda: sampled("W9x", "sample profiles, extensible binary", "extbinary"),
         "S": lambda: Workload("S", "one 1 MB raw: start-up", make.small_raw(ROOT / "small"), []),
     }
 

@@ -22,6 +22,9 @@ def quiet(command, **options):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
 
 
+SUFFIXES = (".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo")
+
+
 def once(make):
     """A folder is made once; it is complete when its mark is there."""
 
@@ -31,7 +34,7 @@ def once(make):
             folder.mkdir(parents=True, exist_ok=True)
             make(folder, *arguments)
             mark.touch()
-        return sorted(path for path in folder.iterdir() if path.suffix in (".profraw", ".profdata", ".proftext", ".iprof"))
+        return sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
 
     return wrapped
 
@@ -203,6 +206,46 @@ def one_text_profile(folder, indexed):
 @once
 def small_raw(folder):
     write_raw(folder / "small.profraw", 8000, 4, 500, 3)
+
+
+# Sample profiles: the functions of one program in runs that find other places.
+
+
+def sampled_lines(generator, callee_names, indent, depth):
+    """The lines of a function and of what was inlined into it, and all their samples."""
+    lines, total = [], 0
+    for place in sorted(generator.sample(range(1, 60), generator.randrange(2, 12))):
+        samples = int(generator.paretovariate(0.8))
+        total += samples
+        calls = ""
+        if generator.random() < 0.15:
+            calls = "".join(f" {name_of(callee)}:{samples}" for callee in generator.sample(callee_names, 2))
+        mark = f".{generator.randrange(1, 8)}" if generator.random() < 0.2 else ""
+        lines.append(f"{indent}{place}{mark}: {samples}{calls}\n")
+    # Inlined callees stand behind the places of their caller.
+    inlined = generator.randrange(4) if depth else 0
+    for place in sorted(generator.sample(range(1, 60), inlined)):
+        below, samples = sampled_lines(generator, callee_names, indent + " ", depth - 1)
+        total += samples
+        lines += [f"{indent}{place}: {name_of(generator.choice(callee_names))}:{samples}\n"] + below
+    return lines, total
+
+
+@once
+def sample_profiles(folder, files, functions, encoding):
+    for run in range(files):
+        text = folder / f"{run:04}.prof"
+        with text.open("w", encoding="ascii") as out:
+            for index in range(functions):
+                # What a function looks like is of the program, how often and whether it ran of the run.
+                generator = random.Random(index * 7 + run % 5)
+                callees = [(index * 31 + step) % functions for step in range(1, 12)]
+                lines, total = sampled_lines(generator, callees, " ", 3)
+                if generator.random() < 0.9:
+                    out.write(f"{name_of(index)}:{total}:{total // 9}\n" + "".join(lines))
+        if encoding != "text":
+            quiet([PROFDATA, "merge", "--sample", f"--{encoding}", str(text), "-o", str(text.with_suffix(".afdo"))])
+            text.unlink()
 
 
 # iprof: many types and methods, few of them in contexts, sampled stacks deep.
