@@ -18,6 +18,7 @@ mod limits;
 mod llvm_compat;
 mod memprof;
 mod merge;
+mod merge_report;
 mod mixed_merge;
 mod order;
 mod overlap;

@@ -7,6 +7,7 @@ use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::memprof::MemProfArgs;
+use crate::merge_report::{MergeConsole, print_json, print_warnings, summary};
 use crate::mixed_merge::{self, FamilyArg};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::show::refuse;
@@ -16,17 +17,13 @@ use crate::target::{self, Whom};
 use clap::Args;
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::iprof::SectionKind;
-use profbridge::merge::cross_release::Finding;
-use profbridge::merge::{FunctionFilter, Remapping, SoftError};
+use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::model::{Loss, Release, release};
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
-use profbridge::pipeline::{
-    self, FailureMode, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport, Target, TargetSource,
-    WriteOptions,
-};
+use profbridge::pipeline::{self, FailureMode, MergeOptions, Target, TargetSource, WriteOptions};
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
-use profbridge::{Error, Manner, Result, Warning};
+use profbridge::{Error, Manner, Result};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -465,103 +462,4 @@ fn read_small(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input::read_into(path, &mut bytes, &crate::limits::chosen())?;
     Ok(bytes)
-}
-
-fn print_warnings(report: &MergeReport, quiet: bool) {
-    for input in &report.inputs {
-        if let InputOutcome::Failed(error) = &input.outcome {
-            console::error_as_warning(error);
-        }
-        if !quiet {
-            input.warnings.iter().for_each(console::warning);
-            if matches!(input.outcome, InputOutcome::Empty) {
-                console::warning(&Warning::new("the file is empty; skipped").in_file(&input.input.path));
-            }
-        }
-    }
-    if report.repeats_memory_size {
-        console::warning(&Warning::new("a site of the result lists a memory size twice; an input is damaged"));
-    }
-}
-
-/// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
-fn print_json(report: &MergeReport, whom: &Whom, findings: &[Finding], output: &Path) -> Result<()> {
-    let inputs: Vec<serde_json::Value> = report.inputs.iter().map(input_json).collect();
-    let text = serde_json::json!({
-        "schema": "profbridge.merge/1",
-        "output": output.to_string_lossy(),
-        "target": whom.json(),
-        "functions": report.profile.functions.len(),
-        "records": report.profile.functions.records_len(),
-        "used": report.used(),
-        "inputs": inputs,
-        "findings": cross_release::findings_json(findings),
-    });
-    console::print_line(&text.to_string())
-}
-
-fn input_json(input: &InputReport) -> serde_json::Value {
-    let (outcome, error) = match &input.outcome {
-        InputOutcome::Used => ("used", None),
-        InputOutcome::Empty => ("empty", None),
-        InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
-        _ => ("other", None),
-    };
-    serde_json::json!({
-        "path": input.input.path.to_string_lossy(),
-        "weight": input.input.weight.get(),
-        "outcome": outcome,
-        "error": error,
-        "records": input.records,
-        "warnings": input.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
-}
-
-/// One line that says what became of the inputs.
-fn summary(report: &MergeReport, output: &Path) -> String {
-    let empty = report.inputs.iter().filter(|input| matches!(input.outcome, InputOutcome::Empty)).count();
-    let failed = report.failures().count();
-    let mut skipped = Vec::new();
-    if empty != 0 {
-        skipped.push(format!("{empty} empty"));
-    }
-    if failed != 0 {
-        skipped.push(format!("{failed} unreadable"));
-    }
-    let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
-    let functions = report.profile.functions.len();
-    let target = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
-    format!("{target}: {functions} functions from {} of {} inputs{skipped}", report.used(), report.inputs.len())
-}
-
-/// Prints complaints about records, and progress on a terminal.
-struct MergeConsole {
-    quiet: bool,
-    progress: console::Progress,
-}
-
-impl MergeConsole {
-    fn new(quiet: bool) -> Self {
-        Self { quiet, progress: console::Progress::new("merging", quiet) }
-    }
-
-    fn finish(&self) {
-        self.progress.finish();
-    }
-}
-
-impl MergeObserver for MergeConsole {
-    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
-        if self.quiet {
-            return;
-        }
-        console::warning(&Warning::new(error.to_string()).in_file(&input.path).in_function(function));
-        if first && error.is_mismatch() {
-            console::hint("make sure that all profiles come from the same binary");
-        }
-    }
-
-    fn progress(&mut self, done: usize, total: usize) {
-        self.progress.update(done, total);
-    }
 }
