@@ -3,7 +3,8 @@
 //! ```text
 //! stacks ─▶ from_stacks ─┐
 //! iprof  ─▶ from_iprof  ─┼─▶ Report ─▶ html   (style, script and data inside, no network)
-//! LLVM   ─▶ from_llvm   ─┘     └─ FlameGraph ─▶ svg
+//! LLVM   ─▶ from_llvm   ─┤     └─ FlameGraph ─▶ svg
+//! memory ─▶ from_memory ─┘
 //! ```
 //!
 //! Everything that comes from a profile is escaped. Scripts and styles are our
@@ -15,6 +16,7 @@ mod escape;
 pub mod flame;
 pub mod from_iprof;
 pub mod from_llvm;
+pub mod from_memory;
 pub mod from_stacks;
 mod html;
 mod label;

@@ -13,6 +13,7 @@ pub mod diff_stacks;
 pub mod encode;
 mod images;
 pub mod memory;
+pub mod memory_stacks;
 pub mod merge;
 pub mod merge_stacks;
 pub mod mixed;

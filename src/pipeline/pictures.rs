@@ -1,5 +1,6 @@
 //! The report and the flame graph of any input.
 
+use super::memory_stacks::AllocationUnit;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::samples::{
     StackOptions, StackSource, add_file, add_input, read_iprof, stack_source, stack_source_of_file, without_addresses,
@@ -10,7 +11,7 @@ use crate::input::{self, Access, WeightedInput, detect};
 use crate::iprof::Document;
 use crate::model::stacks::{Selection, StackTable};
 use crate::model::{Profile, SymbolTable};
-use crate::picture::{FlameGraph, Report, from_iprof, from_llvm, from_stacks};
+use crate::picture::{FlameGraph, Report, from_iprof, from_llvm, from_memory, from_stacks, group_digits};
 use std::path::{Path, PathBuf};
 
 /// What was read.
@@ -21,6 +22,8 @@ pub enum Content {
     Stacks(Box<StackTable>),
     /// An iprof.
     Iprof(Box<IprofContent>),
+    /// A memory profile.
+    Memory(Box<MemoryContent>),
     /// An LLVM profile.
     Llvm {
         /// What the files are, in words.
@@ -41,8 +44,26 @@ pub struct IprofContent {
     pub calls: StackTable,
 }
 
-/// Reads inputs for a picture. Several inputs add up: stacks of any source, or
-/// LLVM profiles, but one iprof at a time.
+/// Allocations by call stack, and what the profiles say altogether.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct MemoryContent {
+    /// Allocation contexts; hits are bytes or allocations.
+    pub table: StackTable,
+    /// Which of the two.
+    pub unit: AllocationUnit,
+    /// All allocations.
+    pub allocations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes in contexts that a compiler takes for cold.
+    pub cold_bytes: u64,
+    /// Bytes in contexts that a compiler takes for hot, when it minds hot hints.
+    pub hot_bytes: u64,
+}
+
+/// Reads inputs for a picture. Several inputs add up: stacks of any source,
+/// memory profiles, or LLVM profiles, but one iprof at a time.
 ///
 /// # Errors
 ///
@@ -55,6 +76,7 @@ pub fn read_content(
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
     let (mut stacks, mut llvm) = (0usize, Vec::new());
+    let (mut memory, mut memory_profiles) = (MemoryContent::default(), 0usize);
     for path in paths {
         if stack_source_of_file(path)? == Some(StackSource::Jfr) {
             stacks += 1;
@@ -63,6 +85,11 @@ pub fn read_content(
             continue;
         }
         let data = input::open(path, Access::Read, &options.limits)?;
+        if options.memory.is_drawn(&data, &options.limits) {
+            memory_profiles += 1;
+            options.memory.add(&data, &options.limits, &mut memory).map_err(|error| error.in_file(path))?;
+            continue;
+        }
         match stack_source(&data) {
             Some(StackSource::Iprof) => {
                 if paths.len() > 1 {
@@ -81,6 +108,12 @@ pub fn read_content(
             }
             None => llvm.push((path, detect(&data).to_string())),
         }
+    }
+    if memory_profiles != 0 {
+        if memory_profiles != paths.len() {
+            return Err(Error::usage("memory profiles and others do not add up"));
+        }
+        return Ok((Content::Memory(Box::new(memory)), warnings));
     }
     match (stacks, llvm.first()) {
         (0, Some((_, source))) => {
@@ -130,7 +163,8 @@ impl Content {
                 calls: map(&content.calls),
                 document: content.document,
             })),
-            other => other,
+            Self::Memory(content) => Self::Memory(Box::new(MemoryContent { table: map(&content.table), ..*content })),
+            other @ Self::Llvm { .. } => other,
         }
     }
 
@@ -153,11 +187,15 @@ impl Content {
             (Self::Llvm { source, profile }, Some(Self::Llvm { profile: old, .. })) => {
                 from_llvm::report(title, source, profile, &symbols(profile), Some(old))
             }
+            (Self::Memory(content), None) => from_memory::report(title, content.view(), None),
+            (Self::Memory(content), Some(Self::Memory(old))) => {
+                from_memory::report(title, content.view(), Some(old.view()))
+            }
             _ => return Err(different_kinds()),
         })
     }
 
-    /// The flame graph: of stacks, of an iprof's samples, or of its calls where
+    /// The flame graph: of stacks, of allocations, of an iprof's samples, or of its calls where
     /// it has no samples.
     ///
     /// # Errors
@@ -187,7 +225,7 @@ impl Content {
             Error::new(ErrorKind::Unsupported {
                 what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
             })
-            .with_hint("`profbridge report` shows its functions")
+            .with_hint("`profbridge report` shows its functions, --memory its memory profile")
         };
         let (table, unit) = self.stacks().ok_or_else(no_stacks)?;
         if table.is_empty() && baseline.is_none() {
@@ -215,6 +253,7 @@ impl Content {
                 Some((&content.calls, "calls"))
             }
             Self::Iprof(content) => Some((&content.samples, "hits")),
+            Self::Memory(content) => Some((&content.table, content.unit.word())),
             Self::Llvm { .. } => None,
         }
     }
@@ -223,6 +262,19 @@ impl Content {
 impl IprofContent {
     fn view(&self) -> from_iprof::IprofView<'_> {
         from_iprof::IprofView { document: &self.document, samples: &self.samples, calls: &self.calls }
+    }
+}
+
+impl MemoryContent {
+    fn view(&self) -> from_memory::MemoryView<'_> {
+        let facts = [
+            ("Allocations", self.allocations),
+            ("Bytes", self.bytes),
+            ("Bytes in cold contexts", self.cold_bytes),
+            ("Bytes in hot contexts", self.hot_bytes),
+        ];
+        let facts = facts.map(|(label, number)| (label.to_string(), group_digits(number.into())));
+        from_memory::MemoryView { table: &self.table, unit: self.unit.word(), facts: facts.to_vec() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sampled stacks from any number of inputs of any kind.
 
+use super::memory_stacks::MemoryOptions;
 use crate::bridge::samples::{IprofHits, add_reference, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, Access, Format, detect, once};
@@ -38,6 +39,8 @@ pub struct StackOptions {
     pub iprof: IprofHits,
     /// Which value of a pprof profile is hits.
     pub value: ValueChoice,
+    /// How pictures show memory profiles.
+    pub memory: MemoryOptions,
     /// Bounds on hostile input.
     pub limits: Limits,
 }

@@ -193,3 +193,30 @@ fn a_stripped_program_is_refused_with_the_reason() {
         "malformed instrumentation profile data: no entries in callstack map after symbolization"
     );
 }
+
+#[test]
+fn pictures_have_the_totals_of_the_report() {
+    use profbridge::memprof::report::{MemoryReport, ReportOptions};
+    use profbridge::model::stacks::Selection;
+    use profbridge::pipeline::memory_stacks::AllocationUnit;
+    use profbridge::pipeline::pictures::{Content, read_content};
+    use profbridge::pipeline::samples::StackOptions;
+    for stem in stems(22) {
+        let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());
+        for extension in ["memprofraw", "yaml", "v3.profdata", "v4.profdata"] {
+            let content = |unit| {
+                let mut options = StackOptions::default();
+                options.memory.programs = Arc::new(Programs::new(vec![file(&stem, "binary")], &Limits::default()));
+                options.memory.unit = unit;
+                match read_content(&[file(&stem, extension)], &options, &Selection::default()).unwrap().0 {
+                    Content::Memory(content) => *content,
+                    other => panic!("{other:?}"),
+                }
+            };
+            let (bytes, count) = (content(AllocationUnit::Bytes), content(AllocationUnit::Allocations));
+            assert_eq!(bytes.table.total_hits(), u128::from(wanted.bytes), "{} {extension}", stem.display());
+            assert_eq!(count.table.total_hits(), u128::from(wanted.allocations), "{} {extension}", stem.display());
+            assert_eq!((bytes.allocations, bytes.cold_bytes), (wanted.allocations, wanted.cold_bytes));
+        }
+    }
+}

@@ -70,3 +70,38 @@ fn merge_says_what_a_version_cannot_hold() {
     let (_, errors, code) = profbridge(&["merge", "--memprof-version=1", document.to_str().unwrap(), "-o", "-"]);
     assert!(code == Some(1) && errors.contains("LLVM 22 does not read version 1 of memory profiles"), "{errors}");
 }
+
+#[test]
+fn pictures_show_bytes_or_allocations_by_call_stack() {
+    let temporary = tempfile::tempdir().unwrap();
+    let draw = |command: &str, name: &str, arguments: &[&str]| {
+        let output = temporary.path().join(name);
+        let words = [&[command, "-o", output.to_str().unwrap()], arguments].concat();
+        let (_, errors, code) = profbridge(&words);
+        assert_eq!(code, Some(0), "{errors}");
+        std::fs::read_to_string(output).unwrap()
+    };
+    let (raw, binary) = (path("plain", "memprofraw"), format!("--profiled-binary={}", path("plain", "binary")));
+    let svg = draw("flamegraph", "a.svg", &[&raw, &binary]);
+    assert!(svg.contains(" bytes") && svg.contains("main") && !svg.contains(" hits"), "{svg}");
+    let svg = draw("flamegraph", "b.svg", &[&raw, &binary, "--allocations", "--reverse"]);
+    assert!(svg.contains(" allocations") && !svg.contains(" bytes"), "{svg}");
+    let (yaml, stored) = (path("plain", "yaml"), path("plain", "v4.profdata"));
+    let page = draw("report", "a.html", &[&stored, "--baseline", &yaml]);
+    assert!(page.contains("Bytes in cold contexts") && page.contains("Bytes of the baseline"), "{page}");
+    // Nothing else is in the file, so that it need not be asked for.
+    assert_eq!(page, draw("report", "b.html", &["--memory", &stored, "--baseline", &yaml]).replace("b.html", "a.html"));
+    let output = temporary.path().join("mixed.svg");
+    let folded = temporary.path().join("a.folded");
+    std::fs::write(&folded, "a;b 3\n").unwrap();
+    for (words, reason) in [
+        (vec![yaml.as_str(), folded.to_str().unwrap()], "do not add up"),
+        (vec!["--memory", folded.to_str().unwrap()], "no memory profile"),
+        (vec![yaml.as_str(), "--baseline", folded.to_str().unwrap()], "of different kinds"),
+    ] {
+        let (_, errors, code) =
+            profbridge(&[&["flamegraph", "-o", output.to_str().unwrap()], words.as_slice()].concat());
+        assert!(code == Some(1) && errors.contains(reason), "{errors}");
+    }
+    assert!(!output.exists());
+}

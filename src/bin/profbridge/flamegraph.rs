@@ -12,6 +12,7 @@ use std::process::ExitCode;
   profbridge flamegraph app.jfr -o app.svg
   profbridge flamegraph new.collapsed --baseline old.collapsed -o changes.svg
   profbridge flamegraph cpu.pprof --reverse --exclude runtime.gcBgMarkWorker -o hot.html
+  profbridge flamegraph app.memprofraw --profiled-binary app --allocations -o allocations.svg
   profbridge flamegraph app.iprof --width 1800 -o app.svg")]
 pub(crate) struct FlamegraphArgs {
     /// Width in pixels

@@ -8,6 +8,7 @@ use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
 use profbridge::pipeline::memory::{self, MemProfOptions};
+use profbridge::pipeline::memory_stacks::{AllocationUnit, MemoryOptions};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +27,31 @@ impl ProgramArgs {
     /// The programs; each is opened when a profile asks for it.
     pub(crate) fn programs(&self) -> Arc<Programs> {
         Arc::new(Programs::new(self.profiled_binary.clone(), &crate::limits::chosen()))
+    }
+}
+
+/// What is drawn of memory profiles.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory profiles")]
+pub(crate) struct DrawMemoryArgs {
+    /// Draw the memory profile of an indexed profile; raw ones and YAML need no asking
+    #[arg(long)]
+    memory: bool,
+    /// Count the allocations of memory profiles, not their bytes
+    #[arg(long)]
+    allocations: bool,
+    #[command(flatten)]
+    programs: ProgramArgs,
+}
+
+impl DrawMemoryArgs {
+    /// The library's options.
+    pub(crate) fn options(&self) -> MemoryOptions {
+        let mut options = MemoryOptions::default();
+        options.asked_for = self.memory;
+        options.unit = if self.allocations { AllocationUnit::Allocations } else { AllocationUnit::Bytes };
+        options.programs = self.programs.programs();
+        options
     }
 }
 

@@ -2,6 +2,7 @@
 //! output and heading.
 
 use crate::console;
+use crate::memprof::DrawMemoryArgs;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::Result;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 /// What is drawn, and where to.
 #[derive(Debug, Args)]
 pub(crate) struct PictureArgs {
-    /// Recordings, collapsed or folded stacks, an iprof, for a report also LLVM profiles; `-` is
+    /// Recordings, collapsed or folded stacks, an iprof, memory profiles, for a report also LLVM profiles; `-` is
     /// standard input
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
@@ -39,6 +40,8 @@ pub(crate) struct PictureArgs {
     reverse: bool,
     #[command(flatten)]
     stacks: StackArgs,
+    #[command(flatten)]
+    memory: DrawMemoryArgs,
 }
 
 /// What a picture is written as.
@@ -65,7 +68,9 @@ impl PictureArgs {
     }
 
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
-        let (content, warnings) = read_content(paths, &self.stacks.read_options(), &self.stacks.selection())?;
+        let mut options = self.stacks.read_options();
+        options.memory = self.memory.options();
+        let (content, warnings) = read_content(paths, &options, &self.stacks.selection())?;
         warnings.iter().for_each(console::warning);
         let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<Vec<_>>>();
         let (only, exclude) = (parse(&self.include)?, parse(&self.exclude)?);

@@ -1,0 +1,123 @@
+//! Memory profiles as stacks, for pictures.
+
+use super::memory;
+use super::open::ReadOptions;
+use super::pictures::MemoryContent;
+use crate::error::Result;
+use crate::indexed::{self, IndexedProfile};
+use crate::input::{Format, detect};
+use crate::limits::Limits;
+use crate::manner::Manner;
+use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
+use crate::memprof::{self, MemoryProfile};
+use crate::model::stacks::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
+#[cfg(feature = "correlate")]
+use std::sync::Arc;
+
+/// What is counted of allocations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AllocationUnit {
+    /// The bytes of all of them.
+    #[default]
+    Bytes,
+    /// Their number.
+    Allocations,
+}
+
+impl AllocationUnit {
+    /// The word for it in pictures.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Allocations => "allocations",
+        }
+    }
+}
+
+/// How memory profiles are drawn.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MemoryOptions {
+    /// Take the memory profile of an indexed profile that has function records,
+    /// too. Other files that hold a memory profile hold nothing else.
+    pub asked_for: bool,
+    /// What is counted.
+    pub unit: AllocationUnit,
+    /// The programs that wrote raw memory profiles.
+    #[cfg(feature = "correlate")]
+    pub programs: Arc<memprof::raw::Programs>,
+}
+
+impl MemoryOptions {
+    /// Whether the memory profile is what is drawn of an input.
+    pub(super) fn is_drawn(&self, data: &[u8], limits: &Limits) -> bool {
+        self.asked_for || memory::is_memory_profile(data, Manner::Profbridge) || is_only_memory(data, limits)
+    }
+
+    fn read_options(&self, limits: &Limits) -> ReadOptions {
+        let mut options = ReadOptions { limits: *limits, ..ReadOptions::new(Manner::Profbridge) };
+        #[cfg(feature = "correlate")]
+        options.programs.clone_from(&self.programs);
+        #[cfg(not(feature = "correlate"))]
+        let _ = &mut options;
+        options
+    }
+
+    /// Adds the memory profile of an input.
+    ///
+    /// # Errors
+    ///
+    /// Those of the readers; usage for inputs without one.
+    pub(super) fn add(&self, data: &[u8], limits: &Limits, sum: &mut MemoryContent) -> Result<()> {
+        let profile = memory::load_bytes(data, &self.read_options(limits))?;
+        let mut options = ReportOptions::default();
+        options.topn = 0;
+        let figures = MemoryReport::new(&profile, &options);
+        sum.unit = self.unit;
+        sum.allocations = sum.allocations.saturating_add(figures.allocations);
+        sum.bytes = sum.bytes.saturating_add(figures.bytes);
+        sum.cold_bytes = sum.cold_bytes.saturating_add(figures.cold_bytes);
+        sum.hot_bytes = sum.hot_bytes.saturating_add(figures.hot_bytes);
+        add_stacks(&profile, self.unit, &mut sum.table);
+        Ok(())
+    }
+}
+
+/// Whether this is an indexed profile with a memory profile and no function.
+fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
+    if detect(data) != Format::Indexed {
+        return false;
+    }
+    let options = indexed::ReadOptions::new(*limits, Manner::Profbridge);
+    // Damage is for the reader to name.
+    IndexedProfile::read(data, options)
+        .is_ok_and(|profile| profile.entries().next().is_none() && profile.memprof().is_some())
+}
+
+/// Adds each allocation context as one stack with as many hits as it has bytes
+/// or allocations.
+fn add_stacks(profile: &MemoryProfile, unit: AllocationUnit, table: &mut StackTable) {
+    for (stack, site) in contexts(profile) {
+        let mut leaf = None;
+        for frame in profile.stacks.frames_of(stack).rev() {
+            let function = table.intern_symbol(&function_name(profile, frame.function));
+            let kind = if frame.is_inline { FrameKind::Inlined } else { FrameKind::Native };
+            let frame = table.intern_frame(Frame { function, bci: None, line: None, kind });
+            leaf = Some(table.push_frame(leaf, frame));
+        }
+        let hits = match unit {
+            AllocationUnit::Bytes => site.info.total_size(),
+            AllocationUnit::Allocations => site.info.alloc_count(),
+        };
+        if let Some(stack) = leaf {
+            let key = SampleKey {
+                stack,
+                thread: None,
+                source: SampleSource::Unknown,
+                certainty: Certainty::Unknown,
+                truncated: false,
+            };
+            table.add(key, hits);
+        }
+    }
+}
