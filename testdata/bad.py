@@ -190,3 +190,33 @@ save("word-for-count.proftext", b":ir\nmain\n10\n2\n5\nmany\n")
 save("count-missing.proftext", b":ir\nmain\n10\n3\n5\n")
 save("unknown-header.proftext", b":sideways\nmain\n10\n1\n5\n")
 save("huge-count-of-counters.proftext", b"main\n10\n18446744073709551615\n5\n")
+
+# Memory profiles: a raw dump is a header of six words (magic, version, size, offsets of
+# segments, records and stacks) and these parts.
+dump = (out.parent / "memprof" / "clang-22-plain.memprofraw").read_bytes()
+(_, _, dump_size, _, dump_records, dump_stacks) = struct.unpack_from("<6Q", dump)
+
+
+def with_word(content, offset, value):
+    copy = bytearray(content)
+    struct.pack_into("<Q", copy, offset, value)
+    return copy
+
+
+save("truncated-in-header.memprofraw", dump[:20])
+save("truncated.memprofraw", dump[: dump_size // 2])
+save("unknown-version.memprofraw", with_word(dump, 8, 99))
+save("records-out-of-range.memprofraw", with_word(dump, 32, dump_size + 8))
+save("huge-number-of-records.memprofraw", with_word(dump, dump_records, 1 << 60))
+save("stack-not-found.memprofraw", with_word(dump, dump_records + 8, 0x0123456789ABCDEF))
+save("huge-stack.memprofraw", with_word(dump, dump_stacks + 16, 1 << 61))
+
+# The section of version 3 in an indexed profile: version, offsets of stacks, records and
+# their index, then the number of fields and their ids.
+stored = (out.parent / "memprof" / "clang-22-plain.v3.profdata").read_bytes()
+(section,) = struct.unpack_from("<Q", stored, 40)
+save("memprof-out-of-range.profdata", with_word(stored, 40, 1 << 50))
+save("memprof-unknown-version.profdata", with_word(stored, section, 9))
+save("memprof-stacks-out-of-range.profdata", with_word(stored, section + 8, 1 << 40))
+save("memprof-huge-schema.profdata", with_word(stored, section + 32, 1 << 61))
+save("memprof-unknown-field.profdata", with_word(stored, section + 40, 99))

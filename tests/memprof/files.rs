@@ -220,3 +220,29 @@ fn pictures_have_the_totals_of_the_report() {
         }
     }
 }
+
+#[test]
+fn each_damage_is_named_where_it_is() {
+    let folder = folder().with_file_name("bad");
+    for (name, place, reason) in [
+        ("truncated-in-header.memprofraw", Some("header"), "size of the dump needs 8 bytes, 4 left"),
+        ("truncated.memprofraw", Some("header"), "dump needs 8528 bytes, 4264 left"),
+        ("unknown-version.memprofraw", Some("header"), "version 99 is not supported"),
+        ("records-out-of-range.memprofraw", Some("header"), "bad header"),
+        ("huge-number-of-records.memprofraw", Some("records"), "stack id of a record needs 8 bytes, 0 left"),
+        ("stack-not-found.memprofraw", Some("stacks"), "there is no stack with the id 0x123456789abcdef"),
+        ("huge-stack.memprofraw", Some("stacks"), "frames of a call stack is 2305843009213693952"),
+        ("memprof-out-of-range.profdata", Some("memprof"), "truncated"),
+        ("memprof-unknown-version.profdata", Some("memprof"), "version 9 is not supported"),
+        ("memprof-stacks-out-of-range.profdata", Some("memprof"), "is not inside the section"),
+        ("memprof-huge-schema.profdata", Some("memprof"), "schema needs"),
+        ("memprof-unknown-field.profdata", Some("memprof"), "field 99, which is unknown"),
+    ] {
+        let inputs = [WeightedInput::new(folder.join(name))];
+        let report = pipeline::merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();
+        let (_, error) = report.failures().next().unwrap_or_else(|| panic!("{name} is read"));
+        assert!(error.to_string().contains(reason), "{name}: {error}");
+        assert_eq!(error.section(), place, "{name}: {error}");
+        assert!(error.offset().is_some(), "{name}: {error}");
+    }
+}
