@@ -8,8 +8,10 @@ use crate::indexed::{self, IndexedProfile};
 use crate::input::{Format, detect};
 use crate::limits::Limits;
 use crate::manner::Manner;
+use crate::memprof::MemoryProfile;
+#[cfg(feature = "correlate")]
+use crate::memprof::raw::Programs;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
-use crate::memprof::{self, MemoryProfile};
 use crate::model::stacks::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
@@ -45,7 +47,7 @@ pub struct MemoryOptions {
     pub unit: AllocationUnit,
     /// The programs that wrote raw memory profiles.
     #[cfg(feature = "correlate")]
-    pub programs: Arc<memprof::raw::Programs>,
+    pub programs: Arc<Programs>,
 }
 
 impl MemoryOptions {
