@@ -57,7 +57,7 @@ fn has_llvm_22(test: &str) -> bool {
     let matches = String::from_utf8_lossy(&version).contains("LLVM version: 22");
     if !matches {
         use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: rustc is not built with LLVM 22");
+        let _ = std::io::stderr().write_all(format!("SKIPPED: {test}: rustc is not built with LLVM 22\n").as_bytes());
     }
     matches
 }
@@ -119,7 +119,8 @@ fn toolchain_has_its_own(test: &str) -> bool {
     let own = Path::new(libraries.trim()).with_file_name("bin").join("llvm-profdata").is_file();
     if own {
         use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: the toolchain has an llvm-profdata of its own");
+        let _ = std::io::stderr()
+            .write_all(format!("SKIPPED: {test}: the toolchain has an llvm-profdata of its own\n").as_bytes());
     }
     own
 }

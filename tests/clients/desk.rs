@@ -16,7 +16,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
 pub fn available(test: &str, programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
     if !missing.is_empty() {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {} not installed", missing.join(", "));
+        let _ =
+            std::io::stderr().write_all(format!("SKIPPED: {test}: {} not installed\n", missing.join(", ")).as_bytes());
     }
     missing.is_empty()
 }

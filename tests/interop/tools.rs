@@ -18,7 +18,7 @@ pub fn available(test: &str, programs: &[&str]) -> bool {
 
 /// Says that `test` is skipped and why.
 pub fn skip(test: &str, reason: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {reason}");
+    let _ = std::io::stderr().write_all(format!("SKIPPED: {test}: {reason}\n").as_bytes());
 }
 
 /// A folder that goes away with the test, in which programs run.
