@@ -15,8 +15,8 @@ const TOOL: &str = "llvm-profdata-22";
 /// binary files that it accepts and we do not: it reads beyond its buffers, and
 /// what it finds there depends on luck.
 ///
-/// Indexed files with a memory profile are passed over: the section is read by
-/// the program, not by the merge of records that runs here.
+/// Indexed files with a memory profile are passed over: llvm-profdata refuses a
+/// damaged one also where it only merges records, which carries it unread here.
 pub fn same_as_llvm(data: &[u8]) {
     if has_memory_profile(data) {
         return;
