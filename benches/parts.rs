@@ -7,12 +7,12 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::WeightedInput;
-use profbridge::iprof::figures::{FigureOptions, figures_from};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
+use profbridge::iprof::statistics::{FigureOptions, statistics_from};
 use profbridge::iprof::{
     self, BranchRow, CountEntry, Document, Frame, MethodHandle, SectionWeights, Weight, check_from,
 };
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
 use profbridge::pipeline::{self, OutputFormat, ReadOptions};
 use profbridge::raw;
 use std::hint::black_box;
@@ -53,7 +53,7 @@ fn program(seed: u64) -> Profile {
         let mut record = FunctionRecord::new(index + 1, counters);
         if index.is_multiple_of(CALLERS) {
             let mut target = || {
-                let callee = profbridge::model::name_ref(&name(numbers.next() % FUNCTIONS));
+                let callee = profbridge::instr::name_ref(&name(numbers.next() % FUNCTIONS));
                 ValueCount { value: callee, count: numbers.next() }
             };
             let site: Vec<ValueCount> = (0..4).map(|_| target()).collect();
@@ -134,9 +134,9 @@ fn one_file(criterion: &mut Criterion) {
         bencher.iter(|| pipeline::show_file(&input, &read, &show, &mut std::io::sink()).expect("the file is good"));
     });
     let mut merge = pipeline::MergeOptions::default();
-    merge.read = ReadOptions::new(profbridge::Manner::Llvm22);
+    merge.read = ReadOptions::new(profbridge::Compat::Llvm22);
     let mut write = pipeline::WriteOptions::default();
-    (write.manner, write.format) = (profbridge::Manner::Llvm22, formats()[1].1);
+    (write.compat, write.format) = (profbridge::Compat::Llvm22, formats()[1].1);
     let inputs = [WeightedInput::new(&input)];
     group.bench_function("transcribe", |bencher| {
         bencher.iter(|| {
@@ -258,10 +258,10 @@ fn iprof_files(criterion: &mut Criterion) {
     group
         .bench_function("read", |bencher| bencher.iter(|| iprof::read(black_box(&bytes), &read).expect("a good file")));
     group.bench_function("check", |bencher| bencher.iter(|| check_from(black_box(&bytes[..]), &read)));
-    group.bench_function("figures", |bencher| {
+    group.bench_function("statistics", |bencher| {
         let mut options = FigureOptions::default();
         options.read = read.clone();
-        bencher.iter(|| figures_from(black_box(&bytes[..]), &options).expect("a good file"));
+        bencher.iter(|| statistics_from(black_box(&bytes[..]), &options).expect("a good file"));
     });
     group.bench_function("write", |bencher| bencher.iter(|| iprof::write(black_box(&document), &write)));
     // Little but the text of contexts.

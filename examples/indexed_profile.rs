@@ -6,7 +6,7 @@
 
 use profbridge::indexed::{IndexedProfile, ReadOptions};
 use profbridge::input::{self, Access};
-use profbridge::model::FunctionRecord;
+use profbridge::instr::FunctionRecord;
 use profbridge::{Limits, Result};
 
 fn main() -> Result<()> {

@@ -5,13 +5,13 @@
 //! ```
 
 use profbridge::raw::RawProfile;
-use profbridge::{Limits, Manner, Result};
+use profbridge::{Compat, Limits, Result};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "testdata/raw/clang-22-ir.profraw".into());
     let file = profbridge::input::open(path.as_ref(), Default::default(), &Limits::default())?;
     // A view: nothing of the file is copied, counters are decoded when asked for.
-    let profile = RawProfile::read(&file, 0, Manner::default())?;
+    let profile = RawProfile::read(&file, 0, Compat::default())?;
     let names = profile.read_names(&Limits::default())?;
     println!("version {}, {} records", profile.header().version(), profile.len());
     for (index, record) in profile.records().enumerate() {

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use profbridge::merge::{MergeOptions, Merger};
-//! use profbridge::model::Release;
+//! use profbridge::instr::Release;
 //! use profbridge::{OutputFormat, Profile};
 //!
 //! let mut merger = Merger::new(MergeOptions::default());
@@ -32,38 +32,38 @@
 //! unstripped binary), `zlib-exact` (the bytes of zlib itself, as LLVM writes them).
 //!
 //! [`pipeline`] drives all of it; the program `profbridge` only turns
-//! arguments into its options and results into text. Below the rooms stand
-//! what all may use: errors, limits, manners, digits, large pages of memory, and
+//! arguments into its options and results into text. Below the modules stand
+//! what all may use: errors, limits, compat, digits, large pages of memory, and
 //! threads that share work without changing its outcome.
 
 pub mod bridge;
 pub mod bytes;
+pub mod compat;
 mod digits;
 pub mod error;
 pub mod indexed;
 pub mod input;
+pub mod instr;
 pub mod iprof;
 pub mod limits;
-pub mod manner;
 mod memory;
 pub mod memprof;
 pub mod merge;
-pub mod model;
 #[cfg(feature = "correlate")]
 mod objects;
-pub mod picture;
 pub mod pipeline;
 pub mod raw;
+pub mod render;
 pub mod report;
-pub mod sample;
 pub mod sampleprof;
+pub mod stacks;
 pub mod text;
 mod threads;
 
+pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning};
+pub use instr::Profile;
 pub use limits::Limits;
-pub use manner::Manner;
-pub use model::Profile;
 pub use pipeline::OutputFormat;
 
 /// The example of the README compiles.

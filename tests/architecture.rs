@@ -1,58 +1,58 @@
-//! Keeps the dependency rule between the library's rooms (see `src/lib.rs`):
+//! Keeps the dependency rule between the library's modules (see `src/lib.rs`):
 //! data flows one way and nothing points back.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Rooms that every other room may use.
-const BASE: &[&str] = &["digits", "error", "limits", "manner", "memory", "threads"];
+/// Modules that every other module may use.
+const BASE: &[&str] = &["digits", "error", "limits", "compat", "memory", "threads"];
 
-/// Each room and the rooms it may use beside [`BASE`] and itself.
-const ROOMS: &[(&str, &[&str])] = &[
+/// Each module and the modules it may use beside [`BASE`] and itself.
+const MODULES: &[(&str, &[&str])] = &[
     ("digits", &[]),
     ("error", &[]),
     ("limits", &[]),
-    ("manner", &[]),
+    ("compat", &[]),
     ("memory", &[]),
     ("threads", &[]),
     ("bytes", &[]),
-    ("model", &[]),
+    ("instr", &[]),
     ("input", &["bytes"]),
     ("objects", &[]),
-    ("memprof", &["bytes", "model", "objects"]),
-    ("raw", &["bytes", "model", "objects"]),
-    ("indexed", &["bytes", "model"]),
-    ("text", &["bytes", "model"]),
-    ("iprof", &["bytes", "model"]),
-    ("sample", &["bytes", "model"]),
-    ("merge", &["model", "memprof"]),
-    ("sampleprof", &["bytes", "model", "merge", "report"]),
-    ("report", &["model"]),
-    ("picture", &["model", "iprof", "report"]),
-    ("bridge", &["model", "iprof", "sample"]),
+    ("memprof", &["bytes", "instr", "objects"]),
+    ("raw", &["bytes", "instr", "objects"]),
+    ("indexed", &["bytes", "instr"]),
+    ("text", &["bytes", "instr"]),
+    ("iprof", &["bytes", "instr"]),
+    ("stacks", &["bytes", "instr"]),
+    ("merge", &["instr", "memprof"]),
+    ("sampleprof", &["bytes", "instr", "merge", "report"]),
+    ("report", &["instr", "stacks"]),
+    ("render", &["instr", "iprof", "stacks", "report"]),
+    ("bridge", &["instr", "iprof", "stacks"]),
     (
         "pipeline",
         &[
             "bytes",
             "input",
             "memprof",
-            "model",
+            "instr",
             "raw",
             "indexed",
             "text",
             "iprof",
-            "sample",
+            "stacks",
             "sampleprof",
             "merge",
             "report",
-            "picture",
+            "render",
             "bridge",
         ],
     ),
 ];
 
-fn is_room(name: &str) -> bool {
-    ROOMS.iter().any(|(room, _)| *room == name)
+fn is_module(name: &str) -> bool {
+    MODULES.iter().any(|(module, _)| *module == name)
 }
 
 fn source_root() -> PathBuf {
@@ -60,9 +60,9 @@ fn source_root() -> PathBuf {
 }
 
 /// All `.rs` files below `folder`, or `folder.rs`.
-fn sources(room: &str) -> Vec<PathBuf> {
+fn sources(module: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![source_root().join(room)];
+    let mut folders = vec![source_root().join(module)];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for entry in entries {
@@ -74,7 +74,7 @@ fn sources(room: &str) -> Vec<PathBuf> {
             }
         }
     }
-    let single = source_root().join(format!("{room}.rs"));
+    let single = source_root().join(format!("{module}.rs"));
     if single.exists() {
         found.push(single);
     }
@@ -123,22 +123,22 @@ fn leading_name(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// Rooms that `code` names. What the crate's root exports comes from [`BASE`].
-fn rooms_used(code: &str) -> BTreeSet<String> {
-    names_after(code, "crate::").into_iter().filter(|name| is_room(name)).collect()
+/// Modules that `code` names. What the crate's root exports comes from [`BASE`].
+fn modules_used(code: &str) -> BTreeSet<String> {
+    names_after(code, "crate::").into_iter().filter(|name| is_module(name)).collect()
 }
 
 #[test]
-fn rooms_use_only_what_the_dependency_rule_allows() {
+fn modules_use_only_what_the_dependency_rule_allows() {
     let mut faults = Vec::new();
-    for (room, allowed) in ROOMS {
-        let files = sources(room);
-        assert!(!files.is_empty(), "room {room} has no source: is it still called so?");
+    for (module, allowed) in MODULES {
+        let files = sources(module);
+        assert!(!files.is_empty(), "module {module} has no source: is it still called so?");
         for file in files {
             let code = without_comments(&std::fs::read_to_string(&file).expect("source is readable"));
-            for used in rooms_used(&code) {
-                if used != *room && !BASE.contains(&used.as_str()) && !allowed.contains(&used.as_str()) {
-                    faults.push(format!("{} uses {used}, which {room} may not", file.display()));
+            for used in modules_used(&code) {
+                if used != *module && !BASE.contains(&used.as_str()) && !allowed.contains(&used.as_str()) {
+                    faults.push(format!("{} uses {used}, which {module} may not", file.display()));
                 }
             }
         }
@@ -147,7 +147,7 @@ fn rooms_use_only_what_the_dependency_rule_allows() {
 }
 
 #[test]
-fn every_module_of_the_library_is_a_known_room() {
+fn every_module_of_the_library_is_a_known_module() {
     let root = std::fs::read_to_string(source_root().join("lib.rs")).expect("lib.rs is readable");
     let modules: Vec<&str> = root
         .lines()
@@ -156,7 +156,7 @@ fn every_module_of_the_library_is_a_known_room() {
         .collect();
     assert!(!modules.is_empty());
     for module in modules {
-        assert!(is_room(module), "{module} has no row in the table of rooms");
+        assert!(is_module(module), "{module} has no row in the table of modules");
     }
 }
 
@@ -179,8 +179,8 @@ fn only_main_ends_the_process() {
 #[test]
 fn paths_and_lists_are_both_seen() {
     let code = "use crate::raw::{self, Header};\nuse crate::{bytes::{Cursor, Sink}, text};\nlet x = crate::merge::y();";
-    let found: Vec<String> = rooms_used(code).into_iter().collect();
+    let found: Vec<String> = modules_used(code).into_iter().collect();
     assert_eq!(found, ["bytes", "merge", "raw", "text"]);
-    assert!(rooms_used(&without_comments("/// see [`crate::raw`]")).is_empty());
-    assert!(rooms_used("othercrate::raw::x").is_empty());
+    assert!(modules_used(&without_comments("/// see [`crate::raw`]")).is_empty());
+    assert!(modules_used("othercrate::raw::x").is_empty());
 }

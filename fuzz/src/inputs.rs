@@ -1,13 +1,13 @@
 //! List files and remapping files.
 
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::input::list::parse_list;
 use profbridge::merge::Remapping;
 
 /// List files: only names and weights come out, the file system is not asked.
 pub fn list(data: &[u8]) {
-    for manner in [Manner::Profbridge, Manner::Llvm22] {
-        for entry in parse_list(data, manner) {
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
+        for entry in parse_list(data, compat) {
             let Ok(entry) = entry else { continue };
             assert!(!entry.path.as_os_str().as_encoded_bytes().contains(&b'\n'));
         }

@@ -2,13 +2,13 @@
 //! must be written and read back the same, in every version and as YAML.
 
 use profbridge::indexed::{IndexedProfile, ReadOptions};
+use profbridge::instr::Release;
 use profbridge::memprof::indexed::{self, WriteOptions};
 use profbridge::memprof::raw::RawMemProf;
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{Field, MemoryMerger, MemoryProfile, Schema, Source};
-use profbridge::model::Release;
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 
 /// All forms: raw, YAML, and the section of an indexed profile.
 pub fn read(data: &[u8]) {
@@ -17,8 +17,8 @@ pub fn read(data: &[u8]) {
     limits.inflated_bytes = 1 << 20;
     limits.context_depth = 256;
     let _ = RawMemProf::read(data, &limits);
-    for manner in [Manner::Profbridge, Manner::Llvm22] {
-        if let Ok(profile) = yaml::read(data, manner, &limits) {
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
+        if let Ok(profile) = yaml::read(data, compat, &limits) {
             look_at(&profile, &limits);
         }
     }
@@ -32,7 +32,7 @@ pub fn read(data: &[u8]) {
 fn look_at(profile: &MemoryProfile, limits: &Limits) {
     MemoryReport::new(profile, &ReportOptions::default());
     let text = printed(profile);
-    let again = yaml::read(&text, Manner::Profbridge, limits).expect("what is printed can be read");
+    let again = yaml::read(&text, Compat::Profbridge, limits).expect("what is printed can be read");
     assert_eq!(facts(&again, profile.schema), facts(profile, profile.schema));
     for (release, version) in [(19, 0), (19, 1), (19, 2), (19, 3), (22, 2), (22, 3), (22, 4)] {
         let options = WriteOptions::new(Release(release), Some(version), true).expect("these versions are written");
@@ -47,7 +47,7 @@ fn look_at(profile: &MemoryProfile, limits: &Limits) {
 /// Adding a profile to nothing twice is adding it twice, whichever comes first.
 fn merging(profile: &MemoryProfile) {
     let sum = |profiles: [&MemoryProfile; 2]| {
-        let mut merger = MemoryMerger::new(Manner::Profbridge);
+        let mut merger = MemoryMerger::new(Compat::Profbridge);
         profiles.into_iter().for_each(|profile| merger.add(profile.clone(), Source::Yaml, 1));
         merger.finish().expect("there were inputs").profile
     };

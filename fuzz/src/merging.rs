@@ -1,8 +1,8 @@
 //! The laws of merging: what may not depend on order, grouping or threads.
 
 use super::profiles::{Content, Feed, content};
+use profbridge::instr::{Profile, RecordRef, Release};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{Profile, RecordRef, Release};
 use profbridge::{indexed, text};
 
 /// Three profiles merged in several ways.
@@ -93,5 +93,5 @@ fn indexed_bytes(profile: &Profile, release: Release) -> Vec<u8> {
 }
 
 fn text_bytes(profile: &Profile, release: Release) -> Vec<u8> {
-    text::write(profile, &text::TextOptions::new(profbridge::Manner::Profbridge).release(release)).bytes
+    text::write(profile, &text::TextOptions::new(profbridge::Compat::Profbridge).release(release)).bytes
 }

@@ -1,13 +1,13 @@
 //! Profiles as fuzzing needs them: made of bytes, read to their end, compared.
 
 use super::readers::{ask_for_the_rest, print_error};
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{
+use profbridge::instr::{
     BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, Release, TemporalTrace, Uniformity, ValueCount,
     ValueKind, name_ref,
 };
+use profbridge::merge::{MergeOptions, Merger};
 use profbridge::pipeline::{OutputFormat, WriteOptions, encode};
 use profbridge::{indexed, raw};
 use std::collections::BTreeMap;
@@ -29,9 +29,9 @@ pub fn drain(reader: &mut dyn ProfileReader) {
 }
 
 /// What a reader reads, merged with nothing else; `None` when it is damaged.
-pub fn merged(reader: &mut dyn ProfileReader, manner: Manner) -> Option<Profile> {
+pub fn merged(reader: &mut dyn ProfileReader, compat: Compat) -> Option<Profile> {
     let mut options = MergeOptions::default();
-    options.keep_vtable_names = !manner.is_llvm();
+    options.keep_vtable_names = !compat.is_llvm();
     let mut merger = Merger::new(options);
     merger.begin_input(reader.kind()).ok()?;
     while let Some(item) = reader.next_record().ok()? {
@@ -66,7 +66,7 @@ pub fn read_back(reader: &mut dyn ProfileReader) -> Profile {
 }
 
 /// Writes a profile in every format and version; errors are allowed, panics not.
-pub fn write_everywhere(profile: &Profile, manner: Manner) {
+pub fn write_everywhere(profile: &Profile, compat: Compat) {
     let mut formats: Vec<OutputFormat> = all_encodings().map(|encoding| OutputFormat::Raw { encoding }).collect();
     formats.extend((1..=indexed::NEWEST_VERSION).map(|version| {
         let release = indexed::WriteOptions::for_version(version).release;
@@ -76,7 +76,7 @@ pub fn write_everywhere(profile: &Profile, manner: Manner) {
     for format in formats {
         let mut options = WriteOptions::default();
         options.format = format;
-        options.manner = manner;
+        options.compat = compat;
         let _ = encode(profile, &options);
     }
 }

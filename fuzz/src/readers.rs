@@ -4,28 +4,28 @@
 use super::profiles::{self, drain};
 use profbridge::bytes::names::{Chunks, split_names};
 use profbridge::indexed::{IndexedProfile, IndexedReader, ReadOptions as IndexedOptions};
-use profbridge::model::{FunctionRecord, ProfileReader};
+use profbridge::instr::{FunctionRecord, ProfileReader};
 use profbridge::pipeline::{self, ReadOptions};
 use profbridge::raw::{Image, ImageSum, RawOptions, RawProfile, RawReader, Targets};
 use profbridge::text::TextReader;
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 use std::sync::Arc;
 
 /// Both sets of rules.
-const MANNERS: [Manner; 2] = [Manner::Profbridge, Manner::Llvm22];
+const MANNERS: [Compat; 2] = [Compat::Profbridge, Compat::Llvm22];
 
 /// Raw profiles: the reader, the views, and the quick way for many of one image.
 pub fn raw(data: &[u8]) {
-    for manner in MANNERS {
-        if let Ok(mut reader) = RawReader::new(data, RawOptions::new(manner)) {
+    for compat in MANNERS {
+        if let Ok(mut reader) = RawReader::new(data, RawOptions::new(compat)) {
             drain(&mut reader);
         }
-        views_of_raw(data, manner);
+        views_of_raw(data, compat);
     }
 }
 
-fn views_of_raw(data: &[u8], manner: Manner) {
-    let Ok(profile) = RawProfile::read(data, 0, manner) else { return };
+fn views_of_raw(data: &[u8], compat: Compat) {
+    let Ok(profile) = RawProfile::read(data, 0, compat) else { return };
     let _ = profile.binary_ids();
     profile.vtables().for_each(drop);
     for (index, record) in profile.records().enumerate() {
@@ -40,7 +40,7 @@ fn views_of_raw(data: &[u8], manner: Manner) {
     // A file is of its own image, not moved.
     let slide = image.slide_of(&profile);
     assert_eq!(slide, Some(0), "a file is of its own image");
-    image.read_values(data, &profile, 0, manner, |index, values| {
+    image.read_values(data, &profile, 0, compat, |index, values| {
         assert!(index < profile.len() && values.counters.is_empty());
     });
     if let Some(counters) = ImageSum::plausible(&profile) {
@@ -59,8 +59,8 @@ fn views_of_raw(data: &[u8], manner: Manner) {
 
 /// Indexed profiles: walking, and that a lookup finds what walking found.
 pub fn indexed(data: &[u8]) {
-    for manner in MANNERS {
-        let options = IndexedOptions::new(Limits::default(), manner);
+    for compat in MANNERS {
+        let options = IndexedOptions::new(Limits::default(), compat);
         if let Ok(mut reader) = IndexedReader::new(data, options) {
             drain(&mut reader);
         }
@@ -81,8 +81,8 @@ pub fn indexed(data: &[u8]) {
 
 /// Text profiles.
 pub fn text(data: &[u8]) {
-    for manner in MANNERS {
-        if let Ok(mut reader) = TextReader::new(data, manner) {
+    for compat in MANNERS {
+        if let Ok(mut reader) = TextReader::new(data, compat) {
             drain(&mut reader);
         }
     }
@@ -121,11 +121,11 @@ pub fn any(data: &[u8]) {
         },
         _ => data,
     };
-    for manner in MANNERS {
-        let options = ReadOptions::new(manner);
+    for compat in MANNERS {
+        let options = ReadOptions::new(compat);
         let Ok(mut reader) = pipeline::open_reader(data, &options) else { continue };
-        let Some(profile) = profiles::merged(reader.as_mut(), manner) else { continue };
-        profiles::write_everywhere(&profile, manner);
+        let Some(profile) = profiles::merged(reader.as_mut(), compat) else { continue };
+        profiles::write_everywhere(&profile, compat);
     }
 }
 

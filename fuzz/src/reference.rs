@@ -1,8 +1,8 @@
 //! The genuine tool as the reference, where it is installed.
 
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::input::WeightedInput;
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::pipeline::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -63,7 +63,7 @@ fn theirs(path: &Path) -> Verdict {
 
 fn ours(path: &Path) -> Verdict {
     let mut options = MergeOptions::default();
-    options.read = ReadOptions::new(Manner::Llvm22);
+    options.read = ReadOptions::new(Compat::Llvm22);
     options.failure_mode = FailureMode::Any;
     let Ok(report) = pipeline::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
         return Verdict::Refused;
@@ -73,7 +73,7 @@ fn ours(path: &Path) -> Verdict {
     }
     let mut write = WriteOptions::default();
     write.format = OutputFormat::Text { release: Release::DEFAULT };
-    write.manner = Manner::Llvm22;
+    write.compat = Compat::Llvm22;
     match pipeline::encode(&report.profile, &write) {
         Ok(encoded) => Verdict::Accepted(encoded.bytes),
         Err(_) => Verdict::Refused,

@@ -2,7 +2,7 @@
 //! read back equal.
 
 use profbridge::Limits;
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::sampleprof::{
     self, Encoding, Layout, Merger, ReadOptions, Rules, SampleProfile, WriteOptions, overlap, show,
 };

@@ -2,11 +2,11 @@
 
 use profbridge::Limits;
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
-use profbridge::model::stacks::StackTable;
-use profbridge::sample::reference::Reference;
+use profbridge::stacks::classes::Reference;
+use profbridge::stacks::model::StackTable;
 
-use profbridge::sample::text::{CollapsedOptions, write_collapsed};
-use profbridge::sample::{jfr, pprof, text};
+use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use profbridge::stacks::{collapsed, jfr, pprof};
 
 /// iprof: read strictly and with everything accepted; what was accepted is
 /// written and read again without a finding that is an error.
@@ -35,8 +35,8 @@ pub fn recording(data: &[u8]) {
 /// Collapsed and folded stacks; what is written in full reads back equal.
 pub fn stacks(data: &[u8]) {
     let mut table = StackTable::new();
-    let _ = text::looks_like_stacks(data);
-    let _ = text::read_stacks(data, &text::TextOptions::default(), &Limits::default(), &mut table);
+    let _ = collapsed::looks_like_stacks(data);
+    let _ = collapsed::read_stacks(data, &collapsed::TextOptions::default(), &Limits::default(), &mut table);
     use_table(&table);
 }
 
@@ -79,7 +79,7 @@ fn use_table(table: &StackTable) {
     let (profile, _) = pprof::from_table(table);
     let (again, _) = pprof::read(&pprof::write(&profile), &Limits::default()).expect("stacks become a sound profile");
     assert!(again == profile, "writing loses something");
-    let (document, _) = profbridge::bridge::samples::iprof_from_stacks(table, &Default::default());
+    let (document, _) = profbridge::bridge::stacks::iprof_from_stacks(table, &Default::default());
     let bytes = iprof::write(&document, &WriteOptions::default());
     iprof::read(&bytes, &ReadOptions::default()).expect("stacks become a sound document");
 }

@@ -2,10 +2,10 @@
 
 use super::profiles::{Feed, all_encodings, content, read_back, without_uniform_counts};
 use profbridge::indexed::{self, IndexedReader};
-use profbridge::model::{Profile, ValueKind};
+use profbridge::instr::{Profile, ValueKind};
 use profbridge::raw::{self, RawOptions, RawReader};
 use profbridge::text::{self, TextOptions, TextReader};
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 
 /// Raw profiles in every version, width and byte order.
 pub fn raw(data: &[u8]) {
@@ -15,7 +15,7 @@ pub fn raw(data: &[u8]) {
     let profile = feed.profile();
     let options = raw::WriteOptions::new(encoding);
     let (Ok(losses), Ok(bytes)) = (raw::losses(&profile, &options), raw::write(&profile, &options)) else { return };
-    let mut reader = RawReader::new(&bytes, RawOptions::new(Manner::Profbridge)).expect("what was written can be read");
+    let mut reader = RawReader::new(&bytes, RawOptions::new(Compat::Profbridge)).expect("what was written can be read");
     let found = read_back(&mut reader);
     if losses.is_empty() {
         assert_eq!(content(&found, by_name), content(&profile, by_name), "{encoding:?}");
@@ -33,7 +33,7 @@ pub fn indexed(data: &[u8]) {
     let options = indexed::WriteOptions::for_version(version);
     let losses = indexed::losses(&profile, &options);
     let bytes = indexed::write(&profile, &options).expect("every version can be written");
-    let read = indexed::ReadOptions::new(Limits::default(), Manner::Profbridge);
+    let read = indexed::ReadOptions::new(Limits::default(), Compat::Profbridge);
     let found = read_back(&mut IndexedReader::new(&bytes, read).expect("what was written can be read"));
     if losses.is_empty() {
         assert_eq!(content(&found, by_name), content(&profile, by_name), "version {version}");
@@ -50,7 +50,7 @@ pub fn text(data: &[u8]) {
     let mut profile = without_uniform_counts(&feed.profile());
     // Text names the vtables that were seen where they were, and lists none.
     profile.vtable_names.clear();
-    let options = TextOptions::new(Manner::Profbridge);
+    let options = TextOptions::new(Compat::Profbridge);
     let losses = text::losses(&profile, &options);
     let written = text::write(&profile, &options);
     assert!(written.stopped.is_none());
@@ -63,7 +63,7 @@ pub fn text(data: &[u8]) {
 }
 
 fn read_text(bytes: &[u8]) -> Profile {
-    read_back(&mut TextReader::new(bytes, Manner::Profbridge).expect("what was written can be read"))
+    read_back(&mut TextReader::new(bytes, Compat::Profbridge).expect("what was written can be read"))
 }
 
 fn by_name(_: ValueKind, value: u64) -> u64 {

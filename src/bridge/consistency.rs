@@ -13,8 +13,8 @@ use super::foreign::{METHOD_TARGETS, MethodTargets, foreign};
 use super::spelling::{Spelling, identity};
 use super::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};
+use crate::instr::{Losses, Profile, RecordId};
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
-use crate::model::{Losses, Profile, RecordId};
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 

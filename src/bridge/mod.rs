@@ -55,10 +55,10 @@ mod foreign;
 pub mod notation;
 pub mod record_name;
 mod records;
-pub mod samples;
-mod settle;
+mod resolve_branches;
 pub mod shape;
 mod spelling;
+pub mod stacks;
 mod to_iprof;
 mod to_llvm;
 

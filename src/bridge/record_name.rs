@@ -12,7 +12,7 @@
 
 use super::notation::{MethodIdentity, parse_type, split_once};
 use super::shape::Shape;
-use crate::model::{FunctionRecord, ValueKind, name_ref};
+use crate::instr::{FunctionRecord, ValueKind, name_ref};
 
 /// Name of the record that holds all monitors.
 pub const MONITORS: &[u8] = b"{monitors}";

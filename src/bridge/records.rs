@@ -3,8 +3,8 @@
 use super::content::{BranchShapes, Content, ContextCounts, TypeCounts};
 use super::record_name::{MONITORS, func_hash};
 use super::shape::{Branch, Shape};
-use crate::model::value::MAX_VALUES_PER_SITE;
-use crate::model::{FunctionRecord, LossKind, Losses, ValueCount, ValueKind, ValueSites};
+use crate::instr::value::MAX_VALUES_PER_SITE;
+use crate::instr::{FunctionRecord, LossKind, Losses, ValueCount, ValueKind, ValueSites};
 
 /// Value sites of the monitors' record: one may not hold all types.
 pub(super) const MONITOR_SITES: usize = 256;

@@ -7,11 +7,11 @@ use super::foreign::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
 use super::notation::MethodIdentity;
-use super::settle::settle;
+use super::resolve_branches::resolve_branches;
 use super::to_llvm::PROFILE_KIND;
 use crate::error::Result;
+use crate::instr::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use crate::iprof::{BranchClash, Document, MethodHandle, Table, Tables};
-use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::collections::{BTreeMap, HashSet};
 
 /// How an LLVM profile becomes an iprof document.
@@ -76,7 +76,7 @@ pub(super) fn sections(
     let foreign_options = ForeignOptions { counters_as_branches: options.counters_as_branches };
     let parts = add_foreign(&mut document, profile, &own_ids, foreign_options);
     add_records(&mut document, own, losses);
-    let document = settle(&document, options.branch_clash, losses)?;
+    let document = resolve_branches(&document, options.branch_clash, losses)?;
     Ok((document, parts))
 }
 

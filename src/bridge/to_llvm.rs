@@ -7,9 +7,9 @@ use super::foreign::{LLVM_NAME, METHOD_TARGETS};
 use super::records::{NamedRecord, RecordForm, RecordMaker};
 use super::spelling::Spelling;
 use crate::error::{Error, Result};
+use crate::instr::{Loss, LossKind, Losses, Profile, ProfileKind};
 use crate::iprof::document::EntryMember;
 use crate::iprof::{ContextHandle, Document, SectionKind};
-use crate::model::{Loss, LossKind, Losses, Profile, ProfileKind};
 use std::collections::HashSet;
 
 /// The kind of the profiles that the bridge makes: counters by the IR pass, the

@@ -3,18 +3,18 @@
 use super::layout::{HEADER_WORDS, header_size, since};
 use super::profile::{IndexedProfile, ReadOptions};
 use crate::bytes::{Cursor, Endian};
+use crate::compat::Compat;
 use crate::error::Result;
+use crate::instr::description::{Description, PartDescription, hex};
+use crate::instr::{ProfileKind, release};
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::description::{Description, PartDescription, hex};
-use crate::model::{ProfileKind, release};
 
 /// Describes an indexed file. Damage is told, not returned: whatever stands
 /// before it is described.
 pub fn describe(file: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new("LLVM indexed profile", file.len() as u64);
     description.supported = true;
-    let profile = IndexedProfile::read(file, ReadOptions::new(*limits, Manner::Profbridge));
+    let profile = IndexedProfile::read(file, ReadOptions::new(*limits, Compat::Profbridge));
     match profile.and_then(|profile| describe_profile(file, &profile)) {
         Ok(part) => description.parts.push(part),
         Err(error) => description.set_error(&error),

@@ -7,7 +7,7 @@
 
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{MemProfSection, Release};
+use crate::instr::{MemProfSection, Release};
 
 /// What a header word of the section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The order of the records of one name.
 
-use crate::model::hash_order::number_map_order;
-use crate::model::{FunctionView, RecordView, Release};
+use crate::instr::hash_order::number_map_order;
+use crate::instr::{FunctionView, RecordView, Release};
 
 /// The records of one name in the order of files: that of a map keyed by
 /// FuncHash into which they were inserted by first appearance.

@@ -4,11 +4,11 @@ use super::layout::{HEADER_WORDS, MAGIC, NEWEST_VERSION, since, writing_release}
 use super::lookup::{Entry, Table, Walk};
 use super::memprof;
 use crate::bytes::{Cursor, Endian, names};
+use crate::compat::{Compat, LLVM_22_INDEXED_VERSION};
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::summary::SummaryRow;
+use crate::instr::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release};
 use crate::limits::Limits;
-use crate::manner::{LLVM_22_INDEXED_VERSION, Manner};
-use crate::model::summary::SummaryRow;
-use crate::model::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release};
 
 /// How strictly and how far an indexed file is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,13 +17,13 @@ pub struct ReadOptions {
     /// Bounds on what compressed parts inflate to.
     pub limits: Limits,
     /// Whose rules decide what is accepted.
-    pub manner: Manner,
+    pub compat: Compat,
 }
 
 impl ReadOptions {
     /// The given bounds and rules.
-    pub fn new(limits: Limits, manner: Manner) -> Self {
-        Self { limits, manner }
+    pub fn new(limits: Limits, compat: Compat) -> Self {
+        Self { limits, compat }
     }
 }
 
@@ -34,7 +34,7 @@ impl ReadOptions {
 ///
 /// ```no_run
 /// use profbridge::indexed::{IndexedProfile, ReadOptions};
-/// use profbridge::model::FunctionRecord;
+/// use profbridge::instr::FunctionRecord;
 ///
 /// let bytes = std::fs::read("default.profdata").unwrap();
 /// let profile = IndexedProfile::read(&bytes, ReadOptions::default())?;
@@ -69,12 +69,12 @@ impl<'data> IndexedProfile<'data> {
     ///
     /// Bad magic, unsupported version or hash type; truncated or malformed
     /// where header, summary or an always present section is damaged. Under
-    /// [`Manner::Llvm22`] faults that llvm-profdata does not look for are
+    /// [`Compat::Llvm22`] faults that llvm-profdata does not look for are
     /// passed over.
     pub fn read(file: &'data [u8], options: ReadOptions) -> Result<Self> {
         let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
         let (version, version_word) =
-            read_version(&mut cursor, options.manner).map_err(|error| error.in_format("indexed"))?;
+            read_version(&mut cursor, options.compat).map_err(|error| error.in_format("indexed"))?;
         Self::read_rest(file, cursor, version_word, options)
             .map_err(|error| error.in_format(format!("indexed v{version}")))
     }
@@ -93,7 +93,7 @@ impl<'data> IndexedProfile<'data> {
         let sensitive = summary.is_some() && kind.is_context_sensitive();
         let context_sensitive_summary = sensitive.then(|| read_summary(&mut cursor)).transpose()?;
         let table = Table::locate(file, cursor.position(), words.hash_table, version)?;
-        if !options.manner.is_llvm() {
+        if !options.compat.is_llvm() {
             table.check_index()?;
         }
         let section = |offset: u64, name: &'static str| section(file, offset, name);
@@ -124,7 +124,7 @@ impl<'data> IndexedProfile<'data> {
 
     fn check_sections(&self) -> Result<()> {
         self.binary_ids()?;
-        if !self.options.manner.is_llvm() {
+        if !self.options.compat.is_llvm() {
             self.vtable_names_bytes()?;
         }
         self.temporal()?;
@@ -141,7 +141,7 @@ impl<'data> IndexedProfile<'data> {
         })?;
         let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
         let known = memprof::section_version(first);
-        let oldest = if self.options.manner.reads_every_indexed_version() { 0 } else { 2 };
+        let oldest = if self.options.compat.reads_every_indexed_version() { 0 } else { 2 };
         let readable = known.is_some_and(|version| version >= oldest);
         if !readable {
             let found = known.map_or(first, |version| version as u64);
@@ -222,7 +222,7 @@ impl<'data> IndexedProfile<'data> {
 
     /// Whether records without a counter are refused.
     pub(super) fn refuses_empty_records(&self) -> bool {
-        !self.options.manner.is_llvm()
+        !self.options.compat.is_llvm()
     }
 
     /// Identities of images, from version 9 on.
@@ -283,7 +283,7 @@ impl<'data> IndexedProfile<'data> {
     }
 }
 
-fn read_version(cursor: &mut Cursor<'_>, manner: Manner) -> Result<(u32, u64)> {
+fn read_version(cursor: &mut Cursor<'_>, compat: Compat) -> Result<(u32, u64)> {
     let magic = cursor.array::<8>("magic")?;
     if magic != MAGIC {
         let detail = format!("found {}, expected {}", magic.escape_ascii(), MAGIC.escape_ascii());
@@ -292,7 +292,7 @@ fn read_version(cursor: &mut Cursor<'_>, manner: Manner) -> Result<(u32, u64)> {
     let offset = cursor.position();
     let word = cursor.u64("version word")?;
     let version = word as u32;
-    let newest = if manner.reads_every_indexed_version() { NEWEST_VERSION } else { LLVM_22_INDEXED_VERSION };
+    let newest = if compat.reads_every_indexed_version() { NEWEST_VERSION } else { LLVM_22_INDEXED_VERSION };
     if !(1..=newest).contains(&version) {
         let detail = format!("versions 1 to {newest} are known; {} writes {newest}", writing_release(newest));
         let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);

@@ -3,7 +3,7 @@
 use super::lookup::{Entry, Walk};
 use super::profile::{IndexedProfile, ReadOptions};
 use crate::error::{Error, Result};
-use crate::model::{
+use crate::instr::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
 };
 

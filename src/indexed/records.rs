@@ -3,7 +3,7 @@
 use super::layout::since;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::model::{FunctionRecord, ValueCount, ValueKind, ValueSites};
+use crate::instr::{FunctionRecord, ValueCount, ValueKind, ValueSites};
 
 /// What LLVM says of a name whose data it cannot decode.
 const LLVM_DETAIL: &str = "profile data is empty";

@@ -4,8 +4,8 @@
 //! first, then the weighted ones, then those of the list; a file may occur any
 //! number of times and counts each time.
 
+use crate::compat::Compat;
 use crate::error::{Error, Result};
-use crate::manner::Manner;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -31,17 +31,17 @@ impl WeightedInput {
 /// Collects the inputs of a run in order.
 #[derive(Debug, Default)]
 pub struct InputList {
-    manner: Manner,
+    compat: Compat,
     inputs: Vec<WeightedInput>,
 }
 
 impl InputList {
-    /// An empty list that follows the rules of `manner`.
+    /// An empty list that follows the rules of `compat`.
     ///
     /// LLVM takes a folder's files in the order the file system lists them and
     /// passes over pipes and devices in silence; we sort, and read what is named.
-    pub fn new(manner: Manner) -> Self {
-        Self { manner, inputs: Vec::new() }
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, inputs: Vec::new() }
     }
 
     /// Adds a file that counts once, or every file below a folder.
@@ -68,7 +68,7 @@ impl InputList {
             let mut above = vec![identity(path, &metadata)];
             return self.push_folder(path, weight, &mut above);
         }
-        if metadata.is_file() || !self.manner.is_llvm() {
+        if metadata.is_file() || !self.compat.is_llvm() {
             self.inputs.push(WeightedInput { path: path.to_path_buf(), weight });
         }
         Ok(())
@@ -79,7 +79,7 @@ impl InputList {
         let refused = |source| Error::io("cannot list", source).in_file(folder);
         let entries = fs::read_dir(folder).map_err(refused)?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(refused)?;
-        if !self.manner.is_llvm() {
+        if !self.compat.is_llvm() {
             paths.sort_unstable();
         }
         for path in paths {
@@ -107,14 +107,14 @@ impl InputList {
     /// Usage when the weight is no decimal integer above 0; else as [`push`](Self::push).
     pub fn push_weighted_text(&mut self, text: &OsStr) -> Result<()> {
         let form = |error: Error| {
-            if self.manner.is_llvm() {
+            if self.compat.is_llvm() {
                 error
             } else {
                 error.with_hint("an input with a weight has the form WEIGHT,FILE")
             }
         };
         let WeightedInput { path, weight } = parse_weighted(text.as_encoded_bytes()).map_err(form)?;
-        if path.as_os_str().is_empty() && !self.manner.is_llvm() {
+        if path.as_os_str().is_empty() && !self.compat.is_llvm() {
             return Err(form(Error::usage("the weight has no file")));
         }
         self.push_weighted(&path, weight)
@@ -129,7 +129,7 @@ impl InputList {
     ///
     /// As [`push_weighted_text`](Self::push_weighted_text), for the first bad entry.
     pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
-        for entry in parse_list(list, self.manner) {
+        for entry in parse_list(list, self.compat) {
             let WeightedInput { path, weight } = entry?;
             self.push_weighted(&path, weight)?;
         }
@@ -153,11 +153,11 @@ impl InputList {
 /// # Errors
 ///
 /// Usage, for each entry whose weight is no decimal integer above 0.
-pub fn parse_list(list: &[u8], manner: Manner) -> impl Iterator<Item = Result<WeightedInput>> {
+pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<WeightedInput>> {
     let lines = list.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(trim);
     let entries = lines.filter(move |entry| match entry.first() {
         Some(first) => *first != b'#',
-        None => manner.is_llvm(),
+        None => compat.is_llvm(),
     });
     entries.map(
         |entry| {
@@ -264,7 +264,7 @@ mod tests {
             at("c#d"),
             at("e,f")
         );
-        let mut list = InputList::new(Manner::Llvm22);
+        let mut list = InputList::new(Compat::Llvm22);
         list.push_list(text.as_bytes()).unwrap();
         let expected = [(1, "a"), (3, "b"), (1, "c#d"), (1, "e,f")].map(|(w, n)| (w, n.to_string()));
         assert_eq!(names(&list, root), expected);
@@ -272,8 +272,8 @@ mod tests {
 
     #[test]
     fn a_blank_line_is_an_empty_name_for_llvm_only() {
-        assert!(InputList::new(Manner::Llvm22).push_list(b"  \n").is_err());
-        let mut ours = InputList::new(Manner::Profbridge);
+        assert!(InputList::new(Compat::Llvm22).push_list(b"  \n").is_err());
+        let mut ours = InputList::new(Compat::Profbridge);
         ours.push_list(b"  \n").unwrap();
         assert!(ours.inputs().is_empty());
     }
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn weights_are_decimal_and_positive() {
         for bad in ["0,f", "-1,f", "+1,f", "x,f", ",f", "1", " 1,f", "0x1,f", "99999999999999999999,f"] {
-            let failure = InputList::new(Manner::Llvm22).push_weighted_text(OsStr::new(bad)).unwrap_err();
+            let failure = InputList::new(Compat::Llvm22).push_weighted_text(OsStr::new(bad)).unwrap_err();
             let missing_file = bad == "1";
             assert_eq!(failure.to_string().contains("positive integer"), !missing_file, "{bad}: {failure}");
         }
@@ -300,7 +300,7 @@ mod tests {
             std::os::unix::fs::symlink("..", root.join("in/sub/up")).unwrap();
             std::os::unix::fs::symlink("nowhere", root.join("in/dangling")).unwrap();
         }
-        let mut list = InputList::new(Manner::Profbridge);
+        let mut list = InputList::new(Compat::Profbridge);
         list.push_weighted(&root.join("in"), NonZeroU64::new(5).unwrap()).unwrap();
         let expected = [(5, "in/a"), (5, "in/b"), (5, "in/sub/c")].map(|(w, n)| (w, n.to_string()));
         assert_eq!(names(&list, root), expected);
@@ -309,8 +309,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn llvm_passes_over_devices_and_we_do_not() {
-        for (manner, expected) in [(Manner::Llvm22, 0), (Manner::Profbridge, 1)] {
-            let mut list = InputList::new(manner);
+        for (compat, expected) in [(Compat::Llvm22, 0), (Compat::Profbridge, 1)] {
+            let mut list = InputList::new(compat);
             list.push("/dev/null").unwrap();
             assert_eq!(list.inputs().len(), expected);
         }
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_named() {
-        let failure = InputList::new(Manner::Llvm22).push("no/such").unwrap_err();
+        let failure = InputList::new(Compat::Llvm22).push("no/such").unwrap_err();
         assert_eq!(failure.to_string(), "no/such: cannot open: No such file or directory");
     }
 

@@ -13,7 +13,7 @@ use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights, Weight};
 use super::sections::{BranchRow, CountEntry, RowSection, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables, TypeHandle};
 
-/// The canonical form of a document. Several shapes of one branch are settled.
+/// The canonical form of a document. Several shapes of one branch are resolved.
 pub fn canonical(document: &Document) -> Document {
     canonical_with(document, BranchClash::Heavier)
 }

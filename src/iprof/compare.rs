@@ -2,12 +2,12 @@
 
 use super::context::{ContextHandle, ContextTree, Frame};
 use super::document::Document;
-use super::figures::{ChainsBy, targets};
 use super::merge::{Mapping, describe};
 use super::names;
 use super::read::{accept, replay};
 use super::reader::{Entry, ReadOptions, Records, Sink, read_with};
 use super::sections::SectionKind;
+use super::statistics::{ChainsBy, targets};
 use super::tables::{MethodHandle, Tables, TypeHandle};
 use super::window::Window;
 use crate::error::Result;
@@ -83,20 +83,20 @@ impl CommonSpace {
     /// As [`read_from`](super::read_from).
     pub fn read_from(&mut self, stream: impl Read, options: &ReadOptions) -> Result<Events> {
         let options = ReadOptions { keep_unknown: false, ..options.clone() };
-        let mut gathering = Gathering { space: self, mapping: None, events: Events::default() };
-        let reading = read_with(Window::from_reader(stream, &options.limits), &options, &mut gathering);
-        gathering.declare(&reading.tables);
-        let events = gathering.events;
-        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), &options)?;
+        let mut collector = Collector { space: self, mapping: None, events: Events::default() };
+        let reading = read_with(Window::from_reader(stream, &options.limits), &options, &mut collector);
+        collector.declare(&reading.tables);
+        let events = collector.events;
+        accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), &options)?;
         Ok(events)
     }
 
     /// The events of a document.
     pub fn add(&mut self, document: &Document) -> Events {
-        let mut gathering = Gathering { space: self, mapping: None, events: Events::default() };
-        replay(document, &mut gathering);
-        gathering.declare(&document.tables);
-        gathering.events
+        let mut collector = Collector { space: self, mapping: None, events: Events::default() };
+        replay(document, &mut collector);
+        collector.declare(&document.tables);
+        collector.events
     }
 
     /// All contexts of all files.
@@ -126,13 +126,13 @@ impl CommonSpace {
     }
 }
 
-struct Gathering<'s> {
+struct Collector<'s> {
     space: &'s mut CommonSpace,
     mapping: Option<Mapping>,
     events: Events,
 }
 
-impl Gathering<'_> {
+impl Collector<'_> {
     /// Remembers which methods the file has.
     fn declare(&mut self, tables: &Tables) {
         let mapping = self.mapping.get_or_insert_with(|| Mapping::into(&mut self.space.tables, tables, false));
@@ -150,7 +150,7 @@ impl Gathering<'_> {
     }
 }
 
-impl Sink for Gathering<'_> {
+impl Sink for Collector<'_> {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let space = &mut *self.space;
         let mapping = self.mapping.get_or_insert_with(|| Mapping::into(&mut space.tables, tables, false));

@@ -210,12 +210,12 @@ impl ContextTree {
 
     /// The frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
-        self.stretches(context).flat_map(|stretch| stretch.iter().rev().copied())
+        self.runs(context).flat_map(|run| run.iter().rev().copied())
     }
 
-    /// The frames in stretches, the innermost stretch first, each of them from
+    /// The frames in runs, the innermost run first, each of them from
     /// its outermost frame inwards, as they stand in memory.
-    pub(crate) fn stretches(&self, context: ContextHandle) -> impl Iterator<Item = &[Frame]> + '_ {
+    pub(crate) fn runs(&self, context: ContextHandle) -> impl Iterator<Item = &[Frame]> + '_ {
         let mut last = context.index();
         std::iter::from_fn(move || {
             if last == 0 {
@@ -223,18 +223,18 @@ impl ContextTree {
             }
             // The root, which begins the first run, has no frame.
             let first = self.first_of_run(last).max(1);
-            let stretch = &self.frames[first..=last];
+            let run = &self.frames[first..=last];
             last = self.caller(ContextHandle::from_index(first)).index();
-            Some(stretch)
+            Some(run)
         })
     }
 
     /// Whether `frames`, each changed by `map`, are those of a context.
     pub(crate) fn has_frames(&self, context: ContextHandle, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> bool {
         let mut rest = frames;
-        for stretch in self.stretches(context) {
-            let Some((own, callers)) = rest.split_at_checked(stretch.len()) else { return false };
-            if stretch.iter().rev().zip(own).any(|(known, frame)| *known != map(frame)) {
+        for run in self.runs(context) {
+            let Some((own, callers)) = rest.split_at_checked(run.len()) else { return false };
+            if run.iter().rev().zip(own).any(|(known, frame)| *known != map(frame)) {
                 return false;
             }
             rest = callers;

@@ -14,7 +14,7 @@
 //! A context counts once in a section, however often it stands there. Methods
 //! are the same by declaring type, name, return type and parameters, frames by
 //! method and bytecode index. Monitors belong to no method and are left out.
-//! These figures mean something only as a trend: compiling asks for other sites
+//! These statistics mean something only as a trend: compiling asks for other sites
 //! than those that a run left in a profile.
 
 use super::compare::{CommonSpace, Events};
@@ -165,7 +165,7 @@ impl Applicability {
 
 fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Option<f64> {
     let whole = whole.into();
-    (whole > 0).then(|| super::figures::share(part.into(), whole))
+    (whole > 0).then(|| super::statistics::share(part.into(), whole))
 }
 
 /// For every context of the tree whether the program declares all its methods.
@@ -221,7 +221,7 @@ impl KnownSites {
     }
 }
 
-/// Writes the figures as text.
+/// Writes the statistics as text.
 ///
 /// # Errors
 ///

@@ -100,11 +100,11 @@ impl KeySet {
         if 8 * self.len >= 7 * self.slots.len() {
             let mut slots = vec![0; (2 * self.slots.len()).max(FEWEST_SLOTS)];
             for slot in self.slots.iter().filter(|slot| **slot != 0) {
-                settle(&mut slots, *slot);
+                find_or_insert(&mut slots, *slot);
             }
             self.slots = slots;
         }
-        let added = settle(&mut self.slots, key.max(1));
+        let added = find_or_insert(&mut self.slots, key.max(1));
         self.len += usize::from(added);
         added
     }
@@ -112,7 +112,7 @@ impl KeySet {
 
 /// Finds a key its slot; false when it has one already.
 #[inline]
-fn settle(slots: &mut [u128], key: u128) -> bool {
+fn find_or_insert(slots: &mut [u128], key: u128) -> bool {
     let mask = slots.len() - 1;
     let mut at = key as usize & mask;
     while slots[at] != 0 {

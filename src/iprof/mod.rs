@@ -23,7 +23,7 @@
 //!
 //! [`read()`] and [`read_from`] make a [`Document`] of a sound file,
 //! [`examine`] of any; [`write()`] writes it; [`check_from`],
-//! [`figures::figures_from`] and [`Merger::add_from`] work entry by entry and
+//! [`statistics::statistics_from`] and [`Merger::add_from`] work entry by entry and
 //! keep no document.
 
 mod canonical;
@@ -31,7 +31,6 @@ mod check;
 pub mod compare;
 pub mod context;
 pub mod document;
-pub mod figures;
 pub mod findings;
 pub mod fit;
 mod index;
@@ -42,6 +41,7 @@ mod read;
 mod reader;
 mod repair;
 pub mod sections;
+pub mod statistics;
 pub mod tables;
 mod transform;
 pub mod version;

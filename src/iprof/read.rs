@@ -78,9 +78,14 @@ fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, 
 }
 
 /// Refuses a file for its findings as [`read`] does.
-pub(crate) fn accept(hopeless: bool, findings: &Findings, version: Option<&str>, options: &ReadOptions) -> Result<()> {
+pub(crate) fn accept(
+    unreadable: bool,
+    findings: &Findings,
+    version: Option<&str>,
+    options: &ReadOptions,
+) -> Result<()> {
     let refused = findings.iter().find(|finding| finding.level == Level::Error);
-    if hopeless || (refused.is_some() && !options.accept_errors) {
+    if unreadable || (refused.is_some() && !options.accept_errors) {
         return Err(refusal(refused, version));
     }
     Ok(())
@@ -129,7 +134,7 @@ impl DocumentBuilder {
     fn finish(self, reading: Reading) -> (Option<Document>, Findings, BTreeMap<String, PartSize>) {
         let Self { mut document } = self;
         let (findings, parts) = (reading.findings, reading.parts);
-        let Some(version) = reading.version.filter(|_| !reading.hopeless) else { return (None, findings, parts) };
+        let Some(version) = reading.version.filter(|_| !reading.unreadable) else { return (None, findings, parts) };
         document.version = if reading.legacy { version.released() } else { version };
         document.tables = Arc::unwrap_or_clone(reading.tables);
         document.extras.extend(reading.extras);

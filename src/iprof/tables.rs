@@ -71,7 +71,7 @@ pub struct Tables {
     /// One bit a type: whether it is primitive, or `void`.
     primitives: Vec<u64>,
     /// Something is declared twice.
-    twins: bool,
+    duplicates: bool,
 }
 
 impl Tables {
@@ -180,9 +180,9 @@ impl Tables {
         self.types.push(Type { id, name });
         self.next_type_id = self.next_type_id.max(id.saturating_add(1));
         let hash = self.hasher.hash_one(name);
-        if let Some(twin) = self.type_index.find(hash, |at| self.types[at as usize].name == name) {
-            self.twins = true;
-            return (handle, Some(TypeHandle(twin)));
+        if let Some(duplicate) = self.type_index.find(hash, |at| self.types[at as usize].name == name) {
+            self.duplicates = true;
+            return (handle, Some(TypeHandle(duplicate)));
         }
         self.type_index.insert(hash, handle.0);
         (handle, None)
@@ -202,9 +202,9 @@ impl Tables {
         self.methods.push(Method { id, name, signature_end });
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
         let hash = self.identity_hash(name, signature);
-        if let Some(twin) = self.method_index.find(hash, |at| self.is_method(at, name, signature)) {
-            self.twins = true;
-            return (handle, Some(MethodHandle(twin)));
+        if let Some(duplicate) = self.method_index.find(hash, |at| self.is_method(at, name, signature)) {
+            self.duplicates = true;
+            return (handle, Some(MethodHandle(duplicate)));
         }
         self.method_index.insert(hash, handle.0);
         (handle, None)
@@ -234,7 +234,7 @@ impl Tables {
 
     /// Whether every type and every method is declared once.
     pub(crate) fn are_distinct(&self) -> bool {
-        !self.twins
+        !self.duplicates
     }
 
     /// Whether `other` begins with all that these declare, in this order and under these ids.
@@ -319,10 +319,10 @@ mod tests {
     fn two_ids_of_one_type_make_one_identity() {
         let mut tables = Tables::default();
         let (a, none) = tables.push_type(7, b"a.A");
-        let (twin, first) = tables.push_type(3, b"a.A");
+        let (duplicate, first) = tables.push_type(3, b"a.A");
         assert_eq!((none, first), (None, Some(a)));
         let (method, _) = tables.push_method(1, b"m", &[a, a]);
-        assert_eq!(tables.push_method(2, b"m", &[twin, a]).1, Some(method));
+        assert_eq!(tables.push_method(2, b"m", &[duplicate, a]).1, Some(method));
         let added = tables.add_type(b"b.B");
         assert_eq!(tables.type_id(added), 8);
     }

@@ -3,7 +3,7 @@
 
 use super::stacks::{CallStacks, Frame};
 use crate::bytes::{Endian, Sink};
-use crate::model::Release;
+use crate::instr::Release;
 
 /// The ids of all frames, as a release makes them.
 pub(super) fn frame_ids(release: Release, frames: &[Frame]) -> Vec<u64> {

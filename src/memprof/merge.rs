@@ -10,8 +10,8 @@ use super::data_access::{DataAccessProfile, DataSymbol};
 use super::fields::Schema;
 use super::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use super::stacks::StackHandle;
-use crate::manner::Manner;
-use crate::model::MemProfSection;
+use crate::compat::Compat;
+use crate::instr::MemProfSection;
 use std::collections::HashMap;
 
 /// Where a memory profile comes from.
@@ -28,14 +28,14 @@ pub enum Source {
 /// Adds up memory profiles, one after the other.
 #[derive(Debug, Default)]
 pub struct MemoryMerger {
-    manner: Manner,
+    compat: Compat,
     sum: MemoryProfile,
     inputs: usize,
     /// The section of the only input.
     carried: Option<MemProfSection>,
     /// Fields that some indexed input has.
     stored: Schema,
-    /// In LLVM's manner, whether some input was a YAML document.
+    /// By LLVM's rules, whether some input was a YAML document.
     has_yaml: bool,
     /// Where sites are in the sum, once there is more than one input.
     places: Places,
@@ -62,13 +62,13 @@ pub struct MergedMemory {
 
 impl MemoryMerger {
     /// A merger without inputs, by the given rules.
-    pub fn new(manner: Manner) -> Self {
-        Self { manner, stored: Schema::EMPTY, ..Self::default() }
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, stored: Schema::EMPTY, ..Self::default() }
     }
 
     /// Adds an input that counts `weight` times.
     pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
-        if self.manner.is_llvm() {
+        if self.compat.is_llvm() {
             return self.add_as_llvm(profile, &source);
         }
         if weight != 1 {
@@ -137,7 +137,7 @@ impl MemoryMerger {
         if other.inputs == 0 {
             return;
         }
-        if self.manner.is_llvm() {
+        if self.compat.is_llvm() {
             if other.has_yaml {
                 self.has_yaml = true;
                 self.sum.data_access.clone_from(&other.sum.data_access);

@@ -228,8 +228,8 @@ pub fn function_name(profile: &MemoryProfile, function: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compat::Compat;
     use crate::limits::Limits;
-    use crate::manner::Manner;
     use crate::memprof::yaml;
 
     const TEXT: &str = "HeapProfileRecords:
@@ -250,7 +250,7 @@ mod tests {
 ";
 
     fn report(options: &ReportOptions) -> MemoryReport {
-        let mut profile = yaml::read(TEXT.as_bytes(), Manner::Profbridge, &Limits::default()).unwrap();
+        let mut profile = yaml::read(TEXT.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();
         profile.names.insert(crate::memprof::guid(b"main"), b"main".to_vec());
         MemoryReport::new(&profile, options)
     }

@@ -1,6 +1,6 @@
 //! Adding arrays of counters with a ceiling.
 
-use crate::model::ValueCount;
+use crate::instr::ValueCount;
 
 /// Adds `source` times `weight` to `target`, element by element.
 ///

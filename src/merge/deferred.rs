@@ -5,7 +5,7 @@
 //! later part of the input list does not know these. It keeps such values as
 //! they came, input by input, and adds them when it is joined.
 
-use crate::model::{RecordId, ValueKind, ValueSites};
+use crate::instr::{RecordId, ValueKind, ValueSites};
 use std::collections::HashMap;
 
 /// Values that may be kept, in all: 64 MiB of them.

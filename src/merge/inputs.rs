@@ -8,8 +8,8 @@ use super::merger::Merger;
 use super::outcome::AddOutcome;
 use super::remap::Remapping;
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::{Profile, ProfileKind, ProfileReader, RecordRef};
 use crate::limits::Limits;
-use crate::model::{Profile, ProfileKind, ProfileReader, RecordRef};
 
 /// How one input is added.
 #[derive(Debug, Clone)]

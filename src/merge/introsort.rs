@@ -8,7 +8,7 @@
 //! over the nearly sorted rest. This takes the same steps, so that the same
 //! bytes come out.
 
-use crate::model::ValueCount;
+use crate::instr::ValueCount;
 
 /// Parts up to this long are left to the insertion sort.
 pub(super) const THRESHOLD: usize = 16;

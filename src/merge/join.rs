@@ -6,7 +6,7 @@ use super::merger::Merger;
 use super::outcome::SoftError;
 use super::sites::{SiteOrder, is_long};
 use super::states::RecordState;
-use crate::model::{FunctionId, RecordId, RecordView, ValueKind, ValueSites};
+use crate::instr::{FunctionId, RecordId, RecordView, ValueKind, ValueSites};
 
 /// Why joined parts may differ from one merger's work on all inputs.
 ///
@@ -15,7 +15,7 @@ use crate::model::{FunctionId, RecordId, RecordView, ValueKind, ValueSites};
 #[non_exhaustive]
 pub struct OrderEvents {
     /// A record was left out, in part or whole, or a count reached its maximum
-    /// (the sum is right then, yet the complaint may belong to another input).
+    /// (the sum is right then, yet the soft error may belong to another input).
     pub soft_errors: bool,
     /// Values came with a weight; values new to a site are not weighted.
     pub weighted_values: bool,
@@ -60,10 +60,10 @@ impl Merger {
     ///
     /// When the returned events are none, the result is that of one merger for
     /// all inputs; else the caller merges them again one by one where it needs
-    /// exactly that. Joining soft errors are not complained about.
+    /// exactly that. Joining soft errors are not reported.
     pub fn join(&mut self, mut other: Self) -> OrderEvents {
         self.events = self.events.union(other.events);
-        self.complained |= other.complained;
+        self.had_soft_error |= other.had_soft_error;
         self.join_kinds(&other);
         self.join_records(&mut other);
         self.profile.binary_ids.append(&mut other.profile.binary_ids);

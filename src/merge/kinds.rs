@@ -2,7 +2,7 @@
 
 use super::rules::{KindRule, MergeRules};
 use crate::error::{Error, ErrorKind};
-use crate::model::ProfileKind;
+use crate::instr::ProfileKind;
 use std::num::NonZeroUsize;
 
 /// Why two kinds do not go together.
@@ -105,7 +105,7 @@ pub fn conflict_of_contexts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Release;
+    use crate::instr::Release;
 
     const IR: Option<ProfileKind> = Some(ProfileKind::IR);
     const FRONT_END: Option<ProfileKind> = Some(ProfileKind::FRONT_END);

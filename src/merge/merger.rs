@@ -6,18 +6,18 @@ use super::join::OrderEvents;
 use super::kinds::{KindConflict, combine_kinds};
 use super::outcome::{AddOutcome, SoftError};
 use super::rules::MergeRules;
-use super::sites::{SiteMerger, SiteOrder, exceeds, settle};
+use super::sites::{SiteMerger, SiteOrder, exceeds, sort_sites};
 use super::states::RecordStates;
 use super::traces::Reservoir;
+use crate::compat::Compat;
 use crate::error::Result;
-use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::memprof::{self, MemoryMerger, MemoryProfile, MergedMemory};
-use crate::model::hash_order::string_map_order;
-use crate::model::{
+use crate::instr::hash_order::string_map_order;
+use crate::instr::{
     BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
     RecordView, Release, TemporalProfile, ValueKind, ValueSites,
 };
+use crate::limits::Limits;
+use crate::memprof::{self, MemoryMerger, MemoryProfile, MergedMemory};
 use std::collections::HashSet;
 
 /// How profiles are added up.
@@ -33,7 +33,7 @@ pub struct MergeOptions {
     /// Whether names of vtables are kept. Default: `false`.
     pub keep_vtable_names: bool,
     /// Whose rules decide what becomes of several memory profiles.
-    pub manner: Manner,
+    pub compat: Compat,
     /// Bounds on what memory profiles expand to.
     pub limits: Limits,
 }
@@ -45,7 +45,7 @@ impl Default for MergeOptions {
             trace_reservoir_size: 100,
             max_trace_length: 10_000,
             keep_vtable_names: false,
-            manner: Manner::default(),
+            compat: Compat::default(),
             limits: Limits::default(),
         }
     }
@@ -55,7 +55,7 @@ impl Default for MergeOptions {
 ///
 /// ```
 /// use profbridge::merge::{MergeOptions, Merger};
-/// use profbridge::model::{FunctionRecord, ProfileKind, RecordRef};
+/// use profbridge::instr::{FunctionRecord, ProfileKind, RecordRef};
 ///
 /// let mut merger = Merger::new(MergeOptions::default());
 /// let record = FunctionRecord::new(0x1234, vec![3, 1]);
@@ -87,7 +87,7 @@ pub struct Merger {
     /// What a later part leaves to the join.
     pub(super) deferred: Deferred,
     /// Whether some record had a soft error.
-    pub(super) complained: bool,
+    pub(super) had_soft_error: bool,
 }
 
 /// What was seen of the inputs' kinds.
@@ -107,14 +107,14 @@ impl Merger {
             reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
             sites: SiteMerger::new(rules.stable_value_sort),
             rules,
-            memory: MemoryMerger::new(options.manner),
+            memory: MemoryMerger::new(options.compat),
             options,
             profile: Profile::default(),
             states: RecordStates::default(),
             vtable_names: HashSet::new(),
             kinds: KindState::default(),
             events: OrderEvents::default(),
-            complained: false,
+            had_soft_error: false,
             is_later_part: false,
             deferred: Deferred::default(),
         }
@@ -142,14 +142,14 @@ impl Merger {
     }
 
     /// What happened so far that parts of a run cannot get right: soft errors,
-    /// whose complaints belong to certain inputs, and what
+    /// whose soft errors belong to certain inputs, and what
     /// [`join`](Self::join) found.
     pub fn order_events(&self) -> OrderEvents {
-        OrderEvents { soft_errors: self.events.soft_errors | self.complained, ..self.events }
+        OrderEvents { soft_errors: self.events.soft_errors | self.had_soft_error, ..self.events }
     }
 
     /// What was merged so far; its value sites are in no particular order.
-    pub fn functions(&self) -> &crate::model::FunctionTable {
+    pub fn functions(&self) -> &crate::instr::FunctionTable {
         &self.profile.functions
     }
 
@@ -261,7 +261,7 @@ impl Merger {
     pub(super) fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
         if error.is_some() {
             self.states.of_mut(target).events.soft_errors = true;
-            self.complained = true;
+            self.had_soft_error = true;
         }
         error
     }
@@ -449,7 +449,7 @@ impl Merger {
     /// What is not taken out and is the section of one input alone,
     /// [`finish`](Self::finish) leaves in the profile.
     pub fn take_memory(&mut self) -> Option<MergedMemory> {
-        std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.manner)).finish()
+        std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.compat)).finish()
     }
 
     /// The result, with value sites in the order that files show.
@@ -459,7 +459,7 @@ impl Merger {
             whole.join(self);
             self = whole;
         }
-        self.profile.functions.all_sites_mut().for_each(settle);
+        self.profile.functions.all_sites_mut().for_each(sort_sites);
         self.profile.temporal = self.reservoir.into_kept();
         self.profile.memprof = self.memory.finish().and_then(|memory| memory.carried);
         self.profile
@@ -490,10 +490,10 @@ pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
 
 /// Puts the value sites of a record into the order that files show: what a
 /// merge does to a record that is the only one of its name and FuncHash.
-pub fn settle_record(record: &mut FunctionRecord) {
+pub fn sort_record_sites(record: &mut FunctionRecord) {
     for kind in ValueKind::ALL {
         if !record.sites(kind).is_empty() {
-            settle(record.sites_mut(kind));
+            sort_sites(record.sites_mut(kind));
         }
     }
 }

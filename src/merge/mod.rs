@@ -1,4 +1,4 @@
-//! Adding up profiles: records of any source become one [`Profile`](crate::model::Profile).
+//! Adding up profiles: records of any source become one [`Profile`](crate::instr::Profile).
 //!
 //! [`Merger`] takes inputs one after another, each record in the order of its
 //! file, and follows the rules of one LLVM release ([`MergeRules`]): the
@@ -35,7 +35,7 @@ pub use filter::FunctionFilter;
 pub use inputs::InputOptions;
 pub use join::OrderEvents;
 pub use kinds::{KindConflict, conflict_of_contexts};
-pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, settle_record};
+pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, sort_record_sites};
 pub use outcome::{AddOutcome, SoftError};
 pub use remap::Remapping;
 pub use rules::{KindRule, MergeRules, TraceRule};

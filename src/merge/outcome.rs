@@ -1,6 +1,6 @@
 //! What becomes of single records.
 
-use crate::model::RecordId;
+use crate::instr::RecordId;
 use std::fmt;
 
 /// Something about one record that does not stop the merge.

@@ -1,7 +1,7 @@
 //! What changed between releases of LLVM in how profiles are added up.
 
-use crate::model::Release;
-use crate::model::summary::SummaryRules;
+use crate::instr::Release;
+use crate::instr::summary::SummaryRules;
 
 /// How the kinds of inputs combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@
 //! between matter too. [`SiteOrder`] remembers which it is.
 
 use super::introsort;
-use crate::model::value::MAX_VALUES_PER_SITE;
-use crate::model::{ValueCount, ValueSites};
+use crate::instr::value::MAX_VALUES_PER_SITE;
+use crate::instr::{ValueCount, ValueSites};
 
 /// How the sites of one kind in one record are ordered at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +51,7 @@ impl SiteMerger {
         let cut = exceeds(sites);
         *order = if cut { SiteOrder::ByCount } else { SiteOrder::AsInserted };
         if cut {
-            settle(sites);
+            sort_sites(sites);
         }
         cut
     }
@@ -71,7 +71,7 @@ impl SiteMerger {
         }
         if *order == SiteOrder::AsInserted {
             if self.repeats(target) {
-                settle(target);
+                sort_sites(target);
                 *order = SiteOrder::ByCount;
             } else {
                 sort_all_by_value(target);
@@ -83,7 +83,7 @@ impl SiteMerger {
         // Only an incoming site that repeats a value can make the result do so.
         let repeated = *order == SiteOrder::ByValue && source.values_len() != 0 && !target.iter().all(is_ascending);
         if outcome.cut || repeated || *order == SiteOrder::ByCount {
-            settle(target);
+            sort_sites(target);
             *order = SiteOrder::ByCount;
         }
         outcome
@@ -197,7 +197,7 @@ fn sort_by_value(site: &mut [ValueCount], stable: bool) {
 
 /// Sorts every site by descending count, ties as they stand, and cuts it to
 /// 255 values: the order that files show.
-pub(super) fn settle(sites: &mut ValueSites) {
+pub(super) fn sort_sites(sites: &mut ValueSites) {
     let mut cut = false;
     for index in 0..sites.len() {
         let site = sites.site_mut(index);

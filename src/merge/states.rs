@@ -2,7 +2,7 @@
 
 use super::join::OrderEvents;
 use super::sites::SiteOrder;
-use crate::model::{RecordId, ValueKind};
+use crate::instr::{RecordId, ValueKind};
 
 /// What has to be remembered of one record; at first nothing.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,11 +1,11 @@
 //! Merge rules, one behaviour a test.
 
 use super::*;
-use crate::memprof::{MemoryProfile, Source};
-use crate::model::{
+use crate::instr::{
     FunctionRecord, Profile, ProfileKind, RecordRef, Release, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
     ValueSites,
 };
+use crate::memprof::{MemoryProfile, Source};
 
 fn merger(release: u32) -> Merger {
     Merger::new(MergeOptions { release: Release(release), ..MergeOptions::default() })
@@ -176,7 +176,7 @@ fn only_marked_front_end_profiles_conflict_since_release_14() {
 }
 
 #[test]
-fn a_kind_conflict_speaks_for_both_manners() {
+fn a_kind_conflict_is_worded_for_both_compats() {
     let mut merger = merger(22);
     merger.begin_input(ProfileKind::IR).unwrap();
     let error = merger.begin_input(ProfileKind::FRONT_END).unwrap_err();
@@ -275,7 +275,7 @@ fn joined_parts_say_when_order_matters() {
 
 #[test]
 fn the_section_of_one_input_alone_is_kept_as_it_is() {
-    let section = crate::model::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
+    let section = crate::instr::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
     let add = |merger: &mut Merger| {
         merger.add_memory(MemoryProfile::default(), Source::Indexed(section.clone()), 1);
     };

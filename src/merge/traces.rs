@@ -5,8 +5,8 @@
 //! seed, so the same inputs in the same order keep the same traces.
 
 use super::rules::TraceRule;
-use crate::model::mersenne::Mersenne;
-use crate::model::{TemporalProfile, TemporalTrace};
+use crate::instr::mersenne::Mersenne;
+use crate::instr::{TemporalProfile, TemporalTrace};
 
 /// Random numbers drawn for one input at most. A file may claim to have seen
 /// 2^64 traces; LLVM would draw for each of them.

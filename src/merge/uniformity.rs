@@ -6,7 +6,7 @@
 
 use super::counters;
 use super::merger::Merger;
-use crate::model::{RecordId, RecordView};
+use crate::instr::{RecordId, RecordView};
 
 /// What became of a record's uniformity in a merge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! One thread reads the records of a large file while another adds them up.
 
 use crate::error::Result;
+use crate::instr::{NameRef, NameText, ProfileReader, RecordRef, RecordStore};
 use crate::merge::{InputOptions, Merger};
-use crate::model::{NameRef, NameText, ProfileReader, RecordRef, RecordStore};
-use crate::threads::shuttle::shuttle;
+use crate::threads::batch_channel::batch_channel;
 
 /// Files with fewer records are not worth a thread.
 pub(super) const FEW_RECORDS: usize = 20_000;
@@ -26,7 +26,7 @@ pub(super) fn merge_ahead(
     records: &mut u64,
 ) -> Result<()> {
     std::thread::scope(|scope| {
-        let (maker, user) = shuttle::<Batch>(WAITING);
+        let (maker, user) = batch_channel::<Batch>(WAITING);
         let weight = adding.weight;
         scope.spawn(move || {
             let mut batch = Batch::default();

@@ -10,13 +10,13 @@ use super::memory;
 use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use super::samples::{StackSource, stack_source_of_file};
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
 use crate::input::{self, Format};
+use crate::instr::{ProfileReader, RecordView};
 use crate::iprof::{self, Level, Verdict};
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::{ProfileReader, RecordView};
 use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
@@ -168,7 +168,7 @@ fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
         _ => "unknown",
     };
     let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0, has_memory: false };
-    let options = ReadOptions { limits, ..ReadOptions::new(Manner::Profbridge) };
+    let options = ReadOptions { limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut version = None;
     let memory = memory::verify(bytes, &options);
     let is_memory = matches!(format, Format::RawMemProf | Format::YamlMemProf);
@@ -227,7 +227,7 @@ impl LlvmCheck {
         if self.format != "indexed" || self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
             return;
         }
-        let options = indexed::ReadOptions::new(limits, Manner::Profbridge);
+        let options = indexed::ReadOptions::new(limits, Compat::Profbridge);
         if let Err(error) = indexed::IndexedProfile::read(bytes, options).and_then(|profile| profile.verify()) {
             self.error(&error);
         }

@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::input::{self, Access};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
-use crate::model::stacks::StackTable;
-use crate::sample::pprof::{self, GoVerdict, Profile};
+use crate::stacks::model::StackTable;
+use crate::stacks::pprof::{self, GoVerdict, Profile};
 use std::path::Path;
 
 /// Checks a recording, a text of stacks or a pprof profile.

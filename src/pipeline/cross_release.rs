@@ -1,9 +1,9 @@
 //! The result of a merge, made one that its reader uses.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::{Profile, Release};
 use crate::merge::FunctionFilter;
 use crate::merge::cross_release::{self, CrossReleaseOptions, Finding};
-use crate::model::{Profile, Release};
 
 /// For whom a profile is written, after a look at what it holds.
 #[derive(Debug, Clone)]

@@ -8,18 +8,18 @@ use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
 use super::samples::StackOptions;
 use crate::bridge::{self, ToIprofOptions};
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, WeightedInput};
+use crate::instr::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::iprof::compare::{CommonSpace, Events};
-use crate::iprof::figures::ChainsBy;
 use crate::iprof::fit::{self, Fit};
+use crate::iprof::statistics::ChainsBy;
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::memprof::{self, MemoryProfile};
-use crate::model::stacks::Selection;
-use crate::model::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff, write_text};
+use crate::stacks::model::Selection;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -290,12 +290,12 @@ impl Names for LlvmSpace {
 
 fn diff_llvm(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
     let mut space = LlvmSpace::default();
-    let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Manner::Profbridge) };
+    let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut facts = |path: &Path| {
         let bytes = input::open(path, Access::Read, &options.limits)?;
         let read = &read;
         let mut read_both = || {
-            let is_memory = memory::is_memory_profile(&bytes, read.manner);
+            let is_memory = memory::is_memory_profile(&bytes, read.compat);
             let mut facts = if is_memory { Facts::default() } else { space.read(&mut *open_reader(&bytes, read)?)? };
             if is_memory || memory::verify(&bytes, read)?.is_some() {
                 space.memory(&memory::load_bytes(&bytes, read)?, &mut facts);

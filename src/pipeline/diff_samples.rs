@@ -5,9 +5,9 @@
 //! their hashes, so profiles with hashes in place of names can be compared too.
 
 use super::sample_merge::read_sample_file;
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input;
-use crate::manner::Manner;
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::sampleprof::{CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, ReadOptions, SampleProfile};
 use foldhash::HashMap;
@@ -30,7 +30,7 @@ pub(super) fn diff_samples(first: &Path, second: &Path, options: &DiffOptions) -
     read.limits = options.limits;
     let mut space = Space::default();
     let mut facts = |path: &Path| {
-        let profile = read_sample_file(path, &read, Manner::Profbridge)?;
+        let profile = read_sample_file(path, &read, Compat::Profbridge)?;
         Ok::<_, Error>((profile.kind().probe_based, space.facts(&profile)))
     };
     let ((first_probes, first), (second_probes, second)) = (facts(first)?, facts(second)?);

@@ -7,8 +7,8 @@
 use super::diff::FileDiff;
 use super::samples::{StackOptions, StackSource, add_file, stack_source_of_file, without_addresses};
 use crate::error::{Error, Result, Warning};
-use crate::model::stacks::{Function, FunctionId, SampleSource, Selection, StackTable};
 use crate::report::diff::{DiffOptions, Facts, Names, diff};
+use crate::stacks::model::{Function, FunctionId, SampleSource, Selection, StackTable};
 use foldhash::HashMap;
 use std::path::Path;
 

@@ -1,13 +1,13 @@
 //! The writer for what was asked.
 
 use crate::bytes::Encoding;
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
 use crate::input::output;
-use crate::manner::Manner;
+use crate::instr::selection::NameTest;
+use crate::instr::{Loss, LossKind, Profile, Release, Selection};
 use crate::merge::FunctionFilter;
-use crate::model::selection::NameTest;
-use crate::model::{Loss, LossKind, Profile, Release, Selection};
 use crate::threads;
 use crate::{raw, text};
 use std::num::NonZeroUsize;
@@ -67,7 +67,7 @@ pub struct WriteOptions {
     /// release has ever had.
     pub tolerated: Vec<LossKind>,
     /// Whose rules decide.
-    pub manner: Manner,
+    pub compat: Compat,
     /// Threads that write; `None` asks the machine. The bytes do not depend on
     /// it.
     pub threads: Option<NonZeroUsize>,
@@ -86,7 +86,7 @@ impl WriteOptions {
     }
 
     fn text<'a>(&self, release: Release, selection: Selection<'a>) -> text::TextOptions<'a> {
-        text::TextOptions::new(self.manner).release(release).selection(selection).threads(self.threads())
+        text::TextOptions::new(self.compat).release(release).selection(selection).threads(self.threads())
     }
 
     fn indexed<'a>(&self, release: Release, version: u32, selection: Selection<'a>) -> indexed::WriteOptions<'a> {
@@ -96,7 +96,7 @@ impl WriteOptions {
     /// Whether losses are counted, which takes time. LLVM does not tell of any,
     /// but it never writes for another release than its own either.
     fn counts_losses(&self, release: Release) -> bool {
-        !self.manner.is_llvm() || self.strict || release != Release::DEFAULT
+        !self.compat.is_llvm() || self.strict || release != Release::DEFAULT
     }
 
     fn check_losses(&self, losses: &[Loss]) -> Result<()> {
@@ -119,7 +119,7 @@ impl WriteOptions {
 
     /// What text cannot say, which no release of LLVM tells.
     fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
-        let says = !self.manner.is_llvm() || self.strict;
+        let says = !self.compat.is_llvm() || self.strict;
         let losses = if says { text::losses(profile, writing) } else { Vec::new() };
         self.check_losses(&losses)?;
         Ok(losses)
@@ -135,7 +135,7 @@ pub struct Encoded {
     /// What was left out, by kind.
     pub losses: Vec<Loss>,
     /// Why text ends after its first lines, with success: LLVM's writer stops
-    /// at an empty name. Only in LLVM's manner.
+    /// at an empty name. Only by LLVM's rules.
     pub stopped: Option<Error>,
 }
 

@@ -5,9 +5,9 @@
 //! image only add their counter section to a flat sum, and the sums go to the
 //! merger at the end.
 
-use crate::manner::Manner;
+use crate::compat::Compat;
+use crate::instr::{RecordId, ValueKind};
 use crate::merge::Merger;
-use crate::model::{RecordId, ValueKind};
 use crate::raw::{Image, ImageSum, RawNames, RawProfile};
 
 /// The images met so far.
@@ -21,15 +21,15 @@ pub(super) struct Images {
     room: usize,
     /// Bytes that they may take if need be.
     most_bytes: usize,
-    /// Clues to the images that were forgotten, the last one last.
+    /// Fingerprints to the images that were forgotten, the last one last.
     forgotten: Vec<u64>,
 }
 
 #[derive(Debug)]
 struct Known {
     image: Image,
-    /// [`Image::clue`] of its files.
-    clue: u64,
+    /// [`Image::fingerprint`] of its files.
+    fingerprint: u64,
     /// Bytes that it takes, about.
     size: usize,
     /// Where the image's records went in the merger.
@@ -65,8 +65,8 @@ impl Images {
         if !Image::can_be_of(profile) {
             return;
         }
-        let (clue, size) = (Image::clue(profile), Image::size_of(profile));
-        if let Some(at) = self.forgotten.iter().position(|forgotten| *forgotten == clue) {
+        let (fingerprint, size) = (Image::fingerprint(profile), Image::size_of(profile));
+        if let Some(at) = self.forgotten.iter().position(|forgotten| *forgotten == fingerprint) {
             self.forgotten.remove(at);
             self.room = self.room.max((self.size + size).min(self.most_bytes));
         }
@@ -74,7 +74,7 @@ impl Images {
             let mut oldest = self.known.remove(0);
             oldest.flush(merger);
             self.size -= oldest.size;
-            self.forgotten.push(oldest.clue);
+            self.forgotten.push(oldest.fingerprint);
         }
         self.forgotten.drain(..self.forgotten.len().saturating_sub(MOST_IMAGES));
     }
@@ -86,8 +86,8 @@ impl Images {
             return;
         }
         if let Some(image) = Image::new(profile, names) {
-            let (clue, size) = (Image::clue(profile), Image::size_of(profile));
-            self.known.push(Known { image, clue, size, targets, sums: Vec::new() });
+            let (fingerprint, size) = (Image::fingerprint(profile), Image::size_of(profile));
+            self.known.push(Known { image, fingerprint, size, targets, sums: Vec::new() });
             self.size += size;
         }
     }
@@ -109,7 +109,7 @@ impl Images {
         file: &[u8],
         profile: &RawProfile<'_>,
         weight: u64,
-        manner: Manner,
+        compat: Compat,
         merger: &mut Merger,
     ) -> bool {
         let Known { image, targets, sums, .. } = &mut self.known[found.at];
@@ -125,7 +125,7 @@ impl Images {
                 return false;
             }
         }
-        let is_sound = image.read_values(file, profile, found.slide, manner, |index, values| {
+        let is_sound = image.read_values(file, profile, found.slide, compat, |index, values| {
             for kind in ValueKind::ALL.into_iter().filter(|kind| !values.sites(*kind).is_empty()) {
                 merger.merge_value_sites(targets[index], kind, values.sites(kind), weight);
             }
@@ -169,15 +169,15 @@ fn flush(image: &Image, targets: &[RecordId], sum: &mut ImageSum, weight: u64, m
 mod tests {
     use super::*;
     use crate::bytes::{Encoding, Endian, PointerWidth};
-    use crate::model::{Profile, ProfileReader};
+    use crate::instr::{Profile, ProfileReader};
     use crate::raw::{self, RawOptions, RawReader, WriteOptions};
 
     /// A file of the program of that number, with so many functions.
     fn file_of(program: usize, functions: usize) -> Vec<u8> {
-        let mut profile = Profile { kind: crate::model::ProfileKind::IR, ..Profile::default() };
+        let mut profile = Profile { kind: crate::instr::ProfileKind::IR, ..Profile::default() };
         for at in 0..functions {
             let function = profile.functions.intern(format!("f{at}_of_{program}").as_bytes());
-            profile.functions.push_record(function, &crate::model::FunctionRecord::new(1, vec![at as u64, 2]));
+            profile.functions.push_record(function, &crate::instr::FunctionRecord::new(1, vec![at as u64, 2]));
         }
         let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
         raw::write(&profile, &WriteOptions::new(encoding)).unwrap()
@@ -185,9 +185,9 @@ mod tests {
 
     /// Meets a file as a worker does; whether its image was known.
     fn meet(images: &mut Images, merger: &mut Merger, file: &[u8]) -> bool {
-        let mut reader = RawReader::new(file, RawOptions::new(Manner::Profbridge)).unwrap();
+        let mut reader = RawReader::new(file, RawOptions::new(Compat::Profbridge)).unwrap();
         if let Some(found) = images.find(reader.profile()) {
-            assert!(images.add(found, file, reader.profile(), 1, Manner::Profbridge, merger));
+            assert!(images.add(found, file, reader.profile(), 1, Compat::Profbridge, merger));
             return true;
         }
         images.make_room_for(reader.profile(), merger);
@@ -201,7 +201,7 @@ mod tests {
 
     fn met(images: &mut Images, files: &[Vec<u8>], order: &[usize]) -> Vec<bool> {
         let mut merger = Merger::new(Default::default());
-        merger.begin_input(crate::model::ProfileKind::IR).unwrap();
+        merger.begin_input(crate::instr::ProfileKind::IR).unwrap();
         let known = order.iter().map(|program| meet(images, &mut merger, &files[*program])).collect();
         images.finish(&mut merger);
         // However the sums came about, each file is in them once.
@@ -209,7 +209,7 @@ mod tests {
         for program in 0..files.len() {
             let runs = order.iter().filter(|other| **other == program).count() as u64;
             let counters =
-                |function: crate::model::FunctionView<'_>| function.records().next().unwrap().counters.to_vec();
+                |function: crate::instr::FunctionView<'_>| function.records().next().unwrap().counters.to_vec();
             let name = format!("f3_of_{program}");
             assert_eq!(
                 profile.functions.find(name.as_bytes()).map(counters),

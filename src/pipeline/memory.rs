@@ -1,15 +1,15 @@
 //! Memory profiles among the inputs of a merge, and as files to be shown.
 
 use super::open::ReadOptions;
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedProfile;
 use crate::input::{self, Access, Format, detect};
-use crate::manner::Manner;
+use crate::instr::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::Comments;
 use crate::memprof::{self, MemoryProfile, MergedMemory, Source};
 use crate::merge::Merger;
-use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::io::Write;
 use std::path::Path;
 
@@ -34,19 +34,19 @@ impl MemProfOptions {
     /// # Errors
     ///
     /// As [`encode`](Self::encode).
-    pub(super) fn finish(&self, mut merger: Merger, release: Release, manner: Manner) -> Result<(Profile, Vec<Loss>)> {
+    pub(super) fn finish(&self, mut merger: Merger, release: Release, compat: Compat) -> Result<(Profile, Vec<Loss>)> {
         let memory = merger.take_memory();
         let mut profile = merger.finish();
         let Some(memory) = memory else {
             // LLVM writes an empty section in the place of one that it does not carry along.
-            if manner.is_llvm() && profile.kind.contains(ProfileKind::MEMPROF) {
+            if compat.is_llvm() && profile.kind.contains(ProfileKind::MEMPROF) {
                 let empty = MemoryProfile::default();
-                let options = self.choose(&empty, release, manner)?;
+                let options = self.choose(&empty, release, compat)?;
                 profile.memprof = Some(section(indexed::write(&empty, &options)?, release));
             }
             return Ok((profile, Vec::new()));
         };
-        let (section, losses) = self.encode(memory, release, manner)?;
+        let (section, losses) = self.encode(memory, release, compat)?;
         profile.memprof = Some(section);
         Ok((profile, losses))
     }
@@ -56,7 +56,7 @@ impl MemProfOptions {
     /// # Errors
     ///
     /// Usage for a version that the release does not write.
-    fn encode(&self, memory: MergedMemory, release: Release, manner: Manner) -> Result<(MemProfSection, Vec<Loss>)> {
+    fn encode(&self, memory: MergedMemory, release: Release, compat: Compat) -> Result<(MemProfSection, Vec<Loss>)> {
         let MergedMemory { mut profile, carried, stored, .. } = memory;
         let asks_nothing = self.version.is_none() && !self.full_schema && self.random_hotness.is_none();
         if let Some(section) = carried.filter(|section| asks_nothing && is_written(section, release)) {
@@ -65,7 +65,7 @@ impl MemProfOptions {
         if let Some(seed) = self.random_hotness {
             memprof::random_hotness(&mut profile, seed);
         }
-        let options = self.choose(&profile, release, manner)?;
+        let options = self.choose(&profile, release, compat)?;
         let mut losses = indexed::losses(&profile, &options);
         let lost = stored.len() - stored.intersection(options.schema).len();
         if lost != 0 {
@@ -75,11 +75,11 @@ impl MemProfOptions {
     }
 
     /// The version and the fields that are written.
-    fn choose(&self, profile: &MemoryProfile, release: Release, manner: Manner) -> Result<WriteOptions> {
+    fn choose(&self, profile: &MemoryProfile, release: Release, compat: Compat) -> Result<WriteOptions> {
         // What an older release cannot hold, the writer of the file will say.
         let release = if written_versions(release).is_none() { Release::DEFAULT } else { release };
         let mut options = WriteOptions::new(release, self.version, self.full_schema)?;
-        if manner.is_llvm() {
+        if compat.is_llvm() {
             return Ok(options);
         }
         let losses = |options: &WriteOptions| indexed::losses(profile, options).len();
@@ -117,10 +117,10 @@ fn is_written(section: &MemProfSection, release: Release) -> bool {
 
 /// Whether bytes are a memory profile: a raw one, or YAML. LLVM takes for YAML
 /// what begins with three dashes.
-pub(super) fn is_memory_profile(data: &[u8], manner: Manner) -> bool {
+pub(super) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
     match detect(data) {
         Format::RawMemProf | Format::YamlMemProf => true,
-        _ => manner.is_llvm() && data.starts_with(b"---"),
+        _ => compat.is_llvm() && data.starts_with(b"---"),
     }
 }
 
@@ -133,8 +133,8 @@ pub(super) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Resu
     if detect(data) == Format::RawMemProf {
         return Ok((read_raw(data, options, release)?.1, Source::Raw));
     }
-    let profile = memprof::yaml::read(data, options.manner, &options.limits);
-    if options.manner.is_llvm() && profile.as_ref().map_or(true, MemoryProfile::is_empty) {
+    let profile = memprof::yaml::read(data, options.compat, &options.limits);
+    if options.compat.is_llvm() && profile.as_ref().map_or(true, MemoryProfile::is_empty) {
         let detail = profile.err().map_or_else(|| "the document says nothing".to_string(), |error| error.to_string());
         return Err(Error::malformed(detail).with_llvm_message("The profile is empty."));
     }
@@ -149,7 +149,7 @@ fn read_raw(
     release: Release,
 ) -> Result<(memprof::raw::RawMemProf, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
-    if raw.version < 3 && !options.manner.reads_every_raw_version() {
+    if raw.version < 3 && !options.compat.reads_every_raw_version() {
         let detail = "raw memory profile versions 3 to 5 are known".to_string();
         let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
         return Err(error.in_format(format!("memprof raw v{}", raw.version)));
@@ -166,7 +166,7 @@ fn read_raw(
     _release: Release,
 ) -> Result<(memprof::raw::RawMemProf, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
-    let build_ids = raw.build_ids().into_iter().map(crate::model::description::hex).collect();
+    let build_ids = raw.build_ids().into_iter().map(crate::instr::description::hex).collect();
     Err(ErrorKind::MissingProgram { build_ids }.into())
 }
 
@@ -189,7 +189,7 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<MemoryProfile> {
 
 /// As [`load`], from bytes.
 pub(super) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryProfile> {
-    if is_memory_profile(data, options.manner) {
+    if is_memory_profile(data, options.compat) {
         return Ok(read(data, options, Release::DEFAULT)?.0);
     }
     if detect(data) != Format::Indexed {
@@ -209,7 +209,7 @@ pub(super) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryPro
 }
 
 fn open_indexed<'data>(data: &'data [u8], options: &ReadOptions) -> Result<IndexedProfile<'data>> {
-    IndexedProfile::read(data, crate::indexed::ReadOptions::new(options.limits, options.manner))
+    IndexedProfile::read(data, crate::indexed::ReadOptions::new(options.limits, options.compat))
 }
 
 /// What the section of an indexed profile says, if there is one.
@@ -249,7 +249,7 @@ pub(super) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
             let stored = read_section(&open_indexed(data, options)?, options)?;
             stored.map(|stored| Verified::new(&stored.profile))
         }
-        _ if is_memory_profile(data, options.manner) => Some(Verified::new(&read(data, options, Release::DEFAULT)?.0)),
+        _ if is_memory_profile(data, options.compat) => Some(Verified::new(&read(data, options, Release::DEFAULT)?.0)),
         _ => None,
     })
 }
@@ -276,7 +276,7 @@ fn show_bytes(data: &[u8], options: &ReadOptions, out: &mut dyn Write) -> Result
         let stored = stored.ok_or_else(|| Error::malformed("the profile has no memory profile"))?;
         return memprof::yaml::write(&stored.profile, Comments::Summary(stored.summary), out).map_err(failed);
     }
-    if options.manner.is_llvm() || !is_memory_profile(data, options.manner) {
+    if options.compat.is_llvm() || !is_memory_profile(data, options.compat) {
         let detail = format!("a memory profile is expected, this is: {}", detect(data));
         return Err(ErrorKind::BadMagic { detail }.into());
     }

@@ -3,16 +3,16 @@
 use super::memory;
 use super::open::ReadOptions;
 use super::pictures::MemoryContent;
+use crate::compat::Compat;
 use crate::error::Result;
 use crate::indexed::{self, IndexedProfile};
 use crate::input::{Format, detect};
 use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::memprof::MemoryProfile;
 #[cfg(feature = "correlate")]
 use crate::memprof::raw::Programs;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
-use crate::model::stacks::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
+use crate::stacks::model::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
 
@@ -53,11 +53,11 @@ pub struct MemoryOptions {
 impl MemoryOptions {
     /// Whether the memory profile is what is drawn of an input.
     pub(super) fn is_drawn(&self, data: &[u8], limits: &Limits) -> bool {
-        self.asked_for || memory::is_memory_profile(data, Manner::Profbridge) || is_only_memory(data, limits)
+        self.asked_for || memory::is_memory_profile(data, Compat::Profbridge) || is_only_memory(data, limits)
     }
 
     fn read_options(&self, limits: &Limits) -> ReadOptions {
-        let mut options = ReadOptions { limits: *limits, ..ReadOptions::new(Manner::Profbridge) };
+        let mut options = ReadOptions { limits: *limits, ..ReadOptions::new(Compat::Profbridge) };
         #[cfg(feature = "correlate")]
         options.programs.clone_from(&self.programs);
         #[cfg(not(feature = "correlate"))]
@@ -74,12 +74,12 @@ impl MemoryOptions {
         let profile = memory::load_bytes(data, &self.read_options(limits))?;
         let mut options = ReportOptions::default();
         options.topn = 0;
-        let figures = MemoryReport::new(&profile, &options);
+        let statistics = MemoryReport::new(&profile, &options);
         sum.unit = self.unit;
-        sum.allocations = sum.allocations.saturating_add(figures.allocations);
-        sum.bytes = sum.bytes.saturating_add(figures.bytes);
-        sum.cold_bytes = sum.cold_bytes.saturating_add(figures.cold_bytes);
-        sum.hot_bytes = sum.hot_bytes.saturating_add(figures.hot_bytes);
+        sum.allocations = sum.allocations.saturating_add(statistics.allocations);
+        sum.bytes = sum.bytes.saturating_add(statistics.bytes);
+        sum.cold_bytes = sum.cold_bytes.saturating_add(statistics.cold_bytes);
+        sum.hot_bytes = sum.hot_bytes.saturating_add(statistics.hot_bytes);
         add_stacks(&profile, self.unit, &mut sum.table);
         Ok(())
     }
@@ -90,7 +90,7 @@ fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
     if detect(data) != Format::Indexed {
         return false;
     }
-    let options = indexed::ReadOptions::new(*limits, Manner::Profbridge);
+    let options = indexed::ReadOptions::new(*limits, Compat::Profbridge);
     // Damage is for the reader to name.
     IndexedProfile::read(data, options)
         .is_ok_and(|profile| profile.entries().next().is_none() && profile.memprof().is_some())

@@ -12,9 +12,9 @@ use super::open::ReadOptions;
 use super::worker::{self, Prepared};
 use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
+use crate::instr::{Loss, Profile, ProfileKind, Release};
 use crate::merge::cross_release::Origins;
 use crate::merge::{FunctionFilter, MergeRules, Remapping, SoftError, repeated_sizes};
-use crate::model::{Loss, Profile, ProfileKind, Release};
 use std::num::NonZeroUsize;
 
 /// When bad inputs make the whole merge fail (`--failure-mode`).
@@ -32,7 +32,7 @@ pub enum FailureMode {
 /// The least that a result must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Floors {
+pub struct Minimums {
     /// Inputs that were used.
     pub inputs: u64,
     /// Functions in the result.
@@ -70,7 +70,7 @@ pub struct MergeOptions {
     /// Keep the good records of bad inputs when the merge goes on.
     pub salvage: bool,
     /// The least that the result must hold.
-    pub floors: Floors,
+    pub minimums: Minimums,
 }
 
 impl MergeOptions {
@@ -79,7 +79,7 @@ impl MergeOptions {
         let mut options = crate::merge::MergeOptions::default();
         options.release = self.release;
         options.keep_vtable_names = self.keep_vtable_names;
-        (options.manner, options.limits) = (self.read.manner, self.read.limits);
+        (options.compat, options.limits) = (self.read.compat, self.read.limits);
         options.trace_reservoir_size = self.trace_reservoir_size.unwrap_or(options.trace_reservoir_size);
         options.max_trace_length = self.max_trace_length.unwrap_or(options.max_trace_length);
         options
@@ -175,23 +175,23 @@ impl MergeReport {
     /// # Errors
     ///
     /// Usage when too many inputs failed for `options.failure_mode`, or when
-    /// the result is below one of `options.floors`.
+    /// the result is below one of `options.minimums`.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
         self.verdict_of_inputs(options)?;
-        if options.floors == Floors::default() {
+        if options.minimums == Minimums::default() {
             return Ok(());
         }
-        let held = Floors {
+        let held = Minimums {
             inputs: self.used() as u64,
             functions: self.functions_kept(&options.filter),
             total_count: self.total_count(&options.filter),
         };
-        let floors = [
-            ("inputs were used", held.inputs, options.floors.inputs, "--min-inputs"),
-            ("functions are in the result", held.functions, options.floors.functions, "--min-functions"),
-            ("is the total count of the result", held.total_count, options.floors.total_count, "--min-total-count"),
+        let minimums = [
+            ("inputs were used", held.inputs, options.minimums.inputs, "--min-inputs"),
+            ("functions are in the result", held.functions, options.minimums.functions, "--min-functions"),
+            ("is the total count of the result", held.total_count, options.minimums.total_count, "--min-total-count"),
         ];
-        for (what, found, least, option) in floors {
+        for (what, found, least, option) in minimums {
             if found < least {
                 let detail = format!("the result is too thin: {found} {what}, {option} asks for {least}");
                 return Err(Error::usage(detail).with_hint("nothing was written; look at the inputs that were skipped"));
@@ -239,8 +239,8 @@ impl MergeReport {
 /// Hears of what happens while it happens.
 pub trait MergeObserver: Send {
     /// A record was not, or not wholly, merged; `first` says whether this kind
-    /// of complaint is new in the run.
-    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool);
+    /// of soft error is new in the run.
+    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool);
 
     /// So many inputs are done.
     fn progress(&mut self, done: usize, total: usize);
@@ -251,7 +251,7 @@ pub trait MergeObserver: Send {
 pub struct Silent;
 
 impl MergeObserver for Silent {
-    fn complaint(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
+    fn soft_error(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
     fn progress(&mut self, _: usize, _: usize) {}
 }
 
@@ -271,7 +271,7 @@ pub fn merge_files(
     let prepared: Vec<Prepared> =
         inputs.iter().map(|input| Prepared::new(input.clone(), &options.read.limits)).collect();
     let run = worker::run(&prepared, options, observer);
-    let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.manner)?;
+    let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
     Ok(MergeReport { profile, inputs: run.reports, repeats_memory_size, memprof_losses })

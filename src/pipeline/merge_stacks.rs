@@ -5,8 +5,8 @@ use super::merge::FailureMode;
 use super::samples::{StackOptions, StackSource, add_file, no_stacks, stack_source_of_file};
 use crate::error::{Error, Result, Warning};
 use crate::input::{self, Access, Format, WeightedInput, detect};
-use crate::model::stacks::StackTable;
-use crate::sample::pprof;
+use crate::stacks::model::StackTable;
+use crate::stacks::pprof;
 use std::path::Path;
 
 /// How sources of stacks are merged.

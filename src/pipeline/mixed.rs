@@ -8,9 +8,9 @@ use super::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
 use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::error::{Error, Result, Warning};
 use crate::input::{self, Format, WeightedInput};
+use crate::instr::{Loss, Losses, Profile};
 use crate::iprof::{self, BranchClash, Document, Level, SectionWeights, Weight};
 use crate::merge::Merger;
-use crate::model::{Loss, Losses, Profile};
 use std::path::Path;
 
 /// What a profile belongs to.
@@ -103,7 +103,7 @@ pub fn merge_mixed(
     if report.used() > 0 {
         profiles.add(&std::mem::take(&mut report.profile), 1)?;
     }
-    // Shapes of branches stay apart on LLVM's side; the way to iprof settles them.
+    // Shapes of branches stay apart on LLVM's side; the way to iprof resolves them.
     let mut rests = iprof::Merger::new(iprof::MergeOptions { branch_clash: BranchClash::Keep });
     rests.add(&Document::new(), &SectionWeights::uniform(Weight::ONE));
     for input in of_family(Family::Iprof) {
@@ -169,6 +169,6 @@ impl LlvmSum {
 
     fn finish(self) -> Result<Profile> {
         let options = self.options;
-        Ok(options.memprof.finish(self.sum, options.release, options.read.manner)?.0)
+        Ok(options.memprof.finish(self.sum, options.release, options.read.compat)?.0)
     }
 }

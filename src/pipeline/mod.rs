@@ -1,4 +1,4 @@
-//! The room that knows every format: it opens inputs with the right reader,
+//! The module that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
 pub mod ahead;
@@ -36,12 +36,12 @@ pub use describe::describe;
 pub use diff::{FileDiff, diff_files};
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use merge::{
-    FailureMode, Floors, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Silent,
+    FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums, Silent,
     merge_files,
 };
 pub use open::{ReadOptions, open_reader};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
-pub use report::{Comparison, Reported, collect_file, iprof_figures, order_file, overlap_files, show_file};
+pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};
 pub use target::{InputVersions, Target, TargetRequest, TargetSource};
 pub use transcribe::transcribe;

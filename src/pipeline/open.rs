@@ -1,14 +1,14 @@
 //! From bytes to the reader that understands them.
 
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedReader};
 use crate::input::detect::looks_like_text;
 use crate::input::{Format, detect};
+use crate::instr::ProfileReader;
 use crate::limits::Limits;
-use crate::manner::Manner;
 #[cfg(feature = "correlate")]
 use crate::memprof;
-use crate::model::ProfileReader;
 use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
 use crate::text::TextReader;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Whose rules decide what is accepted.
-    pub manner: Manner,
+    pub compat: Compat,
     /// Bounds on hostile input.
     pub limits: Limits,
     /// Finds the records of raw profiles that have none of their own.
@@ -31,14 +31,14 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// The defaults of a manner.
-    pub fn new(manner: Manner) -> Self {
-        Self { manner, ..Self::default() }
+    /// The defaults under a compat.
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, ..Self::default() }
     }
 
     /// What of these options the raw reader takes.
     pub(super) fn raw(&self) -> RawOptions<'_> {
-        let mut options = RawOptions::new(self.manner);
+        let mut options = RawOptions::new(self.compat);
         options.limits = self.limits;
         options.correlator = self.correlator.as_deref().map(|correlator| correlator as &dyn Correlator);
         options.large_counters = self.large_counters;
@@ -58,16 +58,16 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
             .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
         Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
         Format::Indexed => {
-            let options = indexed::ReadOptions::new(options.limits, options.manner);
+            let options = indexed::ReadOptions::new(options.limits, options.compat);
             Ok(Box::new(IndexedReader::new(data, options)?))
         }
-        Format::Text => Ok(Box::new(TextReader::new(data, options.manner)?)),
+        Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
         // LLVM goes by printable bytes alone.
-        Format::SampleText if options.manner.is_llvm() => Ok(Box::new(TextReader::new(data, options.manner)?)),
-        memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Manner::Profbridge)),
+        Format::SampleText if options.compat.is_llvm() => Ok(Box::new(TextReader::new(data, options.compat)?)),
+        memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Compat::Profbridge)),
         // LLVM takes whatever begins with printable bytes for a text profile.
-        _ if options.manner.is_llvm() && looks_like_text(data) => Ok(Box::new(TextReader::new(data, options.manner)?)),
-        other => Err(unreadable(other, options.manner)),
+        _ if options.compat.is_llvm() && looks_like_text(data) => Ok(Box::new(TextReader::new(data, options.compat)?)),
+        other => Err(unreadable(other, options.compat)),
     }
 }
 
@@ -87,14 +87,14 @@ pub(super) fn read_with<T>(
     read: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
 ) -> Result<T> {
     if threads > 1 && data.len() >= PARSED_AHEAD && detect(data) == Format::Text {
-        return TextReader::parse_ahead(data, options.manner, |reader| read(reader));
+        return TextReader::parse_ahead(data, options.compat, |reader| read(reader));
     }
     read(open_reader(data, options)?.as_mut())
 }
 
 /// Why a format that was recognised cannot be read as an LLVM profile.
-fn unreadable(format: Format, manner: Manner) -> Error {
-    if manner.is_llvm() {
+fn unreadable(format: Format, compat: Compat) -> Error {
+    if compat.is_llvm() {
         return Error::new(ErrorKind::UnrecognizedFormat);
     }
     let error = Error::new(match format {

@@ -5,13 +5,13 @@ use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::samples::{
     StackOptions, StackSource, add_file, add_input, read_iprof, stack_source, stack_source_of_file, without_addresses,
 };
-use crate::bridge::samples::{IprofHits, stacks_from_iprof};
+use crate::bridge::stacks::{IprofHits, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, Access, WeightedInput, detect};
+use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
-use crate::model::stacks::{Selection, StackTable};
-use crate::model::{Profile, SymbolTable};
-use crate::picture::{FlameGraph, Report, from_iprof, from_llvm, from_memory, from_stacks, group_digits};
+use crate::render::{FlameGraph, Report, from_iprof, from_llvm, from_memory, from_stacks, group_digits};
+use crate::stacks::model::{Selection, StackTable};
 use std::path::{Path, PathBuf};
 
 /// What was read.

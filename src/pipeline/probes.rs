@@ -1,9 +1,9 @@
 //! The functions that an image's debug info tells of, as
 //! `llvm-profdata show --debug-info` prints them.
 
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::raw::correlate::{CorrelationKind, Image, Images, Probe};
 use std::fmt::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct ProbeOptions {
 ///
 /// Those of [`Images::add`].
 pub fn list_probes(image: &Path, options: &ProbeOptions) -> Result<Vec<u8>> {
-    let mut images = Images::new(CorrelationKind::DebugInfo, Manner::Llvm22, Limits::default());
+    let mut images = Images::new(CorrelationKind::DebugInfo, Compat::Llvm22, Limits::default());
     images.add(image).map_err(|error| if options.yaml { in_words_of_yaml(error) } else { error })?;
     let mut out = Vec::new();
     for image in images.given() {

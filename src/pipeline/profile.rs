@@ -4,9 +4,9 @@ use super::encode::{OutputFormat, WriteOptions, encode, write_file};
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, Result};
 use crate::input;
+use crate::instr::{FunctionView, Profile};
 use crate::limits::Limits;
 use crate::merge::{InputOptions, MergeOptions, Merger};
-use crate::model::{FunctionView, Profile};
 use std::path::Path;
 
 impl Profile {
@@ -52,7 +52,7 @@ impl Profile {
     /// Encodes the profile in a format; what that cannot hold is left out.
     ///
     /// ```
-    /// use profbridge::model::Release;
+    /// use profbridge::instr::Release;
     /// use profbridge::{OutputFormat, Profile};
     ///
     /// let profile = Profile::from_path("testdata/raw/clang-22-ir.profraw")?;

@@ -4,9 +4,9 @@ use super::merge::{MergeObserver, MergeOptions, merge_files};
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, Result, Warning};
 use crate::input::{self, Access, InputBytes, WeightedInput};
-use crate::iprof::figures::{self, FigureOptions, Figures, figures_from, repeats};
+use crate::instr::{FunctionTable, ProfileReader};
+use crate::iprof::statistics::{self, FigureOptions, Statistics, repeats, statistics_from};
 use crate::iprof::{self, Findings};
-use crate::model::{FunctionTable, ProfileReader};
 use crate::raw::LargeCounters;
 use crate::report::order::{self, Order, OrderOptions};
 use crate::report::overlap::{self, OverlapOptions, OverlapReport, Sums};
@@ -47,14 +47,14 @@ pub fn collect_file(path: &Path, read: &ReadOptions, options: &ShowOptions) -> R
     with_reader(path, read, |reader| show::collect(reader, options))
 }
 
-/// The figures of an iprof. A file that has something more than once is read
+/// The statistics of an iprof. A file that has something more than once is read
 /// a second time, and what comes through a pipe is kept for that.
 ///
 /// # Errors
 ///
 /// I/O, what makes the file invalid, and usage when no method matches what
 /// callers or callees are asked of, all with the path.
-pub fn iprof_figures(path: &Path, options: &FigureOptions) -> Result<(Figures, Findings)> {
+pub fn iprof_statistics(path: &Path, options: &FigureOptions) -> Result<(Statistics, Findings)> {
     let kept = if input::comes_once(path) {
         Some(input::bytes::open_stored(path, Access::Read, &options.read.limits)?)
     } else {
@@ -67,19 +67,19 @@ pub fn iprof_figures(path: &Path, options: &FigureOptions) -> Result<(Figures, F
         }
     };
     let in_file = |error: Error| error.in_file(path);
-    let (figures, findings) = figures_from(open()?, options).map_err(in_file)?;
+    let (statistics, findings) = statistics_from(open()?, options).map_err(in_file)?;
     if !repeats(&findings) {
-        return Ok((figures, findings));
+        return Ok((statistics, findings));
     }
     let (document, _) = iprof::read_from(open()?, &options.read).map_err(in_file)?;
-    let joined = figures::figures(&document, options).map_err(in_file)?;
-    Ok((joined.of_file(figures), findings))
+    let joined = statistics::statistics(&document, options).map_err(in_file)?;
+    Ok((joined.of_file(statistics), findings))
 }
 
 /// Orders the functions of a file's traces.
 ///
 /// LLVM passes over a fault behind the records that it could read, and so does
-/// its manner here.
+/// its rules here.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub fn iprof_figures(path: &Path, options: &FigureOptions) -> Result<(Figures, F
 /// set aside.
 pub fn order_file(path: &Path, read: &ReadOptions, options: &OrderOptions) -> Result<Reported<Order>> {
     with_reader(path, read, |reader| {
-        if read.manner.ignores_faults_when_comparing() {
+        if read.compat.ignores_faults_when_comparing() {
             while let Ok(Some(_)) = reader.next_record() {}
             return order::order_traces(reader, options);
         }
@@ -112,7 +112,7 @@ pub enum Comparison {
 ///
 /// # Errors
 ///
-/// Those of the files' readers, with the path. LLVM's manner passes over what
+/// Those of the files' readers, with the path. LLVM passes over what
 /// is found behind the header.
 pub fn overlap_files(
     base: &Path,
@@ -125,7 +125,7 @@ pub fn overlap_files(
         with_reader(path, read, |reader| {
             let mut sums = Sums::default();
             let added = sums.add_profile(reader, options.context_sensitive);
-            if read.manner.ignores_faults_when_comparing() { Ok(sums) } else { added.map(|()| sums) }
+            if read.compat.ignores_faults_when_comparing() { Ok(sums) } else { added.map(|()| sums) }
         })
     };
     let (base_sums, test_sums) = (sums(base)?, sums(test)?);
@@ -138,7 +138,7 @@ pub fn overlap_files(
     let functions = base_functions(base, read, observer)?;
     let mut compared = with_reader(test, read, |reader| {
         let (report, compared) = overlap::overlap(&functions, base_sums, test_sums, reader, options);
-        if !read.manner.ignores_faults_when_comparing() {
+        if !read.compat.ignores_faults_when_comparing() {
             compared?;
         }
         Ok(Comparison::Done(Box::new(report)))
@@ -161,7 +161,7 @@ fn with_reader<T>(
     use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
 ) -> Result<Reported<T>> {
     let read = &reporting(read);
-    let bytes: InputBytes = if read.manner.inflates_gzip() {
+    let bytes: InputBytes = if read.compat.inflates_gzip() {
         input::open(path, Access::Read, &read.limits)?
     } else {
         input::bytes::open_stored(path, Access::Read, &read.limits)?
@@ -177,7 +177,7 @@ fn with_reader<T>(
 /// LLVM minds large counters when it merges, not when it shows.
 fn reporting(read: &ReadOptions) -> ReadOptions {
     let mut read = read.clone();
-    if read.manner.is_llvm() {
+    if read.compat.is_llvm() {
         read.large_counters = LargeCounters::Accept;
     }
     read

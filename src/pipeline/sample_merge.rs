@@ -1,18 +1,18 @@
 //! Merging files that are sample profiles.
 
 use super::merge::FailureMode;
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::bytes::{Access, InputBytes, open, open_stored};
 use crate::input::{self, Format, WeightedInput};
-use crate::manner::Manner;
+use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
-use crate::model::{Loss, loss, name_ref};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use crate::sampleprof::{
     self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, Summary, WriteOptions,
 };
 use crate::threads;
-use crate::threads::turns::Turns;
+use crate::threads::ordered_workers::OrderedWorkers;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -22,8 +22,8 @@ use std::path::Path;
 pub struct SampleMergeOptions {
     /// How inputs are read; its rules hold for the merge as well.
     pub read: ReadOptions,
-    /// Whose manners; see [`Manner`].
-    pub manner: Manner,
+    /// Whose rules; see [`Compat`].
+    pub compat: Compat,
     /// When bad inputs make the merge fail.
     pub failure_mode: FailureMode,
     /// Other names for functions.
@@ -127,7 +127,7 @@ pub fn merge_sample_files(
     if workers > 1 {
         std::thread::scope(|scope| -> Result<()> {
             let read = |job: &mut Job<'_>| job.read = Some(read_file(&job.input.path, options));
-            let mut turns = Turns::start(scope, workers, read);
+            let mut turns = OrderedWorkers::start(scope, workers, read);
             let mut waiting = inputs.iter();
             loop {
                 while !turns.is_full() {
@@ -149,8 +149,8 @@ pub fn merge_sample_files(
 /// # Errors
 ///
 /// Those of the file and of its content, with the path.
-pub fn read_sample_file(path: &Path, options: &ReadOptions, manner: Manner) -> Result<SampleProfile> {
-    let bytes = open_sample(path, options, manner)?;
+pub fn read_sample_file(path: &Path, options: &ReadOptions, compat: Compat) -> Result<SampleProfile> {
+    let bytes = open_sample(path, options, compat)?;
     sampleprof::read(&bytes, options).map_err(|error| error.in_file(path))
 }
 
@@ -160,8 +160,8 @@ pub fn read_sample_file(path: &Path, options: &ReadOptions, manner: Manner) -> R
 /// # Errors
 ///
 /// As [`read_sample_file`].
-pub fn load_sample_file(path: &Path, options: &ReadOptions, manner: Manner) -> Result<(SampleProfile, Summary)> {
-    let mut profile = read_sample_file(path, options, manner)?;
+pub fn load_sample_file(path: &Path, options: &ReadOptions, compat: Compat) -> Result<(SampleProfile, Summary)> {
+    let mut profile = read_sample_file(path, options, compat)?;
     let stored = profile.summary.take();
     let merger = Merger::load(options.rules, profile);
     let summary = stored.unwrap_or_else(|| merger.summary());
@@ -178,11 +178,11 @@ pub fn overlap_sample_files(
     base: &Path,
     test: &Path,
     read: &ReadOptions,
-    manner: Manner,
+    compat: Compat,
     options: &OverlapOptions,
 ) -> Result<OverlapReport> {
-    let (base, base_summary) = load_sample_file(base, read, manner)?;
-    let (test, test_summary) = load_sample_file(test, read, manner)?;
+    let (base, base_summary) = load_sample_file(base, read, compat)?;
+    let (test, test_summary) = load_sample_file(test, read, compat)?;
     let (of_base, of_test) = (base.kind(), test.kind());
     let detail = if of_base.probe_based != of_test.probe_based {
         "cannot compare probe-based profile with non-probe-based profile"
@@ -198,9 +198,9 @@ pub fn overlap_sample_files(
 
 /// Under our own name an instrumentation profile is refused whose numbers could
 /// be taken for functions.
-fn check_format(bytes: &[u8], manner: Manner) -> Result<()> {
+fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
     let format = input::detect(bytes);
-    if manner.is_llvm() || format.is_sample_profile() {
+    if compat.is_llvm() || format.is_sample_profile() {
         return Ok(());
     }
     let kind = match format {
@@ -210,16 +210,16 @@ fn check_format(bytes: &[u8], manner: Manner) -> Result<()> {
     Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
 }
 
-fn open_sample(path: &Path, options: &ReadOptions, manner: Manner) -> Result<InputBytes> {
-    let open = if manner.inflates_gzip() { open } else { open_stored };
+fn open_sample(path: &Path, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
+    let open = if compat.inflates_gzip() { open } else { open_stored };
     let bytes = open(path, Access::Read, &options.limits)?;
-    check_format(&bytes, manner).map_err(|error| error.in_file(path))?;
+    check_format(&bytes, compat).map_err(|error| error.in_file(path))?;
     Ok(bytes)
 }
 
 fn read_file(path: &Path, options: &SampleMergeOptions) -> Read {
     let mut profile = SampleProfile::default();
-    let read = open_sample(path, &options.read, options.manner)
+    let read = open_sample(path, &options.read, options.compat)
         .and_then(|bytes| sampleprof::read_into(&bytes, &options.read, &mut profile));
     (profile, read.map_err(|error| error.in_file(path)))
 }
@@ -240,11 +240,11 @@ impl Merge<'_> {
         }
         let symbols = profile.symbols.take();
         let observer = &mut *self.observer;
-        let complain = &mut |title: &[u8], fault| observer.record_fault(input, title, fault);
+        let on_fault = &mut |title: &[u8], fault| observer.record_fault(input, title, fault);
         let path = &input.path;
         self.merger
-            .add(profile, input.weight.get(), complain)
-            .map_err(|error| if self.options.manner.is_llvm() { error } else { error.in_file(path) })?;
+            .add(profile, input.weight.get(), on_fault)
+            .map_err(|error| if self.options.compat.is_llvm() { error } else { error.in_file(path) })?;
         if !self.options.drop_symbols {
             self.merger.add_symbols(symbols.into_iter().flatten());
         }
@@ -254,7 +254,7 @@ impl Merge<'_> {
 
     fn leave_out(&mut self, input: &WeightedInput, error: Error) -> Result<()> {
         let is_fatal = matches!(self.options.failure_mode, FailureMode::Any)
-            || (self.options.manner.is_llvm() && sampleprof::is_text_fault(&error));
+            || (self.options.compat.is_llvm() && sampleprof::is_text_fault(&error));
         if is_fatal {
             return Err(error);
         }
@@ -266,7 +266,7 @@ impl Merge<'_> {
     fn finish(mut self) -> Result<SampleMergeReport> {
         let options = self.options;
         if self.used == 0
-            && !options.manner.is_llvm()
+            && !options.compat.is_llvm()
             && matches!(options.failure_mode, FailureMode::All)
             && let Some(error) = self.last_error
         {

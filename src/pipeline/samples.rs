@@ -1,17 +1,17 @@
 //! Sampled stacks from any number of inputs of any kind.
 
 use super::memory_stacks::MemoryOptions;
-use crate::bridge::samples::{IprofHits, add_reference, stacks_from_iprof};
+use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, Access, Format, detect, once};
 use crate::iprof::{self, Document};
 use crate::limits::Limits;
-use crate::model::stacks::{Frame, Function, StackTable};
-use crate::sample::java;
-use crate::sample::jfr;
-use crate::sample::pprof::{self, ValueChoice};
-use crate::sample::reference::Reference;
-use crate::sample::text::{TextOptions, looks_like_stacks, read_stacks as read_text};
+use crate::stacks::classes::Reference;
+use crate::stacks::collapsed::{TextOptions, looks_like_stacks, read_stacks as read_text};
+use crate::stacks::java;
+use crate::stacks::jfr;
+use crate::stacks::model::{Frame, Function, StackTable};
+use crate::stacks::pprof::{self, ValueChoice};
 use flate2::read::MultiGzDecoder;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

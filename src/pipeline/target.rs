@@ -6,12 +6,12 @@
 //! newest version among them.
 
 use super::encode::OutputFormat;
+use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::indexed;
 use crate::input::{self, Format, detect};
-use crate::manner::Manner;
-use crate::model::Release;
-use crate::model::release::{self, RELEASES, ReleaseRow};
+use crate::instr::Release;
+use crate::instr::release::{self, RELEASES, ReleaseRow};
 use crate::raw;
 use std::ffi::OsStr;
 use std::fmt;
@@ -262,10 +262,10 @@ impl InputVersions {
     /// Looks at the beginning of each input. Whoever opens it afterwards gets
     /// all of it, also of a pipe; what cannot be opened is passed over, since
     /// merging says what is wrong with it.
-    pub fn look<'p>(paths: impl IntoIterator<Item = &'p Path>, manner: Manner) -> Self {
+    pub fn look<'p>(paths: impl IntoIterator<Item = &'p Path>, compat: Compat) -> Self {
         let mut versions = Self::default();
         for path in paths {
-            if let Ok(head) = input::head_of(path, manner.inflates_gzip()) {
+            if let Ok(head) = input::head_of(path, compat.inflates_gzip()) {
                 versions.add(&head);
             }
         }

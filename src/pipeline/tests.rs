@@ -6,10 +6,10 @@ use super::images;
 use super::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
 use super::worker::{Prepared, Run, run_exact, run_quick};
 use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::compat::Compat;
 use crate::input::WeightedInput;
-use crate::manner::Manner;
+use crate::instr::{FunctionRecord, Profile, ProfileKind};
 use crate::merge::SoftError;
-use crate::model::{FunctionRecord, Profile, ProfileKind};
 use crate::raw;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ proptest! {
             .map(|(pick, weight)| WeightedInput { path: pick.get(all).clone(), weight: NonZeroU64::new(*weight).unwrap() })
             .collect();
         let mut options = MergeOptions::default();
-        options.read.manner = if llvm { Manner::Llvm22 } else { Manner::Profbridge };
+        options.read.compat = if llvm { Compat::Llvm22 } else { Compat::Profbridge };
         let inputs = prepared(&inputs);
         let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
         // Giving up is always right; what is given must be the same.
@@ -113,10 +113,10 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     bytes[record + 16..record + 24].fill(0x7f);
     std::fs::write(&damaged, &bytes).unwrap();
     for path in [&sound, &damaged] {
-        for manner in [Manner::Profbridge, Manner::Llvm22] {
+        for compat in [Compat::Profbridge, Compat::Llvm22] {
             let inputs = [WeightedInput { path: path.clone(), weight: NonZeroU64::new(3).unwrap() }];
             let mut options = MergeOptions::default();
-            options.read.manner = manner;
+            options.read.compat = compat;
             let exact = run_exact(&prepared(&inputs), &options, &BTreeSet::new(), &mut Silent);
             let used = matches!(exact.reports[0].outcome, InputOutcome::Used);
             assert_eq!(used, path == &sound);
@@ -146,12 +146,12 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
     }
 }
 
-/// Counts complaints.
+/// Counts soft errors.
 #[derive(Default)]
-struct Complaints(Vec<(String, SoftError, bool)>);
+struct Warnings(Vec<(String, SoftError, bool)>);
 
-impl MergeObserver for Complaints {
-    fn complaint(&mut self, input: &WeightedInput, _: &[u8], error: SoftError, first: bool) {
+impl MergeObserver for Warnings {
+    fn soft_error(&mut self, input: &WeightedInput, _: &[u8], error: SoftError, first: bool) {
         let name = input.path.file_name().unwrap().to_string_lossy().into_owned();
         self.0.push((name, error, first));
     }
@@ -159,7 +159,7 @@ impl MergeObserver for Complaints {
 }
 
 #[test]
-fn complaints_come_once_and_name_their_input_whatever_the_threads() {
+fn soft_errors_come_once_and_name_their_input_whatever_the_threads() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, counters: &str| {
         let path = folder.path().join(name);
@@ -171,11 +171,11 @@ fn complaints_come_once_and_name_their_input_whatever_the_threads() {
     for threads in [1, 2, 3] {
         let mut options = MergeOptions::default();
         options.threads = NonZeroUsize::new(threads);
-        let mut complaints = Complaints::default();
-        let report = merge_files(&inputs, &options, &mut complaints).unwrap();
+        let mut seen = Warnings::default();
+        let report = merge_files(&inputs, &options, &mut seen).unwrap();
         let expected =
             [("c".to_string(), SoftError::CountMismatch, true), ("e".to_string(), SoftError::CountMismatch, false)];
-        assert_eq!(complaints.0, expected);
+        assert_eq!(seen.0, expected);
         let f = report.profile.functions.find(b"f").unwrap();
         assert_eq!(f.records().next().unwrap().counters, [3, 5]);
     }
@@ -208,13 +208,13 @@ fn floors_refuse_a_result_that_is_too_thin() {
     let mut options = MergeOptions::default();
     let report = merge_files(&inputs, &options, &mut Silent).unwrap();
     assert!(report.verdict(&options).is_ok());
-    options.floors.inputs = 2;
+    options.minimums.inputs = 2;
     let error = report.verdict(&options).unwrap_err();
     assert_eq!(error.to_string(), "the result is too thin: 1 inputs were used, --min-inputs asks for 2");
-    options.floors = Default::default();
-    options.floors.functions = 1000;
+    options.minimums = Default::default();
+    options.minimums.functions = 1000;
     assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-functions"));
-    options.floors = Default::default();
-    options.floors.total_count = u64::MAX;
+    options.minimums = Default::default();
+    options.minimums.total_count = u64::MAX;
     assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-total-count"));
 }

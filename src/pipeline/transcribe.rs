@@ -9,9 +9,9 @@ use super::merge::MergeOptions;
 use crate::error::Result;
 use crate::indexed::{self, Entry, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput, output};
-use crate::merge::{MergeRules, Merger, repeats_size, settle_record};
-use crate::model::name_order::name_order;
-use crate::model::{FunctionRecord, ProfileKind, RecordView, Release, SymbolTable, ValueKind};
+use crate::instr::name_order::name_order;
+use crate::instr::{FunctionRecord, ProfileKind, RecordView, Release, SymbolTable, ValueKind};
+use crate::merge::{MergeRules, Merger, repeats_size, sort_record_sites};
 use crate::text;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub fn transcribe(
         return Ok(false);
     }
     let takes_all = merge.filter.is_none() && write.filter.is_none() && !write.sparse && merge.remapping.is_empty();
-    let is_plain = merge.read.manner.is_llvm() && write.manner.is_llvm() && !write.strict;
+    let is_plain = merge.read.compat.is_llvm() && write.compat.is_llvm() && !write.strict;
     if !takes_all || !is_plain || input.weight.get() != 1 || input::comes_once(&input.path) {
         return Ok(false);
     }
@@ -75,7 +75,7 @@ struct Content<'data> {
 impl<'data> Content<'data> {
     /// Looks the file through; `None` when something is wrong or unusual.
     fn read(file: &'data [u8], merge: &MergeOptions) -> Option<Self> {
-        let options = indexed::ReadOptions::new(merge.read.limits, merge.read.manner);
+        let options = indexed::ReadOptions::new(merge.read.limits, merge.read.compat);
         let profile = IndexedProfile::read(file, options).ok()?;
         if profile.kind().contains(ProfileKind::TEMPORAL) || !profile.vtable_names().ok()?.is_empty() {
             return None;
@@ -117,7 +117,7 @@ impl<'data> Content<'data> {
         let mut records = decode(entry).unwrap_or_default();
         records.sort_by_key(|record| record.func_hash);
         for record in &mut records {
-            settle_record(record);
+            sort_record_sites(record);
             push(entry.name, record.view());
         }
     }
@@ -141,7 +141,7 @@ impl Values {
     fn look_at(&mut self, entry: &Entry<'_>) -> Option<()> {
         let mut records = decode(entry).ok()?;
         for record in &mut records {
-            settle_record(record);
+            sort_record_sites(record);
             self.repeat_a_size |= repeats_size(record.view(), &self.rules);
             self.name_something |=
                 ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0);
@@ -164,8 +164,8 @@ fn decode(entry: &Entry<'_>) -> Result<Vec<FunctionRecord>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manner::Manner;
-    use crate::model::Profile;
+    use crate::compat::Compat;
+    use crate::instr::Profile;
     use crate::pipeline::{Silent, encode, merge_files};
     use proptest::prelude::*;
     use std::num::NonZeroUsize;
@@ -173,8 +173,8 @@ mod tests {
 
     fn options() -> (MergeOptions, WriteOptions) {
         let (mut merge, mut write) = (MergeOptions::default(), WriteOptions::default());
-        merge.read.manner = Manner::Llvm22;
-        write.manner = Manner::Llvm22;
+        merge.read.compat = Compat::Llvm22;
+        write.compat = Compat::Llvm22;
         write.format = OutputFormat::Text { release: merge.release };
         (merge, write)
     }
@@ -240,9 +240,9 @@ mod tests {
             for hash in (0..=index % 3).rev() {
                 let mut record = FunctionRecord::new(hash, vec![index, index << 40, 0]);
                 if index % 4 == 1 {
-                    let target = crate::model::name_ref(b"function0002");
+                    let target = crate::instr::name_ref(b"function0002");
                     let values =
-                        [(target, 1), (7, index)].map(|(value, count)| crate::model::ValueCount { value, count });
+                        [(target, 1), (7, index)].map(|(value, count)| crate::instr::ValueCount { value, count });
                     record.sites_mut(ValueKind::IndirectCallTarget).push_site(&values);
                     record.sites_mut(ValueKind::MemOpSize).push_site(&values[1..]);
                 }

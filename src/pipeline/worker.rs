@@ -8,10 +8,10 @@ use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeOb
 use super::open::read_with;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
+use crate::instr::{ProfileKind, ProfileReader, RecordId};
 use crate::limits::Limits;
 use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{InputOptions, Merger, SoftError};
-use crate::model::{ProfileKind, ProfileReader, RecordId};
 use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
 use crate::text;
 use crate::threads;
@@ -70,7 +70,7 @@ pub(super) fn run(inputs: &[Prepared], options: &MergeOptions, observer: &mut dy
 /// records are asked for: merges once more without the inputs that failed
 /// after something of them was merged.
 fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
-    let keeps_parts = options.read.manner.is_llvm() || options.salvage;
+    let keeps_parts = options.read.compat.is_llvm() || options.salvage;
     // The result is not used when a bad input ends the merge.
     if keeps_parts || options.failure_mode == FailureMode::Any {
         return run;
@@ -100,7 +100,7 @@ fn known_chunks(inputs: &[Prepared]) -> Option<Arc<NameChunks>> {
     (inputs.len() > 1).then(Arc::default)
 }
 
-/// One input after the other, record by record, with all complaints.
+/// One input after the other, record by record, with all soft errors.
 pub(super) fn run_exact(
     inputs: &[Prepared],
     options: &MergeOptions,
@@ -109,15 +109,15 @@ pub(super) fn run_exact(
 ) -> Run {
     let mut worker = Worker::new(options, None, known_chunks(inputs), Merger::new);
     worker.threads = threads::wanted(options.threads).get();
-    let mut complained = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (at, prepared) in inputs.iter().enumerate() {
         if skip.contains(&at) {
             worker.reports.push(InputReport::new(&prepared.input, InputOutcome::Empty));
             continue;
         }
         worker.merge_input(prepared, &mut |function, error| {
-            let first = complained.insert(error);
-            observer.complaint(&prepared.input, function, error, first);
+            let first = reported.insert(error);
+            observer.soft_error(&prepared.input, function, error, first);
         });
         observer.progress(at + 1, inputs.len());
     }
@@ -261,11 +261,11 @@ struct Worker<'a> {
     /// Whether the records at hand are added by another thread than reads them.
     reads_ahead: bool,
     /// Whether a text's records may depend on inputs before those of this
-    /// worker: see [`Manner::text_bitmaps_stick`](crate::manner::Manner::text_bitmaps_stick).
+    /// worker: see [`Compat::text_bitmaps_stick`](crate::compat::Compat::text_bitmaps_stick).
     bitmap_may_stick: bool,
 }
 
-type Complain<'a> = dyn FnMut(&[u8], SoftError) + 'a;
+type OnSoftError<'a> = dyn FnMut(&[u8], SoftError) + 'a;
 
 impl<'a> Worker<'a> {
     fn new(
@@ -301,11 +301,11 @@ impl<'a> Worker<'a> {
     }
 
     /// Merges one input and notes what became of it.
-    fn merge_input(&mut self, prepared: &Prepared, complain: &mut Complain<'_>) {
+    fn merge_input(&mut self, prepared: &Prepared, on_soft_error: &mut OnSoftError<'_>) {
         let mut report = InputReport::new(&prepared.input, InputOutcome::Used);
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = load(prepared, &mut buffer, self.threads, &self.options.read.limits, &mut report);
-        let merged = read.and_then(|data| self.merge_bytes(data, prepared, &mut report, complain));
+        let merged = read.and_then(|data| self.merge_bytes(data, prepared, &mut report, on_soft_error));
         if let Err(error) = merged {
             let error = error.in_file(&prepared.input.path);
             report.outcome = match error.kind() {
@@ -322,10 +322,10 @@ impl<'a> Worker<'a> {
         data: &[u8],
         prepared: &Prepared,
         report: &mut InputReport,
-        complain: &mut Complain<'_>,
+        on_soft_error: &mut OnSoftError<'_>,
     ) -> Result<()> {
         let inflated;
-        let gzip = !self.options.read.manner.is_llvm() && input::detect(data) == input::Format::Gzip;
+        let gzip = !self.options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
         let data = if gzip {
             inflated = input::inflate(data, &self.options.read.limits)?;
             &inflated
@@ -334,9 +334,9 @@ impl<'a> Worker<'a> {
         };
         let format = input::detect(data);
         if matches!(format, input::Format::Raw { .. }) {
-            return self.merge_raw(data, prepared, report, complain);
+            return self.merge_raw(data, prepared, report, on_soft_error);
         }
-        if memory::is_memory_profile(data, self.options.read.manner) {
+        if memory::is_memory_profile(data, self.options.read.compat) {
             return self.merge_memory(data, prepared, report);
         }
         let options = self.options;
@@ -347,14 +347,14 @@ impl<'a> Worker<'a> {
                 false => InputVersion::Text { has_colon_names: text::has_colon_names(data) },
             };
             report.version = Some(version);
-            self.merge_reader(reader, prepared, report, complain)
+            self.merge_reader(reader, prepared, report, on_soft_error)
         })
     }
 
     /// Merges a memory profile that is a file of its own.
     fn merge_memory(&mut self, data: &[u8], prepared: &Prepared, report: &mut InputReport) -> Result<()> {
         let read = memory::read(data, &self.options.read, self.options.release);
-        if self.options.read.manner.is_llvm() && input::detect(data) != input::Format::RawMemProf {
+        if self.options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM knows of its kind before it finds out what is wrong with it.
             let begun = self.merger.begin_input(ProfileKind::MEMPROF);
             begun.map_err(|error| memory::conflict(error, &Source::Yaml))?;
@@ -378,21 +378,21 @@ impl<'a> Worker<'a> {
         data: &[u8],
         prepared: &Prepared,
         report: &mut InputReport,
-        complain: &mut Complain<'_>,
+        on_soft_error: &mut OnSoftError<'_>,
     ) -> Result<()> {
         let read = &self.options.read;
         let mut options = read.raw();
         options.names = self.names.take();
         options.known_chunks = self.chunks.clone();
         if let Some(images) = self.images.as_mut().filter(|_| read.correlator.is_none()) {
-            let profile = RawProfile::read(data, 0, read.manner)?;
+            let profile = RawProfile::read(data, 0, read.compat)?;
             report.version = Some(InputVersion::Raw(profile.header().version().into()));
             if let Some(found) = images.find(&profile) {
                 report.kind = Some(profile.kind());
                 self.merger.begin_input(profile.kind())?;
                 report.begun = true;
                 let weight = prepared.input.weight.get();
-                if images.add(found, data, &profile, weight, profile.manner(), &mut self.merger) {
+                if images.add(found, data, &profile, weight, profile.compat(), &mut self.merger) {
                     report.records = profile.len() as u64;
                     return Ok(());
                 }
@@ -416,7 +416,7 @@ impl<'a> Worker<'a> {
         if self.images.is_some() && !self.is_last {
             self.placed.reserve_exact(records);
         }
-        let merged = self.merge_reader(&mut reader, prepared, report, complain);
+        let merged = self.merge_reader(&mut reader, prepared, report, on_soft_error);
         // A file of several profiles, or with records from elsewhere, is no pattern for others.
         let is_pattern =
             merged.is_ok() && report.warnings.is_empty() && reader.profile().start() == 0 && read.correlator.is_none();
@@ -433,7 +433,7 @@ impl<'a> Worker<'a> {
         reader: &mut dyn ProfileReader,
         prepared: &Prepared,
         report: &mut InputReport,
-        complain: &mut Complain<'_>,
+        on_soft_error: &mut OnSoftError<'_>,
     ) -> Result<()> {
         report.kind = Some(reader.kind());
         self.merger.begin_input(reader.kind())?;
@@ -442,8 +442,8 @@ impl<'a> Worker<'a> {
         adding.remapping = Some(&self.options.remapping).filter(|remapping| !remapping.is_empty());
         adding.most_name_bytes = self.options.read.limits.name_bytes;
         // LLVM's merge leaves an empty section in its place.
-        adding.takes_memprof = !self.options.read.manner.is_llvm();
-        let records = self.merge_records(reader, &adding, report, complain);
+        adding.takes_memprof = !self.options.read.compat.is_llvm();
+        let records = self.merge_records(reader, &adding, report, on_soft_error);
         let warnings = reader.take_warnings();
         report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&prepared.input.path)));
         self.merger.add_rest(reader, &adding, records)
@@ -454,18 +454,18 @@ impl<'a> Worker<'a> {
         reader: &mut dyn ProfileReader,
         adding: &InputOptions<'_>,
         report: &mut InputReport,
-        complain: &mut Complain<'_>,
+        on_soft_error: &mut OnSoftError<'_>,
     ) -> Result<()> {
         if std::mem::take(&mut self.reads_ahead) {
             return merge_ahead(reader, &mut self.merger, adding, &mut report.records);
         }
         let is_text = matches!(report.version, Some(InputVersion::Text { .. }));
-        let sticks = is_text && self.options.read.manner.text_bitmaps_stick();
+        let sticks = is_text && self.options.read.compat.text_bitmaps_stick();
         let places = self.images.is_some() && !self.is_last;
         let Self { merger, placed, bitmap_may_stick, .. } = self;
         merger.add_records(reader, adding, &mut report.records, &mut |incoming, outcome| {
             if let Some(error) = outcome.error {
-                complain(incoming.name, error);
+                on_soft_error(incoming.name, error);
             }
             if places {
                 placed.push(outcome.record);

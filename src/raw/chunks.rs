@@ -8,7 +8,7 @@
 use super::names::RawNames;
 use super::profile::RawProfile;
 use crate::error::Result;
-use crate::model::{NameRef, NameText, name_refs};
+use crate::instr::{NameRef, NameText, name_refs};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -176,14 +176,14 @@ impl fmt::Debug for NameChunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::name_ref;
+    use crate::instr::name_ref;
 
     fn source(stored: &[u8]) -> ChunkSource<&[u8]> {
         ChunkSource { stored, text_len: 3, compressed: false, lax: false }
     }
 
     #[test]
-    fn a_chunk_is_found_by_all_its_bytes_and_in_the_same_manner_only() {
+    fn a_chunk_is_found_by_all_its_bytes_and_under_the_same_compat_only() {
         let chunks = NameChunks::default();
         let text = b"a\x01b".to_vec();
         chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3])));

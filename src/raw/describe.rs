@@ -5,25 +5,25 @@ use super::layout::{Section, Word};
 use super::options::RawOptions;
 use super::profile::RawProfile;
 use super::reader::RawReader;
+use crate::compat::Compat;
 use crate::error::ErrorKind;
+use crate::instr::description::{Description, PartDescription, hex};
+use crate::instr::{ProfileKind, ProfileReader, release};
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::description::{Description, PartDescription, hex};
-use crate::model::{ProfileKind, ProfileReader, release};
 
 /// Describes a raw file. Damage is told, not returned: whatever stands before
 /// it is described.
 pub fn describe(file: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new("LLVM raw profile", file.len() as u64);
     description.supported = true;
-    let mut options = RawOptions::new(Manner::Profbridge);
+    let mut options = RawOptions::new(Compat::Profbridge);
     options.limits = *limits;
     let mut reader = match RawReader::new(file, options) {
         Ok(reader) => reader,
         Err(error) => {
-            if let Ok(profile) = RawProfile::read(file, 0, Manner::Profbridge) {
+            if let Ok(profile) = RawProfile::read(file, 0, Compat::Profbridge) {
                 description.parts.push(describe_profile(&profile, profile.end_of_sections()));
-            } else if let Ok(header) = Header::read(file, 0, Manner::Profbridge) {
+            } else if let Ok(header) = Header::read(file, 0, Compat::Profbridge) {
                 let mut part = describe_header(&header);
                 part.section(
                     Section::Header.name(),

@@ -2,9 +2,9 @@
 
 use super::layout::{self, Word};
 use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
+use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manner::{LLVM_22_RAW_VERSION, Manner};
-use crate::model::{ProfileKind, release};
+use crate::instr::{ProfileKind, release};
 
 /// Bytes of the magic number.
 pub const MAGIC_SIZE: usize = 8;
@@ -30,8 +30,8 @@ pub fn detect(data: &[u8]) -> Option<(Endian, PointerWidth)> {
 }
 
 /// Whose rules apply to the profile that begins with `bytes`, where `asked` is
-/// what the whole run follows; see [`Manner::for_raw_version`].
-pub fn manner_of(bytes: &[u8], asked: Manner) -> Manner {
+/// what the whole run follows; see [`Compat::for_raw_version`].
+pub fn compat_of(bytes: &[u8], asked: Compat) -> Compat {
     let word = detect(bytes).and_then(|(endian, _)| Some(endian.u64(*bytes.get(MAGIC_SIZE..)?.first_chunk()?)));
     match word.map(|word| word as u32) {
         Some(version) if layout::is_known_version(version) => asked.for_raw_version(version),
@@ -54,9 +54,9 @@ impl Header {
     ///
     /// Empty profile, unrecognized format, bad header when the file ends
     /// inside, unsupported version, and malformed for what no header may say.
-    pub fn read(file: &[u8], start: usize, manner: Manner) -> Result<Self> {
+    pub fn read(file: &[u8], start: usize, compat: Compat) -> Result<Self> {
         let bytes = file.get(start..).unwrap_or_default();
-        let manner = manner_of(bytes, manner);
+        let compat = compat_of(bytes, compat);
         if file.is_empty() {
             return Err(ErrorKind::EmptyProfile.into());
         }
@@ -65,7 +65,7 @@ impl Header {
         };
         let too_short = |what: String| Error::bad_header(what).at("header", start as u64).with_hint(CUT_SHORT);
         // LLVM asks for a whole header of its own version before it looks at the version.
-        let least = if manner.is_llvm() { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
+        let least = if compat.is_llvm() { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
         if bytes.len() < least {
             return Err(too_short(format!("the header has at least {least} bytes, {} left", bytes.len())));
         }
@@ -73,7 +73,7 @@ impl Header {
         cursor.take("Magic", MAGIC_SIZE as u64)?;
         let version_word = cursor.u64("Version")?;
         let version = version_word as u32; // the low half is the number, the high half the variant
-        check_version(version, manner)
+        check_version(version, compat)
             .map_err(|error| error.at("header", start as u64 + 8).in_format(format!("raw v{version}")))?;
         let size = layout::header_size(version);
         if bytes.len() < size {
@@ -85,7 +85,7 @@ impl Header {
             words[word as usize] = cursor.u64(word.name())?;
         }
         let header = Self { encoding: Encoding { endian, pointer, version }, version_word, words };
-        if !manner.is_llvm() {
+        if !compat.is_llvm() {
             header.check_words().map_err(|error| error.at("header", start as u64).in_format(header.format_name()))?;
         }
         Ok(header)
@@ -189,8 +189,8 @@ pub(super) fn last_value_kind(version: u32) -> u64 {
 pub(super) const CUT_SHORT: &str =
     "the file is shorter than its header announces; the process may have been killed while writing it";
 
-fn check_version(version: u32, manner: Manner) -> Result<()> {
-    if manner.is_llvm() {
+fn check_version(version: u32, compat: Compat) -> Result<()> {
+    if compat.is_llvm() {
         if version == LLVM_22_RAW_VERSION {
             return Ok(());
         }

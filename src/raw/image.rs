@@ -11,8 +11,8 @@ use super::profile::RawProfile;
 use super::reader::LARGEST_PLAUSIBLE_COUNTER;
 use super::values::{BlobReader, SitesAnnounced, Strictness, Targets};
 use crate::bytes::{Cursor, Endian, PointerWidth};
-use crate::manner::Manner;
-use crate::model::{FunctionRecord, ProfileKind};
+use crate::compat::Compat;
+use crate::instr::{FunctionRecord, ProfileKind};
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -138,8 +138,8 @@ impl Image {
     }
 
     /// A number that files of one image have in common, and those of others
-    /// hardly; only a clue, since nobody compares what it is made of.
-    pub fn clue(profile: &RawProfile<'_>) -> u64 {
+    /// hardly; only a fingerprint, since nobody compares what it is made of.
+    pub fn fingerprint(profile: &RawProfile<'_>) -> u64 {
         let header = profile.header();
         let sizes = [Word::NumData, Word::NumCounters, Word::NamesSize].map(|word| header.word(word).to_le_bytes());
         xxh3_64_with_seed(profile.section(Section::BinaryIds), xxh3_64(sizes.as_flattened()))
@@ -239,7 +239,7 @@ impl Image {
         file: &[u8],
         profile: &RawProfile<'_>,
         slide: u64,
-        manner: Manner,
+        compat: Compat,
         mut each: impl FnMut(usize, &FunctionRecord),
     ) -> bool {
         let targets = self.targets.moved_by(slide);
@@ -247,7 +247,7 @@ impl Image {
             targets: &targets,
             endian: self.endian,
             kinds: profile.header().value_kinds(),
-            strictness: if manner.is_llvm() { Strictness::Lax } else { Strictness::Strict },
+            strictness: if compat.is_llvm() { Strictness::Lax } else { Strictness::Strict },
         };
         let begin = profile.end_of_sections();
         let rest = file.get(begin..).unwrap_or_default();

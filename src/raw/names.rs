@@ -6,10 +6,10 @@ use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::names::{Chunk, Chunks, room_for, split_names};
 use crate::bytes::{Cursor, Endian};
+use crate::compat::Compat;
 use crate::error::{ErrorKind, Result};
+use crate::instr::{NameText, SymbolTable};
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::{NameText, SymbolTable};
 use flate2::{Decompress, FlushDecompress, Status};
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl RawNames {
     /// inflated and hashed again, the rest by up to `threads` threads.
     pub(super) fn read(
         profile: &RawProfile<'_>,
-        manner: Manner,
+        compat: Compat,
         limits: &Limits,
         known: Option<&NameChunks>,
         threads: usize,
@@ -71,7 +71,7 @@ impl RawNames {
         let reader = ChunkReader { limits, known, threads };
         let read = |section| {
             let base = profile.section_range(section).start as u64;
-            if manner.is_llvm() {
+            if compat.is_llvm() {
                 return reader.read_as_llvm(profile.bytes_from(section), profile.section(section).len(), base);
             }
             reader.read(profile.section(section), base)
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use crate::bytes::Sink;
     use crate::bytes::names::{Compression, write_chunk};
-    use crate::model::NameRef;
+    use crate::instr::NameRef;
 
     /// The names of a section, or its fault.
     fn read(section: &[u8], lax: bool, threads: usize) -> std::result::Result<Vec<(NameRef, Vec<u8>)>, String> {

@@ -3,8 +3,8 @@
 use super::chunks::NameChunks;
 use super::correlate::Correlator;
 use super::names::RawNames;
+use crate::compat::Compat;
 use crate::limits::Limits;
-use crate::manner::Manner;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub struct RawOptions<'a> {
     /// Whose rules apply.
-    pub manner: Manner,
+    pub compat: Compat,
     /// Bounds on hostile input.
     pub limits: Limits,
     /// Finds the records of profiles that have none of their own.
@@ -31,7 +31,7 @@ pub struct RawOptions<'a> {
 /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LargeCounters {
-    /// As the manner says: a failure at the end of the file for LLVM's
+    /// As `Compat` says: a failure at the end of the file for LLVM's
     /// `merge`, else a warning.
     #[default]
     ByManner,
@@ -42,8 +42,8 @@ pub enum LargeCounters {
 }
 
 impl RawOptions<'_> {
-    /// The defaults of a manner.
-    pub fn new(manner: Manner) -> Self {
-        Self { manner, ..Self::default() }
+    /// The defaults under a compat.
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, ..Self::default() }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::write::{fits_chunk, known_bits};
 use crate::bytes::Encoding;
-use crate::model::symbols::NameRefMap;
-use crate::model::value::MAX_VALUES_PER_SITE;
-use crate::model::{
+use crate::instr::symbols::NameRefMap;
+use crate::instr::value::MAX_VALUES_PER_SITE;
+use crate::instr::{
     Loss, LossKind, Losses, NameRef, Profile, ProfileKind, RecordView, ValueCount, ValueKind, ValueSites,
 };
 

@@ -9,20 +9,20 @@ use super::layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 use super::names::RawNames;
 use super::sections::{Sections, read_binary_ids};
 use crate::bytes::PointerWidth;
+use crate::compat::Compat;
 use crate::error::{Error, Result};
+use crate::instr::{BinaryId, ProfileKind};
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::{BinaryId, ProfileKind};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// One profile within a raw file. Borrows the file; nothing is copied.
 ///
 /// ```
-/// use profbridge::{Manner, raw::RawProfile};
+/// use profbridge::{Compat, raw::RawProfile};
 ///
 /// # fn example(file: &[u8]) -> profbridge::Result<()> {
-/// let profile = RawProfile::read(file, 0, Manner::default())?;
+/// let profile = RawProfile::read(file, 0, Compat::default())?;
 /// for (index, record) in profile.records().enumerate() {
 ///     let entry = profile.counters(index, &record)?.iter().next();
 ///     println!("{:#018x} ran {entry:?} times", record.name_ref);
@@ -39,7 +39,7 @@ pub struct RawProfile<'data> {
     sections: Sections,
     records: Records<'data>,
     addressing: Addressing,
-    manner: Manner,
+    compat: Compat,
 }
 
 /// Where the records come from.
@@ -69,16 +69,16 @@ impl<'data> RawProfile<'data> {
     ///
     /// Those of [`Header::read`], and bad header when a section does not fit
     /// the file.
-    pub fn read(file: &'data [u8], start: usize, manner: Manner) -> Result<Self> {
-        let manner = header::manner_of(file.get(start..).unwrap_or_default(), manner);
-        let header = Header::read(file, start, manner)?;
+    pub fn read(file: &'data [u8], start: usize, compat: Compat) -> Result<Self> {
+        let compat = header::compat_of(file.get(start..).unwrap_or_default(), compat);
+        let header = Header::read(file, start, compat)?;
         let sections =
-            Sections::locate(file, start, &header, manner).map_err(|error| error.in_format(header.format_name()))?;
+            Sections::locate(file, start, &header, compat).map_err(|error| error.in_format(header.format_name()))?;
         let layout = RecordLayout::new(header.encoding());
         let addressing = if header.version() <= 7 { Addressing::Absolute } else { Addressing::Relative };
         let data = file.get(sections.data.clone()).unwrap_or_default();
         let mut profile =
-            Self { file, start, header, layout, sections, records: Records::File(data), addressing, manner };
+            Self { file, start, header, layout, sections, records: Records::File(data), addressing, compat };
         if header.version() == 7 && !profile.all_counters_fit() {
             profile.addressing = Addressing::Relative;
             if !profile.all_counters_fit() {
@@ -113,8 +113,8 @@ impl<'data> RawProfile<'data> {
     }
 
     /// Whose rules apply to this profile.
-    pub fn manner(&self) -> Manner {
-        self.manner
+    pub fn compat(&self) -> Compat {
+        self.compat
     }
 
     /// Where value data begins (from version 4), or the end of the profile.
@@ -247,7 +247,7 @@ impl<'data> RawProfile<'data> {
         if let Some((stamp, rest)) = bytes.split_first_chunk::<8>() {
             return Ok(self.split_timestamp(*stamp, rest));
         }
-        if self.manner.is_llvm() {
+        if self.compat.is_llvm() {
             // LLVM takes the eight bytes from the neighbours and drops the counters.
             let start = self.sections.counters.start + self.counter_offset(index, record)?;
             if let Some(stamp) = self.file.get(start..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -364,7 +364,7 @@ impl<'data> RawProfile<'data> {
         let names = if self.header.version() <= 2 {
             RawNames::read_plain(self)
         } else {
-            RawNames::read(self, self.manner, limits, known, threads)
+            RawNames::read(self, self.compat, limits, known, threads)
         };
         names.map_err(|error| error.in_format(self.header.format_name()))
     }
@@ -472,7 +472,7 @@ impl<'data> RawProfile<'data> {
             Addressing::Absolute => pointer_width.wrap(difference),
             Addressing::Relative => difference.wrapping_add(bytes_before),
         };
-        if self.manner.is_llvm() {
+        if self.compat.is_llvm() {
             return offset as i64; // in 64 bits, whatever the width
         }
         let inside = |offset: u64| offset < section_size;

@@ -9,11 +9,11 @@ use super::options::{LargeCounters, RawOptions};
 use super::profile::RawProfile;
 use super::values::{self, BlobReader, Strictness, Targets};
 use crate::bytes::Cursor;
+use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::manner::{LLVM_22_RAW_VERSION, Manner};
-use crate::model::description::hex;
-use crate::model::symbols::Symbol;
-use crate::model::{
+use crate::instr::description::hex;
+use crate::instr::symbols::Symbol;
+use crate::instr::{
     BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
 };
@@ -30,10 +30,10 @@ pub const LARGEST_PLAUSIBLE_COUNTER: u64 = 1 << 56;
 #[derive(Debug)]
 pub struct RawReader<'data> {
     file: &'data [u8],
-    /// The manner is that of the profile being read.
+    /// The rules are those of the profile being read.
     options: RawOptions<'data>,
-    /// The manner of the whole run.
-    asked: Manner,
+    /// The rules of the whole run.
+    asked: Compat,
     profile: RawProfile<'data>,
     names: Arc<RawNames>,
     /// The profiles before the current one, and where their value data ends.
@@ -71,8 +71,8 @@ impl<'data> RawReader<'data> {
     /// Those of [`RawProfile::read`] and [`RawProfile::read_names`]; missing
     /// or unexpected correlation.
     pub fn new(file: &'data [u8], mut options: RawOptions<'data>) -> Result<Self> {
-        let asked = options.manner;
-        options.manner = header::manner_of(file, asked);
+        let asked = options.compat;
+        options.compat = header::compat_of(file, asked);
         let profile = RawProfile::read(file, 0, asked)?;
         let mut reader = Self {
             file,
@@ -148,7 +148,7 @@ impl<'data> RawReader<'data> {
         self.last_symbol = None;
         self.values_position = self.profile.end_of_sections();
         self.values_missing = self.find_values_missing();
-        if !self.options.manner.is_llvm() {
+        if !self.options.compat.is_llvm() {
             self.warn_about_profile();
         }
         Ok(())
@@ -160,7 +160,7 @@ impl<'data> RawReader<'data> {
         match self.options.correlator {
             Some(_) if self.profile.has_own_records() => Err(place(ErrorKind::UnexpectedCorrelation.into())),
             Some(correlator) => correlator.correlate(self.profile.header(), ids).map(Some).map_err(place),
-            None if self.profile.needs_correlation() && !self.options.manner.is_llvm() => {
+            None if self.profile.needs_correlation() && !self.options.compat.is_llvm() => {
                 let option = match self.profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
                     true => "--debug-info=FILE",
                     false => "--binary-file=FILE",
@@ -179,8 +179,8 @@ impl<'data> RawReader<'data> {
     /// Whether the file lacks the value data that the records announce:
     /// continuous mode and writing to a buffer leave it out.
     fn find_values_missing(&self) -> bool {
-        let (manner, version) = (self.options.manner, self.profile.header().version());
-        if !manner.accepts_missing_value_data() || version < 4 {
+        let (compat, version) = (self.options.compat, self.profile.header().version());
+        if !compat.accepts_missing_value_data() || version < 4 {
             return false;
         }
         let rest = self.file.get(self.values_position..).unwrap_or_default();
@@ -249,7 +249,7 @@ impl<'data> RawReader<'data> {
             return Ok(());
         }
         let profile = &self.profile;
-        let llvm = self.options.manner.is_llvm();
+        let llvm = self.options.compat.is_llvm();
         let targets = self.targets.get_or_insert_with(|| {
             let targets = Targets::read(profile);
             if targets.vtables_overlap() && !llvm {
@@ -286,7 +286,7 @@ impl<'data> RawReader<'data> {
         let start = self.values_position + zeros;
         let format = self.profile.header().format_name();
         let place = |error: Error| error.at("header of the next profile", start as u64).in_format(format.clone());
-        self.options.manner = header::manner_of(&self.file[start..], self.asked);
+        self.options.compat = header::compat_of(&self.file[start..], self.asked);
         self.check_next_start(start).map_err(place)?;
         let next = RawProfile::read(self.file, start, self.asked)?;
         let finished = std::mem::replace(&mut self.profile, next);
@@ -300,9 +300,9 @@ impl<'data> RawReader<'data> {
         Ok(true)
     }
 
-    /// Checks what may stand behind a profile, in the manner's order.
+    /// Checks what may stand behind a profile, in the order of `Compat`.
     fn check_next_start(&self, start: usize) -> Result<()> {
-        let llvm = self.options.manner.is_llvm();
+        let llvm = self.options.compat.is_llvm();
         let left = self.file.len() - start;
         let least = if llvm { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
         if left < least {
@@ -359,7 +359,7 @@ impl<'data> RawReader<'data> {
 
     fn warns_of_large_counters(&self) -> bool {
         match self.options.large_counters {
-            LargeCounters::ByManner => !self.options.manner.large_counter_fails_the_file(),
+            LargeCounters::ByManner => !self.options.compat.large_counter_fails_the_file(),
             LargeCounters::Warn => true,
             LargeCounters::Accept => false,
         }
@@ -368,7 +368,7 @@ impl<'data> RawReader<'data> {
     /// What is left to say when all records were read.
     fn finish(&mut self) -> Result<()> {
         let Some(value) = self.large.first else { return Ok(()) };
-        let fails = self.options.manner.large_counter_fails_the_file();
+        let fails = self.options.compat.large_counter_fails_the_file();
         if self.options.large_counters == LargeCounters::ByManner && fails {
             return Err(ErrorKind::CounterValueTooLarge { value }.into());
         }
@@ -423,7 +423,7 @@ impl ProfileReader for RawReader<'_> {
                 let (name, name_ref) = (symbols.resolve(symbol), Some(data.name_ref));
                 Ok(Some(RecordRef { name, name_ref, text: symbols.text(symbol), record }))
             }
-            None if self.options.manner.is_llvm() => {
+            None if self.options.compat.is_llvm() => {
                 Ok(Some(RecordRef { name: &[], name_ref: None, text: None, record }))
             }
             None => {
@@ -443,9 +443,9 @@ impl ProfileReader for RawReader<'_> {
         true
     }
 
-    /// In LLVM's manner those of the profile being read, else all so far.
+    /// By LLVM's rules, those of the profile being read, else all so far.
     fn symbols(&mut self) -> Result<&SymbolTable> {
-        if self.options.manner.is_llvm() || self.earlier_names.is_empty() {
+        if self.options.compat.is_llvm() || self.earlier_names.is_empty() {
             return Ok(self.names.symbols());
         }
         Ok(self.all_symbols.get_or_insert_with(|| {
@@ -464,7 +464,7 @@ impl ProfileReader for RawReader<'_> {
     /// One trace of all functions that ran, by their timestamps. LLVM asks
     /// only the last profile whether there is one.
     fn temporal(&mut self) -> TemporalProfile {
-        let hidden = self.options.manner.is_llvm() && !self.kind().contains(ProfileKind::TEMPORAL);
+        let hidden = self.options.compat.is_llvm() && !self.kind().contains(ProfileKind::TEMPORAL);
         if self.timestamps.is_empty() || hidden {
             return TemporalProfile::default();
         }
@@ -473,9 +473,9 @@ impl ProfileReader for RawReader<'_> {
         TemporalProfile { traces: vec![TemporalTrace { weight: 1, functions }], stream_size: 1 }
     }
 
-    /// In LLVM's manner those of the profile being read, else all so far.
+    /// By LLVM's rules, those of the profile being read, else all so far.
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
-        let earlier = if self.options.manner.is_llvm() { &[][..] } else { &self.earlier_names };
+        let earlier = if self.options.compat.is_llvm() { &[][..] } else { &self.earlier_names };
         let all = earlier.iter().chain([&self.names]);
         Ok(all.flat_map(|names| names.vtable_names().iter().cloned()).collect())
     }

@@ -4,9 +4,9 @@
 use super::header::{CUT_SHORT, Header};
 use super::layout::{RecordLayout, Section, VTableRecord, Word};
 use crate::bytes::Cursor;
+use crate::compat::Compat;
 use crate::error::{Error, Result};
-use crate::manner::Manner;
-use crate::model::BinaryId;
+use crate::instr::BinaryId;
 use std::ops::Range;
 
 /// Byte ranges within the file; a section that the version lacks is empty.
@@ -26,14 +26,14 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn locate(file: &[u8], start: usize, header: &Header, manner: Manner) -> Result<Self> {
+    pub(super) fn locate(file: &[u8], start: usize, header: &Header, compat: Compat) -> Result<Self> {
         let mut walk =
-            Walk { position: (start + header.size()) as u64, end: file.len() as u64, wraps: manner.is_llvm() };
+            Walk { position: (start + header.size()) as u64, end: file.len() as u64, wraps: compat.is_llvm() };
         let version = header.version();
         let word = |word| Some(header.word(word));
         let times = |count: Word, size: usize| {
             let count = header.word(count);
-            if manner.is_llvm() { Some(count.wrapping_mul(size as u64)) } else { count.checked_mul(size as u64) }
+            if compat.is_llvm() { Some(count.wrapping_mul(size as u64)) } else { count.checked_mul(size as u64) }
         };
         let pad = |size: usize| Some(size.next_multiple_of(8).wrapping_sub(size) as u64);
 
@@ -43,7 +43,7 @@ impl Sections {
             return Err(Error::bad_header(detail).at("header", start as u64 + 16));
         }
         let binary_ids = walk.take("binary ids", Some(ids_size))?;
-        if manner.is_llvm() {
+        if compat.is_llvm() {
             walk.finish()?;
             // LLVM complains about the ids before it looks at what follows.
             read_binary_ids(file, &binary_ids, header)?;

@@ -1,20 +1,20 @@
-//! Tests of the room as a whole: real files, and files built field by field.
+//! Tests of the module as a whole: real files, and files built field by field.
 
 use super::{RawOptions, RawReader};
-use crate::manner::Manner;
-use crate::model::{ProfileReader, ValueKind};
+use crate::compat::Compat;
+use crate::instr::{ProfileReader, ValueKind};
 use std::path::{Path, PathBuf};
 
 mod bad;
+mod compat;
 mod malformed;
-mod manners;
 mod real;
 mod round_trip;
 
 /// Everything a file holds, one line a fact, in file order.
-fn dump(file: &[u8], manner: Manner) -> crate::Result<String> {
+fn dump(file: &[u8], compat: Compat) -> crate::Result<String> {
     use std::fmt::Write;
-    let mut reader = RawReader::new(file, RawOptions::new(manner))?;
+    let mut reader = RawReader::new(file, RawOptions::new(compat))?;
     let mut text = String::new();
     while let Some(item) = reader.next_record()? {
         let record = item.record;

@@ -13,8 +13,8 @@ use super::plan::{Item, Plan};
 use crate::bytes::names::{Compression, SEPARATOR, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::symbols::NameRefMap;
-use crate::model::{Loss, NameRef, Profile, ProfileKind, ValueCount, ValueKind, ValueSites};
+use crate::instr::symbols::NameRefMap;
+use crate::instr::{Loss, NameRef, Profile, ProfileKind, ValueCount, ValueKind, ValueSites};
 
 /// How a raw file is written.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! A description as text.
 
-use crate::model::description::{Description, PartDescription};
-use crate::model::release::{RELEASES, ReleaseRow};
+use crate::instr::description::{Description, PartDescription};
+use crate::instr::release::{RELEASES, ReleaseRow};
 use std::io::{self, Write};
 
 /// Writes what is known of one file; `name` is how the user calls it.

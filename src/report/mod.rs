@@ -9,8 +9,8 @@ pub mod format;
 pub mod info;
 pub mod order;
 pub mod overlap;
-pub mod samples;
 pub mod show;
+pub mod stacks;
 
 #[cfg(test)]
 mod testing;

@@ -1,7 +1,7 @@
 //! A profile in memory that reads like a file, for the tests of the reports.
 
 use crate::error::{Error, Result};
-use crate::model::{
+use crate::instr::{
     BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
 };

@@ -1,7 +1,7 @@
 //! Names of functions: strings, or the MD5 hashes that some encodings keep in
 //! their place.
 
-use crate::model::name_ref;
+use crate::instr::name_ref;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Ordering;

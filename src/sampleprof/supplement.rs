@@ -5,7 +5,7 @@ use super::names::FunctionName;
 use super::profile::SampleProfile;
 use super::record::FunctionRecord;
 use super::summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary};
-use crate::model::{Profile, RecordId, SummaryBuilder, ValueKind};
+use crate::instr::{Profile, RecordId, SummaryBuilder, ValueKind};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 

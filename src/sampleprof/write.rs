@@ -8,7 +8,7 @@ use super::record::FunctionRecord;
 use super::rules::Rules;
 use super::{binary, ext, text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Loss, LossKind};
+use crate::instr::{Loss, LossKind};
 use std::collections::HashSet;
 
 /// How a profile is written.

@@ -1,7 +1,7 @@
 //! Records parsed together.
 
 use crate::error::Error;
-use crate::model::{FunctionRecord, NameRef, name_refs};
+use crate::instr::{FunctionRecord, NameRef, name_refs};
 use std::borrow::Cow;
 
 /// Some records of a file, and the error behind them if there is one. Its

@@ -15,7 +15,7 @@
 //! LLVM's form cannot say everything. Names that begin with `#` read as
 //! comments, a name that begins with `$` after a record without bitmap reads
 //! as a bitmap, and a call target whose function is not in the file is called
-//! an external symbol. Under [`Manner::Profbridge`](crate::Manner) the writer
+//! an external symbol. Under [`Compat::Profbridge`](crate::Compat) the writer
 //! mends that with lines that LLVM takes for comments:
 //!
 //! | line | meaning |
@@ -27,7 +27,7 @@
 //! | `#!names=file:function` | local functions are called as by LLVM 17 and earlier, although some name holds a `;` |
 //!
 //! and with an empty bitmap (`$0`) before a name that begins with `$`. The
-//! reader knows both forms; under [`Manner::Llvm22`](crate::Manner) such lines
+//! reader knows both forms; under [`Compat::Llvm22`](crate::Compat) such lines
 //! are comments, as for LLVM.
 
 mod batch;

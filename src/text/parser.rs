@@ -4,9 +4,9 @@ use super::EXTERNAL;
 use super::batch::{Batch, Item, Target};
 use super::lines::{Line, LineKind, Lines, unescape_name};
 use super::numbers::{parse_any_radix, parse_decimal};
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manner::Manner;
-use crate::model::{
+use crate::instr::{
     NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
 use std::borrow::Cow;
@@ -24,12 +24,12 @@ pub(super) struct Header {
 #[derive(Debug)]
 pub(super) struct Parser<'data> {
     lines: Lines<'data>,
-    manner: Manner,
+    compat: Compat,
 }
 
 impl<'data> Parser<'data> {
-    pub(super) fn new(file: &'data [u8], manner: Manner) -> Self {
-        Self { lines: Lines::new(file, !manner.is_llvm()), manner }
+    pub(super) fn new(file: &'data [u8], compat: Compat) -> Self {
+        Self { lines: Lines::new(file, !compat.is_llvm()), compat }
     }
 
     /// Parses the header lines and the traces.
@@ -81,7 +81,7 @@ impl<'data> Parser<'data> {
 
     /// LLVM does not learn names from traces.
     fn trace_function(&self, name: &[u8], header: &mut Header) -> NameRef {
-        if self.manner.is_llvm() { name_ref(name) } else { header.symbols.insert(name) }
+        if self.compat.is_llvm() { name_ref(name) } else { header.symbols.insert(name) }
     }
 
     fn trace_number(&mut self, what: &'static str, max: u64) -> Result<u64> {
@@ -178,7 +178,7 @@ impl<'data> Parser<'data> {
             self.not_a_number(line, "number of bitmap bytes", size).with_llvm_detail(llvm).with_hint(hint)
         })?;
         // LLVM counts these lines in 8 bits and never arrives at more.
-        let endless = self.manner.is_llvm() && size > 255;
+        let endless = self.compat.is_llvm() && size > 255;
         for _ in 0..if endless { u64::MAX } else { size } {
             let line = self.line("bitmap byte")?;
             let byte = parse_any_radix(line.text).and_then(|byte| u8::try_from(byte).ok()).ok_or_else(|| {

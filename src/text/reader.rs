@@ -2,17 +2,17 @@
 
 use super::batch::{Batch, Item, Target};
 use super::parser::Parser;
+use crate::compat::Compat;
 use crate::error::Result;
-use crate::manner::Manner;
-use crate::model::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
-use crate::threads::shuttle::{User, shuttle};
+use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
+use crate::threads::batch_channel::{User, batch_channel};
 use std::borrow::Cow;
 
 /// Hands out the records of a text profile in file order.
 #[derive(Debug)]
 pub struct TextReader<'data> {
     source: Source<'data>,
-    manner: Manner,
+    compat: Compat,
     kind: ProfileKind,
     temporal: TemporalProfile,
     symbols: SymbolTable,
@@ -23,7 +23,7 @@ pub struct TextReader<'data> {
     /// Records of the batch that were handed out.
     handed_out: usize,
     /// The last bitmap that no merge took over, see
-    /// [`Manner::text_bitmaps_stick`].
+    /// [`Compat::text_bitmaps_stick`].
     sticking: Vec<u8>,
     finished: bool,
 }
@@ -45,12 +45,12 @@ impl<'data> TextReader<'data> {
     /// # Errors
     ///
     /// Bad header for an unknown keyword; malformed or end of file in traces.
-    pub fn new(file: &'data [u8], manner: Manner) -> Result<Self> {
-        let mut parser = Parser::new(file, manner);
+    pub fn new(file: &'data [u8], compat: Compat) -> Result<Self> {
+        let mut parser = Parser::new(file, compat);
         let header = parser.read_header()?;
         Ok(Self {
             source: Source::Parser(parser),
-            manner,
+            compat,
             kind: header.kind,
             temporal: header.temporal,
             symbols: header.symbols,
@@ -71,12 +71,12 @@ impl<'data> TextReader<'data> {
     /// Those of [`new`](Self::new) and of `read`.
     pub fn parse_ahead<T>(
         file: &'data [u8],
-        manner: Manner,
+        compat: Compat,
         read: impl FnOnce(&mut TextReader<'data>) -> Result<T>,
     ) -> Result<T> {
-        let mut reader = Self::new(file, manner)?;
+        let mut reader = Self::new(file, compat)?;
         std::thread::scope(|scope| {
-            let (maker, user) = shuttle(AHEAD);
+            let (maker, user) = batch_channel(AHEAD);
             if let Source::Parser(mut parser) = std::mem::replace(&mut reader.source, Source::Thread(user)) {
                 scope.spawn(move || {
                     let mut batch = Batch::default();
@@ -116,7 +116,7 @@ impl<'data> TextReader<'data> {
         self.handed_out += 1;
         let Item { name, name_ref, record, has_bitmap, .. } = self.batch.item_mut(at);
         self.unlisted.push((*name_ref, name.clone()));
-        if self.manner.text_bitmaps_stick() {
+        if self.compat.text_bitmaps_stick() {
             if *has_bitmap {
                 self.sticking.clone_from(&record.bitmap);
             } else {
@@ -199,7 +199,7 @@ impl ProfileReader for TextReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::name_ref;
+    use crate::instr::name_ref;
     use proptest::prelude::*;
 
     /// All that a reader gives, as text.
@@ -228,10 +228,10 @@ mod tests {
         seen + &format!("{vtables:?} {}\n", reader.symbols().map_or(0, SymbolTable::len))
     }
 
-    fn both_ways(text: &[u8], manner: Manner, taken_over: u8) -> (String, String) {
+    fn both_ways(text: &[u8], compat: Compat, taken_over: u8) -> (String, String) {
         let said = |outcome: Result<String>| outcome.unwrap_or_else(|error| format!("{error:?}"));
-        let here = TextReader::new(text, manner).map(|mut reader| read(&mut reader, taken_over));
-        let ahead = TextReader::parse_ahead(text, manner, |reader| Ok(read(reader, taken_over)));
+        let here = TextReader::new(text, compat).map(|mut reader| read(&mut reader, taken_over));
+        let ahead = TextReader::parse_ahead(text, compat, |reader| Ok(read(reader, taken_over)));
         (said(here), said(ahead))
     }
 
@@ -265,8 +265,8 @@ mod tests {
                 let at = at.index(text.len());
                 text[at] = byte;
             }
-            for manner in [Manner::Llvm22, Manner::Profbridge] {
-                let (here, ahead) = both_ways(&text, manner, taken_over);
+            for compat in [Compat::Llvm22, Compat::Profbridge] {
+                let (here, ahead) = both_ways(&text, compat, taken_over);
                 prop_assert_eq!(here, ahead);
             }
         }
@@ -276,7 +276,7 @@ mod tests {
     fn the_error_comes_behind_the_records_in_front_of_it() {
         let mut text: String = (0..600).map(record).collect();
         text += "broken\n12\n1\nx\n";
-        let (here, ahead) = both_ways(text.as_bytes(), Manner::Llvm22, 0);
+        let (here, ahead) = both_ways(text.as_bytes(), Compat::Llvm22, 0);
         assert_eq!(here, ahead);
         let hidden = (0..600).filter(|index| index % 7 == 3).count();
         assert_eq!(here.matches("FunctionRecord").count(), 600 - hidden);
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn nobody_has_to_read_to_the_end() {
         let text: String = (0..5000).map(record).collect();
-        let first = TextReader::parse_ahead(text.as_bytes(), Manner::Llvm22, |reader| {
+        let first = TextReader::parse_ahead(text.as_bytes(), Compat::Llvm22, |reader| {
             Ok(reader.next_record()?.map(|found| found.name.to_vec()))
         });
         assert_eq!(first.unwrap(), Some(b"f0".to_vec()));

@@ -1,12 +1,12 @@
 //! Threads that share work without changing what comes of it.
 //!
-//! [`blocks`]: several make parts of an output, which are written in order.
-//! [`turns`]: several work on what one hands out and takes back in order.
-//! [`shuttle`]: one makes batches and another uses them.
+//! [`ordered_writer`]: several make parts of an output, which are written in order.
+//! [`ordered_workers`]: several work on what one hands out and takes back in order.
+//! [`batch_channel`]: one makes batches and another uses them.
 
-pub(crate) mod blocks;
-pub(crate) mod shuttle;
-pub(crate) mod turns;
+pub(crate) mod batch_channel;
+pub(crate) mod ordered_workers;
+pub(crate) mod ordered_writer;
 
 use std::num::NonZeroUsize;
 

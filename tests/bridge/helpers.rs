@@ -1,10 +1,10 @@
 //! Steps that all tests of the bridge share.
 
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
+use profbridge::instr::{Loss, LossKind, Profile, ProfileReader, RecordRef, Release};
 use profbridge::iprof::{self, Document};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{Loss, LossKind, Profile, ProfileReader, RecordRef, Release};
-use profbridge::{Limits, Manner, indexed, text};
+use profbridge::{Compat, Limits, indexed, text};
 
 /// `J`: LLVM to iprof, with the defaults.
 pub fn j(profile: &Profile) -> Document {
@@ -85,12 +85,12 @@ pub fn indexed_bytes(profile: &Profile, version: u32) -> Vec<u8> {
 
 /// The text file of a profile.
 pub fn text_bytes(profile: &Profile) -> Vec<u8> {
-    text::write(profile, &text::TextOptions::new(Manner::Profbridge)).bytes
+    text::write(profile, &text::TextOptions::new(Compat::Profbridge)).bytes
 }
 
 /// Reads an LLVM profile of any format that has a reader of its own name.
 pub fn read_profile(bytes: &[u8]) -> Profile {
-    let mut raw_options = profbridge::raw::RawOptions::new(Manner::Profbridge);
+    let mut raw_options = profbridge::raw::RawOptions::new(Compat::Profbridge);
     raw_options.limits = Limits::default();
     let mut reader: Box<dyn ProfileReader + '_> = match profbridge::input::detect(bytes) {
         profbridge::input::Format::Raw { .. } => {
@@ -99,7 +99,7 @@ pub fn read_profile(bytes: &[u8]) -> Profile {
         profbridge::input::Format::Indexed => {
             Box::new(indexed::IndexedReader::new(bytes, indexed::ReadOptions::default()).expect("an indexed profile"))
         }
-        _ => Box::new(text::TextReader::new(bytes, Manner::Profbridge).expect("a text profile")),
+        _ => Box::new(text::TextReader::new(bytes, Compat::Profbridge).expect("a text profile")),
     };
     let mut options = MergeOptions::default();
     options.release = Release::DEFAULT;

@@ -5,8 +5,8 @@ use super::helpers::{
     canon, indexed_bytes, j, l, merge_documents, merge_profiles, parse, read_profile, text_bytes, text_of,
 };
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
+use profbridge::instr::LossKind;
 use profbridge::iprof::{self, BranchClash, Document, SectionKind};
-use profbridge::model::LossKind;
 use proptest::prelude::*;
 
 proptest! {

@@ -6,8 +6,8 @@ use super::helpers::{
 };
 use super::profiles::any_profile;
 use profbridge::bridge::{Parts, ToIprofOptions, ToLlvmOptions, join, split, to_iprof, to_llvm};
+use profbridge::instr::{FunctionRecord, LossKind, Profile, ProfileKind};
 use profbridge::iprof::{self, Document};
-use profbridge::model::{FunctionRecord, LossKind, Profile, ProfileKind};
 use proptest::prelude::*;
 
 /// `⊕` of documents of which some carry LLVM profiles.

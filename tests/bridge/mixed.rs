@@ -5,8 +5,8 @@ use super::helpers::{indexed_bytes, j, l, merge_profiles, text_of, without_exten
 use super::profiles::any_profile;
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
 use profbridge::input::WeightedInput;
+use profbridge::instr::{Profile, ProfileKind};
 use profbridge::iprof::Document;
-use profbridge::model::{Profile, ProfileKind};
 use profbridge::pipeline::Silent;
 use profbridge::pipeline::mixed::{Family, MixedOptions, MixedSum, merge_mixed};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Generated LLVM profiles.
 
-use profbridge::model::{
+use profbridge::instr::{
     FunctionRecord, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
     name_ref,
 };

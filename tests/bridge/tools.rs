@@ -3,8 +3,8 @@
 use super::documents::any_document;
 use super::helpers::{canon, indexed_bytes, j, l, merge_documents, parse, read_profile, text_bytes, text_of};
 use profbridge::bridge::{ToLlvmOptions, to_llvm};
+use profbridge::instr::Profile;
 use profbridge::iprof::Document;
-use profbridge::model::Profile;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

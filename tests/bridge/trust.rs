@@ -2,7 +2,7 @@
 
 use super::helpers::{j, l, parse, text_of};
 use profbridge::bridge::{ToLlvmOptions, Trust, to_llvm};
-use profbridge::model::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind, name_ref};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind, name_ref};
 
 fn profile() -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::ENTRY_FIRST, ..Profile::default() };

@@ -1,8 +1,8 @@
 //! Runs the program under test, and makes profiles for it.
 
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::model::{FunctionRecord, Profile, ProfileKind};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind};
 use profbridge::pipeline::{ReadOptions, open_reader};
 use profbridge::{indexed, raw, text};
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ pub fn indexed_bytes(profile: &Profile) -> Vec<u8> {
 }
 
 pub fn text_bytes(profile: &Profile) -> Vec<u8> {
-    text::write(profile, &text::TextOptions::new(Manner::Profbridge)).bytes
+    text::write(profile, &text::TextOptions::new(Compat::Profbridge)).bytes
 }
 
 /// First counters by function of a written file; panics where it is not whole.

@@ -3,7 +3,7 @@
 
 use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
 use profbridge::raw::correlate::{CorrelationKind, Images};
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn correlated(raw: &Path) -> Job {
     let name = raw.file_stem().and_then(|stem| stem.to_str()).expect("names are text");
     let kind = if name.ends_with("debug-info") { CorrelationKind::DebugInfo } else { CorrelationKind::Binary };
-    let mut images = Images::new(kind, Manner::Profbridge, Limits::default());
+    let mut images = Images::new(kind, Compat::Profbridge, Limits::default());
     images.add(&raw.with_extension("binary")).expect("the binary is good");
     let mut job = Job::of(release_of(raw)).input(raw, 1);
     job.merge.read.correlator = Some(Arc::new(images));

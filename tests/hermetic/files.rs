@@ -1,8 +1,8 @@
 //! Finds the files of `testdata/` and runs the library over them.
 
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::input::WeightedInput;
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::pipeline::{self, MergeOptions, OutputFormat, WriteOptions};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ impl Job {
         job.merge.release = release;
         job.write.format = OutputFormat::Indexed { release, version };
         // What LLVM cannot read back is written all the same, as LLVM does.
-        job.write.manner = Manner::Llvm22;
+        job.write.compat = Compat::Llvm22;
         job
     }
 

@@ -1,8 +1,8 @@
 //! Four runs of one program, merged in the ways that the results' names say.
 
 use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
+use profbridge::instr::Release;
 use profbridge::merge::FunctionFilter;
-use profbridge::model::Release;
 use profbridge::pipeline::OutputFormat;
 use std::path::{Path, PathBuf};
 

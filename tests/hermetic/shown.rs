@@ -18,7 +18,7 @@ fn difference(profile: &Path, golden: &Path, context_sensitive: bool) -> Option<
     options.memop_sizes = true;
     options.context_sensitive = context_sensitive;
     let mut found = Vec::new();
-    let no_text = |_: &mut dyn std::io::Write, _: &[u8], _: profbridge::model::RecordView<'_>, _: &_| Ok(());
+    let no_text = |_: &mut dyn std::io::Write, _: &[u8], _: profbridge::instr::RecordView<'_>, _: &_| Ok(());
     show(reader.as_mut(), &options, &no_text, &mut found).expect("the file is good");
     let found = String::from_utf8(found).expect("the names of these files are text");
     let first = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);

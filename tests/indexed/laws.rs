@@ -2,10 +2,10 @@
 
 use crate::generate::{Knows, Random, profile};
 use crate::oracle;
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::indexed::{self, WriteOptions};
+use profbridge::instr::{Profile, Release, ValueKind, name_ref};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{Profile, Release, ValueKind, name_ref};
 
 /// Merges all inputs; `None` when a kind conflict leaves one out.
 fn merge(files: &[(String, u64)], release: Release) -> Option<Merger> {
@@ -22,7 +22,7 @@ fn merge_with(new: fn(MergeOptions) -> Merger, files: &[(String, u64)], release:
     options.release = release;
     let mut merger = new(options);
     for (text, weight) in files {
-        let mut reader = oracle::open(text.as_bytes(), Manner::Profbridge).unwrap();
+        let mut reader = oracle::open(text.as_bytes(), Compat::Profbridge).unwrap();
         merger.begin_input(reader.kind()).ok()?;
         while let Some(record) = reader.next_record().unwrap() {
             merger.add_record(record, *weight);
@@ -105,7 +105,7 @@ fn merging_written_partial_results_equals_merging_all() {
         }
         let mut merger = Merger::new(MergeOptions::default());
         for file in &written {
-            let mut reader = oracle::open(file, Manner::Profbridge).unwrap();
+            let mut reader = oracle::open(file, Compat::Profbridge).unwrap();
             merger.begin_input(reader.kind()).unwrap();
             while let Some(record) = reader.next_record().unwrap() {
                 merger.add_record(record, 1);
@@ -121,7 +121,7 @@ fn merging_written_partial_results_equals_merging_all() {
         // Files list the records of a name in the order of a hash map, so the
         // next file's order may differ; the records do not.
         let text = |profile: &Profile| {
-            profbridge::text::write(profile, &profbridge::text::TextOptions::new(Manner::Profbridge)).bytes
+            profbridge::text::write(profile, &profbridge::text::TextOptions::new(Compat::Profbridge)).bytes
         };
         let (again, whole) = (text(&again), text(&whole));
         assert!(again == whole, "case {case}: {}", oracle::difference(&again, &whole));

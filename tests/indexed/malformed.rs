@@ -1,8 +1,8 @@
 //! Damaged indexed files: every fault is found, named and placed.
 
 use profbridge::indexed::{self, IndexedProfile, IndexedReader, ReadOptions, WriteOptions};
-use profbridge::model::{FunctionRecord, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind};
-use profbridge::{Error, Limits, Manner};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind};
+use profbridge::{Compat, Error, Limits};
 
 /// A sound file with one of everything.
 fn sound(version: u32) -> Vec<u8> {
@@ -20,8 +20,8 @@ fn sound(version: u32) -> Vec<u8> {
 }
 
 /// Reads all there is.
-fn read(bytes: &[u8], manner: Manner) -> Result<usize, Error> {
-    let mut reader = IndexedReader::new(bytes, ReadOptions::new(Limits::default(), manner))?;
+fn read(bytes: &[u8], compat: Compat) -> Result<usize, Error> {
+    let mut reader = IndexedReader::new(bytes, ReadOptions::new(Limits::default(), compat))?;
     let mut records = 0;
     while reader.next_record()?.is_some() {
         records += 1;
@@ -46,15 +46,15 @@ const DATA: usize = PAYLOAD + 2 + 24 + 4;
 
 /// The message of the fault that `damage` makes.
 fn fault(damage: impl FnOnce(&mut Vec<u8>)) -> String {
-    fault_in(13, Manner::Profbridge, damage)
+    fault_in(13, Compat::Profbridge, damage)
 }
 
-fn fault_in(version: u32, manner: Manner, damage: impl FnOnce(&mut Vec<u8>)) -> String {
+fn fault_in(version: u32, compat: Compat, damage: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = sound(version);
     damage(&mut bytes);
-    match read(&bytes, manner) {
+    match read(&bytes, compat) {
         Ok(records) => format!("{records} records"),
-        Err(error) if manner.is_llvm() => error.llvm_message(),
+        Err(error) if compat.is_llvm() => error.llvm_message(),
         Err(error) => error.to_string(),
     }
 }
@@ -62,10 +62,10 @@ fn fault_in(version: u32, manner: Manner, damage: impl FnOnce(&mut Vec<u8>)) -> 
 #[test]
 fn a_sound_file_of_any_version_is_read() {
     for version in 1..=14 {
-        assert_eq!(fault_in(version, Manner::Profbridge, |_| {}), "1 records");
+        assert_eq!(fault_in(version, Compat::Profbridge, |_| {}), "1 records");
     }
     for version in 1..=13 {
-        assert_eq!(fault_in(version, Manner::Llvm22, |_| {}), "1 records");
+        assert_eq!(fault_in(version, Compat::Llvm22, |_| {}), "1 records");
     }
 }
 
@@ -74,11 +74,11 @@ fn a_cut_file_is_never_read_whole_and_never_panics() {
     for version in 1..=14 {
         let bytes = sound(version);
         for len in 0..bytes.len() {
-            let error = read(&bytes[..len], Manner::Profbridge);
+            let error = read(&bytes[..len], Compat::Profbridge);
             assert!(error.is_err(), "version {version}, {len} bytes");
             // A walk does not use the index, so LLVM does not miss its end.
             let whole = version < 9 && len >= word(&bytes, 32) as usize + 16;
-            assert_eq!(read(&bytes[..len], Manner::Llvm22).is_ok(), whole, "version {version}, {len} bytes");
+            assert_eq!(read(&bytes[..len], Compat::Llvm22).is_ok(), whole, "version {version}, {len} bytes");
         }
     }
 }
@@ -91,9 +91,9 @@ fn any_byte_may_be_wrong_without_a_panic() {
             for value in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] = value;
-                for manner in [Manner::Profbridge, Manner::Llvm22] {
-                    let _ = read(&damaged, manner);
-                    if let Ok(profile) = IndexedProfile::read(&damaged, ReadOptions::new(Limits::default(), manner)) {
+                for compat in [Compat::Profbridge, Compat::Llvm22] {
+                    let _ = read(&damaged, compat);
+                    if let Ok(profile) = IndexedProfile::read(&damaged, ReadOptions::new(Limits::default(), compat)) {
                         let _ = profile.get(b"main");
                         let _ = profile.get(b"other");
                     }
@@ -109,7 +109,7 @@ fn eight_to_twenty_three_bytes_are_truncated() {
         fault(|b| b.truncate(12)),
         "indexed, section header, byte 0x8: truncated: version word needs 8 bytes, 4 left"
     );
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| b.truncate(20)), "truncated profile data");
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| b.truncate(20)), "truncated profile data");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn another_magic_is_bad() {
         fault(|b| b[7] = 0),
         "indexed, section header, byte 0x0: bad magic: found \\xfflprofi\\x00, expected \\xfflprofi\\x81"
     );
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| b[7] = 0), "invalid instrumentation profile data (bad magic)");
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| b[7] = 0), "invalid instrumentation profile data (bad magic)");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn versions_0_and_15_are_not_supported() {
         "indexed, section header, byte 0x8: version 15 is not supported: versions 1 to 14 are known; LLVM 23 writes 14"
     );
     // Sound for LLVM 23, and nothing that 22 would read.
-    assert_eq!(fault_in(14, Manner::Llvm22, |_| {}), "unsupported instrumentation profile format version");
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| b[8] = 14), "unsupported instrumentation profile format version");
+    assert_eq!(fault_in(14, Compat::Llvm22, |_| {}), "unsupported instrumentation profile format version");
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| b[8] = 14), "unsupported instrumentation profile format version");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn another_hash_type_is_not_supported() {
         fault(|b| b[24] = 1),
         "indexed v13, section header, byte 0x18: unsupported hash type 1, expected 0 (MD5)"
     );
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| b[24] = 1), "unsupported instrumentation profile hash type");
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| b[24] = 1), "unsupported instrumentation profile hash type");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn more_summary_fields_and_rows_are_accepted() {
     }
     let index = word(&bytes, 32);
     put(&mut bytes, 32, index + 8);
-    assert_eq!(read(&bytes, Manner::Profbridge).unwrap(), 1);
+    assert_eq!(read(&bytes, Compat::Profbridge).unwrap(), 1);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn the_number_of_buckets_is_a_power_of_two_that_fits() {
     assert!(fault(|b| put(b, index, 0)).ends_with("malformed: 0 buckets, which is not a power of two"));
     assert!(fault(|b| put(b, index, 1 << 50)).contains("malformed: 1125899906842624 buckets, the file has room for"));
     // llvm-profdata does not look when it merges.
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| put(b, index, 3)), "1 records");
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, index, 3)), "1 records");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_bucket_outside_the_payload_is_malformed_on_lookup() {
     let mut bytes = sound(13);
     let index = word(&bytes, 32) as usize;
     put(&mut bytes, index + 16, 1 << 33);
-    assert_eq!(read(&bytes, Manner::Profbridge).unwrap(), 1, "a walk does not use the index");
+    assert_eq!(read(&bytes, Compat::Profbridge).unwrap(), 1, "a walk does not use the index");
     let profile = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
     let error = profile.get(b"main").unwrap_err();
     assert!(error.to_string().ends_with("malformed: bucket 0 is at 0x200000000, outside the payload"), "{error}");
@@ -223,7 +223,7 @@ fn the_number_of_entries_bounds_the_walk() {
     let index = word(&sound(13), 32) as usize;
     assert_eq!(fault(|b| put(b, index + 8, 0)), "0 records");
     let llvm = "malformed instrumentation profile data: profile data is empty";
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| put(b, index + 8, 2)), llvm);
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, index + 8, 2)), llvm);
     assert!(fault(|b| put(b, index + 8, u64::MAX)).contains("left before the hash table index"));
 }
 
@@ -231,7 +231,7 @@ fn the_number_of_entries_bounds_the_walk() {
 fn items_past_the_index_are_malformed() {
     let llvm = "malformed instrumentation profile data: profile data is empty";
     for at in [PAYLOAD + 10, PAYLOAD + 18] {
-        assert_eq!(fault_in(13, Manner::Llvm22, |b| put(b, at, 1 << 20)), llvm);
+        assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, at, 1 << 20)), llvm);
         assert!(fault(|b| put(b, at, u64::MAX)).contains("malformed: "));
     }
 }
@@ -256,14 +256,14 @@ fn counters_past_the_data_are_malformed() {
 }
 
 #[test]
-fn a_record_without_counters_is_malformed_in_our_manner() {
+fn a_record_without_counters_is_malformed_in_our_compat() {
     let damage = |b: &mut Vec<u8>| {
         // The two counters become the bitmap size and its byte; the rest moves up.
         put(b, DATA + 8, 0);
         put(b, DATA + 16, 3);
     };
     assert_eq!(fault(damage), "indexed v13, section function records: malformed: a record of main has no counters");
-    assert_eq!(fault_in(13, Manner::Llvm22, damage), "1 records");
+    assert_eq!(fault_in(13, Compat::Llvm22, damage), "1 records");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn every_fault_of_value_data_is_malformed() {
     for (at, value, message) in faults {
         let found = fault(|b| put32(b, blob + at, value));
         assert!(found.ends_with(&format!("malformed: {message}")), "{found}");
-        let llvm = fault_in(13, Manner::Llvm22, |b| put32(b, blob + at, value));
+        let llvm = fault_in(13, Compat::Llvm22, |b| put32(b, blob + at, value));
         assert_eq!(llvm, "malformed instrumentation profile data: profile data is empty");
     }
 }
@@ -320,7 +320,7 @@ fn binary_ids_are_checked_for_size_and_length() {
         put(b, section + offset, value);
     };
     assert_eq!(
-        fault_in(13, Manner::Llvm22, |b| put(b, 48, 1 << 40)),
+        fault_in(13, Compat::Llvm22, |b| put(b, 48, 1 << 40)),
         "truncated profile data",
         "the section lies outside"
     );
@@ -330,7 +330,7 @@ fn binary_ids_are_checked_for_size_and_length() {
     assert!(fault(|b| at(b, 0, 1 << 40)).contains("malformed: binary ids of 1099511627776 bytes, "));
     assert!(fault(|b| at(b, 8, 0)).ends_with("malformed: a binary id has no bytes"));
     assert!(fault(|b| at(b, 8, 9)).ends_with("malformed: a binary id of 9 bytes, 8 left in the section"));
-    let llvm = |offset, value| fault_in(13, Manner::Llvm22, |b| at(b, offset, value));
+    let llvm = |offset, value| fault_in(13, Compat::Llvm22, |b| at(b, offset, value));
     let malformed = "malformed instrumentation profile data: ";
     assert_eq!(llvm(0, 12), "invalid instrumentation profile data (file header is corrupt)");
     assert_eq!(llvm(0, 1 << 40), format!("{malformed}corrupted binary ids"));
@@ -351,7 +351,7 @@ fn traces_cut_off_are_truncated() {
     let section = word(&sound(13), 56) as usize;
     assert!(fault(|b| put(b, section, 2)).contains("truncated: trace weight needs 8 bytes, 0 left"));
     assert!(fault(|b| put(b, section + 24, u64::MAX)).contains("truncated: functions of a trace needs"));
-    assert_eq!(fault_in(13, Manner::Llvm22, |b| put(b, section, 2)), "truncated profile data");
+    assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, section, 2)), "truncated profile data");
 }
 
 #[test]
@@ -361,17 +361,17 @@ fn a_memory_profile_of_an_unknown_version_is_not_supported() {
         profile.binary_ids.push(vec![1]);
         indexed::write(&profile, &WriteOptions::default()).unwrap()
     };
-    assert_eq!(read(&bytes, Manner::Llvm22).unwrap(), 0);
+    assert_eq!(read(&bytes, Compat::Llvm22).unwrap(), 0);
     let section = word(&bytes, 40) as usize;
     put(&mut bytes, section, 9);
     assert!(
-        read(&bytes, Manner::Profbridge)
+        read(&bytes, Compat::Profbridge)
             .unwrap_err()
             .to_string()
             .ends_with("version 9 is not supported: memory profile versions 0 to 4 are known")
     );
     assert_eq!(
-        read(&bytes, Manner::Llvm22).unwrap_err().llvm_message(),
+        read(&bytes, Compat::Llvm22).unwrap_err().llvm_message(),
         "unsupported instrumentation profile format version: \
          MemProf version 9 not supported; requires version between 2 and 4, inclusive"
     );

@@ -1,10 +1,10 @@
 //! Memory profiles inside indexed files: carried, or written empty as LLVM does.
 
 use crate::oracle::{self, Input, Job, Shape, difference};
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::indexed::{self, WriteOptions};
+use profbridge::instr::Profile;
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::Profile;
 use std::path::Path;
 use std::process::Command;
 
@@ -57,7 +57,7 @@ fn shown_memory(path: &Path) -> String {
 fn merged(files: &[Vec<u8>]) -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     for bytes in files {
-        let mut reader = oracle::open(bytes, Manner::Profbridge).unwrap();
+        let mut reader = oracle::open(bytes, Compat::Profbridge).unwrap();
         merger.begin_input(reader.kind()).unwrap();
         while let Some(record) = reader.next_record().unwrap() {
             merger.add_record(record, 1);
@@ -109,7 +109,7 @@ fn an_empty_memory_profile_is_written_as_by_the_tool() {
         let Some(tool) = oracle::tool(release) else { continue };
         // The older tool reads the empty section of its own release only.
         let path = dir.path().join("old.profdata");
-        let options = WriteOptions::for_version_by(version, profbridge::model::Release(release));
+        let options = WriteOptions::for_version_by(version, profbridge::instr::Release(release));
         std::fs::write(&path, indexed::write(&merged.profile, &options).unwrap()).unwrap();
         let inputs = [Input { path, weight: 1 }];
         let theirs = tool.merge(&inputs, &job, &dir.path().join("out"));

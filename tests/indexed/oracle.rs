@@ -1,10 +1,10 @@
 //! The genuine tools, and this library doing the same.
 
 use profbridge::indexed::{IndexedReader, ReadOptions, WriteOptions};
+use profbridge::instr::{Profile, ProfileReader, Release, Selection};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{Profile, ProfileReader, Release, Selection};
 use profbridge::text::{TextOptions, TextReader};
-use profbridge::{Limits, Manner, indexed, text};
+use profbridge::{Compat, Limits, indexed, text};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -110,22 +110,22 @@ pub struct Merged {
     pub failures: usize,
 }
 
-/// The newest version that is read in the manner of LLVM 22.
+/// The newest version that is read in the compat of LLVM 22.
 const LLVM_22_VERSION: u8 = 13;
 
 /// Opens a text or indexed file.
-pub fn open<'data>(bytes: &'data [u8], manner: Manner) -> profbridge::Result<Box<dyn ProfileReader + 'data>> {
+pub fn open<'data>(bytes: &'data [u8], compat: Compat) -> profbridge::Result<Box<dyn ProfileReader + 'data>> {
     if bytes.starts_with(&indexed::MAGIC) {
         let later = bytes.get(8).is_some_and(|version| *version > LLVM_22_VERSION);
-        let manner = if later { Manner::Profbridge } else { manner };
-        let options = ReadOptions::new(Limits::default(), manner);
+        let compat = if later { Compat::Profbridge } else { compat };
+        let options = ReadOptions::new(Limits::default(), compat);
         Ok(Box::new(IndexedReader::new(bytes, options)?))
     } else {
-        Ok(Box::new(TextReader::new(bytes, manner)?))
+        Ok(Box::new(TextReader::new(bytes, compat)?))
     }
 }
 
-/// Merges by the rules of a release, in LLVM's manner.
+/// Merges by the rules of a release, by LLVM's rules.
 pub fn merge(inputs: &[Input], release: u32, job: &Job) -> Merged {
     let mut options = MergeOptions::default();
     options.release = Release(release);
@@ -146,7 +146,7 @@ pub fn merge(inputs: &[Input], release: u32, job: &Job) -> Merged {
 }
 
 fn merge_one(merger: &mut Merger, bytes: &[u8], input: &Input, complaints: &mut Vec<String>) -> profbridge::Result<()> {
-    let mut reader = open(bytes, Manner::Llvm22)?;
+    let mut reader = open(bytes, Compat::Llvm22)?;
     merger.begin_input(reader.kind())?;
     let mut result = Ok(());
     loop {
@@ -177,11 +177,11 @@ fn merge_one(merger: &mut Merger, bytes: &[u8], input: &Input, complaints: &mut 
     result
 }
 
-/// Writes as a release does, in LLVM's manner.
+/// Writes as a release does, by LLVM's rules.
 pub fn write(profile: &Profile, release: u32, job: &Job) -> Vec<u8> {
     let selection = Selection::all().sparse(job.shape == Shape::Sparse);
     if job.shape == Shape::Text {
-        let options = TextOptions::new(Manner::Llvm22).release(Release(release));
+        let options = TextOptions::new(Compat::Llvm22).release(Release(release));
         return text::write(profile, &options).bytes;
     }
     let release = Release(release);

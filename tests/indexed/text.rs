@@ -1,16 +1,16 @@
-//! Text: round trips, and what is mended in our own manner.
+//! Text: round trips, and what is mended in our own compat.
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, difference};
-use profbridge::Manner;
-use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{
+use profbridge::Compat;
+use profbridge::instr::{
     FunctionRecord, Profile, ProfileKind, RecordRef, Selection, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
+use profbridge::merge::{MergeOptions, Merger};
 use profbridge::text::{self, TextOptions};
 
-fn load(bytes: &[u8], manner: Manner) -> profbridge::Result<Profile> {
-    let mut reader = oracle::open(bytes, manner)?;
+fn load(bytes: &[u8], compat: Compat) -> profbridge::Result<Profile> {
+    let mut reader = oracle::open(bytes, compat)?;
     let mut options = MergeOptions::default();
     options.keep_vtable_names = true;
     let mut merger = Merger::new(options);
@@ -25,12 +25,12 @@ fn load(bytes: &[u8], manner: Manner) -> profbridge::Result<Profile> {
     Ok(merger.finish())
 }
 
-fn write(profile: &Profile, manner: Manner) -> Vec<u8> {
-    text::write(profile, &TextOptions::new(manner)).bytes
+fn write(profile: &Profile, compat: Compat) -> Vec<u8> {
+    text::write(profile, &TextOptions::new(compat)).bytes
 }
 
-fn written(profile: &Profile, manner: Manner) -> String {
-    String::from_utf8(write(profile, manner)).unwrap()
+fn written(profile: &Profile, compat: Compat) -> String {
+    String::from_utf8(write(profile, compat)).unwrap()
 }
 
 /// A profile with one record of each name.
@@ -52,11 +52,11 @@ fn names(profile: &Profile) -> Vec<Vec<u8>> {
 #[test]
 fn text_of_text_is_the_same_text() {
     for seed in 0..40 {
-        for manner in [Manner::Llvm22, Manner::Profbridge] {
+        for compat in [Compat::Llvm22, Compat::Profbridge] {
             // LLVM's text says nothing of a traced function without records.
-            let knows = Knows { traces: !manner.is_llvm(), ..Knows::of(22) };
-            let once = write(&load(profile(seed, seed, knows).as_bytes(), manner).unwrap(), manner);
-            let twice = write(&load(&once, manner).unwrap(), manner);
+            let knows = Knows { traces: !compat.is_llvm(), ..Knows::of(22) };
+            let once = write(&load(profile(seed, seed, knows).as_bytes(), compat).unwrap(), compat);
+            let twice = write(&load(&once, compat).unwrap(), compat);
             assert!(once == twice, "seed {seed}: {}", difference(&twice, &once));
         }
     }
@@ -65,17 +65,17 @@ fn text_of_text_is_the_same_text() {
 #[test]
 fn a_name_with_a_dollar_gets_an_empty_bitmap_before_it() {
     let profile = with_names(&[b"#a", b"$s4main", b"$s5other"]);
-    let mended = written(&profile, Manner::Profbridge);
+    let mended = written(&profile, Compat::Profbridge);
     assert_eq!(mended.matches("$0\n").count(), 2, "{mended}");
-    assert_eq!(names(&load(mended.as_bytes(), Manner::Profbridge).unwrap()).len(), 3);
+    assert_eq!(names(&load(mended.as_bytes(), Compat::Profbridge).unwrap()).len(), 3);
     // LLVM's rules read all but the name that looks like a comment.
-    assert_eq!(names(&load(mended.as_bytes(), Manner::Llvm22).unwrap()), [b"$s4main".to_vec(), b"$s5other".to_vec()]);
+    assert_eq!(names(&load(mended.as_bytes(), Compat::Llvm22).unwrap()), [b"$s4main".to_vec(), b"$s5other".to_vec()]);
 }
 
 #[test]
-fn in_llvms_manner_such_names_break_as_there() {
-    let faithful = written(&with_names(&[b"!a", b"$s4main"]), Manner::Llvm22);
-    let error = load(faithful.as_bytes(), Manner::Llvm22).unwrap_err();
+fn as_llvm_such_names_break_as_there() {
+    let faithful = written(&with_names(&[b"!a", b"$s4main"]), Compat::Llvm22);
+    let error = load(faithful.as_bytes(), Compat::Llvm22).unwrap_err();
     assert_eq!(
         error.llvm_message(),
         "malformed instrumentation profile data: number of bitmap bytes is not a valid integer"
@@ -90,15 +90,15 @@ fn every_name_survives_our_text_and_llvm_reads_what_it_can() {
     for first in 0..odd.len() {
         let some: Vec<&[u8]> = odd[first..].to_vec();
         let profile = with_names(&some);
-        let mended = write(&profile, Manner::Profbridge);
-        assert_eq!(names(&load(&mended, Manner::Profbridge).unwrap()), names(&profile));
-        let seen_by_llvm = names(&load(&mended, Manner::Llvm22).unwrap());
+        let mended = write(&profile, Compat::Profbridge);
+        assert_eq!(names(&load(&mended, Compat::Profbridge).unwrap()), names(&profile));
+        let seen_by_llvm = names(&load(&mended, Compat::Llvm22).unwrap());
         assert!(seen_by_llvm.contains(&b"\xff\xfe".to_vec()));
         assert!(seen_by_llvm.iter().all(|name| some.contains(&name.as_slice())));
-        assert!(text::losses(&profile, &TextOptions::new(Manner::Profbridge)).is_empty());
+        assert!(text::losses(&profile, &TextOptions::new(Compat::Profbridge)).is_empty());
     }
     let words: Vec<String> =
-        text::losses(&with_names(&odd), &TextOptions::new(Manner::Llvm22)).iter().map(|l| l.to_string()).collect();
+        text::losses(&with_names(&odd), &TextOptions::new(Compat::Llvm22)).iter().map(|l| l.to_string()).collect();
     assert_eq!(words, ["7 functions whose names cannot be written"]);
 }
 
@@ -106,7 +106,7 @@ fn every_name_survives_our_text_and_llvm_reads_what_it_can() {
 fn an_empty_name_ends_llvms_text_after_the_flags() {
     let mut profile = with_names(&[b"", b"f"]);
     profile.kind = ProfileKind::IR;
-    let written = text::write(&profile, &TextOptions::new(Manner::Llvm22));
+    let written = text::write(&profile, &TextOptions::new(Compat::Llvm22));
     assert_eq!(written.bytes, b"# IR level Instrumentation Flag\n:ir\n");
     let stopped = written.stopped.unwrap().llvm_message();
     assert_eq!(stopped, "malformed instrumentation profile data: symbol name is empty");
@@ -128,18 +128,18 @@ fn with_targets() -> Profile {
 #[test]
 fn call_targets_keep_their_names_and_hashes() {
     let profile = with_targets();
-    let options = |manner| TextOptions::new(manner).selection(Selection::all().sparse(true));
-    let faithful = String::from_utf8(text::write(&profile, &options(Manner::Llvm22)).bytes).unwrap();
+    let options = |compat| TextOptions::new(compat).selection(Selection::all().sparse(true));
+    let faithful = String::from_utf8(text::write(&profile, &options(Compat::Llvm22)).bytes).unwrap();
     assert_eq!(faithful.matches("** External Symbol **").count(), 3, "{faithful}");
     let words: Vec<String> =
-        text::losses(&profile, &options(Manner::Llvm22)).iter().map(|loss| loss.to_string()).collect();
+        text::losses(&profile, &options(Compat::Llvm22)).iter().map(|loss| loss.to_string()).collect();
     assert_eq!(words, ["2 targets without a name"]);
-    let mended = String::from_utf8(text::write(&profile, &options(Manner::Profbridge)).bytes).unwrap();
+    let mended = String::from_utf8(text::write(&profile, &options(Compat::Profbridge)).bytes).unwrap();
     assert!(
         mended.contains("\nknown:3\n#!target=0x12345678\n** External Symbol **:2\n** External Symbol **:1\n"),
         "{mended}"
     );
-    let again = load(mended.as_bytes(), Manner::Profbridge).unwrap();
+    let again = load(mended.as_bytes(), Compat::Profbridge).unwrap();
     let record = |profile: &Profile| profile.functions.find(b"f").unwrap().records().next().unwrap().to_record();
     assert_eq!(record(&again), record(&profile));
 }
@@ -151,30 +151,30 @@ fn traces_keep_functions_without_a_name() {
     profile.temporal.stream_size = 1;
     let functions = vec![name_ref(b"f"), 77, name_ref(b"odd,name")];
     profile.temporal.traces = vec![TemporalTrace { weight: 4, functions }];
-    let again = load(&write(&profile, Manner::Profbridge), Manner::Profbridge).unwrap();
+    let again = load(&write(&profile, Compat::Profbridge), Compat::Profbridge).unwrap();
     assert_eq!(again.temporal, profile.temporal);
-    assert!(written(&profile, Manner::Llvm22).contains("# Weight:\n4\nf,,odd,name,\n"));
+    assert!(written(&profile, Compat::Llvm22).contains("# Weight:\n4\nf,,odd,name,\n"));
 }
 
 #[test]
-fn bitmaps_stick_in_llvms_manner_only() {
+fn bitmaps_stick_as_llvm_only() {
     // b merges into an earlier b, so its bitmap stays and c inherits it.
     let input = "b\n1\n1\n1\n$1\n0x1\nb\n1\n1\n1\n$1\n0x2\nc\n1\n1\n1\n";
-    let bitmap = |manner| {
-        let profile = load(input.as_bytes(), manner).unwrap();
+    let bitmap = |compat| {
+        let profile = load(input.as_bytes(), compat).unwrap();
         profile.functions.find(b"c").unwrap().records().next().unwrap().bitmap.to_vec()
     };
-    assert_eq!(bitmap(Manner::Llvm22), [2]);
-    assert!(bitmap(Manner::Profbridge).is_empty());
+    assert_eq!(bitmap(Compat::Llvm22), [2]);
+    assert!(bitmap(Compat::Profbridge).is_empty());
 }
 
 #[test]
-fn long_bitmaps_are_read_in_our_manner() {
+fn long_bitmaps_are_read_in_our_compat() {
     let mut input = "f\n1\n1\n1\n$300\n".to_string();
     input.push_str(&"0xff\n".repeat(300));
-    let long = load(input.as_bytes(), Manner::Profbridge).unwrap();
+    let long = load(input.as_bytes(), Compat::Profbridge).unwrap();
     assert_eq!(long.functions.find(b"f").unwrap().records().next().unwrap().bitmap.len(), 300);
-    assert_eq!(load(input.as_bytes(), Manner::Llvm22).unwrap_err().llvm_message(), "truncated profile data");
+    assert_eq!(load(input.as_bytes(), Compat::Llvm22).unwrap_err().llvm_message(), "truncated profile data");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn every_fault_has_its_place_and_its_words() {
         ),
     ];
     for (input, ours, llvm) in cases {
-        let error = load(input.as_bytes(), Manner::Profbridge).unwrap_err();
+        let error = load(input.as_bytes(), Compat::Profbridge).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.llvm_message().as_str()), (ours, llvm), "{input:?}");
     }
 }
@@ -295,13 +295,13 @@ fn text_is_the_same_for_any_number_of_threads() {
     let names: Vec<String> = (0..2000).map(name).collect();
     let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
     let profile = with_names(&names);
-    for manner in [Manner::Llvm22, Manner::Profbridge] {
-        let alone = write(&profile, manner);
+    for compat in [Compat::Llvm22, Compat::Profbridge] {
+        let alone = write(&profile, compat);
         for threads in [2, 3, 8] {
-            let options = TextOptions::new(manner).threads(threads.try_into().unwrap());
-            assert!(text::write(&profile, &options).bytes == alone, "{threads} threads, {manner:?}");
+            let options = TextOptions::new(compat).threads(threads.try_into().unwrap());
+            assert!(text::write(&profile, &options).bytes == alone, "{threads} threads, {compat:?}");
         }
     }
-    let mended = write(&profile, Manner::Profbridge);
-    assert!(write(&load(&mended, Manner::Profbridge).unwrap(), Manner::Profbridge) == mended);
+    let mended = write(&profile, Compat::Profbridge);
+    assert!(write(&load(&mended, Compat::Profbridge).unwrap(), Compat::Profbridge) == mended);
 }

@@ -2,16 +2,16 @@
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, Input, Job, Shape, difference};
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::indexed::{self, IndexedProfile, ReadOptions, WriteOptions};
+use profbridge::instr::{FunctionRecord, FunctionTable, Loss, Profile, ProfileKind, Release, ValueKind};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::model::{FunctionRecord, FunctionTable, Loss, Profile, ProfileKind, Release, ValueKind};
 use profbridge::text::{self, TextOptions};
 use std::path::Path;
 
 /// Merges the contents of one file by the rules of a release.
 fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
-    let mut reader = oracle::open(bytes, Manner::Profbridge)?;
+    let mut reader = oracle::open(bytes, Compat::Profbridge)?;
     let mut options = MergeOptions::default();
     options.release = release;
     options.keep_vtable_names = true;
@@ -151,7 +151,7 @@ fn the_newest_tool_reads_every_version() {
             assert!(run.success, "version {version}: {}", run.stderr);
             let mut expected = load(&bytes, Release(22)).unwrap();
             expected.vtable_names.clear();
-            let ours = text::write(&expected, &TextOptions::new(Manner::Llvm22)).bytes;
+            let ours = text::write(&expected, &TextOptions::new(Compat::Llvm22)).bytes;
             assert!(ours == run.output, "version {version}: {}", difference(&ours, &run.output));
         }
     }
@@ -213,7 +213,7 @@ fn indexed_files_give_the_text_of_their_release() {
         let Ok(theirs) = std::fs::read(path.with_extension("proftext")) else { continue };
         let release = release_of(&path);
         let whole = load(&std::fs::read(&path).unwrap(), release).unwrap();
-        let ours = text::write(&whole, &TextOptions::new(Manner::Llvm22).release(release)).bytes;
+        let ours = text::write(&whole, &TextOptions::new(Compat::Llvm22).release(release)).bytes;
         assert!(ours == theirs, "{}: {}", path.display(), difference(&ours, &theirs));
         seen += 1;
     }

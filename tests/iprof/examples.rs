@@ -1,7 +1,7 @@
 //! The examples of the published description, and the layout of 2022.
 
 use crate::testdata;
-use profbridge::iprof::figures::{FigureOptions, figures_from};
+use profbridge::iprof::statistics::{FigureOptions, statistics_from};
 use profbridge::iprof::{Document, Layout, ReadOptions, SectionKind, WriteOptions, canonical, read, write};
 
 fn load(name: &str) -> (Vec<u8>, Document) {
@@ -29,18 +29,18 @@ fn an_indented_file_holds_the_same_as_its_compact_form() {
 }
 
 #[test]
-fn the_figures_of_the_fibonacci_program() {
+fn the_statistics_of_the_fibonacci_program() {
     let (bytes, _) = load("fibonacci.iprof");
-    let (figures, _) = figures_from(&bytes[..], &FigureOptions::default()).expect("the file is sound");
-    let hot: Vec<_> = figures.hot_methods.iter().map(|hot| (hot.method.as_str(), hot.calls, hot.chains)).collect();
+    let (statistics, _) = statistics_from(&bytes[..], &FigureOptions::default()).expect("the file is sound");
+    let hot: Vec<_> = statistics.hot_methods.iter().map(|hot| (hot.method.as_str(), hot.calls, hot.chains)).collect();
     assert_eq!(hot[0], ("java.io.PrintStream.print(java.lang.String)", 13, 2));
     assert_eq!(hot[1], ("java.lang.Thread.sleep(long)", 10, 1));
-    assert_eq!((figures.coverage.executed, figures.coverage.declared), (6, 8));
+    assert_eq!((statistics.coverage.executed, statistics.coverage.declared), (6, 8));
     // The switch: two cases without a position go where index 1 goes.
-    let switch = figures.branches.sites.iter().find(|site| site.site.contains("HashMap")).expect("listed");
+    let switch = statistics.branches.sites.iter().find(|site| site.site.contains("HashMap")).expect("listed");
     assert_eq!((switch.events, switch.bias, switch.targets[0].bci), (4, 1.0, 142));
-    assert_eq!(figures.exclusive_samples[0].method, "java.lang.Thread.sleep(long)");
-    assert_eq!(figures.monitors[0].name, "java.io.PrintStream");
+    assert_eq!(statistics.exclusive_samples[0].method, "java.lang.Thread.sleep(long)");
+    assert_eq!(statistics.monitors[0].name, "java.io.PrintStream");
 }
 
 #[test]

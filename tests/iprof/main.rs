@@ -1,12 +1,12 @@
 //! iprof from outside: the test data, the findings, the program.
 
 mod examples;
-mod figures;
 mod findings;
 mod pipes;
 mod program;
 #[path = "../compat/schema.rs"]
 mod schema;
+mod statistics;
 mod users;
 
 use std::path::PathBuf;

@@ -75,16 +75,16 @@ fn merge_adds_weighs_and_compresses() {
     let report = succeed(folder.path(), &["merge", "--json", "-o", "four.iprof.gz", &example, &weighted]);
     assert_eq!(json(&report)["entries"]["callCountProfiles"], 7);
     assert!(read("four.iprof.gz").starts_with(&[0x1f, 0x8b]));
-    let figures = json(&succeed(folder.path(), &["show", "--json", "four.iprof.gz"]));
-    assert_eq!(figures["schema"], "profbridge.show/1");
-    assert_eq!(figures["sections"][0]["events"], 4 * 35);
+    let statistics = json(&succeed(folder.path(), &["show", "--json", "four.iprof.gz"]));
+    assert_eq!(statistics["schema"], "profbridge.show/1");
+    assert_eq!(statistics["sections"][0]["events"], 4 * 35);
     std::fs::write(folder.path().join("list.txt"), format!("2,{example}\n")).expect("written");
     std::fs::create_dir(folder.path().join("runs")).expect("made");
     std::fs::copy(&example, folder.path().join("runs/a.iprof")).expect("copied");
     succeed(folder.path(), &["merge", "-o", "three.iprof", "runs", "-f", "list.txt"]);
     succeed(folder.path(), &["merge", "-o", "normal.iprof", "--normalize", &example, "three.iprof"]);
-    let figures = json(&succeed(folder.path(), &["show", "--json", "normal.iprof"]));
-    assert_eq!(figures["sections"][0]["events"], 2 * 3 * 35);
+    let statistics = json(&succeed(folder.path(), &["show", "--json", "normal.iprof"]));
+    assert_eq!(statistics["sections"][0]["events"], 2 * 3 * 35);
 }
 
 #[test]

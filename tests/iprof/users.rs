@@ -70,7 +70,7 @@ fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
             assert_eq!(run(folder.path(), &["check", "x.iprof"]).status.code(), Some(0));
         }
     }
-    let sound = json(&succeed(folder.path(), &["check", "--json", &path("figures.iprof")]));
+    let sound = json(&succeed(folder.path(), &["check", "--json", &path("statistics.iprof")]));
     assert_has_schema(&sound, "check-1.json");
     assert!(sound["files"][0]["hint"].is_null());
 }
@@ -98,7 +98,7 @@ fn sorting_and_repairing_lose_no_shape_of_a_branch() {
 #[test]
 fn a_filter_that_leaves_nothing_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let example = path("figures.iprof");
+    let example = path("statistics.iprof");
     let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "no.such"]);
     assert!(said.contains("warning") && said.contains("no entry is left"), "{said}");
     let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "app"]);
@@ -108,7 +108,7 @@ fn a_filter_that_leaves_nothing_says_so() {
 #[test]
 fn options_for_llvm_profiles_are_not_passed_over_in_a_merge_of_iprofs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let example = path("figures.iprof");
+    let example = path("statistics.iprof");
     for (option, advice) in [
         ("--function=main", "profbridge convert --only"),
         ("--no-function=main", "profbridge convert --exclude"),
@@ -127,7 +127,7 @@ fn options_for_llvm_profiles_are_not_passed_over_in_a_merge_of_iprofs() {
 #[test]
 fn call_chains_of_a_method_are_found_by_its_name_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let example = path("figures.iprof");
+    let example = path("statistics.iprof");
     let full = succeed(folder.path(), &["show", "--callers", "app.Shape.draw", &example]);
     for name in ["draw", "Shape.draw", "draw()", "app.Shape.draw()"] {
         assert_eq!(succeed(folder.path(), &["show", "--callers", name, &example]), full, "{name}");
@@ -139,7 +139,7 @@ fn call_chains_of_a_method_are_found_by_its_name_alone() {
 #[test]
 fn reports_do_not_mix_with_a_profile_on_standard_output() {
     let folder = tempfile::tempdir().expect("a folder");
-    let example = path("figures.iprof");
+    let example = path("statistics.iprof");
     for command in ["repair", "merge"] {
         let said = fail(folder.path(), &[command, &example, "--json", "-o", "-"]);
         assert!(said.contains("standard output takes the profile already"), "{said}");
@@ -166,7 +166,7 @@ fn folders_are_checked_file_by_file() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("runs")).expect("made");
     std::fs::copy(path("bad/bad-context.iprof"), folder.path().join("runs/a.iprof")).expect("copied");
-    std::fs::copy(path("figures.iprof"), folder.path().join("runs/b.iprof")).expect("copied");
+    std::fs::copy(path("statistics.iprof"), folder.path().join("runs/b.iprof")).expect("copied");
     let checked = run(folder.path(), &["check", "runs"]);
     let text = String::from_utf8(checked.stdout).expect("text");
     assert_eq!(checked.status.code(), Some(1), "{text}");
@@ -188,7 +188,7 @@ fn a_weight_without_a_file_is_told_from_a_missing_file() {
 #[test]
 fn every_command_keeps_to_the_limits_given() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = path("figures.iprof");
+    let file = path("statistics.iprof");
     std::fs::write(folder.path().join("a.proftext"), "main\n1\n1\n5\n").expect("written");
     for arguments in [
         &["show", &file][..],
@@ -213,7 +213,7 @@ fn every_command_keeps_to_the_limits_given() {
 fn an_empty_file_is_compared_with_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("empty"), "").expect("written");
-    for files in [["empty", &path("figures.iprof")], [&path("figures.iprof"), "empty"], ["empty", "empty"]] {
+    for files in [["empty", &path("statistics.iprof")], [&path("statistics.iprof"), "empty"], ["empty", "empty"]] {
         let said = fail(folder.path(), &["diff", files[0], files[1]]);
         assert!(said.contains("empty: the file is empty"), "{said}");
     }

@@ -2,13 +2,13 @@
 
 use profbridge::indexed::{IndexedProfile, ReadOptions as IndexedOptions};
 use profbridge::input::WeightedInput;
+use profbridge::instr::Release;
 use profbridge::memprof::indexed::StoredProfile;
 use profbridge::memprof::raw::{self, Program, Programs, RawMemProf};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, MemoryProfile, Schema};
-use profbridge::model::Release;
 use profbridge::pipeline::{self, MergeOptions, OutputFormat, Silent, WriteOptions, encode};
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ fn sections_are_printed_as_release_22_prints_them() {
         yaml::write(&stored.profile, Comments::Summary(stored.summary), &mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), golden, "{}", stem.display());
         // And what is printed says the same again.
-        let again = yaml::read(golden.as_bytes(), Manner::Profbridge, &Limits::default()).unwrap();
+        let again = yaml::read(golden.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();
         assert_eq!(facts(&again), facts(&stored.profile));
     }
 }
@@ -197,10 +197,10 @@ fn a_stripped_program_is_refused_with_the_reason() {
 #[test]
 fn pictures_have_the_totals_of_the_report() {
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
-    use profbridge::model::stacks::Selection;
     use profbridge::pipeline::memory_stacks::AllocationUnit;
     use profbridge::pipeline::pictures::{Content, read_content};
     use profbridge::pipeline::samples::StackOptions;
+    use profbridge::stacks::model::Selection;
     for stem in stems(22) {
         let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());
         for extension in ["memprofraw", "yaml", "v3.profdata", "v4.profdata"] {

@@ -2,7 +2,7 @@
 
 use crate::files::{facts, file, folder, merged, options, stems, stored};
 use profbridge::memprof::{Field, Hotness, MemoryMerger, MemoryProfile, Source, guid, yaml};
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -38,11 +38,11 @@ fn document() -> impl Strategy<Value = String> {
 }
 
 fn read(text: &str) -> MemoryProfile {
-    yaml::read(text.as_bytes(), Manner::Profbridge, &Limits::default()).unwrap()
+    yaml::read(text.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap()
 }
 
 fn merger(texts: &[String]) -> MemoryMerger {
-    let mut merger = MemoryMerger::new(Manner::Profbridge);
+    let mut merger = MemoryMerger::new(Compat::Profbridge);
     texts.iter().for_each(|text| merger.add(read(text), Source::Yaml, 1));
     merger
 }
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn a_weight_is_so_many_runs(text in document(), weight in 2..5u64) {
         let texts = vec![text; weight as usize];
-        let mut weighted = MemoryMerger::new(Manner::Profbridge);
+        let mut weighted = MemoryMerger::new(Compat::Profbridge);
         weighted.add(read(&texts[0]), Source::Yaml, weight);
         // A second input, so that sites of one stack are put together.
         weighted.add(MemoryProfile::default(), Source::Yaml, 1);

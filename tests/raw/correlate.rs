@@ -3,15 +3,15 @@
 use crate::tools::{Workspace, available};
 use crate::{merged, testdata, text};
 use profbridge::input::WeightedInput;
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::pipeline::{MergeOptions, Silent, merge_files};
 use profbridge::raw::correlate::{CorrelationKind, Images};
-use profbridge::{ErrorKind, Limits, Manner};
+use profbridge::{Compat, ErrorKind, Limits};
 use std::path::Path;
 use std::sync::Arc;
 
 fn images(kind: CorrelationKind, paths: &[&Path]) -> Arc<Images> {
-    let mut images = Images::new(kind, Manner::Profbridge, Limits::default());
+    let mut images = Images::new(kind, Compat::Profbridge, Limits::default());
     for path in paths {
         images.add(path).unwrap();
     }
@@ -138,7 +138,7 @@ fn errors_name_the_image_that_is_missing() {
 
 #[test]
 fn images_that_tell_nothing_are_refused_in_llvms_words() {
-    let add = |kind, path: &Path| Images::new(kind, Manner::Llvm22, Limits::default()).add(path).unwrap_err();
+    let add = |kind, path: &Path| Images::new(kind, Compat::Llvm22, Limits::default()).add(path).unwrap_err();
     let debug = testdata("correlate/clang-22-debug-info.binary");
     let binary = testdata("correlate/clang-22-binary.binary");
     let error = add(CorrelationKind::Binary, &debug);
@@ -210,7 +210,7 @@ fn two_images_in_one_file_are_told_apart() {
     assert_eq!(texts[0], texts[1]);
 }
 
-/// Runs the genuine tool and ours in LLVM's manner with the same arguments.
+/// Runs the genuine tool and ours by LLVM's rules with the same arguments.
 #[track_caller]
 fn assert_same_as_llvm(workspace: &Workspace, line: &str) {
     let mut answers = Vec::new();

@@ -7,7 +7,7 @@ mod tools;
 mod written;
 
 use profbridge::input::WeightedInput;
-use profbridge::model::{Profile, Release};
+use profbridge::instr::{Profile, Release};
 use profbridge::pipeline::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files};
 use std::path::{Path, PathBuf};
 

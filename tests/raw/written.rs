@@ -5,7 +5,7 @@
 use crate::tools::{Workspace, available};
 use crate::{encoded, merged, testdata};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::pipeline::OutputFormat;
 
 const ARCHITECTURES: [(Endian, PointerWidth); 4] = [

@@ -3,15 +3,15 @@
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
 use profbridge::input::WeightedInput;
-use profbridge::merge::Merger;
-use profbridge::model::{
+use profbridge::instr::{
     FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, PseudoCount, RecordRef, TemporalTrace, ValueCount,
     ValueKind, name_ref,
 };
+use profbridge::merge::Merger;
 use profbridge::pipeline::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
 use profbridge::raw::{self, Image, ImageSum, RawProfile, Section};
 use profbridge::text::{self, TextOptions, TextReader};
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ fn found(name: &str) -> PathBuf {
 
 /// Merges a file several times with itself, by both sets of rules.
 fn merge_with_itself(name: &str) {
-    for manner in [Manner::Profbridge, Manner::Llvm22] {
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
         let mut options = MergeOptions::default();
-        options.read = ReadOptions::new(manner);
+        options.read = ReadOptions::new(compat);
         options.failure_mode = FailureMode::Warn;
         let inputs = [found(name), found(name), found(name)].map(WeightedInput::new);
         let report = merge_files(&inputs, &options, &mut Silent).expect("damaged inputs are in the report");
@@ -36,7 +36,7 @@ fn merge_with_itself(name: &str) {
 #[test]
 fn wrapped_sizes_in_a_header_make_no_huge_sums() {
     let file = std::fs::read(found("read_raw-wrapped-sizes.profraw")).expect("file is readable");
-    let profile = RawProfile::read(&file, 0, Manner::Llvm22).expect("LLVM accepts the header");
+    let profile = RawProfile::read(&file, 0, Compat::Llvm22).expect("LLVM accepts the header");
     let names = Arc::new(profile.read_names(&Limits::default()).expect("the section is sound"));
     let image = Image::new(&profile, &names).expect("the version is known");
     let sum = ImageSum::new(&image);
@@ -52,8 +52,8 @@ fn a_name_of_digits_is_mended_before_its_second_record_too() {
     let function = profile.functions.intern(b"10");
     profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
     profile.functions.push_record(function, &FunctionRecord::new(2, vec![8, 9]));
-    let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
-    let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
+    let written = text::write(&profile, &TextOptions::new(Compat::Profbridge));
+    let mut reader = TextReader::new(&written.bytes, Compat::Profbridge).expect("text can be read back");
     let mut records = Vec::new();
     while let Some(item) = reader.next_record().expect("records can be read back") {
         records.push((item.name.to_vec(), item.record.counters.to_vec()));
@@ -73,8 +73,8 @@ fn a_name_that_ends_in_a_vertical_tab_keeps_its_place_in_a_trace() {
         profile.kind = ProfileKind::TEMPORAL;
         profile.temporal.stream_size = 1;
         profile.temporal.traces = vec![TemporalTrace { weight: 1, functions: vec![name_ref(name)] }];
-        let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
-        let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
+        let written = text::write(&profile, &TextOptions::new(Compat::Profbridge));
+        let mut reader = TextReader::new(&written.bytes, Compat::Profbridge).expect("text can be read back");
         while reader.next_record().expect("records can be read back").is_some() {}
         assert_eq!(reader.temporal(), profile.temporal, "{}", name.escape_ascii());
     }
@@ -94,8 +94,8 @@ fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
     let functions = vec![name_ref(b"#x"), name_ref(b"f"), name_ref(b"a\nb")];
     profile.temporal.traces = vec![TemporalTrace { weight: 1, functions }];
     profile.temporal.stream_size = 1;
-    let written = text::write(&profile, &TextOptions::new(Manner::Profbridge));
-    let mut reader = TextReader::new(&written.bytes, Manner::Profbridge).expect("text can be read back");
+    let written = text::write(&profile, &TextOptions::new(Compat::Profbridge));
+    let mut reader = TextReader::new(&written.bytes, Compat::Profbridge).expect("text can be read back");
     let mut names = Vec::new();
     while let Some(item) = reader.next_record().expect("records can be read back") {
         names.push(item.name.to_vec());

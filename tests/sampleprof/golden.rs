@@ -1,7 +1,7 @@
 //! Files that llvm-profdata of several releases made of the texts in
 //! `testdata/sampleprof` (see `make.sh` there): read, and written again.
 
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::sampleprof::{
     self, Encoding, Layout, Merger, ReadOptions, Rules, SampleProfile, WriteOptions, read, show, write,
 };

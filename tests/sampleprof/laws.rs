@@ -1,7 +1,7 @@
 //! What holds for all profiles.
 
 use crate::generate::{Shape, any_text, text};
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use profbridge::sampleprof::{
     Encoding, MAX_INLINE_DEPTH, Merger, ReadOptions, Rules, SampleProfile, WriteOptions, read, write,
 };

@@ -1,9 +1,9 @@
 //! Random files in a folder, merged by the library.
 
 use crate::generate::{Random, file};
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::input::WeightedInput;
-use profbridge::model::{Profile, Release};
+use profbridge::instr::{Profile, Release};
 use profbridge::pipeline::{self, MergeOptions, OutputFormat, WriteOptions};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
@@ -53,7 +53,7 @@ pub fn merged(inputs: &[WeightedInput], shape: Shape, threads: usize) -> Vec<u8>
     let release = Release(23);
     let mut write = WriteOptions::default();
     // Text says what LLVM's says.
-    write.manner = Manner::Llvm22;
+    write.compat = Compat::Llvm22;
     write.sparse = shape == Shape::Sparse;
     write.format = match shape {
         Shape::Text => OutputFormat::Text { release },

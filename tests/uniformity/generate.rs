@@ -1,9 +1,9 @@
 //! Random profiles of a GPU as files of LLVM 23, the same for the same seed.
 
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::indexed;
-use profbridge::model::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind, name_ref};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind, name_ref};
 use profbridge::raw;
 use profbridge::text::{self, TextOptions};
 
@@ -159,7 +159,7 @@ pub fn file(seed: u64, family: u64) -> (Vec<u8>, &'static str) {
         3 | 4 => (indexed_file(&profile(seed, family, Knows::Bits)), "profdata"),
         _ => {
             let profile = without_bitmaps(&profile(seed, family, Knows::Nothing));
-            (text::write(&profile, &TextOptions::new(Manner::Llvm22)).bytes, "proftext")
+            (text::write(&profile, &TextOptions::new(Compat::Llvm22)).bytes, "proftext")
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::files::{Shape, difference, merged, merged_profile, random_inputs};
 use crate::generate::{ENCODINGS, Knows, indexed_file, profile, raw_file};
 use profbridge::input::WeightedInput;
-use profbridge::model::{FunctionRecord, Profile, ProfileKind};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind};
 use std::path::Path;
 
 #[test]
@@ -124,7 +124,7 @@ fn what_indexed_files_say_comes_back() {
 /// Name, hash and bits of every record, sorted.
 fn bits_of_all(file: &[u8]) -> Vec<(Vec<u8>, u64, Vec<u8>)> {
     use profbridge::indexed::{IndexedReader, ReadOptions};
-    use profbridge::model::ProfileReader;
+    use profbridge::instr::ProfileReader;
     let mut reader = IndexedReader::new(file, ReadOptions::default()).expect("the file was just written");
     let mut all = Vec::new();
     while let Some(found) = reader.next_record().expect("the file was just written") {

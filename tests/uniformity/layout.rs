@@ -1,10 +1,10 @@
 //! Where uniformity stands in files, and what is wrong with damaged ones.
 
 use crate::generate::{ENCODINGS, raw_file};
-use profbridge::Manner;
+use profbridge::Compat;
 use profbridge::bytes::Encoding;
 use profbridge::indexed::{self, IndexedReader, ReadOptions, WriteOptions};
-use profbridge::model::{
+use profbridge::instr::{
     FunctionRecord, Loss, Profile, ProfileKind, ProfileReader, RecordView, TemporalTrace, name_ref,
 };
 use profbridge::raw::{self, RawOptions, RawReader};
@@ -97,7 +97,7 @@ fn every_older_version_and_text_say_what_they_lose() {
         assert_eq!(losses[0], "3 uniformity bits of blocks", "version {version}");
     }
     assert!(indexed::losses(&profile, &WriteOptions::for_version(14)).is_empty());
-    assert_eq!(words(text::losses(&profile, &TextOptions::new(Manner::Profbridge))), ["3 uniformity bits of blocks"]);
+    assert_eq!(words(text::losses(&profile, &TextOptions::new(Compat::Profbridge))), ["3 uniformity bits of blocks"]);
     for version in [10, 11] {
         let options = raw::WriteOptions::new(encoding(version));
         assert_eq!(words(raw::losses(&profile, &options).expect("a known version")), ["3 uniformity bits of blocks"]);
@@ -130,7 +130,7 @@ fn raw_files_hold_uniform_counts_of_all_records_or_of_none() {
 /// The first record of a raw file, or the message of its fault.
 fn read_raw(file: &[u8]) -> Result<FunctionRecord, String> {
     let words = |error: profbridge::Error| error.to_string();
-    let mut reader = RawReader::new(file, RawOptions::new(Manner::Profbridge)).map_err(words)?;
+    let mut reader = RawReader::new(file, RawOptions::new(Compat::Profbridge)).map_err(words)?;
     Ok(reader.next_record().map_err(words)?.expect("the file has a record").record.to_record())
 }
 

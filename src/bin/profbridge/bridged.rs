@@ -5,8 +5,8 @@ use crate::iprof_files::{IprofWriteArgs, print_findings};
 use clap::{Args, ValueEnum};
 use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
 use profbridge::input::InputStream;
+use profbridge::instr::{Loss, Profile, refuse_losses};
 use profbridge::iprof::{self, BranchClash, Document, SectionKind};
-use profbridge::model::{Loss, Profile, refuse_losses};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 

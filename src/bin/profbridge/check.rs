@@ -5,7 +5,7 @@ use clap::Args;
 use profbridge::input::InputList;
 use profbridge::iprof::{Level, Version};
 use profbridge::pipeline::{self, FileCheck};
-use profbridge::{Error, Manner, Result};
+use profbridge::{Compat, Error, Result};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ impl CheckArgs {
         let mut files = Vec::new();
         for path in &self.files {
             if path.is_dir() {
-                let mut below = InputList::new(Manner::Profbridge);
+                let mut below = InputList::new(Compat::Profbridge);
                 below.push(path)?;
                 files.extend(below.into_inputs().into_iter().map(|input| input.path));
             } else {

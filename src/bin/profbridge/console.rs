@@ -1,6 +1,6 @@
 //! What people see: errors with hints, warnings, colours on a terminal.
 
-use profbridge::model::{Loss, LossKind};
+use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -180,7 +180,7 @@ impl Progress {
     }
 }
 
-/// Turns a command's result into an exit code; a broken pipe is success.
+/// OrderedWorkers a command's result into an exit code; a broken pipe is success.
 pub(crate) fn finish(result: Result<ExitCode>) -> ExitCode {
     match result {
         Ok(code) => code,

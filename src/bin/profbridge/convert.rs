@@ -12,10 +12,10 @@ use crate::target::Whom;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{InputStream, WeightedInput};
+use profbridge::instr::{Profile, Release};
 use profbridge::iprof::BranchClash;
 use profbridge::merge::Remapping;
 use profbridge::merge::cross_release::Origins;
-use profbridge::model::{Profile, Release};
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions,
 };

@@ -4,7 +4,7 @@ use crate::console;
 use clap::{Args, ValueEnum};
 use profbridge::raw::Correlator;
 use profbridge::raw::correlate::{CorrelationKind, Images};
-use profbridge::{Manner, Result};
+use profbridge::{Compat, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl CorrelateArgs {
             None if !self.binary_file.is_empty() => (CorrelationKind::Binary, &self.binary_file),
             None => return Ok(None),
         };
-        let mut images = Images::new(kind, Manner::Profbridge, crate::limits::chosen());
+        let mut images = Images::new(kind, Compat::Profbridge, crate::limits::chosen());
         files.iter().try_for_each(|file| images.add(file))?;
         self.debug_file_directory.iter().for_each(|folder| images.add_folder(folder.clone()));
         images.warnings().iter().for_each(console::warning);

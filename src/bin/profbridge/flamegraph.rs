@@ -3,7 +3,7 @@
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::Result;
-use profbridge::picture::{FlameGraph, Report, Section, SvgOptions, write_html, write_svg};
+use profbridge::render::{FlameGraph, Report, Section, SvgOptions, write_html, write_svg};
 use std::process::ExitCode;
 
 /// Draw stacks as an SVG picture, or as a page where the output is called .html

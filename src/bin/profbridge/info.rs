@@ -3,8 +3,8 @@
 use crate::console;
 use clap::Args;
 use profbridge::input::{self, Access};
-use profbridge::model::Description;
-use profbridge::model::release::{RELEASES, ReleaseRow};
+use profbridge::instr::Description;
+use profbridge::instr::release::{RELEASES, ReleaseRow};
 use profbridge::pipeline;
 use profbridge::report::info;
 use profbridge::{Error, Result};

@@ -6,7 +6,7 @@ use crate::show::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
 use profbridge::input;
-use profbridge::iprof::figures::{ChainsBy, FigureOptions, Figures, write_text};
+use profbridge::iprof::statistics::{ChainsBy, FigureOptions, Statistics, write_text};
 use profbridge::pipeline;
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -74,7 +74,7 @@ struct Json<'a> {
     format: &'static str,
     path: Cow<'a, str>,
     #[serde(flatten)]
-    figures: &'a Figures,
+    statistics: &'a Statistics,
 }
 
 /// Shows an iprof; lists have `topn` elements, or 10 for 0.
@@ -90,17 +90,21 @@ pub(crate) fn run(path: &Path, output: &Path, arguments: &IprofShowArgs, topn: u
         ChainsByArg::Calls => ChainsBy::Calls,
         ChainsByArg::Samples => ChainsBy::Samples,
     });
-    let (figures, findings) = pipeline::iprof_figures(path, &options)?;
+    let (statistics, findings) = pipeline::iprof_statistics(path, &options)?;
     print_findings(path, &findings);
     let text = if json {
-        let json =
-            Json { schema: "profbridge.show/1", format: "iprof", path: path.to_string_lossy(), figures: &figures };
+        let json = Json {
+            schema: "profbridge.show/1",
+            format: "iprof",
+            path: path.to_string_lossy(),
+            statistics: &statistics,
+        };
         let text =
             serde_json::to_string(&json).map_err(|error| Error::io("cannot write", std::io::Error::from(error)))?;
         format!("{text}\n")
     } else {
         let mut text = String::new();
-        write_text(&mut text, &figures).map_err(|_| Error::usage("the figures cannot be written"))?;
+        write_text(&mut text, &statistics).map_err(|_| Error::usage("the statistics cannot be written"))?;
         console::escape(&text)
     };
     input::output::replace(output, text.as_bytes())?;

@@ -16,14 +16,14 @@ use crate::stacks::{StackArgs, StackFormat, StackJob, WriteStackArgs};
 use crate::target::{self, Whom};
 use clap::Args;
 use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::instr::{Loss, Release, release};
 use profbridge::iprof::SectionKind;
 use profbridge::merge::{FunctionFilter, Remapping};
-use profbridge::model::{Loss, Release, release};
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
 use profbridge::pipeline::{self, FailureMode, MergeOptions, Target, TargetSource, WriteOptions};
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
-use profbridge::{Error, Manner, Result};
+use profbridge::{Compat, Error, Result};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -386,7 +386,7 @@ impl MergeArgs {
     }
 
     fn inputs(&self) -> Result<Vec<WeightedInput>> {
-        let mut list = InputList::new(Manner::Profbridge);
+        let mut list = InputList::new(Compat::Profbridge);
         self.inputs.iter().try_for_each(|path| list.push(path))?;
         self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
         if let Some(path) = &self.input_files {
@@ -408,9 +408,9 @@ impl MergeArgs {
         options.max_trace_length = Some(self.temporal_profile_max_trace_length);
         options.keep_vtable_names = self.keep_vtable_symbols || self.text;
         options.salvage = self.salvage;
-        options.floors.inputs = self.min_inputs;
-        options.floors.functions = self.min_functions;
-        options.floors.total_count = self.min_total_count;
+        options.minimums.inputs = self.min_inputs;
+        options.minimums.functions = self.min_functions;
+        options.minimums.total_count = self.min_total_count;
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
         if let Some(path) = &self.remapping_file {
             options.remapping = Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path))?;

@@ -78,7 +78,7 @@ pub(crate) fn summary(report: &MergeReport, output: &Path) -> String {
     format!("{target}: {functions} functions from {} of {} inputs{skipped}", report.used(), report.inputs.len())
 }
 
-/// Prints complaints about records, and progress on a terminal.
+/// Prints soft errors about records, and progress on a terminal.
 pub(crate) struct MergeConsole {
     quiet: bool,
     progress: console::Progress,
@@ -95,7 +95,7 @@ impl MergeConsole {
 }
 
 impl MergeObserver for MergeConsole {
-    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
+    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
         if self.quiet {
             return;
         }

@@ -5,7 +5,7 @@ use crate::iprof_files::is_iprof_name;
 use crate::target::JsonTarget;
 use clap::ValueEnum;
 use profbridge::input::{self, WeightedInput};
-use profbridge::model::Loss;
+use profbridge::instr::Loss;
 use profbridge::pipeline::mixed::Family;
 use profbridge::{Error, Result};
 use std::path::Path;

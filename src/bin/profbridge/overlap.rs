@@ -10,7 +10,7 @@ use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
 use profbridge::report::diff::DiffOptions;
 use profbridge::report::overlap::OverlapOptions;
 use profbridge::sampleprof::overlap;
-use profbridge::{Error, Manner, Result};
+use profbridge::{Compat, Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -64,7 +64,7 @@ impl OverlapArgs {
         options.function = self.function.clone().unwrap_or_default().into_bytes();
         options.value_cutoff = self.value_cutoff;
         let read = sample_files::read_options();
-        let report = overlap_sample_files(&self.base, &self.test, &read, Manner::Profbridge, &options)?;
+        let report = overlap_sample_files(&self.base, &self.test, &read, Compat::Profbridge, &options)?;
         if self.json {
             let (base, format) = (self.base.to_string_lossy().into_owned(), Some(SAMPLE_PROFILE));
             let value = console::json("profbridge.overlap/1", &self.test, &Compared { format, base, report })?;

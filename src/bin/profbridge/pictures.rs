@@ -7,9 +7,9 @@ use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::Result;
 use profbridge::input::output;
-use profbridge::picture::FlameGraph;
 use profbridge::pipeline::pictures::{Content, read_content};
-use profbridge::report::samples::{MethodPattern, samples_with_methods};
+use profbridge::render::FlameGraph;
+use profbridge::report::stacks::{MethodPattern, samples_with_methods};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::picture::{SvgOptions, write_html, write_svg};
+use profbridge::render::{SvgOptions, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::process::ExitCode;
 

@@ -4,8 +4,8 @@ use crate::console;
 use crate::show::{refuse, write_output};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, WeightedInput};
+use profbridge::instr::{Loss, Release};
 use profbridge::merge::Remapping;
-use profbridge::model::{Loss, Release};
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, load_sample_file, merge_sample_files,
@@ -15,7 +15,7 @@ use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, ReadOptions, RecordFault, Rules, SampleProfile, WriteOptions, show,
 };
-use profbridge::{Error, Manner, Result, Warning};
+use profbridge::{Compat, Error, Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -349,7 +349,7 @@ impl SampleShow<'_> {
     /// Shows the profile.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let options = read_options();
-        let (profile, summary) = load_sample_file(self.file, &options, Manner::Profbridge)?;
+        let (profile, summary) = load_sample_file(self.file, &options, Compat::Profbridge)?;
         let (rules, all) = (options.rules, self.function.is_none() && self.topn == 0 && !self.hot_functions);
         write_output(self.output, |out| {
             if self.json {

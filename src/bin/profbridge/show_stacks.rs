@@ -4,8 +4,9 @@ use crate::console;
 use crate::stacks::StackArgs;
 use profbridge::input::output;
 use profbridge::pipeline::samples::{read_stacks, without_addresses};
-use profbridge::report::samples::{
-    CallChain, ChainOptions, Direction, MethodPattern, SampleFigures, call_chains, figures, write_chains, write_figures,
+use profbridge::report::stacks::{
+    CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
+    write_statistics,
 };
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -33,7 +34,7 @@ struct Json<'a> {
     format: &'static str,
     path: std::borrow::Cow<'a, str>,
     #[serde(flatten)]
-    figures: &'a SampleFigures,
+    statistics: &'a SampleStatistics,
     #[serde(skip_serializing_if = "Option::is_none")]
     callers: Option<Vec<CallChain>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,13 +72,13 @@ pub(crate) fn run(
     };
     let callers = chain(&chains.callers, Direction::Callers)?;
     let callees = chain(&chains.callees, Direction::Callees)?;
-    let figures = figures(&table);
+    let statistics = statistics(&table);
     let text = if json {
         let json = Json {
             schema: "profbridge.show/1",
             format: "stacks",
             path: path.to_string_lossy(),
-            figures: &figures,
+            statistics: &statistics,
             callers,
             callees,
         };
@@ -85,7 +86,7 @@ pub(crate) fn run(
             serde_json::to_string(&json).map_err(|error| Error::io("cannot write", std::io::Error::from(error)))?;
         format!("{text}\n")
     } else if callers.is_none() && callees.is_none() {
-        console::escape(&write_figures(&figures, if topn == 0 { ROWS } else { topn }))
+        console::escape(&write_statistics(&statistics, if topn == 0 { ROWS } else { topn }))
     } else {
         let both: Vec<String> = [("Callers", &callers), ("Callees", &callees)].into_iter().filter_map(titled).collect();
         console::escape(&both.join("\n"))

@@ -3,16 +3,16 @@
 
 use crate::console;
 use clap::{Args, ValueEnum};
-use profbridge::bridge::samples::{IprofHits, SampleOptions, iprof_from_stacks};
+use profbridge::bridge::stacks::{IprofHits, SampleOptions, iprof_from_stacks};
 use profbridge::input::{WeightedInput, output};
 use profbridge::iprof;
-use profbridge::model::stacks::{SampleSource, Selection, StackTable};
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
 use profbridge::pipeline::samples::{self, StackOptions, StackSource};
-use profbridge::sample::pprof::{self, from_table};
-use profbridge::sample::reference::Overload;
-use profbridge::sample::text::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
+use profbridge::stacks::classes::Overload;
+use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
+use profbridge::stacks::model::{SampleSource, Selection, StackTable};
+use profbridge::stacks::pprof::{self, from_table};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
 

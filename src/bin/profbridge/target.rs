@@ -3,12 +3,12 @@
 
 use profbridge::Result;
 use profbridge::input::WeightedInput;
+use profbridge::instr::{LossKind, Profile, release};
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
-use profbridge::model::{LossKind, Profile, release};
 use profbridge::pipeline::cross_release::cross;
 use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest, TargetSource};
-use profbridge::{Manner, pipeline::OutputFormat};
+use profbridge::{Compat, pipeline::OutputFormat};
 use serde::Serialize;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl Whom {
         if let Some(target) = request.target()? {
             return Ok(Self::asked(target, format_version.is_some()));
         }
-        let inputs = InputVersions::look(inputs, Manner::Profbridge);
+        let inputs = InputVersions::look(inputs, Compat::Profbridge);
         Ok(Self { target: Target::of_inputs(&inputs), inputs, version_is_given: false })
     }
 

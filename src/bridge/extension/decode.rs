@@ -6,7 +6,7 @@
 use super::super::escape::from_hex;
 use super::{Approximations, Extension, VERSION, malformed};
 use crate::error::Result;
-use crate::model::{
+use crate::instr::{
     FunctionRecord, FunctionTable, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
     ValueKind, ValueSites,
 };

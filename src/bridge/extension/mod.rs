@@ -23,14 +23,14 @@
 //! * Bytes are hexadecimal text. A name that is not UTF-8 is `{"hex": "…"}`.
 //! * What is empty is left out. Without `functions` there is no profile, only
 //!   the remarks of `approximate`.
-//! * `kind` holds the words of [`ProfileKind::words`](crate::model::ProfileKind::words),
+//! * `kind` holds the words of [`ProfileKind::words`](crate::instr::ProfileKind::words),
 //!   or a number for a bit that has none.
 
 mod decode;
 mod encode;
 
 use crate::error::{Error, Result};
-use crate::model::Profile;
+use crate::instr::Profile;
 use std::collections::BTreeMap;
 
 /// The member's name.

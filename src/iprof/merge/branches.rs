@@ -2,7 +2,7 @@
 //! are joined.
 //!
 //! A list's *shape* is its (index, BCI) pairs in canonical order. Lists of one
-//! shape are added row by row. Different shapes are *settled* at the end, the
+//! shape are added row by row. Different shapes are *resolved* at the end, the
 //! heaviest first: rows are matched by what they point at, because indices are
 //! the producer's numbering.
 
@@ -87,7 +87,7 @@ fn targets(rows: &[BranchRow]) -> Vec<Target> {
 
 /// What settling the shapes of a site came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct Resolved {
     /// The lists that are left: one, or with [`BranchClash::Keep`] all, or none.
     pub lists: Vec<Vec<BranchRow>>,
     /// How many lists clashed with a heavier (or earlier) one.
@@ -97,8 +97,8 @@ pub struct Settled {
 }
 
 /// Joins the shapes of one site. They come in order of first appearance.
-pub fn settle(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Settled {
-    let mut settled = Settled { lists: Vec::new(), clashes: 0, saturated: 0 };
+pub fn resolve(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Resolved {
+    let mut resolved = Resolved { lists: Vec::new(), clashes: 0, saturated: 0 };
     if policy != BranchClash::First {
         shapes.sort_by_cached_key(|rows| {
             let mut canonical = rows.clone();
@@ -107,26 +107,26 @@ pub fn settle(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Settled {
         });
     }
     if policy == BranchClash::Keep || shapes.len() < 2 {
-        settled.lists = shapes;
-        return settled;
+        resolved.lists = shapes;
+        return resolved;
     }
     let mut shapes = shapes.into_iter();
-    let Some(first) = shapes.next() else { return settled };
+    let Some(first) = shapes.next() else { return resolved };
     let mut current = Joined::new(first);
     for rows in shapes {
         let named = targets(&rows);
         if !current.is_comparable(&named) {
-            settled.clashes += 1;
+            resolved.clashes += 1;
             if policy != BranchClash::Union {
                 continue;
             }
         }
-        settled.saturated += current.join(&rows, &named);
+        resolved.saturated += current.join(&rows, &named);
     }
-    if settled.clashes == 0 || policy != BranchClash::Drop {
-        settled.lists.push(current.rows);
+    if resolved.clashes == 0 || policy != BranchClash::Drop {
+        resolved.lists.push(current.rows);
     }
-    settled
+    resolved
 }
 
 /// A list that others are joined to. It keeps its order and indices.
@@ -208,33 +208,33 @@ mod tests {
 
     #[test]
     fn swapped_successors_are_the_same_branch() {
-        let settled =
-            settle(vec![rows(&[(7, 0, 1), (20, 1, 2)]), rows(&[(20, 0, 10), (7, 1, 20)])], BranchClash::Heavier);
-        assert_eq!(settled.lists, [rows(&[(20, 0, 12), (7, 1, 21)])]);
-        assert_eq!(settled.clashes, 0);
+        let resolved =
+            resolve(vec![rows(&[(7, 0, 1), (20, 1, 2)]), rows(&[(20, 0, 10), (7, 1, 20)])], BranchClash::Heavier);
+        assert_eq!(resolved.lists, [rows(&[(20, 0, 12), (7, 1, 21)])]);
+        assert_eq!(resolved.clashes, 0);
     }
 
     #[test]
     fn cases_without_position_follow_the_case_they_share_a_target_with() {
         let heavy = rows(&[(208, 0, 0), (142, 1, 100), (-5, 1, 7)]);
         let light = rows(&[(142, 0, 1), (-5, 0, 2), (-5, 0, 3), (208, 1, 4)]);
-        let settled = settle(vec![light, heavy], BranchClash::Error);
-        assert_eq!(settled.lists, [rows(&[(208, 0, 4), (142, 1, 101), (-5, 1, 9), (-5, 1, 3)])]);
-        assert_eq!(settled.clashes, 0);
+        let resolved = resolve(vec![light, heavy], BranchClash::Error);
+        assert_eq!(resolved.lists, [rows(&[(208, 0, 4), (142, 1, 101), (-5, 1, 9), (-5, 1, 3)])]);
+        assert_eq!(resolved.clashes, 0);
     }
 
     #[test]
     fn a_subset_is_joined_and_new_rows_take_free_indices() {
         let heavy = rows(&[(7, 0, 50), (20, 2, 5)]);
         let light = rows(&[(30, 0, 1), (7, 1, 1), (20, 2, 1)]);
-        let settled = settle(vec![heavy, light], BranchClash::Heavier);
-        assert_eq!(settled.lists, [rows(&[(7, 0, 51), (20, 2, 6), (30, 1, 1)])]);
+        let resolved = resolve(vec![heavy, light], BranchClash::Heavier);
+        assert_eq!(resolved.lists, [rows(&[(7, 0, 51), (20, 2, 6), (30, 1, 1)])]);
     }
 
     #[test]
     fn each_policy_decides_a_clash_its_way() {
         let (light, heavy) = (rows(&[(7, 0, 1), (9, 1, 1)]), rows(&[(7, 0, 5), (20, 1, 5)]));
-        let by = |policy| settle(vec![light.clone(), heavy.clone()], policy);
+        let by = |policy| resolve(vec![light.clone(), heavy.clone()], policy);
         assert_eq!(by(BranchClash::Heavier).lists, std::slice::from_ref(&heavy));
         assert_eq!(by(BranchClash::First).lists, std::slice::from_ref(&light));
         assert_eq!(by(BranchClash::Keep).lists, [heavy.clone(), light.clone()]);
@@ -247,11 +247,11 @@ mod tests {
     fn settling_does_not_depend_on_the_order_of_shapes() {
         let shapes =
             [rows(&[(7, 0, 5), (9, 1, 5)]), rows(&[(9, 0, 5), (7, 1, 5)]), rows(&[(7, 3, 10)]), rows(&[(8, 0, 1)])];
-        let expected = settle(shapes.to_vec(), BranchClash::Heavier);
+        let expected = resolve(shapes.to_vec(), BranchClash::Heavier);
         for turn in 1..shapes.len() {
             let mut turned = shapes.to_vec();
             turned.rotate_left(turn);
-            assert_eq!(settle(turned, BranchClash::Heavier), expected);
+            assert_eq!(resolve(turned, BranchClash::Heavier), expected);
         }
     }
 }

@@ -7,7 +7,7 @@
 //! joins the shapes of each site (see [`branches`]). So the result does not
 //! depend on the order of inputs, up to order and ids, with every clash policy
 //! but [`First`](BranchClash::First); merging in stages gives the same as
-//! merging at once as long as nothing was settled
+//! merging at once as long as nothing was resolved
 //! ([`Keep`](BranchClash::Keep)).
 
 pub mod branches;
@@ -16,7 +16,7 @@ mod sites;
 mod totals;
 mod weight;
 
-pub use branches::{BranchClash, Settled};
+pub use branches::{BranchClash, Resolved};
 pub use report::MergeReport;
 pub use totals::SectionTotals;
 pub use weight::Weight;
@@ -94,7 +94,7 @@ pub struct Merger {
     inputs: usize,
     dropped_entry_members: u64,
     /// The last entry was not the one that was expected.
-    surprised: bool,
+    missed_mapping: bool,
 }
 
 /// Where the handles of one input lead.
@@ -188,7 +188,7 @@ impl Merger {
         let mut adding = Adding { merger: self, weights: *weights, mapping: None };
         let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut adding);
         let mapping = adding.mapping.take();
-        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
+        accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), options)?;
         let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, || Arc::clone(&reading.tables)));
         let version = reading.version.unwrap_or_default();
         self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
@@ -243,7 +243,7 @@ impl Merger {
             _ => self.types[type_slot(kind)].expected(),
         };
         let found = expected.filter(|context| self.contexts.has_frames(*context, frames, &map));
-        self.surprised = found.is_none();
+        self.missed_mapping = found.is_none();
         found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
     }
 
@@ -302,7 +302,7 @@ impl Merger {
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
         let branch_sites = self.branches.len();
-        let (conditionals, saturated_branches) = self.branches.settle(policy, |context, lists| {
+        let (conditionals, saturated_branches) = self.branches.resolve(policy, |context, lists| {
             report.clashed_sites += 1;
             report.clashed_lists += lists as u64;
             report.clash_example.get_or_insert_with(|| describe(&contexts, &tables, context));
@@ -393,7 +393,7 @@ struct Adding<'m> {
 impl Sink for Adding<'_> {
     fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
         // What comes as expected is not looked up.
-        if self.merger.surprised && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {
+        if self.merger.missed_mapping && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {
             self.merger.contexts.fetch(outermost);
         }
     }

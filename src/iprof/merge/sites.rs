@@ -1,6 +1,6 @@
 //! Sums by context: what a merge gathers for each section.
 
-use super::branches::{self, BranchClash, Settled, add_saturating};
+use super::branches::{self, BranchClash, Resolved, add_saturating};
 use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::sections::{BranchRow, CountEntry, RowSection, TypeCount};
@@ -377,7 +377,7 @@ impl BranchSites {
     }
 
     /// Settles every site. `clash` is told of each context whose lists clashed, and of how many.
-    pub(super) fn settle(
+    pub(super) fn resolve(
         mut self,
         policy: BranchClash,
         mut clash: impl FnMut(ContextHandle, usize),
@@ -398,7 +398,7 @@ impl BranchSites {
             }
             let shapes = std::iter::successors(Some(first), |last| shape(last.next));
             let lists = shapes.map(|shape| self.rows[shape.range()].to_vec()).collect();
-            let Settled { lists, clashes, saturated } = branches::settle(lists, policy);
+            let Resolved { lists, clashes, saturated } = branches::resolve(lists, policy);
             self.saturated += saturated;
             if clashes > 0 {
                 clash(site.context, clashes);
@@ -492,7 +492,7 @@ mod tests {
                 let sum = sums.entry((*number, shape)).or_insert_with(|| vec![0; rows.len()]);
                 sum.iter_mut().for_each(|known| *known += count);
             }
-            let (section, _) = sites.settle(BranchClash::Keep, |_, _| {});
+            let (section, _) = sites.resolve(BranchClash::Keep, |_, _| {});
             let mut found = BTreeMap::new();
             for (context, rows) in section.iter() {
                 let mut rows = rows.to_vec();

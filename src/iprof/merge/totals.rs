@@ -27,7 +27,7 @@ impl SectionTotals {
     pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
         let mut totals = Self::default();
         let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut totals);
-        accept(reading.hopeless, &reading.findings, reading.version_text.as_deref(), options)?;
+        accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), options)?;
         Ok(totals)
     }
 }

@@ -189,7 +189,7 @@ fn a_stream_gives_the_same_as_a_slice() {
 }
 
 #[test]
-fn hopeless_files_are_told_apart() {
+fn unreadable_files_are_told_apart() {
     for (text, code) in [
         (&b""[..], "empty-file"),
         (b" \n", "empty-file"),

@@ -1,7 +1,7 @@
 //! Many entries at once: those that look as GraalVM writes them and are sound.
 //!
 //! A batch is parsed without looking at anything but the tables, so several can
-//! be parsed at a time. Every entry that is unusual in any way is only stepped
+//! be parsed at a time. Every entry that is irregular in any way is only stepped
 //! over here; the [`EntryReader`](super::entries::EntryReader) parses it again,
 //! in its turn, and says what there is to say.
 
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache.
 pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
-/// A batch ends when so much of it, and the greater part, is unusual: more likely it is of another section.
+/// A batch ends when so much of it, and the greater part, is irregular: more likely it is of another section.
 const MOST_UNUSUAL_BYTES: usize = BATCH_BYTES >> 5;
 
 /// What entries of one section are read by.
@@ -35,7 +35,7 @@ pub(super) struct Rules<'r> {
 
 /// What to do with an entry that is not taken at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unusual {
+pub(super) enum Irregular {
     /// The batch ends before it.
     Stop,
     /// It is stepped over if it is well-formed JSON.
@@ -51,7 +51,7 @@ pub(super) struct Step {
     pub(super) frames_end: usize,
     pub(super) records_end: usize,
     /// It has to be parsed and judged by itself.
-    pub(super) unusual: bool,
+    pub(super) irregular: bool,
     /// A branch whose counts are all 0, which is worth a warning.
     pub(super) never_executed: bool,
 }
@@ -83,7 +83,7 @@ impl Batch {
     }
 
     /// Parses entries of `text` from `start` on, each with the comma behind it, to the end or a good deal.
-    pub(super) fn parse(&mut self, rules: &Rules<'_>, text: &[u8], start: usize, unusual: Unusual) {
+    pub(super) fn parse(&mut self, rules: &Rules<'_>, text: &[u8], start: usize, irregular: Irregular) {
         self.clear(start);
         let mut stepped_over = 0;
         while self.end - start < BATCH_BYTES {
@@ -94,17 +94,18 @@ impl Batch {
                 records_at: 0,
                 frames_end: frames,
                 records_end: records,
-                unusual: false,
+                irregular: false,
                 never_executed: false,
             };
-            let next = match self.usual(rules, text, &mut step) {
+            let next = match self.fast_path(rules, text, &mut step) {
                 Some(next) => next,
                 None => {
                     self.frames.truncate(frames);
                     self.truncate_records(rules.kind, records);
                     self.identities.truncate(self.steps.len());
-                    step = Step { frames_end: frames, records_end: records, unusual: true, ..step };
-                    let after = |text, at| (unusual == Unusual::StepOver).then(|| step_over(text, at, rules)).flatten();
+                    step = Step { frames_end: frames, records_end: records, irregular: true, ..step };
+                    let after =
+                        |text, at| (irregular == Irregular::StepOver).then(|| step_over(text, at, rules)).flatten();
                     let Some(next) = after(text, self.end) else { return };
                     stepped_over += next - self.end;
                     if stepped_over > MOST_UNUSUAL_BYTES && 2 * stepped_over > next - start {
@@ -142,9 +143,9 @@ impl Batch {
         }
     }
 
-    /// Takes an entry, and says where the next one begins; `None` when anything about it is unusual.
+    /// Takes an entry, and says where the next one begins; `None` when anything about it is irregular.
     #[inline]
-    fn usual(&mut self, rules: &Rules<'_>, text: &[u8], step: &mut Step) -> Option<usize> {
+    fn fast_path(&mut self, rules: &Rules<'_>, text: &[u8], step: &mut Step) -> Option<usize> {
         const HEAD: &[u8] = b"{\"ctx\":\"";
         const RECORDS: &[u8] = b",\"records\":[";
         text.get(self.end..)?.strip_prefix(HEAD)?;

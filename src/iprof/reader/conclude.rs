@@ -28,7 +28,7 @@ impl<S: Sink> Reader<'_, S> {
                 if window.failure.is_none() {
                     self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
                 }
-                self.reading.hopeless = true;
+                self.reading.unreadable = true;
             }
             Err(Halt::Truncated(offset)) => {
                 if window.failure.is_none() {
@@ -40,16 +40,16 @@ impl<S: Sink> Reader<'_, S> {
             Err(Halt::Syntax(offset, expected)) => {
                 let message = format!("{expected} was expected; {}", self.recovered());
                 self.report(Code::BadJson, "$", offset, "$", message);
-                self.reading.hopeless |= !self.options.salvage;
+                self.reading.unreadable |= !self.options.salvage;
             }
             Err(Halt::Encoding(offset)) => {
                 self.report(Code::BadEncoding, "$", offset, "$", "the text is not UTF-8");
-                self.reading.hopeless = true;
+                self.reading.unreadable = true;
             }
         }
         if complete {
             self.check_whole();
-        } else if self.reading.version.is_none() && !self.reading.hopeless {
+        } else if self.reading.version.is_none() && !self.reading.unreadable {
             // Cut before its version: what is there is read as what every producer writes.
             self.reading.version = Some(self.options.assume_version.unwrap_or_default());
         }
@@ -82,7 +82,7 @@ impl<S: Sink> Reader<'_, S> {
                     reading.version = Some(assumed);
                     reading.findings.repaired(Code::MissingField, "assumed", "version", 1);
                 }
-                _ => reading.hopeless = true,
+                _ => reading.unreadable = true,
             }
         }
         if reading.legacy {
@@ -99,7 +99,7 @@ impl<S: Sink> Reader<'_, S> {
         }
         let entries: u64 =
             SectionKind::ALL.iter().filter_map(|kind| reading.parts.get(kind.name())).map(|part| part.entries).sum();
-        if entries == 0 && !reading.hopeless {
+        if entries == 0 && !reading.unreadable {
             let message = "no section has an entry";
             reading.findings.report(Code::NoProfiles, "$", Some(0), || ("$".into(), message.into()));
         }

@@ -1,6 +1,6 @@
 //! Reading the entries of profile sections: what each number means, and whether it may.
 
-use super::batch::{Batch, Rules, Unusual};
+use super::batch::{Batch, Irregular, Rules};
 use super::context_text::RawFrame;
 use super::entry_text::{ParseOptions, Parsed, TroubleKind};
 use super::ids::{IdMap, Meaning};
@@ -190,7 +190,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     }
 
     fn records(&mut self, index: usize) -> Result<RecordsKind, Option<Defect>> {
-        self.settle_numbers(index)?;
+        self.resolve_numbers(index)?;
         match self.kind {
             SectionKind::CallCount | SectionKind::Sampling => self.count_record(),
             SectionKind::Conditional => self.branch_records(index),
@@ -199,7 +199,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     }
 
     /// Decides about numbers that are no plain `long`.
-    fn settle_numbers(&mut self, index: usize) -> Result<(), Option<Defect>> {
+    fn resolve_numbers(&mut self, index: usize) -> Result<(), Option<Defect>> {
         if self.parsed.troubles.is_empty() {
             return Ok(());
         }
@@ -384,7 +384,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
                 self.context.sink.announce(batch.outermost(coming.clone()));
                 self.seen.fetch(batch.identities.get(coming).unwrap_or_default());
             }
-            if step.unusual {
+            if step.irregular {
                 let mut scan = Scan::new(text, step.start, self.context.options.limits.json_depth);
                 if Elements::parse(self, &mut scan, base, index + at).is_err() {
                     // It is well-formed, so this cannot be; if it is, let it be said where it stands.
@@ -479,7 +479,7 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
             return (0, pos);
         }
         let mut batch = std::mem::take(&mut self.batch);
-        batch.parse(&self.rules(), text, pos, Unusual::Stop);
+        batch.parse(&self.rules(), text, pos, Irregular::Stop);
         let done = self.deliver(&batch, text, base, index);
         self.batch = batch;
         done

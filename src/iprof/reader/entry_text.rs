@@ -53,7 +53,7 @@ impl Parsed {
         self.at = scan.pos;
         self.troubles.clear();
         self.walk = Walk::default();
-        if !options.bare && self.usual(scan, options.identities) {
+        if !options.bare && self.fast_path(scan, options.identities) {
             return Ok(());
         }
         scan.pos = self.at;
@@ -63,7 +63,7 @@ impl Parsed {
 
     /// The short way; false when the entry is not what it always is.
     #[inline]
-    fn usual(&mut self, scan: &mut Scan<'_>, identities: bool) -> bool {
+    fn fast_path(&mut self, scan: &mut Scan<'_>, identities: bool) -> bool {
         if !scan.literal(b"{\"ctx\":\"") {
             return false;
         }

@@ -108,7 +108,7 @@ pub(crate) struct Reading {
     pub(crate) parts: BTreeMap<String, PartSize>,
     pub(crate) text_bytes: u64,
     /// No sound document can be made of this, with the options given.
-    pub(crate) hopeless: bool,
+    pub(crate) unreadable: bool,
     /// The names of 2022 were used.
     pub(crate) legacy: bool,
 }
@@ -121,7 +121,7 @@ impl Reading {
 
     /// What the file is good for.
     pub(crate) fn verdict(&self) -> Verdict {
-        if self.hopeless {
+        if self.unreadable {
             Verdict::Unusable
         } else if self.sound_entries() == 0 {
             Verdict::TablesOnly
@@ -168,7 +168,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             findings: Findings::default(),
             parts: BTreeMap::new(),
             text_bytes: 0,
-            hopeless: false,
+            unreadable: false,
             legacy: false,
         };
         let known = sink.known_tables().map(KnownTables::new);
@@ -201,7 +201,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         if first != b'{' {
             if matches!(first, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
                 self.report(Code::RootNotObject, "$", at, "$", "the document is no object");
-                self.reading.hopeless = true;
+                self.reading.unreadable = true;
                 return Err(Halt::Refused);
             }
             return Err(Halt::Syntax(at, "an object"));
@@ -267,7 +267,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             if joined {
                 self.reading.findings.repaired(Code::DuplicateKey, "joined", part.group(), 1);
             } else {
-                self.reading.hopeless = true;
+                self.reading.unreadable = true;
             }
             return !joined;
         }
@@ -279,7 +279,7 @@ impl<'r, S: Sink> Reader<'r, S> {
                     self.reading.findings.repaired(Code::BothInstanceofSpellings, "joined", kind.name(), 1);
                 } else {
                     self.report(Code::DuplicateKey, "$", offset, &path, "the section is there under two names");
-                    self.reading.hopeless |= !self.options.join_sections;
+                    self.reading.unreadable |= !self.options.join_sections;
                     return !self.options.join_sections;
                 }
             }
@@ -296,7 +296,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         };
         self.report(Code::WrongJsonType, part.group(), offset, &names_path(name), format!("{expected} was expected"));
         match part {
-            Part::Version | Part::Types | Part::Methods => self.reading.hopeless = true,
+            Part::Version | Part::Types | Part::Methods => self.reading.unreadable = true,
             _ => self.reading.findings.repaired(Code::WrongJsonType, "dropped section", part.group(), 1),
         }
         // It is there, only not as it should be; that it is missing would be a second finding.
@@ -379,7 +379,7 @@ impl<'r, S: Sink> Reader<'r, S> {
                     self.reading.version = Some(assumed);
                     self.reading.findings.repaired(Code::BadVersion, "replaced", "version", 1);
                 } else {
-                    self.reading.hopeless = true;
+                    self.reading.unreadable = true;
                 }
             }
             Some(Version { major: 0, .. }) => {
@@ -395,7 +395,7 @@ impl<'r, S: Sink> Reader<'r, S> {
                 let message = format!("version {text} has another encoding; versions 0.2 to 1.x are known");
                 self.report(Code::UnsupportedMajor, "version", at, "version", message);
                 self.reading.version_text = Some(text);
-                self.reading.hopeless = true;
+                self.reading.unreadable = true;
                 return Err(Halt::Refused);
             }
         }

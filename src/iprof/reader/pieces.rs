@@ -7,11 +7,11 @@
 //! Entries are handed on in the order of the text, by the calling thread.
 
 use super::Sink;
-use super::batch::{BATCH_BYTES, Batch, Rules, Unusual};
+use super::batch::{BATCH_BYTES, Batch, Irregular, Rules};
 use super::entries::EntryReader;
 use crate::iprof::entry_threads;
 use crate::iprof::window::{Halt, Window};
-use crate::threads::turns::Turns;
+use crate::threads::ordered_workers::OrderedWorkers;
 use std::num::NonZeroUsize;
 use std::thread::Scope;
 
@@ -90,7 +90,7 @@ struct Piece {
 
 /// The pieces on their way.
 struct Line {
-    turns: Turns<Piece>,
+    turns: OrderedWorkers<Piece>,
     /// Where the next piece begins.
     ahead: u64,
     /// No piece is cut before this: there was no place to cut, or a cut was a mistake.
@@ -100,8 +100,8 @@ struct Line {
 
 impl Line {
     fn new<'scope>(scope: &'scope Scope<'scope, '_>, rules: Rules<'scope>, threads: usize, ahead: u64) -> Self {
-        let parse = move |piece: &mut Piece| piece.batch.parse(&rules, &piece.text, 0, Unusual::StepOver);
-        Self { turns: Turns::start(scope, threads, parse), ahead, resume: ahead, spare: Vec::new() }
+        let parse = move |piece: &mut Piece| piece.batch.parse(&rules, &piece.text, 0, Irregular::StepOver);
+        Self { turns: OrderedWorkers::start(scope, threads, parse), ahead, resume: ahead, spare: Vec::new() }
     }
 
     /// Cuts pieces until every thread has enough to do.

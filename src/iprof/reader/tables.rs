@@ -55,7 +55,7 @@ impl Parsed {
         self.fraction = false;
         self.has_id = false;
         let start = scan.pos;
-        if self.usual(scan, known.len() > TYPE_MEMBERS.len(), name_limit).is_some() {
+        if self.fast_path(scan, known.len() > TYPE_MEMBERS.len(), name_limit).is_some() {
             self.walk = Walk::default();
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl Parsed {
     }
 
     /// Takes an entry that looks as GraalVM writes it; `None` when it is not what it always is.
-    fn usual(&mut self, scan: &mut Scan<'_>, is_method: bool, name_limit: u64) -> Option<()> {
+    fn fast_path(&mut self, scan: &mut Scan<'_>, is_method: bool, name_limit: u64) -> Option<()> {
         let number = |scan: &mut Scan<'_>| {
             let (value, end) = context_text::plain_number(scan.data, scan.pos)?;
             scan.pos = end;
@@ -313,10 +313,10 @@ impl<'r> TableReader<'r> {
         if self.stays_dropped(index, Code::DuplicateTypeId) {
             return;
         }
-        let (handle, twin) =
+        let (handle, duplicate) =
             Arc::make_mut(self.context.tables).push_type(u32::try_from(id).unwrap_or_default(), &self.parsed.name);
-        if let Some(twin) = twin
-            && let other = self.context.tables.type_id(twin)
+        if let Some(duplicate) = duplicate
+            && let other = self.context.tables.type_id(duplicate)
             && i64::from(other) != id
         {
             let message = format!("type {other} has this name already");
@@ -376,9 +376,10 @@ impl<'r> TableReader<'r> {
             return Ok(());
         }
         let number = u32::try_from(id).unwrap_or_default();
-        let (handle, twin) = Arc::make_mut(self.context.tables).push_method(number, &self.parsed.name, &self.signature);
-        if let Some(twin) = twin
-            && let other = self.context.tables.method_id(twin)
+        let (handle, duplicate) =
+            Arc::make_mut(self.context.tables).push_method(number, &self.parsed.name, &self.signature);
+        if let Some(duplicate) = duplicate
+            && let other = self.context.tables.method_id(duplicate)
             && i64::from(other) != id
         {
             let message = format!("method {other} is the same");

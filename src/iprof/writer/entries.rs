@@ -3,7 +3,7 @@
 use super::Layout;
 use crate::iprof::document::{Document, EntryMember, Table};
 use crate::iprof::json;
-use crate::threads::blocks::write_in_order;
+use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
 use std::ops::Range;
 

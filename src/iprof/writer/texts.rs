@@ -115,8 +115,8 @@ impl FrameTexts {
             return;
         }
         let start = out.len();
-        for stretch in document.contexts.stretches(context) {
-            for frame in stretch.iter().rev() {
+        for run in document.contexts.runs(context) {
+            for frame in run.iter().rev() {
                 write_short(out, &self.0[frame.method.index()]);
                 write_signed(out, frame.bci);
             }

@@ -2,10 +2,10 @@
 //! `tests/memprof`.
 
 use super::*;
+use crate::compat::Compat;
+use crate::instr::Release;
 use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::memprof::{Field, MemoryProfile, Schema, yaml};
-use crate::model::Release;
 
 const TEXT: &str = "---
 HeapProfileRecords:
@@ -40,7 +40,7 @@ DataAccessProfiles:
 ";
 
 fn profile() -> MemoryProfile {
-    yaml::read(TEXT.as_bytes(), Manner::Profbridge, &Limits::default()).unwrap()
+    yaml::read(TEXT.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap()
 }
 
 fn text_of(profile: &MemoryProfile) -> String {

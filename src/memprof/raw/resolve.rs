@@ -2,13 +2,13 @@
 
 use super::dumps::{RawMemProf, Segment};
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::Release;
+use crate::instr::description::hex;
+use crate::instr::hash_order::large_number_map_order;
 use crate::limits::Limits;
 use crate::memprof::fields::Schema;
 use crate::memprof::model::{AllocSite, CallSite, MemoryProfile, canonical_name, guid};
 use crate::memprof::stacks::{Frame, FrameHandle, StackHandle};
-use crate::model::Release;
-use crate::model::description::hex;
-use crate::model::hash_order::large_number_map_order;
 use crate::objects::{self, InlineFrame};
 use foldhash::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -2,31 +2,31 @@
 
 use super::node::{Entry, Node};
 use super::parse::Parser;
+use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::memprof::data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::model::{AllocSite, CallSite, MemoryProfile, guid};
 use crate::memprof::stacks::{CallStacks, Frame, StackHandle};
 use std::collections::HashSet;
 
-/// Reads a memory profile. Under [`Manner::Llvm22`] a function's second record
+/// Reads a memory profile. Under [`Compat::Llvm22`] a function's second record
 /// and all documents behind the first are left out.
 ///
 /// # Errors
 ///
 /// Malformed where it is no YAML, or not of the form; limit exceeded for call
 /// stacks that are too deep.
-pub fn read(text: &[u8], manner: Manner, limits: &Limits) -> Result<MemoryProfile> {
-    let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), manner, limits: *limits };
+pub fn read(text: &[u8], compat: Compat, limits: &Limits) -> Result<MemoryProfile> {
+    let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
     reader.read(text).map_err(|error| error.in_format("memprof YAML"))?;
     Ok(reader.profile)
 }
 
 struct Reader {
     profile: MemoryProfile,
-    manner: Manner,
+    compat: Compat,
     limits: Limits,
 }
 
@@ -35,7 +35,7 @@ impl Reader {
         let mut parser = Parser::new(text);
         while parser.next_document()? {
             self.document(&mut parser)?;
-            if self.manner.is_llvm() {
+            if self.compat.is_llvm() {
                 return Ok(());
             }
         }
@@ -121,7 +121,7 @@ impl Reader {
         // for a free place, and finds it unless the map is empty.
         let is_free_place = function == u64::MAX && !self.profile.records().is_empty();
         let is_kept = functions.insert(function) && !is_free_place;
-        if is_kept || !self.manner.is_llvm() {
+        if is_kept || !self.compat.is_llvm() {
             let record = self.profile.record_mut(function);
             record.alloc_sites.append(&mut sites);
             record.call_sites.append(&mut calls);
@@ -177,7 +177,7 @@ impl Reader {
         let mut profile = DataAccessProfile::default();
         let mut seen = HashSet::new();
         for node in list(records, "SampledRecords")? {
-            let record = read_data_record(node, self.manner)?;
+            let record = read_data_record(node, self.compat)?;
             if !seen.insert(record.symbol.clone()) {
                 return Err(node.error("the data of a record is in another record already"));
             }
@@ -233,7 +233,7 @@ fn read_guid(node: &Node<'_>) -> Result<u64> {
     }
 }
 
-fn read_data_record(node: &Node<'_>, manner: Manner) -> Result<DataAccessRecord> {
+fn read_data_record(node: &Node<'_>, compat: Compat) -> Result<DataAccessRecord> {
     let mut entries = Entries::new(node, "a record of accesses")?;
     let (symbol, hash) = (entries.optional("Symbol"), entries.optional("Hash"));
     let access_count = entries.required("AccessCount")?.number("AccessCount", u64::MAX)?;
@@ -242,8 +242,8 @@ fn read_data_record(node: &Node<'_>, manner: Manner) -> Result<DataAccessRecord>
     let symbol = match (symbol, hash) {
         (Some(symbol), None) => DataSymbol::Name(read_symbol(symbol)?),
         // LLVM asks for neither, and takes the hash for 0 then.
-        (Some(symbol), Some(_)) if manner.is_llvm() => DataSymbol::Name(read_symbol(symbol)?),
-        (None, None) if manner.is_llvm() => DataSymbol::StringHash(0),
+        (Some(symbol), Some(_)) if compat.is_llvm() => DataSymbol::Name(read_symbol(symbol)?),
+        (None, None) if compat.is_llvm() => DataSymbol::StringHash(0),
         (None, Some(hash)) => DataSymbol::StringHash(hash.number("Hash", u64::MAX)?),
         _ => return Err(node.error("a record of accesses needs either a Symbol or a Hash")),
     };

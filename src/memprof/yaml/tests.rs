@@ -1,12 +1,12 @@
 //! Documents that are read, refused, and printed.
 
 use super::*;
+use crate::compat::Compat;
 use crate::limits::Limits;
-use crate::manner::Manner;
 use crate::memprof::{Field, MemoryProfile, guid};
 
 fn read_text(text: &str) -> crate::Result<MemoryProfile> {
-    read(text.as_bytes(), Manner::Profbridge, &Limits::default())
+    read(text.as_bytes(), Compat::Profbridge, &Limits::default())
 }
 
 fn print(profile: &MemoryProfile) -> String {
@@ -77,11 +77,11 @@ DataAccessProfiles:
 #[test]
 fn a_second_record_of_a_function_counts_but_for_llvm() {
     let text = "---\nHeapProfileRecords:\n  - GUID: f\n  - GUID: f\n    CallSites:\n      - Frames: []\n---\n{}\n";
-    let calls = |manner| {
-        let profile = read(text.as_bytes(), manner, &Limits::default()).unwrap();
+    let calls = |compat| {
+        let profile = read(text.as_bytes(), compat, &Limits::default()).unwrap();
         profile.record(guid(b"f")).unwrap().call_sites.len()
     };
-    assert_eq!((calls(Manner::Profbridge), calls(Manner::Llvm22)), (1, 0));
+    assert_eq!((calls(Compat::Profbridge), calls(Compat::Llvm22)), (1, 0));
 }
 
 #[test]

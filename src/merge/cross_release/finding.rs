@@ -1,6 +1,6 @@
 //! What crossing from one release to another changed or could not keep.
 
-use crate::model::{FunctionId, Profile};
+use crate::instr::{FunctionId, Profile};
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -11,7 +11,7 @@
 use super::finding::{Counted, FindingKind};
 use super::rebuild::{Changes, rebuild};
 use super::{CrossReleaseOptions, HashPolicy};
-use crate::model::{FunctionView, Profile, RecordId, Release};
+use crate::instr::{FunctionView, Profile, RecordId, Release};
 use std::collections::{BTreeSet, HashMap};
 
 /// The bits that a hash of the fourth algorithm may have.

@@ -23,7 +23,7 @@ mod tests;
 
 pub use finding::{Finding, FindingKind};
 
-use crate::model::{Profile, Release};
+use crate::instr::{Profile, Release};
 use finding::Counted;
 use std::collections::HashMap;
 

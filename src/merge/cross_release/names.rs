@@ -8,7 +8,7 @@
 use super::finding::{Counted, FindingKind};
 use super::rebuild::{Changes, rebuild};
 use super::{CrossReleaseOptions, Origins};
-use crate::model::{FunctionId, FunctionTable, FunctionView, NameRef, Profile, Release, ValueKind, name_ref};
+use crate::instr::{FunctionId, FunctionTable, FunctionView, NameRef, Profile, Release, ValueKind, name_ref};
 use std::collections::{HashMap, HashSet};
 
 /// The first release that writes `file;function`.

@@ -1,11 +1,11 @@
 //! A profile with other names, targets and hashes.
 
 use super::finding::{Counted, FindingKind};
-use crate::merge::{MergeOptions, Merger};
-use crate::model::{
+use crate::instr::{
     FunctionId, FunctionRecord, FunctionView, NameRef, Profile, RecordId, RecordView, Release, ValueCount, ValueKind,
     ValueSites,
 };
+use crate::merge::{MergeOptions, Merger};
 use std::collections::HashMap;
 
 /// What becomes something else.

@@ -1,7 +1,7 @@
 //! The laws, on profiles made by hand.
 
 use super::*;
-use crate::model::{FunctionRecord, ProfileKind, TemporalTrace, ValueCount, ValueKind, name_ref};
+use crate::instr::{FunctionRecord, ProfileKind, TemporalTrace, ValueCount, ValueKind, name_ref};
 use proptest::prelude::*;
 
 const LARGE: u64 = 0x4c09_d3f6_8c42_3a76;

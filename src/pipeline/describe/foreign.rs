@@ -5,8 +5,8 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::Result;
 use crate::input::Format;
+use crate::instr::description::{Description, PartDescription};
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription};
 use crate::sampleprof;
 
 /// Describes a file that is no instrumentation profile.

@@ -3,11 +3,11 @@
 mod foreign;
 mod stacks;
 
+use crate::compat::Compat;
 use crate::input::{Format, bytes, detect};
+use crate::instr::description::{Description, PartDescription};
+use crate::instr::{ProfileReader, SummaryBuilder, summary::SummaryRules};
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::description::{Description, PartDescription};
-use crate::model::{ProfileReader, SummaryBuilder, summary::SummaryRules};
 use crate::text::TextReader;
 use crate::{indexed, iprof, raw};
 
@@ -47,7 +47,7 @@ fn describe_gzip(data: &[u8], limits: &Limits) -> Description {
 fn describe_text(data: &[u8]) -> Description {
     let mut description = Description::new("LLVM text profile", data.len() as u64);
     description.supported = true;
-    let mut reader = match TextReader::new(data, Manner::Profbridge) {
+    let mut reader = match TextReader::new(data, Compat::Profbridge) {
         Ok(reader) => reader,
         Err(error) => {
             description.set_error(&error);

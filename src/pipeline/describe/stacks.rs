@@ -1,8 +1,8 @@
 //! Sources of stacks whose content says more than their first bytes.
 
+use crate::instr::description::{Description, PartDescription, hex};
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription, hex};
-use crate::sample::pprof::{self, GoVerdict, Profile};
+use crate::stacks::pprof::{self, GoVerdict, Profile};
 
 /// A pprof profile.
 pub(super) fn describe_pprof(data: &[u8], limits: &Limits) -> Description {

@@ -223,6 +223,6 @@ fn heads_are_read_of_files_and_gzip_streams() {
     std::fs::write(&packed, encoder.finish().unwrap()).unwrap();
     let missing = folder.path().join("missing");
     let paths = [&plain, &packed, &missing].map(|path| path.as_path());
-    assert_eq!(InputVersions::look(paths, Manner::Profbridge).raw, Some((8, 11)));
-    assert_eq!(InputVersions::look(paths, Manner::InPlaceOfLlvm22).raw, Some((8, 8)), "LLVM inflates nothing");
+    assert_eq!(InputVersions::look(paths, Compat::Profbridge).raw, Some((8, 11)));
+    assert_eq!(InputVersions::look(paths, Compat::InPlaceOfLlvm22).raw, Some((8, 8)), "LLVM inflates nothing");
 }

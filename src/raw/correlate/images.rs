@@ -2,11 +2,11 @@
 
 use super::image::Image;
 use super::{CorrelationKind, Correlator, ImageRecords};
+use crate::compat::Compat;
 use crate::error::{Error, Result, Warning};
+use crate::instr::BinaryId;
+use crate::instr::description::hex;
 use crate::limits::Limits;
-use crate::manner::Manner;
-use crate::model::BinaryId;
-use crate::model::description::hex;
 use crate::objects::unable;
 use crate::raw::header::Header;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Images {
     kind: CorrelationKind,
-    manner: Manner,
+    compat: Compat,
     limits: Limits,
     given: Vec<Arc<Image>>,
     /// Folders with `.build-id/xx/yyyy.debug`, as debuggers search them.
@@ -26,8 +26,8 @@ pub struct Images {
 
 impl Images {
     /// No images yet.
-    pub fn new(kind: CorrelationKind, manner: Manner, limits: Limits) -> Self {
-        Self { kind, manner, limits, given: Vec::new(), folders: Vec::new(), found: Mutex::default() }
+    pub fn new(kind: CorrelationKind, compat: Compat, limits: Limits) -> Self {
+        Self { kind, compat, limits, given: Vec::new(), folders: Vec::new(), found: Mutex::default() }
     }
 
     /// Reads an image. A `.dSYM` bundle stands for the file in it.
@@ -70,7 +70,7 @@ impl Images {
         if let [only] = self.given.as_slice() {
             // LLVM takes the one image for every profile, whatever its id.
             let unknown = ids.is_empty() || only.build_id().is_none();
-            if unknown || self.manner.is_llvm() {
+            if unknown || self.compat.is_llvm() {
                 return Ok(Arc::clone(only));
             }
         }

@@ -9,7 +9,7 @@ use super::header::Header;
 use super::layout::DataRecord;
 use super::names::RawNames;
 use crate::error::Result;
-use crate::model::BinaryId;
+use crate::instr::BinaryId;
 use std::fmt;
 use std::sync::Arc;
 

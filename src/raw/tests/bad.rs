@@ -1,7 +1,7 @@
 //! Files with one defect each, by the name of the defect.
 
 use super::dump;
-use crate::manner::Manner;
+use crate::compat::Compat;
 use std::path::Path;
 
 /// What a reader says of a file in `testdata/bad`.
@@ -9,7 +9,7 @@ struct Bad {
     file: &'static str,
     /// Part of our message; `""` for a file that is accepted.
     ours: &'static str,
-    /// LLVM's text in LLVM's manner; `""` for a file that is accepted.
+    /// LLVM's text by LLVM's rules; `""` for a file that is accepted.
     llvm: &'static str,
 }
 
@@ -188,14 +188,14 @@ fn each_defect_has_its_message() {
     }
     for case in &FILES {
         let file = std::fs::read(folder.join(format!("{}.profraw", case.file))).unwrap();
-        match dump(&file, Manner::Profbridge) {
+        match dump(&file, Compat::Profbridge) {
             Ok(text) => assert!(case.ours.is_empty(), "{} was accepted: {text}", case.file),
             Err(error) => {
                 let text = error.to_string();
                 assert!(!case.ours.is_empty() && text.contains(case.ours), "{}: {text}", case.file);
             }
         }
-        let llvm = dump(&file, Manner::Llvm22).err().map_or(String::new(), |error| error.llvm_message());
+        let llvm = dump(&file, Compat::Llvm22).err().map_or(String::new(), |error| error.llvm_message());
         assert_eq!(llvm, case.llvm, "{}", case.file);
     }
 }

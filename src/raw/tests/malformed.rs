@@ -5,9 +5,9 @@ use super::super::{Correlator, Header, ImageRecords, RawOptions, RawReader, Word
 use super::dump;
 use crate::bytes::names::Compression;
 use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manner::Manner;
-use crate::model::{BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind};
+use crate::instr::{BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind};
 use std::sync::Arc;
 
 const V10: Encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
@@ -35,7 +35,7 @@ impl File {
     }
 
     fn header(&self) -> Header {
-        Header::read(&self.bytes, 0, Manner::Profbridge).unwrap()
+        Header::read(&self.bytes, 0, Compat::Profbridge).unwrap()
     }
 
     fn set_word(mut self, word: Word, value: u64) -> Self {
@@ -60,7 +60,7 @@ impl File {
     }
 
     fn fault(&self) -> Error {
-        dump(&self.bytes, Manner::Profbridge).unwrap_err()
+        dump(&self.bytes, Compat::Profbridge).unwrap_err()
     }
 }
 
@@ -68,13 +68,13 @@ impl File {
 fn value_kinds_above_the_versions_last_are_malformed() {
     for (version, last) in [(2, 0), (3, 0), (4, 1), (9, 1), (10, 2), (11, 2)] {
         let encoding = Encoding { version, ..V10 };
-        assert!(dump(&File::new(encoding).bytes, Manner::Profbridge).is_ok());
+        assert!(dump(&File::new(encoding).bytes, Compat::Profbridge).is_ok());
         let error = File::new(encoding).set_word(Word::ValueKindLast, last + 1).fault();
         let expected = format!("ValueKindLast is {}, version {version} knows kinds up to {last}", last + 1);
         assert!(error.to_string().contains(&expected), "{error}");
     }
     let file = File::new(V10).set_word(Word::ValueKindLast, 9);
-    assert!(dump(&file.bytes, Manner::Llvm22).is_ok(), "LLVM ignores the word");
+    assert!(dump(&file.bytes, Compat::Llvm22).is_ok(), "LLVM ignores the word");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn with_last_kind_0_version_4_has_one_number_of_sites() {
     let file = File::of(&profile, Encoding { version: 4, ..V10 }).set_word(Word::ValueKindLast, 0);
     let sites = file.data_start() + 46;
     let file = file.put(sites, &[0xaa, 0xaa]);
-    assert_eq!(dump(&file.bytes, Manner::Profbridge).unwrap(), "f 0x1 [4]\n");
+    assert_eq!(dump(&file.bytes, Compat::Profbridge).unwrap(), "f 0x1 [4]\n");
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn faults_inside_a_value_blob_are_malformed() {
 fn a_blob_header_beyond_the_file_is_truncated() {
     let start = File::new(V10).values_start();
     let file = File::new(V10);
-    for manner in [Manner::Profbridge, Manner::Llvm22] {
-        let error = dump(&file.bytes[..start + 4], manner).unwrap_err();
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
+        let error = dump(&file.bytes[..start + 4], compat).unwrap_err();
         assert_eq!(error.llvm_message(), "truncated profile data");
         assert_eq!(error.offset(), Some(start as u64 + 4));
     }
@@ -130,17 +130,17 @@ fn a_file_without_its_value_data_is_read_with_a_warning() {
         let start = file.values_start();
         file.bytes.truncate(start);
         file.bytes.resize(start + zeros, 0);
-        let text = dump(&file.bytes, Manner::Profbridge).unwrap();
+        let text = dump(&file.bytes, Compat::Profbridge).unwrap();
         let expected = "f 0x5 [1, 2, 3] IPVK_IndirectCallTarget [[]] IPVK_MemOPSize [[]]\n\
                         warning: the value data is missing, as in continuous mode; value sites are empty\n";
         assert_eq!(text, expected);
-        assert!(dump(&file.bytes, Manner::Llvm22).is_err(), "LLVM rejects it");
+        assert!(dump(&file.bytes, Compat::Llvm22).is_err(), "LLVM rejects it");
     }
     let mut file = File::new(V10);
     let start = file.values_start();
     file.bytes.truncate(start);
     let twice = [&file.bytes[..], &file.bytes[..]].concat();
-    assert_eq!(dump(&twice, Manner::Profbridge).unwrap().matches("f 0x5 [1, 2, 3]").count(), 2);
+    assert_eq!(dump(&twice, Compat::Profbridge).unwrap().matches("f 0x5 [1, 2, 3]").count(), 2);
 }
 
 #[test]
@@ -152,16 +152,16 @@ fn zeros_before_the_first_names_are_harmless() {
     // Two bytes of padding behind the names move before them.
     file.bytes[range.start..range.end + 2].rotate_right(2);
     let file = file.set_word(Word::NamesSize, names as u64 + 2);
-    let text = dump(&file.bytes, Manner::Profbridge).unwrap();
+    let text = dump(&file.bytes, Compat::Profbridge).unwrap();
     assert!(text.ends_with("warning: the names begin with zero bytes\n"), "{text}");
-    let error = dump(&file.bytes, Manner::Llvm22).unwrap_err();
+    let error = dump(&file.bytes, Compat::Llvm22).unwrap_err();
     assert_eq!(error.llvm_message(), "malformed instrumentation profile data: symbol name is empty");
 }
 
 #[test]
 fn unknown_variant_bits_are_reported_and_kept() {
     let file = File::new(V10).put(12, &[0x04]);
-    let text = dump(&file.bytes, Manner::Profbridge).unwrap();
+    let text = dump(&file.bytes, Compat::Profbridge).unwrap();
     assert!(text.ends_with("warning: unknown variant bits 0x400000000 in the version word\n"), "{text}");
 }
 
@@ -175,7 +175,7 @@ fn version_7_with_relative_pointers_is_recognised() {
         profile.functions.push_record(function, &FunctionRecord::new(1, vec![4, 5]));
     }
     let file = File::of(&profile, Encoding { version: 8, ..V10 }).put(8, &[7]);
-    let text = dump(&file.bytes, Manner::Profbridge).unwrap();
+    let text = dump(&file.bytes, Compat::Profbridge).unwrap();
     assert!(text.starts_with("a 0x1 [4, 5]\nb 0x1 [4, 5]\n"), "{text}");
     assert!(text.contains("warning: version 7 with relative pointers"), "{text}");
 }
@@ -210,9 +210,9 @@ fn coff_differences_that_cross_zero_are_cut_to_32_bits() {
         .set_word(Word::NumCounters, 4)
         .set_word(Word::CountersDelta, 0xffff_fff8)
         .put(pointer, &8u64.to_le_bytes());
-    assert_eq!(dump(&file.bytes, Manner::Profbridge).unwrap(), "f 0x1 [4, 5]\n");
+    assert_eq!(dump(&file.bytes, Compat::Profbridge).unwrap(), "f 0x1 [4, 5]\n");
     let file = file.put(9, &[0]);
-    assert!(dump(&file.bytes, Manner::Profbridge).is_ok());
+    assert!(dump(&file.bytes, Compat::Profbridge).is_ok());
 }
 
 #[test]
@@ -234,13 +234,13 @@ fn several_profiles_follow_each_other_with_zeros_between() {
     both.resize(both.len().next_multiple_of(4096), 0);
     both.extend_from_slice(&one);
     both.extend_from_slice(&[0; 13]);
-    for manner in [Manner::Profbridge, Manner::Llvm22] {
-        assert_eq!(dump(&both, manner).unwrap().lines().count(), 2);
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
+        assert_eq!(dump(&both, compat).unwrap().lines().count(), 2);
     }
     let older = File::new(Encoding { version: 5, ..V10 }).bytes;
     let mixed = [one, older].concat();
-    assert_eq!(dump(&mixed, Manner::Profbridge).unwrap().lines().count(), 2, "versions may change");
-    assert!(dump(&mixed, Manner::Llvm22).is_err());
+    assert_eq!(dump(&mixed, Compat::Profbridge).unwrap().lines().count(), 2, "versions may change");
+    assert!(dump(&mixed, Compat::Llvm22).is_err());
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn behind_version_7_the_next_profile_may_begin_anywhere() {
     let one = File::of(&profile, Encoding { version: 7, ..V10 }).bytes;
     assert_eq!(one.len() % 8, 4, "the id is not padded");
     let two = [&one[..], &one[..]].concat();
-    assert_eq!(dump(&two, Manner::Profbridge).unwrap(), "f 0x1 [4]\n".repeat(2));
+    assert_eq!(dump(&two, Compat::Profbridge).unwrap(), "f 0x1 [4]\n".repeat(2));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn large_counters_are_kept_and_named() {
         profile.functions.push_record(function, &FunctionRecord::new(1, vec![counter]));
     }
     let file = File::of(&profile, V10);
-    let text = dump(&file.bytes, Manner::Profbridge).unwrap();
+    let text = dump(&file.bytes, Compat::Profbridge).unwrap();
     assert!(text.contains("c 0x1 [18446744073709551615]"), "{text}");
     assert!(
         text.ends_with(
@@ -271,7 +271,7 @@ fn large_counters_are_kept_and_named() {
         ),
         "{text}"
     );
-    let mut reader = RawReader::new(&file.bytes, RawOptions::new(Manner::Llvm22)).unwrap();
+    let mut reader = RawReader::new(&file.bytes, RawOptions::new(Compat::Llvm22)).unwrap();
     let mut records = 0;
     let error = loop {
         match reader.next_record() {
@@ -287,10 +287,10 @@ fn large_counters_are_kept_and_named() {
 #[test]
 fn a_trace_orders_functions_by_their_timestamps() {
     let file = File::of(&temporal_profile(ProfileKind::NONE), V10);
-    let expected = format!("trace [{:x}, {:x}]", crate::model::name_ref(b"b"), crate::model::name_ref(b"a"));
-    assert!(dump(&file.bytes, Manner::Profbridge).unwrap().contains(&expected));
+    let expected = format!("trace [{:x}, {:x}]", crate::instr::name_ref(b"b"), crate::instr::name_ref(b"a"));
+    assert!(dump(&file.bytes, Compat::Profbridge).unwrap().contains(&expected));
     let file = File::of(&temporal_profile(ProfileKind::BYTE_COVERAGE), V10);
-    assert!(dump(&file.bytes, Manner::Profbridge).unwrap().contains(&expected));
+    assert!(dump(&file.bytes, Compat::Profbridge).unwrap().contains(&expected));
 }
 
 fn temporal_profile(more: ProfileKind) -> Profile {
@@ -300,8 +300,8 @@ fn temporal_profile(more: ProfileKind) -> Profile {
         let function = profile.functions.intern(name);
         profile.functions.push_record(function, &FunctionRecord::new(1, vec![1, 0, 0, 0, 0, 0, 0, 0, 0]));
     }
-    let functions = [names[1], names[0]].map(crate::model::name_ref).to_vec();
-    profile.temporal.traces = vec![crate::model::TemporalTrace { weight: 1, functions }];
+    let functions = [names[1], names[0]].map(crate::instr::name_ref).to_vec();
+    profile.temporal.traces = vec![crate::instr::TemporalTrace { weight: 1, functions }];
     profile
 }
 
@@ -315,8 +315,8 @@ fn entry_coverage_leaves_no_room_for_timestamps() {
     let file = File::of(&profile, V10);
     let top = file.bytes[15] | 0x80; // bit 63 of the version word
     let file = file.put(15, &[top]);
-    assert_eq!(dump(&file.bytes, Manner::Profbridge).unwrap(), "f 0x1 [1]\n");
-    let invented = dump(&file.bytes, Manner::Llvm22).unwrap();
+    assert_eq!(dump(&file.bytes, Compat::Profbridge).unwrap(), "f 0x1 [1]\n");
+    let invented = dump(&file.bytes, Compat::Llvm22).unwrap();
     assert!(invented.starts_with("f 0x1 []\n"), "LLVM takes the neighbours for a timestamp: {invented}");
 }
 
@@ -334,10 +334,10 @@ fn a_profile_without_records_needs_its_image() {
     let error = counters_only().fault();
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
     assert_eq!(error.hint(), Some("give the unstripped image with build id abab with --binary-file=FILE"));
-    assert_eq!(dump(&counters_only().bytes, Manner::Llvm22).unwrap(), "", "LLVM takes it for an empty profile");
+    assert_eq!(dump(&counters_only().bytes, Compat::Llvm22).unwrap(), "", "LLVM takes it for an empty profile");
 
     let image = OneFunction;
-    let mut options = RawOptions::new(Manner::Profbridge);
+    let mut options = RawOptions::new(Compat::Profbridge);
     options.correlator = Some(&image);
     let file = counters_only();
     let mut reader = RawReader::new(&file.bytes, options.clone()).unwrap();
@@ -356,7 +356,7 @@ struct OneFunction;
 
 impl Correlator for OneFunction {
     fn correlate(&self, _: &Header, _: &[BinaryId]) -> Result<Arc<ImageRecords>> {
-        let mut symbols = crate::model::SymbolTable::new();
+        let mut symbols = crate::instr::SymbolTable::new();
         let name_ref = symbols.insert(b"f");
         let record = super::super::DataRecord { name_ref, num_counters: 1, ..Default::default() };
         Ok(Arc::new(ImageRecords::new(vec![record], super::super::RawNames::from_symbols(symbols))))
@@ -372,8 +372,8 @@ fn uniform_counters_are_stepped_over_and_checked() {
     let mut bytes = file.bytes.clone();
     bytes.splice(names..names, [1; 24]);
     let file = File { bytes, encoding: v11 }.set_word(Word::NumUniformCounters, 3);
-    let plain = dump(&File::new(v11).bytes, Manner::Profbridge).unwrap();
-    assert_eq!(dump(&file.bytes, Manner::Profbridge).unwrap(), plain);
+    let plain = dump(&File::new(v11).bytes, Compat::Profbridge).unwrap();
+    assert_eq!(dump(&file.bytes, Compat::Profbridge).unwrap(), plain);
     let pointer = file.data_start() + 24;
     let error = file.put(pointer, &[8]).fault().to_string();
     assert!(

@@ -4,9 +4,9 @@ use super::super::layout::{NEWEST_VERSION, OLDEST_VERSION, is_known_version};
 use super::super::{NameChunks, RawOptions, RawReader, WriteOptions, losses, write};
 use crate::bytes::names::Compression;
 use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::compat::Compat;
 use crate::error::{ErrorKind, Warning};
-use crate::manner::Manner;
-use crate::model::{
+use crate::instr::{
     FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, RecordView, TemporalTrace, ValueCount, ValueKind,
     name_ref,
 };
@@ -24,7 +24,7 @@ fn all_encodings() -> impl Iterator<Item = Encoding> {
 
 /// Reads a file back into a profile; the file has each name and hash once.
 fn read(file: &[u8]) -> (Profile, Vec<Warning>) {
-    let mut reader = RawReader::new(file, RawOptions::new(Manner::Profbridge)).unwrap();
+    let mut reader = RawReader::new(file, RawOptions::new(Compat::Profbridge)).unwrap();
     let mut profile = Profile::default();
     while let Some(item) = reader.next_record().unwrap() {
         assert_eq!(item.name_ref, Some(name_ref(item.name)));
@@ -315,8 +315,8 @@ proptest! {
             file[at] = byte;
         }
         file.truncate(cut.index(file.len()) + 1);
-        for manner in [Manner::Profbridge, Manner::Llvm22] {
-            let Ok(mut reader) = RawReader::new(&file, RawOptions::new(manner)) else { continue };
+        for compat in [Compat::Profbridge, Compat::Llvm22] {
+            let Ok(mut reader) = RawReader::new(&file, RawOptions::new(compat)) else { continue };
             while let Ok(Some(_)) = reader.next_record() {}
             prop_assert!(matches!(reader.next_record(), Ok(None)), "an error ends the reading");
         }
@@ -338,7 +338,7 @@ fn the_first_names_of_a_run_are_shared_and_others_are_not_mistaken_for_them() {
     };
     let known = Arc::new(NameChunks::default());
     let names = |file: &[u8], known: &Arc<NameChunks>| {
-        let options = RawOptions { known_chunks: Some(Arc::clone(known)), ..RawOptions::new(Manner::Profbridge) };
+        let options = RawOptions { known_chunks: Some(Arc::clone(known)), ..RawOptions::new(Compat::Profbridge) };
         Arc::clone(RawReader::new(file, options).unwrap().names())
     };
     let (one, other) = (written(&["f", "g"], 10), written(&["f", "h"], 10));
@@ -355,7 +355,7 @@ fn the_first_names_of_a_run_are_shared_and_others_are_not_mistaken_for_them() {
     let mut damaged = one.clone();
     let at = damaged.len() - 8;
     damaged[at..].fill(0xff);
-    let options = RawOptions { known_chunks: Some(Arc::clone(&known)), ..RawOptions::new(Manner::Profbridge) };
+    let options = RawOptions { known_chunks: Some(Arc::clone(&known)), ..RawOptions::new(Compat::Profbridge) };
     assert!(RawReader::new(&damaged, options).is_err());
     assert_eq!(names(&one, &known).symbols().name(name_ref(b"g")), Some(&b"g"[..]));
     // Old versions have names that their records point to.

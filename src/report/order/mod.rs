@@ -10,7 +10,7 @@ pub use partition::Node;
 
 use super::format::exponential;
 use crate::error::{Error, Result};
-use crate::model::{NameRef, ProfileReader, TemporalProfile, TemporalTrace};
+use crate::instr::{NameRef, ProfileReader, TemporalProfile, TemporalTrace};
 use hashbrown::{HashMap, HashSet};
 use serde::Serialize;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::ProfileKind;
+use crate::instr::ProfileKind;
 use crate::report::testing::MemoryReader;
 
 fn example() -> MemoryReader {

@@ -5,7 +5,7 @@
 //! `InstrProf.h`). 100 % means the same distribution, whatever the totals.
 
 use crate::error::Result;
-use crate::model::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
+use crate::instr::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
 use serde::Serialize;
 use std::io::{self, Write};
 

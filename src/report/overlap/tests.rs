@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{FunctionRecord, ProfileKind, name_ref};
+use crate::instr::{FunctionRecord, ProfileKind, name_ref};
 use crate::report::testing::MemoryReader;
 
 fn value(name: &str, count: u64) -> ValueCount {

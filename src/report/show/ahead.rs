@@ -5,8 +5,8 @@ use super::ShowOptions;
 use super::scan::{Event, Totals, scan};
 use super::text::{DETAILS_HEADING, Details, Page, printed};
 use crate::error::{Error, Result};
-use crate::model::{ProfileReader, RecordStore, RecordView, SymbolTable};
-use crate::threads::shuttle::{Maker, User, shuttle};
+use crate::instr::{ProfileReader, RecordStore, RecordView, SymbolTable};
+use crate::threads::batch_channel::{Maker, User, batch_channel};
 use crate::threads::wanted;
 use std::io;
 use std::thread::ScopedJoinHandle;
@@ -43,7 +43,7 @@ pub(super) fn print_details(
                 return Ok(());
             }
             if let Some(printer) = printer.take() {
-                let (maker, user) = shuttle(WAITING);
+                let (maker, user) = batch_channel(WAITING);
                 thread = Some((maker, scope.spawn(move || printer.print_all(&user))));
             }
             let is_taken = thread.as_ref().is_some_and(|(maker, _)| maker.hand_over(&mut batch));
@@ -142,7 +142,7 @@ impl Batch {
 mod tests {
     use super::super::text::print_events;
     use super::*;
-    use crate::model::{FunctionRecord, ProfileKind, ValueCount, ValueKind};
+    use crate::instr::{FunctionRecord, ProfileKind, ValueCount, ValueKind};
     use crate::report::testing::MemoryReader;
     use std::io::Write;
 

@@ -5,7 +5,7 @@
 use super::ShowOptions;
 use super::scan::{Event, Totals, scan};
 use crate::error::Result;
-use crate::model::{ProfileKind, ProfileReader, PseudoCount, RecordView, SymbolTable, ValueKind};
+use crate::instr::{ProfileKind, ProfileReader, PseudoCount, RecordView, SymbolTable, ValueKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -290,7 +290,7 @@ fn uniformity(record: RecordView<'_>) -> String {
 }
 
 fn values(record: RecordView<'_>, kind: ValueKind, symbols: &SymbolTable) -> Vec<Vec<ValueView>> {
-    let view = |value: &crate::model::ValueCount| ValueView {
+    let view = |value: &crate::instr::ValueCount| ValueView {
         name: if kind.is_name() { symbols.name(value.value).map(text_of) } else { None },
         size: (!kind.is_name()).then_some(value.value),
         name_ref: kind.is_name().then(|| format!("{:#018x}", value.value)),
@@ -322,7 +322,7 @@ fn site_statistics(totals: &Totals, options: &ShowOptions) -> BTreeMap<&'static 
 }
 
 fn summary_rows(totals: &Totals) -> Vec<SummaryDetails> {
-    let row = |row: &crate::model::summary::SummaryRow| SummaryDetails {
+    let row = |row: &crate::instr::summary::SummaryRow| SummaryDetails {
         cutoff: row.cutoff,
         min_count: row.min_count,
         blocks: row.num_counts,
@@ -333,7 +333,7 @@ fn summary_rows(totals: &Totals) -> Vec<SummaryDetails> {
 fn traces(reader: &mut dyn ProfileReader) -> Result<TraceList> {
     let temporal = reader.temporal();
     let symbols = reader.symbols()?;
-    let view = |trace: &crate::model::TemporalTrace| TraceView {
+    let view = |trace: &crate::instr::TemporalTrace| TraceView {
         weight: trace.weight,
         functions: trace.functions.iter().map(|id| symbols.name(*id).map(text_of).unwrap_or_default()).collect(),
     };

@@ -16,7 +16,7 @@ pub use collect::{
 };
 pub use text::{RecordWriter, show};
 
-use crate::model::ValueKind;
+use crate::instr::ValueKind;
 
 /// What is shown. Every field off shows the totals only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct ShowOptions {
     /// How few counters hold most of the counts.
     pub detailed_summary: bool,
     /// Cutoffs of the detailed summary and the hot list, in parts per million;
-    /// empty: [`CUTOFFS`](crate::model::summary::CUTOFFS).
+    /// empty: [`CUTOFFS`](crate::instr::summary::CUTOFFS).
     pub cutoffs: Vec<u32>,
     /// A function is hot when its largest counter reaches the minimum count at
     /// this cutoff. Default: 990000.

@@ -3,8 +3,8 @@
 use super::ShowOptions;
 use super::largest::Largest;
 use crate::error::{Error, Result};
-use crate::model::summary::{CUTOFFS, SummaryRow, SummaryRules};
-use crate::model::{
+use crate::instr::summary::{CUTOFFS, SummaryRow, SummaryRules};
+use crate::instr::{
     FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, RecordRef, RecordView, SummaryBuilder, SymbolTable,
     ValueKind,
 };

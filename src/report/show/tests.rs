@@ -1,11 +1,11 @@
 use super::*;
-use crate::model::{FunctionRecord, ProfileKind, RecordView, ValueCount};
+use crate::instr::{FunctionRecord, ProfileKind, RecordView, ValueCount};
 use crate::report::testing::MemoryReader;
 use crate::{Error, Result};
 
 /// The profile of the examples in the command line's documentation.
 fn example() -> MemoryReader {
-    let name_ref = |name: &str| crate::model::name_ref(name.as_bytes());
+    let name_ref = |name: &str| crate::instr::name_ref(name.as_bytes());
     let mut main = FunctionRecord::new(100, vec![10, 20, 0]);
     main.sites_mut(ValueKind::IndirectCallTarget).push_site(&[
         ValueCount { value: name_ref("helper"), count: 5 },

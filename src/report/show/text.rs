@@ -5,11 +5,11 @@ use super::ahead;
 use super::scan::{Event, SiteCounts, Totals, scan};
 use crate::digits::{push_decimal, push_decimals, push_hex_16};
 use crate::error::{Error, Result};
-use crate::model::{ProfileKind, ProfileReader, ProfileSummary, PseudoCount, RecordView, SymbolTable, ValueKind};
+use crate::instr::{ProfileKind, ProfileReader, ProfileSummary, PseudoCount, RecordView, SymbolTable, ValueKind};
 use crate::report::format::six_significant_digits;
 use std::io::{self, Write};
 
-/// Writes one record in the text format; the room of that format provides it.
+/// Writes one record in the text format; the module of that format provides it.
 pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], RecordView<'_>, &SymbolTable) -> io::Result<()>;
 
 /// Shows a profile as text, to the byte what llvm-profdata 22 prints.

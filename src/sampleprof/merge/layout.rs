@@ -63,7 +63,7 @@ impl Merger {
         self.nest_children(root, merged_base);
     }
 
-    /// Turns the children of a node into inlined callees of its record.
+    /// OrderedWorkers the children of a node into inlined callees of its record.
     fn nest_children(&mut self, node: Node, merged_base: bool) {
         for child in node.children.into_values() {
             let (location, Some(at)) = (child.location, child.record) else {

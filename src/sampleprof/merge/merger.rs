@@ -120,7 +120,7 @@ impl Merger {
         self.kind
     }
 
-    /// Adds the functions of a profile, `weight` times; `complain` hears of the
+    /// Adds the functions of a profile, `weight` times; `on_fault` hears of the
     /// records that were not added as they are, by name or context.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Merger {
         &mut self,
         mut profile: SampleProfile,
         weight: u64,
-        complain: &mut dyn FnMut(&[u8], RecordFault),
+        on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) -> Result<()> {
         self.kind.learn(profile.stated);
         self.check_kind()?;
@@ -148,7 +148,7 @@ impl Merger {
         let mut functions: Vec<Option<FunctionRecord>> = profile.functions.into_iter().map(Some).collect();
         for at in chain.iter() {
             let Some(record) = functions[at].take() else { continue };
-            self.add_record(keys[at], record, weight, complain);
+            self.add_record(keys[at], record, weight, on_fault);
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Merger {
         mut key: u64,
         mut record: FunctionRecord,
         weight: u64,
-        complain: &mut dyn FnMut(&[u8], RecordFault),
+        on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) {
         let mut fault = None;
         if !self.remapping.is_empty() {
@@ -171,7 +171,7 @@ impl Merger {
         {
             let mut title = Vec::new();
             push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
-            complain(&title, fault);
+            on_fault(&title, fault);
         }
     }
 

@@ -1,12 +1,12 @@
 //! What text cannot say of a profile.
 
 use super::{Content, NamePlace, TextOptions};
-use crate::model::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
+use crate::instr::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
 
 /// What text written with these options cannot say of a profile.
 pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
-    if !options.manner.mends_text_output() {
+    if !options.compat.mends_text_output() {
         count_unsaid_names(&mut losses, profile, options);
     }
     if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {

@@ -9,12 +9,12 @@ pub use losses::losses;
 use super::directive;
 use super::numbers::push_hex;
 use super::parser::trim;
+use crate::compat::Compat;
 use crate::error::Error;
-use crate::manner::Manner;
-use crate::model::{
+use crate::instr::{
     FunctionId, Profile, ProfileKind, RecordView, Release, Selection, SymbolTable, TemporalTrace, ValueKind,
 };
-use crate::threads::blocks::write_in_order;
+use crate::threads::ordered_writer::write_in_order;
 use names::{NamePlace, is_speakable_target};
 use record::{RecordFormat, hide, push_line};
 use std::io::{self, Write};
@@ -26,8 +26,8 @@ use std::num::NonZeroUsize;
 pub struct TextOptions<'a> {
     /// Which functions are written.
     pub selection: Selection<'a>,
-    /// Whether LLVM's faults are mended; see [`Manner::mends_text_output`].
-    pub manner: Manner,
+    /// Whether LLVM's faults are mended; see [`Compat::mends_text_output`].
+    pub compat: Compat,
     /// The release that has to read it; older ones know fewer parts.
     pub release: Release,
     /// Threads that write; `None` is one. The text does not depend on it.
@@ -35,9 +35,9 @@ pub struct TextOptions<'a> {
 }
 
 impl<'a> TextOptions<'a> {
-    /// Everything, by the rules of `manner`, for release 22.
-    pub fn new(manner: Manner) -> Self {
-        Self { manner, ..Self::default() }
+    /// Everything, by the rules of `compat`, for release 22.
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, ..Self::default() }
     }
 
     /// Writes only what `selection` keeps.
@@ -91,7 +91,7 @@ impl<'a> TextOptions<'a> {
 pub struct Written {
     /// The text.
     pub bytes: Vec<u8>,
-    /// Why it stops after the flags: in LLVM's manner an empty name ends the
+    /// Why it stops after the flags: by LLVM's rules an empty name ends the
     /// writing, with success.
     pub stopped: Option<Error>,
 }
@@ -141,7 +141,7 @@ pub fn write_to(
 /// Those of `out`.
 pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, symbols: &SymbolTable) -> io::Result<()> {
     let mut text = Vec::new();
-    RecordFormat::new(&TextOptions::new(Manner::Llvm22), symbols).push(&mut text, name, record, false);
+    RecordFormat::new(&TextOptions::new(Compat::Llvm22), symbols).push(&mut text, name, record, false);
     out.write_all(&text)
 }
 
@@ -168,7 +168,7 @@ impl std::fmt::Debug for Source<'_> {
     }
 }
 
-/// Writes such a profile as [`write()`] writes all of a profile in LLVM's manner.
+/// Writes such a profile as [`write()`] writes all of a profile by LLVM's rules.
 ///
 /// # Errors
 ///
@@ -179,7 +179,7 @@ pub fn write_source(
     threads: NonZeroUsize,
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
-    let options = TextOptions::new(Manner::Llvm22).release(release);
+    let options = TextOptions::new(Compat::Llvm22).release(release);
     let mut head = Vec::new();
     push_flags(&mut head, source.kind, &options);
     out.write_all(&head)?;
@@ -227,7 +227,7 @@ impl<'a> Content<'a> {
         let table = &profile.functions;
         let mut functions = table.sorted_by_name();
         functions.retain(|id| options.selection.keeps(table.function(*id)));
-        let mends = options.manner.mends_text_output();
+        let mends = options.compat.mends_text_output();
         let mut symbols = SymbolTable::new();
         if needs_symbols(profile) {
             // LLVM knows the names that it writes; mended text may use all.

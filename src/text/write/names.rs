@@ -1,6 +1,6 @@
 //! Which names can stand in text as they are.
 
-use crate::model::FunctionView;
+use crate::instr::FunctionView;
 use crate::text::EXTERNAL;
 use crate::text::numbers::parse_decimal;
 

@@ -3,7 +3,7 @@
 use super::TextOptions;
 use super::names::is_speakable_target;
 use crate::digits::{push_decimal, push_decimals};
-use crate::model::{RecordView, SymbolTable, ValueKind};
+use crate::instr::{RecordView, SymbolTable, ValueKind};
 use crate::text::lines::escape_name;
 use crate::text::numbers::push_hex;
 use crate::text::{EXTERNAL, directive};
@@ -24,7 +24,7 @@ impl<'a> RecordFormat<'a> {
             symbols,
             kinds: options.value_kinds(),
             has_bitmaps: options.has_bitmaps(),
-            mends: options.manner.mends_text_output(),
+            mends: options.compat.mends_text_output(),
         }
     }
 

@@ -3,19 +3,19 @@
 
 use super::Failure;
 use profbridge::input::WeightedInput;
+use profbridge::instr::Release;
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding};
-use profbridge::model::Release;
 use profbridge::pipeline::cross_release::cross;
 use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest};
 use profbridge::pipeline::{MergeReport, ReadOptions};
-use profbridge::{Error, Manner};
+use profbridge::{Compat, Error};
 use std::ffi::OsStr;
 
 /// How the program behaves in llvm-profdata's place.
 pub(super) struct Conduct {
     /// Whose rules apply to inputs.
-    pub(super) manner: Manner,
+    pub(super) compat: Compat,
     /// The release that somebody asked for.
     asked: Option<Target>,
 }
@@ -61,8 +61,8 @@ impl Conduct {
         let mut request = TargetRequest::default();
         request.environment = environment.as_deref();
         request.program = Some(program);
-        let manner = if request.is_exact() { Manner::Llvm22 } else { Manner::InPlaceOfLlvm22 };
-        Ok(Self { manner, asked: request.target()? })
+        let compat = if request.is_exact() { Compat::Llvm22 } else { Compat::InPlaceOfLlvm22 };
+        Ok(Self { compat, asked: request.target()? })
     }
 
     /// The release that the program stands for.
@@ -72,14 +72,14 @@ impl Conduct {
 
     /// For whom the sum of these inputs is, and how it gets there.
     pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> Crossing {
-        let versions = InputVersions::look(inputs.iter().map(|input| input.path.as_path()), self.manner);
+        let versions = InputVersions::look(inputs.iter().map(|input| input.path.as_path()), self.compat);
         let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&versions));
-        let reads_all = self.manner == Manner::Llvm22 || !versions.are_refused_by(target.release);
+        let reads_all = self.compat == Compat::Llvm22 || !versions.are_refused_by(target.release);
         Crossing { target, is_given: self.asked.is_some(), is_needed: !reads_all }
     }
 
     /// How inputs are read.
     pub(super) fn read_options(&self) -> ReadOptions {
-        ReadOptions::new(self.manner)
+        ReadOptions::new(self.compat)
     }
 }

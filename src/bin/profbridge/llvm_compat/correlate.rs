@@ -5,7 +5,7 @@ use super::{Failure, messages};
 use profbridge::pipeline::{ProbeOptions, list_probes};
 use profbridge::raw::Correlator;
 use profbridge::raw::correlate::{CorrelationKind, Images};
-use profbridge::{Limits, Manner};
+use profbridge::{Compat, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MOST_WARNINGS: u64 = 5;
 /// contradict each other.
 pub(super) fn correlator(parsed: &Parsed) -> Result<Option<Arc<dyn Correlator + Send + Sync>>, Failure> {
     let path = |name| parsed.os_text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let new = |kind| Images::new(kind, Manner::Llvm22, Limits::default());
+    let new = |kind| Images::new(kind, Compat::Llvm22, Limits::default());
     let images = if let Some(file) = path("debug-info") {
         let mut images = new(CorrelationKind::DebugInfo);
         images.add(&file)?;

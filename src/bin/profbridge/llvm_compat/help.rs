@@ -2,7 +2,7 @@
 
 use super::options::{Action, COMMANDS, Command, Opt, Takes};
 use super::parse::Program;
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use std::io::{self, Write};
 
 /// Does what `--help` or `--version` ask for.

@@ -4,12 +4,12 @@ use super::options::{FORMATS, KINDS};
 use super::parse::{Parsed, Program};
 use super::{Conduct, Failure, messages};
 use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::instr::LossKind;
 use profbridge::merge::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
-use profbridge::model::LossKind;
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, Target, WriteOptions,
 };
-use profbridge::{Error, Limits, Manner};
+use profbridge::{Compat, Error, Limits};
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     let mut crossing = conduct.crossing(&inputs);
     options.release = crossing.target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;
-    // A bad pattern is complained about after the bad inputs.
+    // A bad pattern is reported after the bad inputs.
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
     let output = output(parsed);
@@ -47,7 +47,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let mut report = pipeline::merge_files(&inputs, &options, &mut Complaints)?;
+    let mut report = pipeline::merge_files(&inputs, &options, &mut Warnings)?;
     // What is wrong with a raw memory profile ends the merge at once.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
         let whence = input.input.path.as_os_str().as_encoded_bytes().to_vec();
@@ -132,7 +132,7 @@ fn warn_of_sizes() {
 
 /// Inputs in the order in which the genuine tool takes them.
 fn inputs(parsed: &Parsed) -> Result<Vec<WeightedInput>, Failure> {
-    let mut list = InputList::new(Manner::Llvm22);
+    let mut list = InputList::new(Compat::Llvm22);
     parsed.positionals.iter().try_for_each(|path| list.push(path))?;
     parsed.values("weighted-input").try_for_each(|text| list.push_weighted_text(&super::os_string(text)))?;
     if let Some(path) = path(parsed, "input-files") {
@@ -257,7 +257,7 @@ fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
 
 fn write_options(parsed: &Parsed, options: &MergeOptions, target: &Target) -> WriteOptions {
     let mut write = WriteOptions::default();
-    write.manner = options.read.manner;
+    write.compat = options.read.compat;
     write.format = target.indexed_format();
     write.sparse = parsed.is_on("sparse");
     write.filter = options.filter.clone();
@@ -293,10 +293,10 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
 }
 
 /// Says at once what is wrong with single records.
-pub(super) struct Complaints;
+pub(super) struct Warnings;
 
-impl MergeObserver for Complaints {
-    fn complaint(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
+impl MergeObserver for Warnings {
+    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
         let file = input.path.as_os_str().as_encoded_bytes();
         messages::line(&[file, b": ", function, b": ", error.llvm_message().as_bytes()].concat());
         // Bitmaps of another size get no advice, though they are a mismatch too.

@@ -1,6 +1,6 @@
 //! `llvm-profdata overlap`.
 
-use super::merge::Complaints;
+use super::merge::Warnings;
 use super::options::KINDS;
 use super::parse::Parsed;
 use super::{Conduct, Failure, create_output};
@@ -29,7 +29,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failur
         &PathBuf::from(test),
         &conduct.read_options(),
         &options,
-        &mut Complaints,
+        &mut Warnings,
     );
     // The genuine tool says what it was doing in place of the file's name.
     let whence = Some(b"error in getting profile count sums".to_vec());

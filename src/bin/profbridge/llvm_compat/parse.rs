@@ -8,7 +8,7 @@ use super::help;
 use super::library::{self, LibraryTakes};
 use super::options::{Action, COMMANDS, Command, Opt, TOP, Takes};
 use super::{response, suggest};
-use profbridge::model::Release;
+use profbridge::instr::Release;
 use std::ffi::OsString;
 use std::io::{self, Write};
 

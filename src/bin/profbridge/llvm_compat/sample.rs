@@ -6,7 +6,7 @@ use super::options::FORMATS;
 use super::parse::{Parsed, float};
 use super::{Failure, messages};
 use profbridge::input::WeightedInput;
-use profbridge::model::Profile;
+use profbridge::instr::Profile;
 use profbridge::pipeline::MergeOptions;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, overlap_sample_files,
@@ -17,7 +17,7 @@ use profbridge::sampleprof::{
     self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary,
     SupplementOptions, WriteOptions, is_text_fault, show,
 };
-use profbridge::{Error, Manner};
+use profbridge::{Compat, Error};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -39,7 +39,7 @@ pub(super) fn failure(error: &Error) -> Failure {
 fn read_options(parsed: &Parsed, conduct: &Conduct) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.rules = Rules::of(conduct.release());
-    options.every_release = conduct.manner != Manner::Llvm22;
+    options.every_release = conduct.compat != Compat::Llvm22;
     options.flow_sensitive = parsed.is_on("profile-isfs");
     options.discriminator_bits = match parsed.value("fs-discriminator-pass") {
         Some(b"Base") => 8,
@@ -63,7 +63,7 @@ pub(super) fn merge(
     let filter = SampleFilter::new(pattern("function").as_deref(), pattern("no-function").as_deref());
     let mut options = SampleMergeOptions::default();
     options.read = read_options(parsed, conduct);
-    options.manner = conduct.manner;
+    options.compat = conduct.compat;
     options.failure_mode = asked.failure_mode;
     options.remapping = asked.remapping;
     options.drop_symbols = parsed.is_on("drop-profile-symbol-list");
@@ -71,8 +71,8 @@ pub(super) fn merge(
     options.layout = layout(parsed);
     options.filter = filter.as_ref().cloned().unwrap_or_default();
     options.threads = parsed.number("num-threads").and_then(|n| NonZeroUsize::new(usize::try_from(n).ok()?));
-    let report = merge_sample_files(inputs, &options, &mut Complaints).map_err(|error| failure(&error))?;
-    // A bad pattern is complained about after the bad inputs.
+    let report = merge_sample_files(inputs, &options, &mut Warnings).map_err(|error| failure(&error))?;
+    // A bad pattern is reported after the bad inputs.
     filter.map_err(|error| failure(&error))?;
     if let Some((all, dropped)) = report.filtered {
         messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
@@ -226,7 +226,7 @@ pub(super) fn overlap(
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
     let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed, conduct));
-    let report = overlap_sample_files(first, second, &read, conduct.manner, &options);
+    let report = overlap_sample_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;
     Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), out)?)
 }
@@ -274,15 +274,15 @@ pub(super) fn supplement(
         options.min_size_threshold = usize::try_from(least).unwrap_or(usize::MAX);
     }
     options.cold_threshold = parsed.number("instr-prof-cold-threshold").unwrap_or_default();
-    let loaded = load_sample_file(Path::new(&path), &read_options(parsed, conduct), conduct.manner);
+    let loaded = load_sample_file(Path::new(&path), &read_options(parsed, conduct), conduct.compat);
     let (profile, summary) = loaded.map_err(|error| failure(&error))?;
     Ok(Some(Supplement { profile, summary, options }))
 }
 
 /// Says at once what is wrong with inputs and records.
-struct Complaints;
+struct Warnings;
 
-impl SampleMergeObserver for Complaints {
+impl SampleMergeObserver for Warnings {
     fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
         let file = input.path.as_os_str().as_encoded_bytes();
         let separator: &[u8] = if title.is_empty() { b"" } else { b": " };

@@ -1,0 +1,25 @@
+//! Adding up, settling and ordering a document that was just made.
+
+use crate::error::Result;
+use crate::instr::{LossKind, Losses};
+use crate::iprof::{BranchClash, Document, MergeOptions, Merger, SectionWeights, Weight, canonical_with};
+
+/// The canonical form of a document whose entries may repeat contexts.
+///
+/// # Errors
+///
+/// When branch lists clash and that is to be an error.
+pub(super) fn resolve_branches(
+    document: &Document,
+    branch_clash: BranchClash,
+    losses: &mut Losses,
+) -> Result<Document> {
+    let mut merger = Merger::new(MergeOptions { branch_clash });
+    merger.add(document, &SectionWeights::uniform(Weight::ONE));
+    let (resolved, report) = merger.finish()?;
+    losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
+    if branch_clash != BranchClash::Keep {
+        losses.add(LossKind::BranchClashes, report.clashed_lists);
+    }
+    Ok(canonical_with(&resolved, branch_clash))
+}

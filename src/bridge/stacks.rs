@@ -1,0 +1,395 @@
+//! Sampled stacks ⇄ the `samplingProfiles` of an iprof.
+//!
+//! One entry for each distinct stack of Java frames, with its hits; all other
+//! sections stay empty, since samples measure time and not how often something
+//! happened. What an iprof has no place for is counted in [`SampleReport`].
+
+use crate::iprof::{ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, bci};
+use crate::stacks::java;
+use crate::stacks::model::{
+    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
+    StackTable,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How stacks become an iprof.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SampleOptions {
+    /// Which samples count.
+    pub selection: Selection,
+    /// Written where the BCI is not known. Default: −5, the format's own word for it.
+    pub unknown_bci: i32,
+    /// Leave out frames of hidden classes, which no image contains; the
+    /// `lambda$…` methods that they call stay. Default: `false`.
+    pub drop_hidden: bool,
+}
+
+impl Default for SampleOptions {
+    fn default() -> Self {
+        Self { selection: Selection::default(), unknown_bci: bci::UNKNOWN, drop_hidden: false }
+    }
+}
+
+/// What became of the stacks. Numbers are hits unless they say otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SampleReport {
+    /// Hits written.
+    pub hits: u128,
+    /// Distinct stacks written.
+    pub stacks: u64,
+    /// Left out: samples of sorts that were not asked for.
+    pub other_sources: u128,
+    /// Left out: of other threads.
+    pub other_threads: u128,
+    /// Left out: truncated stacks, on request.
+    pub truncated_dropped: u128,
+    /// Kept although the outermost frames are missing.
+    pub truncated_kept: u128,
+    /// Charged to the Java caller of native code.
+    pub native_leaf: u128,
+    /// Left out: stacks without any Java frame.
+    pub without_java: u128,
+    /// Methods whose types are not known; they match no program.
+    pub names_only_methods: u64,
+    /// Methods of hidden classes that were left out of stacks.
+    pub hidden_methods: u64,
+    /// Distinct frames without BCI.
+    pub unknown_bci_frames: u64,
+    /// Stacks that became one since what told them apart is not written.
+    pub merged_stacks: u64,
+    /// Threads whose names are not written.
+    pub threads: u64,
+    /// Additions that stopped at 2^63 − 1.
+    pub saturated: u64,
+    /// Names that are not UTF-8 and were mended (reading an iprof).
+    pub mended_names: u64,
+}
+
+impl SampleReport {
+    /// What was lost or approximated, in words; nothing for what is zero.
+    pub fn losses(&self) -> Vec<String> {
+        let rows = [
+            (self.other_sources, "samples of sorts that were not asked for are left out (see --events)"),
+            (self.other_threads, "samples of other threads are left out"),
+            (self.truncated_dropped, "samples with truncated stacks are left out"),
+            (self.truncated_kept, "samples have truncated stacks, whose outermost frames are missing"),
+            (self.native_leaf, "samples in native code are charged to its Java caller"),
+            (self.without_java, "samples without a Java frame are left out"),
+            (
+                self.names_only_methods.into(),
+                "methods have no known types and are written as void without parameters: for viewing only (see --reference)",
+            ),
+            (self.hidden_methods.into(), "methods of hidden classes are left out of stacks"),
+            (self.unknown_bci_frames.into(), "frames have no known BCI"),
+            (
+                self.merged_stacks.into(),
+                "stacks became one with another that differs only in what iprof has no place for",
+            ),
+            (self.threads.into(), "thread names are not written"),
+            (self.saturated.into(), "sums stopped at 2^63-1"),
+            (self.mended_names.into(), "names are not UTF-8 and were mended"),
+        ];
+        rows.into_iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect()
+    }
+}
+
+/// An iprof with the stacks of `table` as its `samplingProfiles`.
+pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Document, SampleReport) {
+    let mut report = SampleReport::default();
+    let (selected, left_out) = table.select(&options.selection);
+    report.other_sources = left_out.other_sources;
+    report.other_threads = left_out.other_threads;
+    report.truncated_dropped = left_out.truncated;
+    report.native_leaf = native_leaf_hits(&selected);
+    let (java_only, without_java) = keep_java(&selected, options, &mut report);
+    report.without_java = without_java.into();
+    report.saturated = java_only.saturated();
+    let mut writer = Writer { table: &java_only, document: Document::new(), methods: BTreeMap::new(), report, options };
+    writer.write();
+    (writer.document, writer.report)
+}
+
+/// Hits of stacks whose leaf is native code with a Java frame below it.
+fn native_leaf_hits(table: &StackTable) -> u128 {
+    let is_java =
+        |stack: StackId| matches!(table.function(table.frame(table.leaf(stack)).function), Function::Java { .. });
+    let charged = |stack: StackId| {
+        !is_java(stack) && std::iter::successors(table.parent(stack), |s| table.parent(*s)).any(is_java)
+    };
+    table.samples().filter(|sample| charged(sample.key.stack)).map(|sample| u128::from(sample.hits)).sum()
+}
+
+fn keep_java(table: &StackTable, options: &SampleOptions, report: &mut SampleReport) -> (StackTable, u64) {
+    let mut hidden = BTreeSet::new();
+    let kept = table.map_frames(|out, frame| {
+        let Function::Java { class, .. } = out.function(frame.function) else { return None };
+        if options.drop_hidden && java::is_hidden(out.name(class)) {
+            hidden.insert(frame.function.index());
+            return None;
+        }
+        Some(frame)
+    });
+    report.hidden_methods = hidden.len() as u64;
+    kept
+}
+
+struct Writer<'a> {
+    table: &'a StackTable,
+    document: Document,
+    methods: BTreeMap<FunctionId, MethodHandle>,
+    report: SampleReport,
+    options: &'a SampleOptions,
+}
+
+impl Writer<'_> {
+    fn write(&mut self) {
+        let mut contexts: Vec<Option<ContextHandle>> = vec![None; self.table.stacks().len()];
+        let mut hits: BTreeMap<ContextHandle, u64> = BTreeMap::new();
+        let mut distinct = BTreeSet::new();
+        let mut threads = BTreeSet::new();
+        let mut unknown = BTreeSet::new();
+        for sample in self.table.samples() {
+            let context = self.context(sample.key.stack, &mut contexts, &mut unknown);
+            let sum = hits.entry(context).or_default();
+            *sum = sum.saturating_add(sample.hits).min(MAX_COUNT);
+            distinct.insert(sample.key.stack);
+            threads.extend(sample.key.thread);
+            if sample.key.truncated {
+                self.report.truncated_kept += u128::from(sample.hits);
+            }
+        }
+        self.report.stacks = hits.len() as u64;
+        self.report.merged_stacks = (distinct.len() - hits.len()) as u64;
+        self.report.threads = threads.len() as u64;
+        self.report.unknown_bci_frames = unknown.len() as u64;
+        self.report.hits = hits.values().map(|hits| u128::from(*hits)).sum();
+        let entries = hits.into_iter().map(|(context, count)| CountEntry { context, count });
+        self.document.sections.samples = entries.collect();
+    }
+
+    /// The context of a stack; stacks share the contexts of their callers.
+    fn context(
+        &mut self,
+        stack: StackId,
+        known: &mut [Option<ContextHandle>],
+        unknown: &mut BTreeSet<usize>,
+    ) -> ContextHandle {
+        let mut missing = vec![stack];
+        let mut context = ContextHandle::ROOT;
+        while let Some(top) = missing.last().copied() {
+            if let Some(found) = known[top.index()] {
+                context = found;
+                missing.pop();
+                break;
+            }
+            match self.table.parent(top) {
+                Some(parent) => missing.push(parent),
+                None => break,
+            }
+        }
+        while let Some(stack) = missing.pop() {
+            let id = self.table.leaf(stack);
+            let frame = self.table.frame(id);
+            if frame.bci.is_none() {
+                unknown.insert(id.index());
+            }
+            let method = self.method(frame.function);
+            let bci = frame.bci.unwrap_or(self.options.unknown_bci);
+            context = self.document.contexts.child(context, IprofFrame { method, bci });
+            known[stack.index()] = Some(context);
+        }
+        context
+    }
+
+    fn method(&mut self, id: FunctionId) -> MethodHandle {
+        if let Some(known) = self.methods.get(&id) {
+            return *known;
+        }
+        let (class, name, types) = match self.table.function(id) {
+            Function::Java { class, name, signature } => {
+                let types = signature.map(|signature| self.table.signature(signature));
+                (self.table.name(class), self.table.name(name), types)
+            }
+            // Only Java frames were kept.
+            Function::Symbol { name } => ("", self.table.name(name), None),
+        };
+        let mut signature = vec![self.document.add_type(class.as_bytes())];
+        match types {
+            Some(types) => {
+                signature.extend(types.iter().map(|id| self.document.add_type(self.table.name(*id).as_bytes())));
+            }
+            None => self.report.names_only_methods += 1,
+        }
+        if signature.len() < 2 {
+            signature.push(self.document.add_type(b"void"));
+        }
+        let method = self.document.add_method(name.as_bytes(), &signature);
+        self.methods.insert(id, method);
+        method
+    }
+}
+
+/// Which counts of an iprof are taken for hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IprofHits {
+    /// `samplingProfiles`.
+    #[default]
+    Samples,
+    /// `callCountProfiles`: weights, not time; their chains end where
+    /// compilation units do.
+    CallCounts,
+}
+
+/// The stacks of an iprof.
+pub fn stacks_from_iprof(document: &Document, hits: IprofHits) -> (StackTable, SampleReport) {
+    let mut table = StackTable::new();
+    let mut report = SampleReport::default();
+    let mut functions: BTreeMap<MethodHandle, FunctionId> = BTreeMap::new();
+    let mut stacks: BTreeMap<ContextHandle, StackId> = BTreeMap::new();
+    let (entries, source) = match hits {
+        IprofHits::Samples => (&document.sections.samples, "iprof samples"),
+        IprofHits::CallCounts => (&document.sections.call_counts, "iprof call counts (weights, no time)"),
+    };
+    for (context, caller, frame) in document.contexts.iter() {
+        let function = *functions
+            .entry(frame.method)
+            .or_insert_with(|| intern_method(document, frame.method, &mut table, &mut report));
+        let bci = (frame.bci != bci::UNKNOWN).then_some(frame.bci);
+        let id = table.intern_frame(Frame { function, bci, line: None, kind: FrameKind::Unknown });
+        let stack = table.push_frame(stacks.get(&caller).copied(), id);
+        stacks.insert(context, stack);
+    }
+    for entry in entries {
+        let Some(stack) = stacks.get(&entry.context) else { continue };
+        let key = SampleKey {
+            stack: *stack,
+            thread: None,
+            source: SampleSource::Unknown,
+            certainty: Certainty::Unknown,
+            truncated: false,
+        };
+        table.add(key, entry.count.min(MAX_HITS));
+    }
+    table.observed.add_source(source);
+    table.observed.parts = 1;
+    report.hits = table.total_hits();
+    report.stacks = table.samples().len() as u64;
+    report.saturated = table.saturated();
+    (table, report)
+}
+
+fn intern_method(
+    document: &Document,
+    method: MethodHandle,
+    table: &mut StackTable,
+    report: &mut SampleReport,
+) -> FunctionId {
+    let mut text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_string(),
+        Err(_) => {
+            report.mended_names += 1;
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+    };
+    let tables = &document.tables;
+    let name = text(tables.method_name(method));
+    let types: Vec<String> = tables.signature(method).iter().map(|handle| text(tables.type_name(*handle))).collect();
+    let (class, types) = match types.split_first() {
+        Some((class, types)) => (class.as_str(), types),
+        None => ("", &[][..]),
+    };
+    let types: Vec<&str> = types.iter().map(String::as_str).collect();
+    table.intern_java(class, &name, Some(&types))
+}
+
+/// Adds all methods that an iprof declares to a reference for descriptors.
+pub fn add_reference(document: &Document, reference: &mut crate::stacks::classes::Reference) {
+    let tables = &document.tables;
+    for method in tables.methods() {
+        let names: Option<Vec<&str>> =
+            tables.signature(method).iter().map(|handle| std::str::from_utf8(tables.type_name(*handle)).ok()).collect();
+        let name = std::str::from_utf8(tables.method_name(method)).ok();
+        if let (Some([class, types @ ..]), Some(name)) = (names.as_deref(), name) {
+            reference.add(class, name, types);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iprof::{WriteOptions, write};
+    use crate::limits::Limits;
+    use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
+
+    fn stacks(text: &str) -> StackTable {
+        let mut table = StackTable::new();
+        read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table).unwrap();
+        table
+    }
+
+    fn json(document: &Document) -> String {
+        String::from_utf8(write(document, &WriteOptions::default())).unwrap()
+    }
+
+    fn exact(table: &StackTable) -> String {
+        let mut options = CollapsedOptions::default();
+        (options.descriptors, options.bcis) = (true, true);
+        write_collapsed(table, &options).0
+    }
+
+    #[test]
+    fn each_distinct_stack_is_one_entry() {
+        let table = stacks("a/B.main()V@3;a/B.f(I)J@0 2\na/B.main()V@3;a/B.f(I)J@-5 4\na/B.main()V@3 1\n");
+        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
+        assert_eq!(
+            json(&document),
+            concat!(
+                r#"{"version":"1.0.0","types":[{"id":0,"name":"a.B"},{"id":1,"name":"void"},{"id":2,"name":"long"},{"id":3,"name":"int"}],"#,
+                r#""methods":[{"id":0,"name":"main","signature":[0,1]},{"id":1,"name":"f","signature":[0,2,3]}],"#,
+                r#""samplingProfiles":[{"ctx":"0:3","records":[1]},{"ctx":"1:0<0:3","records":[2]},{"ctx":"1:-5<0:3","records":[4]}]}"#
+            )
+        );
+        assert_eq!((report.hits, report.stacks, report.unknown_bci_frames), (7, 3, 1));
+        assert_eq!(report.losses(), ["1 frames have no known BCI"]);
+    }
+
+    #[test]
+    fn what_has_no_place_is_counted() {
+        let table = stacks("[t tid=1];start;a/B.main_[0];memcpy 2\n[t tid=1];start;a/B.main_[1] 3\nstart 4\n");
+        let options = SampleOptions { unknown_bci: 0, ..SampleOptions::default() };
+        let (document, report) = iprof_from_stacks(&table, &options);
+        assert!(json(&document).contains(r#""samplingProfiles":[{"ctx":"0:0","records":[5]}]"#));
+        assert_eq!((report.native_leaf, report.without_java, report.names_only_methods), (2, 4, 1));
+        assert_eq!((report.merged_stacks, report.threads), (1, 1));
+    }
+
+    #[test]
+    fn hidden_frames_go_on_request() {
+        let table = stacks("a/B.main()V@1;a/B$$Lambda.0x7f.run()V@2;a/B.lambda$main$0()V@3 1\n");
+        let options = SampleOptions { drop_hidden: true, ..SampleOptions::default() };
+        let (document, report) = iprof_from_stacks(&table, &options);
+        assert_eq!(report.hidden_methods, 1);
+        assert_eq!(
+            exact(&stacks_from_iprof(&document, IprofHits::Samples).0),
+            "a/B.main()V@1;a/B.lambda$main$0()V@3 1\n"
+        );
+    }
+
+    #[test]
+    fn iprof_to_collapsed_and_back_is_the_identity() {
+        let text = "a/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\na/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\n";
+        let (document, _) = iprof_from_stacks(&stacks(text), &SampleOptions::default());
+        let (table, report) = stacks_from_iprof(&document, IprofHits::Samples);
+        assert_eq!(report.losses(), [""; 0]);
+        assert_eq!(
+            exact(&table),
+            "a/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\na/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\n"
+        );
+        let (again, _) = iprof_from_stacks(&stacks(&exact(&table)), &SampleOptions::default());
+        let (once_more, _) = stacks_from_iprof(&again, IprofHits::Samples);
+        assert_eq!(exact(&once_more), exact(&table));
+    }
+}

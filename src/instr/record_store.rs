@@ -1,0 +1,224 @@
+//! Many records in few pieces of memory.
+//!
+//! Most functions have a handful of counters and nothing else. An allocation
+//! for each of them costs more than the counters, so all counters stand in one
+//! list, and what few records have stands apart.
+
+use super::counter_list::{CounterList, Place};
+use super::record::{FunctionRecord, RecordView, SitesByKind};
+use super::uniformity::{NO_UNIFORMITY, Uniformity};
+use super::value::{ValueKind, ValueSites};
+
+/// Records by their place in the order in which they were pushed. Numbers can
+/// be changed in place, how many there are cannot.
+#[derive(Debug, Clone, Default)]
+pub struct RecordStore {
+    counters: CounterList,
+    records: Vec<Stored>,
+    extras: Vec<Extra>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stored {
+    func_hash: u64,
+    counters: Place,
+    /// Index into `extras`, or [`NONE`].
+    extra: u32,
+    /// For the owner, see [`RecordStore::next`].
+    next: u32,
+}
+
+/// What most records do not have.
+#[derive(Debug, Clone, Default)]
+struct Extra {
+    bitmap: Vec<u8>,
+    sites: SitesByKind,
+    /// Rarer still.
+    uniformity: Option<Box<Uniformity>>,
+}
+
+/// No index.
+pub(super) const NONE: u32 = u32::MAX;
+
+impl RecordStore {
+    /// No records.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes room for so many more records.
+    pub fn reserve(&mut self, records: usize) {
+        self.records.reserve(records);
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Removes all records and keeps the memory of their counters.
+    pub fn clear(&mut self) {
+        self.counters.clear();
+        self.records.clear();
+        self.extras.clear();
+    }
+
+    /// Adds a copy of a record.
+    pub fn push(&mut self, record: RecordView<'_>) {
+        let mut extra = NONE;
+        if !record.bitmap.is_empty() || record.has_value_sites() || !record.uniformity.is_empty() {
+            let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
+            extra =
+                self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity });
+        }
+        let counters = self.counters.push(record.counters);
+        self.records.push(Stored { func_hash: record.func_hash, counters, extra, next: NONE });
+    }
+
+    fn push_extra(&mut self, extra: Extra) -> u32 {
+        let at = u32::try_from(self.extras.len()).expect("there are no more of them than records");
+        self.extras.push(extra);
+        at
+    }
+
+    /// The record at `index`.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn record(&self, index: usize) -> RecordView<'_> {
+        let stored = &self.records[index];
+        let (bitmap, sites, uniformity) = match self.extras.get(stored.extra as usize) {
+            Some(extra) => (extra.bitmap.as_slice(), &extra.sites, extra.uniformity.as_deref()),
+            None => (&[][..], SitesByKind::NONE, None),
+        };
+        let counters = self.counters.at(stored.counters);
+        let uniformity = uniformity.unwrap_or(&NO_UNIFORMITY);
+        RecordView { func_hash: stored.func_hash, counters, bitmap, uniformity, sites }
+    }
+
+    /// The FuncHash of the record at `index`; panics as [`record`](Self::record).
+    #[inline]
+    pub fn func_hash(&self, index: usize) -> u64 {
+        self.records[index].func_hash
+    }
+
+    /// The counters of a record, to change in place; panics as [`record`](Self::record).
+    #[inline]
+    pub fn counters_mut(&mut self, index: usize) -> &mut [u64] {
+        self.counters.at_mut(self.records[index].counters)
+    }
+
+    /// The bitmap of a record, to change in place; panics as [`record`](Self::record).
+    #[inline]
+    pub fn bitmap_mut(&mut self, index: usize) -> &mut [u8] {
+        let extra = self.records[index].extra;
+        self.extras.get_mut(extra as usize).map_or(&mut [], |extra| extra.bitmap.as_mut_slice())
+    }
+
+    /// The sites of one kind of a record, to be changed; panics as [`record`](Self::record).
+    pub fn sites_mut(&mut self, index: usize, kind: ValueKind) -> &mut ValueSites {
+        self.extra_mut(index).sites.of_mut(kind)
+    }
+
+    /// How evenly the waves ran, to be changed; panics as [`record`](Self::record).
+    pub fn uniformity_mut(&mut self, index: usize) -> &mut Uniformity {
+        self.extra_mut(index).uniformity.get_or_insert_default()
+    }
+
+    /// What most records do not have, made if need be.
+    fn extra_mut(&mut self, index: usize) -> &mut Extra {
+        if self.records[index].extra == NONE {
+            self.records[index].extra = self.push_extra(Extra::default());
+        }
+        &mut self.extras[self.records[index].extra as usize]
+    }
+
+    /// Whether of some record it is known how evenly the waves ran.
+    pub(super) fn has_uniformity(&self) -> bool {
+        self.extras.iter().any(|extra| extra.uniformity.is_some())
+    }
+
+    /// The sites of all records and kinds that have some.
+    pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
+        self.extras.iter_mut().flat_map(|extra| extra.sites.iter_mut())
+    }
+
+    /// Which record the owner put behind the one at `index`, or [`NONE`].
+    pub(super) fn next(&self, index: usize) -> u32 {
+        self.records[index].next
+    }
+
+    /// Puts a record behind the one at `index`.
+    pub(super) fn set_next(&mut self, index: usize, next: u32) {
+        self.records[index].next = next;
+    }
+}
+
+impl<'a> FromIterator<&'a FunctionRecord> for RecordStore {
+    fn from_iter<T: IntoIterator<Item = &'a FunctionRecord>>(records: T) -> Self {
+        let mut store = Self::new();
+        records.into_iter().for_each(|record| store.push(record.view()));
+        store
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instr::ValueCount;
+
+    fn records() -> [FunctionRecord; 4] {
+        let plain = FunctionRecord::new(7, vec![1, 2, 3]);
+        let mut covered = FunctionRecord::new(8, vec![]);
+        covered.bitmap = vec![0x81, 2];
+        covered.uniformity.bits = vec![0xfd];
+        let mut valued = FunctionRecord::new(9, vec![u64::MAX]);
+        valued.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 8, count: 5 }]);
+        [plain, covered, valued, FunctionRecord::new(10, vec![4])]
+    }
+
+    #[test]
+    fn what_was_pushed_is_there() {
+        let records = records();
+        let mut store: RecordStore = records.iter().collect();
+        assert_eq!(store.len(), 4);
+        for (index, record) in records.iter().enumerate() {
+            assert_eq!(store.record(index), record.view());
+            assert_eq!(store.record(index).to_record(), *record);
+            assert_eq!(store.func_hash(index), record.func_hash);
+        }
+        store.clear();
+        assert!(store.is_empty());
+        store.push(records[2].view());
+        assert_eq!(store.record(0).to_record(), records[2]);
+    }
+
+    #[test]
+    fn a_change_touches_one_record_alone() {
+        let mut records = records();
+        let mut store: RecordStore = records.iter().collect();
+        let site = [ValueCount { value: 1, count: 2 }];
+        store.counters_mut(0)[1] = 20;
+        store.bitmap_mut(1)[0] = 0;
+        store.sites_mut(2, ValueKind::MemOpSize).push_site(&site);
+        store.sites_mut(3, ValueKind::IndirectCallTarget).push_site(&site);
+        store.uniformity_mut(0).counts.push(7);
+        assert!(store.bitmap_mut(0).is_empty() && store.bitmap_mut(3).is_empty());
+        records[0].counters[1] = 20;
+        records[1].bitmap[0] = 0;
+        records[0].uniformity.counts.push(7);
+        records[2].sites_mut(ValueKind::MemOpSize).push_site(&site);
+        records[3].sites_mut(ValueKind::IndirectCallTarget).push_site(&site);
+        for (index, record) in records.iter().enumerate() {
+            assert_eq!(store.record(index).to_record(), *record);
+        }
+        assert_eq!(store.all_sites_mut().filter(|sites| !sites.is_empty()).count(), 2);
+    }
+}

@@ -1,0 +1,306 @@
+//! LLVM releases: which file versions each reads and writes, and which
+//! toolchains carry it.
+//!
+//! The raw versions are those of `InstrProfData.inc` of each release, the
+//! indexed ones those of `InstrProf.h`. From release 13 on the release's own
+//! compiler and llvm-profdata were at hand: their files confirm the versions,
+//! and what is written for the release is compared with what its tool writes.
+//! Older rows are marked as inferred, and so is everything about Swift and
+//! Apple's clang, whose numbers say little about the LLVM inside.
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// A major release of LLVM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Release(pub u32);
+
+impl Release {
+    /// The release that this program writes for unless told otherwise.
+    pub const DEFAULT: Self = Self(22);
+
+    /// The raw version that the release writes; `None` for a release that is
+    /// not in the table. Releases 3.x count as the last of them.
+    pub fn raw_version(self) -> Option<u32> {
+        self.last_row().map(|row| row.raw_version)
+    }
+
+    /// The indexed version that the release writes; `None` for a release that
+    /// is not in the table. Releases 3.x count as the last of them.
+    pub fn indexed_version(self) -> Option<u32> {
+        self.last_row().map(|row| row.indexed_version)
+    }
+
+    fn last_row(self) -> Option<&'static ReleaseRow> {
+        RELEASES.iter().rev().find(|row| row.major == self.0)
+    }
+}
+
+impl Default for Release {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LLVM {}", self.0)
+    }
+}
+
+/// What one release of LLVM writes, and who ships it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReleaseRow {
+    /// The release, `3.9` or `14`.
+    pub llvm: &'static str,
+    /// Its major number.
+    pub major: u32,
+    /// Version of the raw profiles that its runtime writes.
+    pub raw_version: u32,
+    /// Version of the indexed profiles that its tools write.
+    pub indexed_version: u32,
+    /// Whether a version above is inferred rather than seen in a file or tool.
+    pub inferred: bool,
+    /// First and last minor number of rustc 1.x that bundles it; `u32::MAX`
+    /// while it is the current one.
+    pub rustc: Option<(u32, u32)>,
+    /// Releases of Swift on swift.org that carry it; inferred.
+    pub swift: &'static [&'static str],
+    /// Releases of Xcode that carry it; inferred.
+    pub xcode: &'static [&'static str],
+}
+
+impl ReleaseRow {
+    /// The release.
+    pub fn release(&self) -> Release {
+        Release(self.major)
+    }
+
+    /// `1.78 to 1.81`, or nothing when no rustc of the table bundles it.
+    pub fn rustc_words(&self) -> Option<String> {
+        self.rustc.map(|(first, last)| range_words(first, last))
+    }
+}
+
+const fn row(
+    llvm: &'static str,
+    major: u32,
+    (raw_version, indexed_version): (u32, u32),
+    inferred: bool,
+    rustc: Option<(u32, u32)>,
+    swift: &'static [&'static str],
+    xcode: &'static [&'static str],
+) -> ReleaseRow {
+    ReleaseRow { llvm, major, raw_version, indexed_version, inferred, rustc, swift, xcode }
+}
+
+const SEEN: bool = false;
+const INFERRED: bool = true;
+
+/// All releases that write raw profiles, oldest first.
+pub const RELEASES: [ReleaseRow; 25] = [
+    row("3.5", 3, (1, 1), INFERRED, None, &[], &[]),
+    row("3.6", 3, (1, 2), INFERRED, None, &[], &[]),
+    row("3.7", 3, (1, 2), INFERRED, None, &[], &[]),
+    row("3.8", 3, (2, 3), INFERRED, None, &[], &[]),
+    row("3.9", 3, (4, 4), INFERRED, None, &[], &["8.0"]),
+    row("4", 4, (4, 4), INFERRED, None, &[], &["9.0"]),
+    row("5", 5, (4, 4), INFERRED, None, &["4.2"], &["9.3"]),
+    row("6", 6, (4, 5), INFERRED, None, &[], &["10.0"]),
+    row("7", 7, (4, 5), INFERRED, None, &["5.0"], &["10.2"]),
+    row("8", 8, (4, 5), INFERRED, None, &["5.1"], &["11.0"]),
+    row("9", 9, (4, 5), INFERRED, Some((38, 44)), &["5.2"], &["11.4"]),
+    row("10", 10, (5, 5), INFERRED, Some((45, 46)), &["5.3"], &["12.0"]),
+    row("11", 11, (5, 6), INFERRED, Some((47, 51)), &["5.4"], &["12.5"]),
+    row("12", 12, (5, 7), INFERRED, Some((52, 55)), &["5.5"], &["13.0"]),
+    row("13", 13, (7, 7), SEEN, Some((56, 59)), &["5.6"], &["13.3"]),
+    row("14", 14, (8, 7), SEEN, Some((60, 64)), &["5.7", "5.8"], &["14.0"]),
+    row("15", 15, (8, 8), SEEN, Some((65, 69)), &["5.9", "5.10"], &["14.3"]),
+    row("16", 16, (8, 9), SEEN, Some((70, 72)), &[], &["15.0"]),
+    row("17", 17, (8, 10), SEEN, Some((73, 77)), &["6.0"], &["16.0"]),
+    row("18", 18, (9, 11), SEEN, Some((78, 81)), &[], &[]),
+    row("19", 19, (10, 12), SEEN, Some((82, 86)), &["6.1", "6.2"], &["16.3", "26.0"]),
+    row("20", 20, (10, 12), SEEN, Some((87, 90)), &[], &[]),
+    row("21", 21, (10, 12), SEEN, Some((91, 94)), &[], &[]),
+    row("22", 22, (10, 13), SEEN, Some((95, u32::MAX)), &[], &[]),
+    row("23", 23, (11, 14), SEEN, None, &[], &[]),
+];
+
+/// The row of a toolchain: `llvm-14`, `clang-3.9`, `rustc-1.75`, `rust-1.75.0`,
+/// `swift-5.9`, `xcode-16.3`, or a bare LLVM number. Further parts of the
+/// version are ignored.
+///
+/// ```
+/// use profbridge::instr::release;
+///
+/// assert_eq!(release::parse("rustc-1.75").unwrap().llvm, "17");
+/// assert_eq!(release::parse("llvm-14.0.6").unwrap().raw_version, 8);
+/// ```
+///
+/// # Errors
+///
+/// A usage error that says which spellings there are, or which releases.
+pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
+    let (family, version) = match toolchain.split_once('-') {
+        Some((family, version)) => (family, version),
+        None => ("llvm", toolchain),
+    };
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    let (major, minor) = (parts.next().flatten(), parts.next().flatten());
+    let unknown = |advice: String| Err(Error::usage(format!("unknown toolchain {toolchain:?}: {advice}")));
+    let Some(major) = major else {
+        return unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string());
+    };
+    let found = match family.to_ascii_lowercase().as_str() {
+        "llvm" | "clang" if major == 3 => {
+            let minor = minor.unwrap_or(9);
+            RELEASES.iter().find(|row| row.llvm == format!("3.{minor}"))
+        }
+        "llvm" | "clang" => RELEASES.iter().find(|row| row.major == major && major != 3),
+        "rustc" | "rust" => RELEASES.iter().find(|row| {
+            row.rustc
+                .is_some_and(|(first, last)| major == 1 && minor.is_some_and(|minor| (first..=last).contains(&minor)))
+        }),
+        "swift" => latest_not_after((major, minor.unwrap_or(0)), |row| row.swift),
+        "xcode" => latest_not_after((major, minor.unwrap_or(0)), |row| row.xcode),
+        _ => return unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string()),
+    };
+    match found {
+        Some(row) => Ok(row),
+        None => unknown(format!(
+            "the table has LLVM {} to {} and rustc from 1.38; see `profbridge info --versions`",
+            RELEASES[0].llvm,
+            RELEASES[RELEASES.len() - 1].llvm
+        )),
+    }
+}
+
+/// The row whose listed version is the newest that is not after `wanted`, of
+/// the same major number: the lists name the releases in which LLVM changed.
+fn latest_not_after(
+    wanted: (u32, u32),
+    versions: impl Fn(&'static ReleaseRow) -> &'static [&'static str],
+) -> Option<&'static ReleaseRow> {
+    RELEASES
+        .iter()
+        .flat_map(|row| versions(row).iter().filter_map(move |version| Some((two_numbers(version)?, row))))
+        .filter(|(version, _)| version.0 == wanted.0 && *version <= wanted)
+        .max_by_key(|(version, _)| *version)
+        .map(|(_, row)| row)
+}
+
+fn two_numbers(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The releases that write that raw version, in words:
+/// `LLVM 14 to 17 (rustc 1.60 to 1.77)`.
+pub fn raw_writers(version: u64) -> Option<String> {
+    match version {
+        3 => Some("LLVM before 3.9, in development only".to_string()),
+        6 => Some("LLVM between 12 and 13, in development only".to_string()),
+        _ => writers(|row| u64::from(row.raw_version) == version),
+    }
+}
+
+/// The releases whose llvm-profdata reads that raw version: those that write it.
+pub fn raw_readers(version: u64) -> Option<String> {
+    match version {
+        3 | 6 => None,
+        _ => writers(|row| u64::from(row.raw_version) == version),
+    }
+}
+
+/// The releases that write that indexed version, in words.
+pub fn indexed_writers(version: u64) -> Option<String> {
+    writers(|row| u64::from(row.indexed_version) == version)
+}
+
+/// The releases that read that indexed version: those that write it, and all
+/// later ones.
+pub fn indexed_readers(version: u64) -> Option<String> {
+    let first = RELEASES.iter().find(|row| u64::from(row.indexed_version) >= version)?;
+    Some(format!("LLVM {} and later", first.llvm))
+}
+
+/// The newest release of the table, in words.
+pub fn newest_words() -> String {
+    format!("LLVM {}", RELEASES[RELEASES.len() - 1].llvm)
+}
+
+fn writers(writes: impl Fn(&ReleaseRow) -> bool) -> Option<String> {
+    let rows: Vec<&ReleaseRow> = RELEASES.iter().filter(|row| writes(row)).collect();
+    let (first, last) = (rows.first()?, rows.last()?);
+    let llvm = match rows.len() {
+        1 => first.llvm.to_string(),
+        2 => format!("{} and {}", first.llvm, last.llvm),
+        _ => format!("{} to {}", first.llvm, last.llvm),
+    };
+    let rustc_first = rows.iter().find_map(|row| row.rustc.map(|(first, _)| first));
+    let rustc_last = rows.iter().rev().find_map(|row| row.rustc.map(|(_, last)| last));
+    Some(match rustc_first.zip(rustc_last) {
+        Some((first, last)) => format!("LLVM {llvm} (rustc {})", range_words(first, last)),
+        None => format!("LLVM {llvm}"),
+    })
+}
+
+fn range_words(first: u32, last: u32) -> String {
+    match last {
+        u32::MAX => format!("from 1.{first}"),
+        _ if last == first => format!("1.{first}"),
+        _ => format!("1.{first} to 1.{last}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_never_fall_from_one_release_to_the_next() {
+        for pair in RELEASES.windows(2) {
+            assert!(pair[0].raw_version <= pair[1].raw_version, "{}", pair[1].llvm);
+            assert!(pair[0].indexed_version <= pair[1].indexed_version, "{}", pair[1].llvm);
+            if let (Some((_, last)), Some((first, _))) = (pair[0].rustc, pair[1].rustc) {
+                assert_eq!(last + 1, first, "rustc of LLVM {}", pair[1].llvm);
+            }
+        }
+    }
+
+    #[test]
+    fn toolchains_are_found_by_their_own_numbers() {
+        let cases = [
+            ("llvm-14", "14"),
+            ("LLVM-14.0.6", "14"),
+            ("clang-3.8", "3.8"),
+            ("22", "22"),
+            ("rustc-1.75", "17"),
+            ("rust-1.78.0", "18"),
+            ("rustc-1.95", "22"),
+            ("swift-5.9", "15"),
+            ("swift-5.10.1", "15"),
+            ("swift-6.0.3", "17"),
+            ("xcode-16.2", "17"),
+            ("xcode-16.3", "19"),
+        ];
+        for (name, llvm) in cases {
+            assert_eq!(parse(name).unwrap().llvm, llvm, "{name}");
+        }
+        for name in ["", "llvm-", "llvm-2", "llvm-99", "rustc-2.0", "rustc-1.3", "gcc-12", "swift-9"] {
+            assert!(parse(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn writers_are_named_with_their_rustc() {
+        assert_eq!(raw_writers(9).unwrap(), "LLVM 18 (rustc 1.78 to 1.81)");
+        assert_eq!(raw_writers(8).unwrap(), "LLVM 14 to 17 (rustc 1.60 to 1.77)");
+        assert_eq!(raw_writers(10).unwrap(), "LLVM 19 to 22 (rustc from 1.82)");
+        assert_eq!(raw_writers(12), None);
+        assert_eq!(indexed_writers(12).unwrap(), "LLVM 19 to 21 (rustc 1.82 to 1.94)");
+        assert_eq!(indexed_readers(9).unwrap(), "LLVM 16 and later");
+        assert_eq!(Release::DEFAULT.indexed_version(), Some(13));
+    }
+}

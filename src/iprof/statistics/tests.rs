@@ -1,0 +1,133 @@
+use super::*;
+
+const HEAD: &str = concat!(
+    r#""version":"1.0.0","types":[{"id":0,"name":"app.Circle"},{"id":1,"name":"int"},{"id":2,"name":"app.Poly"},{"id":3,"name":"lib.Main"}],"#,
+    r#""methods":[{"id":1,"name":"area","signature":[0,1,1]},{"id":2,"name":"mix","signature":[2,1]},{"id":3,"name":"step","signature":[3,1]},{"id":4,"name":"idle","signature":[3,1]}]"#
+);
+
+fn statistics_of(sections: &str, options: &FigureOptions) -> Statistics {
+    let text = format!("{{{HEAD},{sections}}}");
+    statistics_from(text.as_bytes(), options).unwrap().0
+}
+
+fn shown(statistics: &Statistics) -> String {
+    let mut text = String::new();
+    write_text(&mut text, statistics).unwrap();
+    text
+}
+
+#[test]
+fn samples_are_listed_by_hits_then_name() {
+    let statistics = statistics_of(
+        r#""samplingProfiles":[{"ctx":"1:4<3:2","records":[111]},{"ctx":"2:0<3:9","records":[27]},{"ctx":"3:1<3:5","records":[47]}]"#,
+        &FigureOptions::default(),
+    );
+    assert!(shown(&statistics).contains(concat!(
+        "Method name                       Hits        %\n",
+        "app.Circle.area(int)               111   60.000\n",
+        "lib.Main.step()                     47   25.405\n",
+        "app.Poly.mix()                      27   14.595\n",
+    )));
+    let inclusive: Vec<_> = statistics.inclusive_samples.iter().map(|m| (m.method.as_str(), m.hits)).collect();
+    // The recursive stack counts once for the method that recurs.
+    assert_eq!(inclusive, [("lib.Main.step()", 185), ("app.Circle.area(int)", 111), ("app.Poly.mix()", 27)]);
+    assert_eq!(statistics.coverage.executed, 0);
+}
+
+#[test]
+fn calls_add_up_over_chains() {
+    let statistics = statistics_of(
+        r#""callCountProfiles":[{"ctx":"1:0","records":[10]},{"ctx":"1:0<3:2","records":[30]},{"ctx":"3:0","records":[60]}]"#,
+        &FigureOptions::default(),
+    );
+    let hot: Vec<_> =
+        statistics.hot_methods.iter().map(|m| (m.method.as_str(), m.calls, m.chains, m.inlined_share)).collect();
+    assert_eq!(hot, [("lib.Main.step()", 60, 1, 0.0), ("app.Circle.area(int)", 40, 2, 0.75)]);
+    let section = &statistics.sections[0];
+    assert_eq!((section.sites, section.events, section.leaf_methods, section.max_depth), (3, 100, 2, 2));
+    assert_eq!((statistics.coverage.executed, statistics.coverage.declared), (2, 4));
+    let packages: Vec<_> =
+        statistics.packages.iter().map(|p| (p.package.as_deref().unwrap(), p.executed, p.declared)).collect();
+    assert_eq!(packages, [("app", 1, 2), ("lib", 1, 2)]);
+}
+
+#[test]
+fn cases_without_position_count_for_the_target_they_share() {
+    let row = |bci, index, count| BranchRow { bci, index, count };
+    let target = |bci, index, events| BranchTarget { bci, index, events };
+    assert_eq!(
+        targets(&[row(142, 1, 5), row(-5, 1, 2), row(208, 0, 1), row(-5, 1, 3)]),
+        [target(208, 0, 1), target(142, 1, 10)]
+    );
+    // An index with two real positions is two targets.
+    assert_eq!(targets(&[row(9, 0, 1), row(7, 0, 2), row(-5, 0, 4)]), [target(7, 0, 6), target(9, 0, 1)]);
+    assert_eq!(targets(&[row(6, 0, 1), row(6, 1, 2)]), [target(6, 0, 1), target(6, 1, 2)]);
+}
+
+#[test]
+fn branches_fall_into_classes_by_bias() {
+    let entries: Vec<String> = [(0, 0), (10, 0), (95, 5), (60, 40), (90, 10)]
+        .iter()
+        .enumerate()
+        .map(|(at, (a, b))| format!(r#"{{"ctx":"1:{at}","records":[7,0,{a},9,1,{b}]}}"#))
+        .collect();
+    let statistics =
+        statistics_of(&format!(r#""conditionalProfiles":[{}]"#, entries.join(",")), &FigureOptions::default());
+    let branches = &statistics.branches;
+    assert_eq!(
+        (branches.executed, branches.one_sided, branches.biased, branches.mixed, branches.never_executed),
+        (4, 1, 2, 1, 1)
+    );
+    // Equal events stay in the order of the file.
+    let sites: Vec<_> = branches.sites.iter().map(|site| site.site.as_str()).collect();
+    assert_eq!(
+        sites,
+        ["app.Circle.area(int):2", "app.Circle.area(int):3", "app.Circle.area(int):4", "app.Circle.area(int):1"]
+    );
+}
+
+#[test]
+fn receivers_count_only_if_they_were_seen() {
+    let statistics = statistics_of(
+        r#""virtualInvokeProfiles":[{"ctx":"1:1","records":[0,5,2,0]},{"ctx":"1:2","records":[0,1,2,3]},{"ctx":"1:3","records":[0,0]}],"monitorProfiles":[{"ctx":"0:0","records":[0,5,3,9]}]"#,
+        &FigureOptions::default(),
+    );
+    let receivers = &statistics.receivers;
+    assert_eq!((receivers.monomorphic, receivers.bimorphic, receivers.never_executed), (1, 1, 1));
+    assert_eq!((receivers.sites[1].events, receivers.sites[1].dominant_share), (4, 0.75));
+    assert_eq!(statistics.monitors[0].name, "lib.Main");
+}
+
+#[test]
+fn callers_are_indented_below_what_they_call() {
+    let options =
+        FigureOptions { callers: Some("app.Poly.mix".to_string()), positions: true, ..FigureOptions::default() };
+    let statistics = statistics_of(r#""samplingProfiles":[{"ctx":"2:8<1:31<3:2","records":[27]}]"#, &options);
+    assert!(shown(&statistics).ends_with(concat!(
+        "Callers, by samples:\n",
+        "app.Poly.mix()   27\n",
+        "  app.Circle.area(int) @31   27  100 %\n",
+        "    lib.Main.step() @2   27  100 %\n"
+    )));
+    let nothing = FigureOptions { callers: Some("no.Such".to_string()), ..FigureOptions::default() };
+    let text = format!("{{{HEAD}}}");
+    assert!(statistics_from(text.as_bytes(), &nothing).is_err());
+}
+
+#[test]
+fn lists_are_bounded() {
+    let options = FigureOptions { topn: 1, ..FigureOptions::default() };
+    let statistics = statistics_of(
+        r#""callCountProfiles":[{"ctx":"1:0","records":[5]},{"ctx":"3:0","records":[5]}],"conditionalProfiles":[{"ctx":"1:0","records":[1,0,1]},{"ctx":"1:2","records":[1,0,9]}]"#,
+        &options,
+    );
+    assert_eq!(statistics.hot_methods[0].method, "app.Circle.area(int)");
+    assert_eq!((statistics.hot_methods.len(), statistics.branches.sites.len()), (1, 1));
+    assert_eq!(statistics.branches.sites[0].events, 9);
+    assert!(shown(&statistics).ends_with(concat!(
+        "Methods in counters: 2 of 4 declared\n",
+        "         1 of        2   50.000 %  app\n",
+        "         1 of        2             other packages: 1\n",
+    )));
+    assert_eq!(statistics.packages.len(), 2);
+}

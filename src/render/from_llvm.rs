@@ -1,0 +1,210 @@
+//! The report of an LLVM profile.
+
+use super::from_stacks::compare_shares;
+use super::{Cell, Histogram, Report, Section, Table, group_digits, percent};
+use crate::instr::summary::{CUTOFFS, SummaryRules};
+use crate::instr::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use std::collections::BTreeMap;
+
+/// The report of `profile`, perhaps compared with `baseline`.
+///
+/// `source` says in words what the file is; `symbols` names the targets of
+/// value sites.
+pub fn report(
+    title: &str,
+    source: &str,
+    profile: &Profile,
+    symbols: &SymbolTable,
+    baseline: Option<&Profile>,
+) -> Report {
+    let functions = functions(profile);
+    let mut report = Report { title: title.to_string(), ..Report::default() };
+    report.facts = facts(source, profile);
+    if let Some(baseline) = baseline {
+        let before = self::functions(baseline);
+        report.sections.extend(compare_shares(&shares(&functions), &shares(&before), "all counts"));
+    }
+    report.sections.push(Section::Table(hottest(&functions)));
+    let counts = profile
+        .functions
+        .iter()
+        .flat_map(|function| function.records())
+        .flat_map(|record| record.counters.iter().copied());
+    let text = "How many counters have how large a value.";
+    report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
+    report.sections.push(Section::Table(cutoffs(profile)));
+    for kind in ValueKind::ALL {
+        report.sections.extend(value_table(profile, symbols, kind));
+    }
+    report
+}
+
+fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
+    let counters: usize =
+        profile.functions.iter().flat_map(|function| function.records()).map(|record| record.counters.len()).sum();
+    let mut facts = vec![
+        ("Format".to_string(), source.to_string()),
+        ("Functions".to_string(), group_digits(profile.functions.len() as u128)),
+        ("Records".to_string(), group_digits(profile.functions.records_len() as u128)),
+        ("Counters".to_string(), group_digits(counters as u128)),
+    ];
+    let words = profile.kind.words();
+    if !words.is_empty() {
+        facts.push(("Kind".to_string(), words.join(", ")));
+    }
+    if !profile.temporal.traces.is_empty() {
+        facts.push(("Temporal traces".to_string(), group_digits(profile.temporal.traces.len() as u128)));
+    }
+    for id in &profile.binary_ids {
+        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        facts.push(("Binary id".to_string(), hex));
+    }
+    facts
+}
+
+/// One function, its records together.
+struct FunctionCounts {
+    name: String,
+    entry: u128,
+    largest: u64,
+    total: u128,
+    counters: usize,
+}
+
+/// Functions by falling total, then name.
+fn functions(profile: &Profile) -> Vec<FunctionCounts> {
+    let mut functions: Vec<FunctionCounts> = profile
+        .functions
+        .iter()
+        .map(|function| {
+            let records = || function.records().filter(|record| record.pseudo_count().is_none());
+            FunctionCounts {
+                name: display(function.name()),
+                entry: records().filter_map(|record| record.counters.first()).map(|count| u128::from(*count)).sum(),
+                largest: records().map(|record| record.max_counter()).max().unwrap_or(0),
+                total: records().flat_map(|record| record.counters.iter()).map(|count| u128::from(*count)).sum(),
+                counters: records().map(|record| record.counters.len()).sum(),
+            }
+        })
+        .collect();
+    functions.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name)));
+    functions
+}
+
+/// A name for people: Rust and C++ names as in their source, what is no UTF-8
+/// escaped. The file before the name of a local function stays.
+fn display(name: &[u8]) -> String {
+    let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
+    let (file, symbol) = match text.rsplit_once(';') {
+        Some((file, symbol)) => (format!("{file};"), symbol),
+        None => (String::new(), text),
+    };
+    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
+        return format!("{file}{rust:#}");
+    }
+    let cpp = symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten();
+    cpp.map_or_else(|| text.to_string(), |cpp| format!("{file}{cpp}"))
+}
+
+fn shares(functions: &[FunctionCounts]) -> Vec<(String, f64)> {
+    let total: u128 = functions.iter().map(|function| function.total).sum();
+    functions.iter().map(|function| (function.name.clone(), percent(function.total, total))).collect()
+}
+
+fn hottest(functions: &[FunctionCounts]) -> Table {
+    let total: u128 = functions.iter().map(|function| function.total).sum();
+    let rows = functions.iter().map(|function| {
+        vec![
+            Cell::Text(function.name.clone()),
+            Cell::Count(function.total),
+            Cell::Percent(percent(function.total, total)),
+            Cell::Count(function.entry),
+            Cell::Count(function.largest.into()),
+            Cell::Count(function.counters as u128),
+        ]
+    });
+    let text = "Total: the sum of all counters. Entry: the first counter, which is the number of calls in profiles whose entry block is counted first.";
+    Table::new("Hottest functions", text, &["Function", "Total", "%", "Entry", "Largest", "Counters"], rows.collect())
+}
+
+fn cutoffs(profile: &Profile) -> Table {
+    let mut builder = SummaryBuilder::new(SummaryRules::default());
+    for record in profile.functions.iter().flat_map(|function| function.records()) {
+        builder.add_record(record);
+    }
+    let summary = builder.finish(&CUTOFFS);
+    let rows = summary.rows.iter().map(|row| {
+        vec![
+            Cell::Percent(f64::from(row.cutoff) / 10_000.0),
+            Cell::Count(row.min_count.into()),
+            Cell::Count(row.num_counts.into()),
+        ]
+    });
+    let text = "So many counters, none smaller than the least count, make up this share of all counts.";
+    Table::new("Summary cutoffs", text, &["% of all counts", "Least count", "Counters"], rows.collect())
+}
+
+fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Option<Section> {
+    // Targets are names where the profile knows them.
+    let known: BTreeMap<u64, &[u8]> =
+        profile.functions.iter().map(|function| (function.name_ref(), function.name())).collect();
+    let target = |value: u64| -> String {
+        if !kind.is_name() {
+            return value.to_string();
+        }
+        match known.get(&value).copied().or_else(|| symbols.name(value)) {
+            Some(name) => display(name),
+            None => format!("unknown ({value:#018x})"),
+        }
+    };
+    let mut rows = Vec::new();
+    for function in profile.functions.iter() {
+        for record in function.records() {
+            for (site, values) in record.sites(kind).iter().enumerate() {
+                let total: u128 = values.iter().map(|value| u128::from(value.count)).sum();
+                let Some(top) = values.iter().rev().max_by_key(|value| value.count).filter(|_| total > 0) else {
+                    continue;
+                };
+                let name = display(function.name());
+                let cells = vec![
+                    Cell::Text(format!("{name} #{site}")),
+                    Cell::Count(total),
+                    Cell::Count(values.len() as u128),
+                    Cell::Text(target(top.value)),
+                    Cell::Percent(percent(top.count.into(), total)),
+                ];
+                rows.push((total, name, site, cells));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (&a.1, a.2).cmp(&(&b.1, b.2))));
+    let title = match kind {
+        ValueKind::IndirectCallTarget => "Targets of indirect calls",
+        ValueKind::MemOpSize => "Sizes of memory operations",
+        ValueKind::VTableTarget => "Virtual tables",
+    };
+    let rows = rows.into_iter().map(|(_, _, _, cells)| cells).collect();
+    Some(Section::Table(Table::new(title, "", &["Site", "Events", "Values", "Most", "%"], rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::display;
+
+    #[test]
+    fn names_are_shown_as_in_their_source() {
+        for (name, shown) in [
+            ("main", "main"),
+            ("_ZN3foo3barEi", "foo::bar(int)"),
+            ("a.cc;_ZN3foo3barEi", "a.cc;foo::bar(int)"),
+            ("_RNvCsgtmH1J7MYwC_11workspace_111print_hello", "workspace_1::print_hello"),
+            ("_Znonsense", "_Znonsense"),
+        ] {
+            assert_eq!(display(name.as_bytes()), shown);
+        }
+        assert_eq!(display(b"a\xff"), "a\\xff");
+    }
+}

@@ -1,0 +1,148 @@
+//! Pictures of profiles: one self-contained HTML report, one SVG flame graph.
+//!
+//! ```text
+//! stacks ─▶ from_stacks ─┐
+//! iprof  ─▶ from_iprof  ─┼─▶ Report ─▶ html   (style, script and data inside, no network)
+//! LLVM   ─▶ from_llvm   ─┤     └─ FlameGraph ─▶ svg
+//! memory ─▶ from_memory ─┘
+//! ```
+//!
+//! Everything that comes from a profile is escaped. Scripts and styles are our
+//! own, in `assets/`. Colours keep apart for colour-blind eyes (the palette of
+//! Okabe and Ito; blue against orange for differences), in light and in dark.
+
+mod change;
+mod escape;
+pub mod flame;
+pub mod from_iprof;
+pub mod from_llvm;
+pub mod from_memory;
+pub mod from_stacks;
+mod html;
+mod label;
+mod svg;
+
+pub use flame::{Family, FlameGraph, FlameNode};
+pub use html::write_html;
+pub use svg::{SvgOptions, write_svg};
+
+use crate::report::stacks::percent;
+
+/// A report: what a profile is and what it shows.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The page's heading.
+    pub title: String,
+    /// What the file is, in pairs of label and value.
+    pub facts: Vec<(String, String)>,
+    /// How far the statistics can be trusted.
+    pub notes: Vec<String>,
+    /// What it shows, in order.
+    pub sections: Vec<Section>,
+}
+
+/// One part of a report.
+#[derive(Debug, Clone)]
+pub enum Section {
+    /// Rows and columns.
+    Table(Table),
+    /// How many things have how large a count.
+    Histogram(Histogram),
+    /// Stacks.
+    Flame(FlameGraph),
+}
+
+/// Rows and columns.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// Heading.
+    pub title: String,
+    /// What the columns mean, or empty.
+    pub text: String,
+    /// Headings of the columns.
+    pub columns: Vec<&'static str>,
+    /// As many cells as columns each.
+    pub rows: Vec<Vec<Cell>>,
+    /// Rows that are not shown.
+    pub left_out: usize,
+}
+
+/// A cell of a [`Table`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A name or other words.
+    Text(String),
+    /// A number.
+    Count(u128),
+    /// Percent, with three decimals.
+    Percent(f64),
+    /// Percentage points gained or lost.
+    Change(f64),
+    /// Nothing to say.
+    Empty,
+}
+
+/// How many things have how large a count.
+#[derive(Debug, Clone, Default)]
+pub struct Histogram {
+    /// Heading.
+    pub title: String,
+    /// What is counted.
+    pub text: String,
+    /// Label and number of each class.
+    pub rows: Vec<(String, u64)>,
+}
+
+/// Rows that a table shows at most.
+pub const MAX_ROWS: usize = 500;
+
+impl Table {
+    /// A table that keeps the first [`MAX_ROWS`] rows.
+    pub fn new(title: &str, text: &str, columns: &[&'static str], mut rows: Vec<Vec<Cell>>) -> Self {
+        let left_out = rows.len().saturating_sub(MAX_ROWS);
+        rows.truncate(MAX_ROWS);
+        Self { title: title.to_string(), text: text.to_string(), columns: columns.to_vec(), rows, left_out }
+    }
+}
+
+impl Histogram {
+    /// Classes by powers of two: 0, 1, 2–3, 4–7 …
+    pub fn by_powers_of_two(title: &str, text: &str, counts: impl Iterator<Item = u64>) -> Self {
+        let mut classes = [0u64; 65];
+        for count in counts {
+            let class = (u64::BITS - count.leading_zeros()) as usize;
+            classes[class] += 1;
+        }
+        let last = classes.iter().rposition(|number| *number > 0);
+        let rows = classes.iter().take(last.map_or(0, |last| last + 1)).enumerate();
+        let rows = rows.map(|(class, number)| (class_label(class), *number)).collect();
+        Self { title: title.to_string(), text: text.to_string(), rows }
+    }
+}
+
+fn class_label(class: usize) -> String {
+    match class {
+        0 => "0".to_string(),
+        1 => "1".to_string(),
+        _ => {
+            let low = 1u128 << (class - 1);
+            format!("{} – {}", group_digits(low), group_digits(low * 2 - 1))
+        }
+    }
+}
+
+/// A number with commas between thousands.
+pub fn group_digits(number: u128) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+use super::*;
+use crate::instr::{FunctionRecord, Profile, SymbolTable, ValueCount, ValueKind};
+use crate::stacks::model::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
+
+/// Stacks from `a;b;c` texts; `!` marks what is no Java method.
+fn stacks(rows: &[(&str, u64)]) -> StackTable {
+    let mut table = StackTable::new();
+    for (text, hits) in rows {
+        let mut stack = None;
+        for name in text.split(';') {
+            let function = match name.strip_prefix('!') {
+                Some(symbol) => table.intern_symbol(symbol),
+                None => table.intern_java("app.Main", name, None),
+            };
+            let frame = table.intern_frame(Frame { function, bci: None, line: None, kind: FrameKind::Unknown });
+            stack = Some(table.push_frame(stack, frame));
+        }
+        let key = SampleKey {
+            stack: stack.unwrap(),
+            thread: None,
+            source: SampleSource::Unknown,
+            certainty: Certainty::Unknown,
+            truncated: false,
+        };
+        table.add(key, *hits);
+    }
+    table
+}
+
+/// Depth, name, now, before of each node.
+fn nodes(graph: &FlameGraph) -> Vec<(u32, &str, u64, u64)> {
+    graph
+        .nodes
+        .iter()
+        .map(|node| (node.depth, graph.names[node.name as usize].0.as_str(), node.value, node.base))
+        .collect()
+}
+
+#[test]
+fn a_flame_graph_adds_up_what_is_below_and_sorts_siblings() {
+    let table = stacks(&[("main;z", 3), ("main;a;x", 2), ("main", 1), ("other", 4)]);
+    let graph = FlameGraph::new("", "", "hits", &table, None);
+    assert_eq!(
+        nodes(&graph),
+        [
+            (0, "app.Main.main", 6, 0),
+            (1, "app.Main.a", 2, 0),
+            (2, "app.Main.x", 2, 0),
+            (1, "app.Main.z", 3, 0),
+            (0, "app.Main.other", 4, 0),
+        ]
+    );
+    assert_eq!((graph.total, graph.base_total, graph.depth()), (10, None, 3));
+}
+
+#[test]
+fn a_differential_graph_has_the_frames_of_both() {
+    let graph = FlameGraph::new(
+        "",
+        "",
+        "hits",
+        &stacks(&[("main;new", 3)]),
+        Some(&stacks(&[("main;old", 5), ("main;new", 1)])),
+    );
+    assert_eq!(nodes(&graph), [(0, "app.Main.main", 3, 6), (1, "app.Main.new", 3, 1), (1, "app.Main.old", 0, 5)]);
+    assert_eq!(graph.base_total, Some(6));
+}
+
+#[test]
+fn names_cannot_leave_their_place() {
+    let evil = "!</script><script>alert(1)</script>\"'&\u{0}";
+    let table = stacks(&[(evil, 3)]);
+    let report = from_stacks::report(evil, &table, Some(&table));
+    let html = write_html(&report);
+    assert_eq!(html.matches("<script").count(), 2, "one block of data, one script");
+    assert!(!html.contains("alert(1)</script>\"") && !html.contains('\0'));
+    let svg = write_svg(&FlameGraph::new("", "", "hits", &table, None), &SvgOptions::default());
+    assert_eq!(svg.matches("<script").count(), 1);
+    assert!(!svg.contains('\0'));
+}
+
+#[test]
+fn the_page_asks_for_nothing_outside_of_itself() {
+    let html = write_html(&from_stacks::report("t", &stacks(&[("a;b", 3)]), None));
+    for what in ["http://", "https://", "src=", "@import", "url(", "<link"] {
+        assert!(!html.contains(what), "{what}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_svg_has_one_box_for_each_frame_that_can_be_seen() {
+    let table = stacks(&[("main;big", 999_999), ("main;tiny", 1)]);
+    let svg = write_svg(&FlameGraph::new("", "", "hits", &table, None), &SvgOptions::default());
+    assert_eq!(svg.matches("<g ").count(), 2, "the tiny one is 0.001 pixels wide");
+    assert!(svg.contains("<title>app.Main.main: 1,000,000 hits, 100.000 %</title>"));
+    assert!(svg.contains("<title>app.Main.big: 999,999 hits, 100.000 %</title>"));
+    let empty = write_svg(&FlameGraph::new("", "", "hits", &StackTable::new(), None), &SvgOptions::default());
+    assert!(empty.contains("0 hits in all"));
+}
+
+#[test]
+fn risers_and_fallers_are_ranked_by_share() {
+    let report = from_stacks::report("t", &stacks(&[("a", 1), ("b", 3)]), Some(&stacks(&[("a", 3), ("c", 1)])));
+    let table = |title: &str| {
+        report.sections.iter().find_map(|section| match section {
+            Section::Table(table) if table.title == title => Some(table),
+            _ => None,
+        })
+    };
+    let risers = table("Risers").unwrap();
+    assert_eq!(risers.rows.len(), 1);
+    assert_eq!(risers.rows[0][0], Cell::Text("app.Main.b".to_string()));
+    assert_eq!(risers.rows[0][3], Cell::Change(75.0));
+    assert!(risers.text.contains("Overlap of the two profiles: 25.000 %"), "{}", risers.text);
+    let fallers = table("Fallers").unwrap();
+    let names: Vec<&Cell> = fallers.rows.iter().map(|row| &row[0]).collect();
+    assert_eq!(names, [&Cell::Text("app.Main.a".to_string()), &Cell::Text("app.Main.c".to_string())]);
+}
+
+#[test]
+fn histograms_have_classes_of_powers_of_two() {
+    let histogram = Histogram::by_powers_of_two("", "", [0, 1, 2, 3, 4, 1_000_000].into_iter());
+    assert_eq!(histogram.rows.len(), 21);
+    assert_eq!(histogram.rows[..4], [("0".into(), 1), ("1".into(), 1), ("2 – 3".into(), 2), ("4 – 7".into(), 1)]);
+    assert_eq!(histogram.rows[20], ("524,288 – 1,048,575".into(), 1));
+    assert_eq!(Histogram::by_powers_of_two("", "", std::iter::empty()).rows, []);
+    assert_eq!(Histogram::by_powers_of_two("", "", [u64::MAX].into_iter()).rows.len(), 65);
+}
+
+#[test]
+fn an_llvm_profile_shows_functions_cutoffs_and_value_sites() {
+    let mut profile = Profile::default();
+    let main = profile.functions.intern(b"main");
+    let mut record = FunctionRecord::new(7, vec![10, 90]);
+    let target = profile.functions.intern(b"callee");
+    let hash = profile.functions.function(target).name_ref();
+    record
+        .sites_mut(ValueKind::IndirectCallTarget)
+        .push_site(&[ValueCount { value: hash, count: 9 }, ValueCount { value: 5, count: 1 }]);
+    profile.functions.push_record(main, &record);
+    profile.functions.push_record(target, &FunctionRecord::new(8, vec![900]));
+    let html = write_html(&from_llvm::report("t", "LLVM text profile", &profile, &SymbolTable::new(), Some(&profile)));
+    for text in [
+        "<td>callee</td><td class=\"n\" data-v=\"900\">900</td><td class=\"n\" data-v=\"90\">90.000</td>",
+        "<td>main #0</td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"2\">2</td><td>callee</td>",
+        "<h2 id=\"h4\">Summary cutoffs</h2>",
+        "Overlap of the two profiles: 100.000 %",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+}
+
+#[test]
+fn branches_of_one_index_are_one_target_and_flips_are_found() {
+    use crate::iprof::{BranchRow, Document, Frame as IprofFrame};
+    let document = |counts: [u64; 2]| {
+        let mut document = Document::new();
+        let class = document.add_type(b"app.Main");
+        let void = document.add_type(b"void");
+        let method = document.add_method(b"loop", &[class, void]);
+        let context = document.add_context(&[IprofFrame { method, bci: 12 }]);
+        let row = |bci, index, count| BranchRow { bci, index, count };
+        document.sections.conditionals.push(context, &[row(20, 0, counts[0]), row(30, 1, 1), row(-5, 1, counts[1])]);
+        document
+    };
+    let (now, before) = (document([10, 2]), document([1, 8]));
+    let empty = StackTable::new();
+    let view = |document| from_iprof::IprofView { document, samples: &empty, calls: &empty };
+    let html = write_html(&from_iprof::report("t", view(&now), Some(view(&before))));
+    for text in [
+        "<td>app.Main.loop() @12</td><td class=\"n\" data-v=\"13\">13</td><td class=\"n\" data-v=\"2\">2</td><td>@20</td>",
+        "<td>app.Main.loop() @12</td><td>@30</td><td class=\"n\" data-v=\"90\">90.000</td><td>@20</td>",
+        "<td>mixed</td><td class=\"n\" data-v=\"1\">1</td>",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+}

@@ -1,0 +1,87 @@
+//! How samplers mislead, as far as the samples themselves show it.
+
+use super::{includes_waiting, percent};
+use crate::stacks::model::{Certainty, FrameKind, Function, Sample, SampleSource, StackTable};
+
+/// Share of one-frame stacks, in percent, from which broken stacks are suspected.
+const BROKEN_STACKS: f64 = 20.0;
+
+/// One line for each thing to keep in mind; lower case, no full stop.
+pub fn notes(table: &StackTable) -> Vec<String> {
+    let mut notes = Vec::new();
+    let total = table.total_hits();
+    let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
+    if has("Flight Recorder") {
+        notes.push(
+            "Flight Recorder samples a bounded number of running threads a tick; positions inside compiled code are exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
+                .to_string(),
+        );
+    }
+    if has("collapsed") {
+        notes.push("collapsed stacks do not say which sampler took them: one that waits for safepoints is blind in loops without polls and charges the next poll; one that does not loses ticks to error frames".to_string());
+    }
+    if has("iprof samples") {
+        notes.push(
+            "an iprof has no sampling period, no threads and no time; hits are shares of the whole run".to_string(),
+        );
+    }
+    if has("iprof call counts") {
+        notes.push("these are numbers of calls, not time; chains end where compilation units do".to_string());
+    }
+    if has("folded") {
+        notes.push("stacks of perf are whole only where all code keeps frame pointers (-XX:+PreserveFramePointer); interpreted methods have no name there".to_string());
+    }
+    notes.extend(measured(table, total));
+    notes
+}
+
+/// Notes with a number from the samples.
+fn measured(table: &StackTable, total: u128) -> Vec<String> {
+    let hits = |test: &dyn Fn(&Sample) -> bool| -> u128 {
+        table.samples().filter(|sample| test(sample)).map(|sample| u128::from(sample.hits)).sum()
+    };
+    let leaf = |sample: &Sample| table.frame(table.leaf(sample.key.stack));
+    let symbol = |sample: &Sample| match table.function(leaf(sample).function) {
+        Function::Symbol { name } => Some(table.name(name)),
+        Function::Java { .. } => None,
+    };
+    let mut notes = Vec::new();
+    let mut add = |count: u128, words: &str| {
+        if count > 0 {
+            notes.push(format!("{count} of {total} hits ({:.3} %) {words}", percent(count, total)));
+        }
+    };
+    add(hits(&|sample| sample.key.truncated), "have truncated stacks: the outermost frames are missing");
+    add(
+        hits(&|sample| sample.key.certainty == Certainty::Heuristic),
+        "were moved to the next safepoint, says the source",
+    );
+    add(
+        hits(&|sample| symbol(sample).is_some_and(|name| name.starts_with('[') && name.ends_with(']'))),
+        "end in an error frame: the sampler could not walk the stack",
+    );
+    add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods are not named");
+    add(hits(&|sample| includes_waiting(sample.key.source)), "include waiting, not only running");
+    add(
+        hits(&|sample| {
+            leaf(sample).bci.is_none() && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)
+        }),
+        "have no bytecode index at the leaf",
+    );
+    let single = hits(&|sample| table.depth(sample.key.stack) == 1 && leaf(sample).kind != FrameKind::Kernel);
+    if percent(single, total) >= BROKEN_STACKS {
+        add(single, "have one frame only: frame pointers are probably missing (-XX:+PreserveFramePointer)");
+    }
+    let observed = &table.observed;
+    for (count, words) in [
+        (observed.samples_without_stack, "samples have no stack and are not counted"),
+        (observed.samples_lost, "samples were lost, says the source"),
+        (observed.lines_skipped, "lines are no stacks and not counted"),
+        (observed.parts_cut, "parts at the end were cut off and not counted"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{count} {words}"));
+        }
+    }
+    notes
+}

@@ -1,0 +1,215 @@
+//! Where descriptors come from that stacks lack: class files, jars, other
+//! profiles.
+
+mod class_file;
+mod zip;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::stacks::java;
+use crate::stacks::model::{Frame, Function, FunctionId, MAX_HITS, NameId, SampleKey, SignatureId, StackTable};
+use foldhash::{HashMap, HashMapExt};
+
+/// Binary names of a return type, then of the parameters.
+type Types = Box<[Box<str>]>;
+
+/// Methods by class and name, each with its types.
+#[derive(Debug, Clone, Default)]
+pub struct Reference {
+    /// Binary class name, method name → types of each overload, in order of arrival.
+    methods: HashMap<(Box<str>, Box<str>), Vec<Types>>,
+}
+
+/// What to do with a method that has several overloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overload {
+    /// Take the first one of the reference.
+    #[default]
+    First,
+    /// Leave the frame out; its caller takes its place.
+    Skip,
+    /// As a leaf, count the stack for every overload; as a caller, take the first.
+    All,
+}
+
+/// How frames without types were resolved, in hits (each stack counts its frames).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// Methods that had their types already.
+    pub typed: u64,
+    /// Methods whose one overload the reference knows.
+    pub found: u64,
+    /// Methods of which the reference knows several overloads.
+    pub overloaded: u64,
+    /// Methods that no reference knows; they stay names only.
+    pub unknown: u64,
+    /// Hits of stacks that lost all their frames.
+    pub dropped_hits: u64,
+    /// Hits that were counted once more for another overload.
+    pub repeated_hits: u64,
+}
+
+impl Reference {
+    /// A reference that knows nothing.
+    pub fn new() -> Self {
+        Self { methods: HashMap::new() }
+    }
+
+    /// Whether no method is known.
+    pub fn is_empty(&self) -> bool {
+        self.methods.is_empty()
+    }
+
+    /// How many methods are known by class and name, overloads together.
+    pub fn methods_count(&self) -> usize {
+        self.methods.len()
+    }
+
+    /// Adds a method: binary name of its class, its name, binary names of its
+    /// return type and parameters.
+    pub fn add(&mut self, class: &str, name: &str, types: &[&str]) {
+        let overloads = self.methods.entry((class.into(), name.into())).or_default();
+        if !overloads.iter().any(|known| known.iter().map(|name| &**name).eq(types.iter().copied())) {
+            overloads.push(types.iter().map(|name| (*name).into()).collect());
+        }
+    }
+
+    /// Adds all methods of a table that have their types.
+    pub fn add_table(&mut self, table: &StackTable) {
+        for id in table.functions() {
+            if let Function::Java { class, name, signature: Some(signature) } = table.function(id) {
+                let types: Vec<&str> = table.signature(signature).iter().map(|id| table.name(*id)).collect();
+                self.add(table.name(class), table.name(name), &types);
+            }
+        }
+    }
+
+    /// Adds all methods of a class file, or of all class files in a jar or `.jmod` file.
+    ///
+    /// # Errors
+    ///
+    /// Unrecognized format for anything else; what is wrong with the archive or
+    /// with one of its class files.
+    pub fn add_classes(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
+        if class_file::is_class_file(data) {
+            return self.add_class_file(data);
+        }
+        if !zip::is_archive(data) {
+            let hint = "give class files, jars, folders of them, iprof files or recordings";
+            return Err(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint));
+        }
+        for entry in zip::read_entries(data)? {
+            if entry.name.ends_with(b".class") {
+                let bytes = entry.read(data, limits)?;
+                self.add_class_file(&bytes)
+                    .map_err(|error| error.in_section(format!("entry {}", entry.name.escape_ascii())))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether [`add_classes`](Self::add_classes) takes data that begins so.
+    pub fn takes(data: &[u8]) -> bool {
+        class_file::is_class_file(data) || zip::is_archive(data)
+    }
+
+    fn add_class_file(&mut self, data: &[u8]) -> Result<()> {
+        let class = class_file::read_class_file(data)?;
+        let binary = java::binary_name(&class.name);
+        for (name, descriptor) in &class.methods {
+            if let Some(types) = java::parse_descriptor(descriptor) {
+                let types: Vec<&str> = types.iter().map(String::as_str).collect();
+                self.add(&binary, name, &types);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same stacks with the types of methods that lack them.
+    pub fn resolve(&self, table: &StackTable, overload: Overload) -> (StackTable, Resolved) {
+        let mut report = Resolved::default();
+        let mut known: HashMap<FunctionId, Answer> = HashMap::new();
+        let (mut out, dropped) = table.map_frames(|out, frame| {
+            let answer =
+                known.entry(frame.function).or_insert_with(|| self.answer(out, frame.function, overload, &mut report));
+            answer.function().map(|function| Frame { function, ..frame })
+        });
+        report.dropped_hits = dropped;
+        if overload == Overload::All {
+            report.repeated_hits = self.repeat_leaves(&mut out);
+        }
+        (out, report)
+    }
+
+    fn answer(&self, out: &mut StackTable, id: FunctionId, overload: Overload, report: &mut Resolved) -> Answer {
+        let Function::Java { class, name, signature } = out.function(id) else { return Answer::Keep(id) };
+        if signature.is_some() {
+            report.typed += 1;
+            return Answer::Keep(id);
+        }
+        let key = (out.name(class).into(), out.name(name).into());
+        let Some(overloads) = self.methods.get(&key) else {
+            report.unknown += 1;
+            return Answer::Keep(id);
+        };
+        if overloads.len() > 1 {
+            report.overloaded += 1;
+            if overload == Overload::Skip {
+                return Answer::LeaveOut;
+            }
+        } else {
+            report.found += 1;
+        }
+        let Some(first) = overloads.first() else { return Answer::Keep(id) };
+        let signature = Some(intern_types(out, first));
+        Answer::Keep(out.intern_function(Function::Java { class, name, signature }))
+    }
+
+    /// Counts each stack whose leaf was one of several overloads for the others too.
+    fn repeat_leaves(&self, out: &mut StackTable) -> u64 {
+        let mut repeated = 0u64;
+        let samples: Vec<_> = out.samples().collect();
+        for sample in samples {
+            let frame = out.frame(out.leaf(sample.key.stack));
+            let Function::Java { class, name, .. } = out.function(frame.function) else { continue };
+            let key = (out.name(class).into(), out.name(name).into());
+            let Some(overloads) = self.methods.get(&key).filter(|overloads| overloads.len() > 1) else { continue };
+            for types in overloads {
+                let signature = Some(intern_types(out, types));
+                let function = out.intern_function(Function::Java { class, name, signature });
+                if function == frame.function {
+                    continue;
+                }
+                let other = out.intern_frame(Frame { function, ..frame });
+                let stack = out.push_frame(out.parent(sample.key.stack), other);
+                out.add(SampleKey { stack, ..sample.key }, sample.hits);
+                repeated = repeated.saturating_add(sample.hits).min(MAX_HITS);
+            }
+        }
+        repeated
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    Keep(FunctionId),
+    LeaveOut,
+}
+
+impl Answer {
+    fn function(self) -> Option<FunctionId> {
+        match self {
+            Self::Keep(id) => Some(id),
+            Self::LeaveOut => None,
+        }
+    }
+}
+
+fn intern_types(table: &mut StackTable, types: &[Box<str>]) -> SignatureId {
+    let ids: Vec<NameId> = types.iter().map(|name| table.intern_name(name)).collect();
+    table.intern_signature(&ids)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,367 @@
+//! Collapsed stacks of async-profiler and folded stacks of Linux perf.
+//!
+//! One stack a line, frames from the thread's entry to the leaf, then the hits:
+//!
+//! ```text
+//! java/lang/Thread.run;app/Main.loop 42             collapsed
+//! [main tid=7];app/Main.main;app/Main.loop 42       collapsed, with threads
+//! java;java/lang/Thread:::run;app/Main:::loop 42    folded: the process comes first
+//! app/Main.main([Ljava/lang/String|)V@3;app/Main.loop(I)V@12 42      our own form
+//! ```
+//!
+//! Neither has a version; the form is recognised by its frames. Only our own
+//! form has bytecode indexes.
+
+pub(in crate::stacks) mod exact;
+mod names;
+mod write;
+
+pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
+
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::limits::Limits;
+use crate::stacks::model::{
+    Certainty, Frame, FrameId, FrameKind, MAX_HITS, SampleKey, SampleSource, StackTable, ThreadId,
+};
+use foldhash::{HashMap, HashMapExt};
+use names::{Named, TextFrame};
+use std::borrow::Cow;
+
+/// Which of the two forms a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// Decide by the frames.
+    #[default]
+    Auto,
+    /// async-profiler's collapsed stacks, and our own.
+    Collapsed,
+    /// perf's folded stacks.
+    Folded,
+}
+
+/// How text is read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct TextOptions {
+    /// Which form. Default: decided by the frames.
+    pub dialect: Dialect,
+    /// Folded text whose folder left the `;` inside `Lapp/Main;::loop`: glue
+    /// what it cut apart. Default: `false`, such lines are refused.
+    pub perf_raw: bool,
+    /// Take values that are no samples, as in profiles of allocations and
+    /// locks. Default: `false`, such profiles are refused.
+    pub accept_weights: bool,
+}
+
+/// Whether a text that is none of the LLVM formats looks like stacks: its first
+/// two lines end in a space and a number.
+pub fn looks_like_stacks(data: &[u8]) -> bool {
+    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let ends_in_number = |line: &[u8]| {
+        let line = line.trim_ascii();
+        let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && line.len() > digits + 1 && line[line.len() - digits - 1] == b' '
+    };
+    let mut lines = data.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let Some(first) = lines.next() else { return false };
+    // The second line may be cut where the beginning of the file ends.
+    let second = lines.next();
+    ends_in_number(first)
+        && second.is_none_or(|line| ends_in_number(line) || lines.next().is_none() && line.contains(&b';'))
+}
+
+/// Adds the stacks of a text to `table`.
+///
+/// Lines that are no stack are left out with a warning.
+///
+/// # Errors
+///
+/// Malformed when no line is a stack; usage errors for text that needs
+/// [`TextOptions::perf_raw`] or [`TextOptions::accept_weights`]; limit exceeded
+/// for stacks deeper than [`Limits::context_depth`] and names longer than
+/// [`Limits::name_bytes`].
+pub fn read_stacks(
+    data: &[u8],
+    options: &TextOptions,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
+    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let folded = match options.dialect {
+        Dialect::Collapsed => false,
+        Dialect::Folded => true,
+        Dialect::Auto => is_folded(data),
+    };
+    let format = if folded { "folded stacks" } else { "collapsed stacks" };
+    let mut reader = TextReader::new(folded, options, limits, table);
+    reader.read(data).map_err(|error| error.in_format(format))?;
+    let warnings = reader.warnings();
+    table.observed.add_source(format);
+    table.observed.parts += 1;
+    Ok(warnings)
+}
+
+/// How many lines are looked at to tell the form.
+const SAMPLE_LINES: usize = 2000;
+
+fn lines(data: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut offset = 0u64;
+    data.split(|byte| *byte == b'\n').map(move |line| {
+        let start = offset;
+        offset += line.len() as u64 + 1;
+        (start, line.strip_suffix(b"\r").unwrap_or(line))
+    })
+}
+
+fn is_folded(data: &[u8]) -> bool {
+    lines(data).take(SAMPLE_LINES).any(|(_, line)| {
+        let line = String::from_utf8_lossy(line);
+        let stack = line.rsplit_once(' ').map_or(&*line, |(stack, _)| stack);
+        stack.split(';').skip(1).any(names::is_perf_frame)
+    })
+}
+
+struct TextReader<'a> {
+    folded: bool,
+    options: &'a TextOptions,
+    limits: &'a Limits,
+    table: &'a mut StackTable,
+    /// Frames by their text: a text of many lines has few distinct frames.
+    known: HashMap<Box<str>, FrameId>,
+    stacks_read: u64,
+    skipped: u64,
+    first_skipped: Option<u64>,
+    mended: u64,
+}
+
+impl<'a> TextReader<'a> {
+    fn new(folded: bool, options: &'a TextOptions, limits: &'a Limits, table: &'a mut StackTable) -> Self {
+        Self {
+            folded,
+            options,
+            limits,
+            table,
+            known: HashMap::new(),
+            stacks_read: 0,
+            skipped: 0,
+            first_skipped: None,
+            mended: 0,
+        }
+    }
+
+    fn read(&mut self, data: &[u8]) -> Result<()> {
+        self.refuse_weights(data)?;
+        for ((offset, line), number) in lines(data).zip(1u64..) {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let text = String::from_utf8_lossy(line);
+            if matches!(text, Cow::Owned(_)) {
+                self.mended += 1;
+            }
+            let read = self.read_line(&text).map_err(|error| error.at(format!("line {number}"), offset))?;
+            if read {
+                self.stacks_read += 1;
+            } else {
+                self.skipped += 1;
+                self.first_skipped.get_or_insert(number);
+            }
+        }
+        if self.stacks_read == 0 && self.skipped > 0 {
+            let detail = "no line is a stack: frames separated by semicolons, a space, the number of hits";
+            return Err(Error::malformed(detail).at("line 1", 0));
+        }
+        self.table.observed.lines_skipped += self.skipped;
+        self.table.observed.names_mended += self.mended;
+        Ok(())
+    }
+
+    /// Profiles of allocations and locks count bytes or nanoseconds.
+    fn refuse_weights(&self, data: &[u8]) -> Result<()> {
+        if self.options.accept_weights || self.folded {
+            return Ok(());
+        }
+        let (mut all, mut classes) = (0u64, 0u64);
+        for (_, line) in lines(data).take(SAMPLE_LINES) {
+            let line = String::from_utf8_lossy(line);
+            let Some((stack, _)) = line.rsplit_once(' ') else { continue };
+            all += 1;
+            classes += u64::from(names::is_class_leaf(stack.rsplit(';').next().unwrap_or(stack)));
+        }
+        if classes * 2 <= all {
+            return Ok(());
+        }
+        let detail = format!(
+            "{classes} of {all} stacks end in a class: a profile of allocations or locks, which measures no time"
+        );
+        Err(Error::usage(detail)
+            .with_hint("record CPU or wall-clock samples; --value takes the numbers as hits all the same"))
+    }
+
+    /// Adds one line; `false` when it is no stack.
+    fn read_line(&mut self, line: &str) -> Result<bool> {
+        let Some((stack, hits)) = line.trim_end().rsplit_once(' ') else { return Ok(false) };
+        let Ok(hits) = hits.parse::<u64>() else { return Ok(false) };
+        let (thread, stack) = if self.folded { split_process(stack) } else { split_thread(stack) };
+        let thread: Option<ThreadId> = thread.map(|name| self.table.intern_thread(name));
+        let mut parent = None;
+        for (depth, text) in self.split_frames(stack)?.iter().enumerate() {
+            if depth as u64 >= u64::from(self.limits.context_depth) {
+                let kind = ErrorKind::LimitExceeded {
+                    what: "number of frames of a stack",
+                    found: depth as u64 + 1,
+                    limit: self.limits.context_depth.into(),
+                };
+                return Err(Error::new(kind));
+            }
+            let frame = self.frame(text)?;
+            parent = Some(self.table.push_frame(parent, frame));
+        }
+        let Some(stack) = parent else { return Ok(false) };
+        if hits > 0 {
+            let key = SampleKey {
+                stack,
+                thread,
+                source: SampleSource::Unknown,
+                certainty: Certainty::Unknown,
+                truncated: false,
+            };
+            self.table.add(key, hits.min(MAX_HITS));
+        }
+        Ok(true)
+    }
+
+    /// The frames of a stack, outermost first.
+    fn split_frames<'t>(&self, stack: &'t str) -> Result<Vec<Cow<'t, str>>> {
+        let mut frames: Vec<Cow<'t, str>> = Vec::new();
+        for part in stack.split(';') {
+            if self.folded && (part.starts_with("::") || self.continues_descriptor(&frames)) {
+                if !self.options.perf_raw {
+                    let detail = "frames are cut apart at the `;` inside `L…;::` names";
+                    return Err(Error::usage(detail).with_hint("--perf-raw glues them together"));
+                }
+                if let Some(last) = frames.last_mut() {
+                    last.to_mut().push(';');
+                    last.to_mut().push_str(part);
+                    continue;
+                }
+            }
+            if !part.is_empty() {
+                frames.push(Cow::Borrowed(part));
+            }
+        }
+        if !self.folded {
+            return Ok(frames);
+        }
+        Ok(frames.into_iter().flat_map(split_inlined).collect())
+    }
+
+    /// Whether the last frame is one whose descriptor is not closed yet.
+    fn continues_descriptor(&self, frames: &[Cow<'_, str>]) -> bool {
+        self.options.perf_raw
+            && frames.last().is_some_and(|last| last.contains(";::") && last.contains('(') && !last.contains(')'))
+    }
+
+    fn frame(&mut self, text: &str) -> Result<FrameId> {
+        if let Some(known) = self.known.get(text) {
+            return Ok(*known);
+        }
+        if text.len() as u64 > self.limits.name_bytes {
+            let kind = ErrorKind::LimitExceeded {
+                what: "length of a name",
+                found: text.len() as u64,
+                limit: self.limits.name_bytes,
+            };
+            return Err(Error::new(kind));
+        }
+        let TextFrame { name, bci, kind } =
+            if self.folded { names::parse_perf(text) } else { names::parse_collapsed(text) };
+        let function = match name {
+            Named::Symbol(name) => self.table.intern_symbol(&name),
+            Named::Java { class, name, types } => {
+                if class == "Thread" && name == "run" {
+                    // The class of every thread's entry has lost its package.
+                    self.table.observed.simple_names = true;
+                }
+                let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
+                self.table.intern_java(&class, &name, types.as_deref())
+            }
+        };
+        let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
+        self.known.insert(text.into(), frame);
+        Ok(frame)
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Some(line) = self.first_skipped {
+            warnings.push(Warning::new(format!(
+                "{} lines are no stacks and left out, the first is line {line}",
+                self.skipped
+            )));
+        }
+        if self.mended > 0 {
+            warnings.push(Warning::new(format!("{} lines are not UTF-8; their names were mended", self.mended)));
+        }
+        if self.table.observed.simple_names {
+            let message = "class names have no packages; what is made of them matches no program";
+            warnings.push(Warning::new(message));
+        }
+        warnings
+    }
+}
+
+/// Takes `[name tid=123]` off the front; the name may hold anything.
+fn split_thread(stack: &str) -> (Option<&str>, &str) {
+    if let Some(rest) = stack.strip_prefix('[') {
+        let mut from = 0;
+        while let Some(at) = rest.get(from..).and_then(|rest| rest.find(" tid=")) {
+            let at = from + at;
+            let after = &rest[at + " tid=".len()..];
+            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+            if digits > 0
+                && let Some(end) = after[digits..].strip_prefix(']')
+            {
+                match end.strip_prefix(';') {
+                    Some(frames) => return (Some(&rest[..at]), frames),
+                    None if end.is_empty() => return (Some(&rest[..at]), ""),
+                    None => {}
+                }
+            }
+            from = at + 1;
+        }
+    }
+    (None, stack)
+}
+
+/// Takes the process off the front: `java`, `java-123`, `java-123/456`.
+fn split_process(stack: &str) -> (Option<&str>, &str) {
+    match stack.split_once(';') {
+        Some((process, frames)) => (Some(process), frames),
+        None => (Some(stack), ""),
+    }
+}
+
+/// Frames that the agent's option `unfold` puts into one: `a->b->c`, and
+/// `leaf inlined in root`.
+fn split_inlined(frame: Cow<'_, str>) -> Vec<Cow<'_, str>> {
+    let mark = |text: &str| -> Cow<'static, str> {
+        if names::split_annotation(text).1 == FrameKind::Unknown {
+            format!("{text}_[i]").into()
+        } else {
+            text.to_string().into()
+        }
+    };
+    if let Some((leaf, root)) = frame.split_once(" inlined in ") {
+        return vec![root.to_string().into(), mark(leaf)];
+    }
+    if !frame.contains("->") {
+        return vec![frame];
+    }
+    let mut parts = frame.split("->").filter(|part| !part.is_empty());
+    let first = parts.next().map(|first| Cow::from(first.to_string()));
+    first.into_iter().chain(parts.map(mark)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+use super::*;
+use proptest::prelude::*;
+
+fn read_with(text: &str, options: &TextOptions) -> Result<(StackTable, Vec<Warning>)> {
+    let mut table = StackTable::new();
+    let warnings = read_stacks(text.as_bytes(), options, &Limits::default(), &mut table)?;
+    Ok((table, warnings))
+}
+
+fn read(text: &str) -> (StackTable, Vec<Warning>) {
+    read_with(text, &TextOptions::default()).unwrap()
+}
+
+/// Stacks as text from the leaf: hits, thread, functions.
+fn stacks(table: &StackTable) -> Vec<String> {
+    let line = |sample: crate::stacks::model::Sample| {
+        let frames: Vec<String> =
+            table.frames(sample.key.stack).map(|frame| table.display_function(table.frame(frame).function)).collect();
+        let thread = sample.key.thread.map_or("-", |thread| table.thread(thread));
+        format!("{} {thread} {}", sample.hits, frames.join(" < "))
+    };
+    table.samples().map(line).collect()
+}
+
+#[test]
+fn the_count_stands_after_the_last_space_and_equal_stacks_add_up() {
+    let (table, warnings) =
+        read("a/B.main;C::f(int, long);a/B.leaf 3\r\n\na/B.main;C::f(int, long);a/B.leaf 4\na/B.main 0\n");
+    assert_eq!(stacks(&table), ["7 - a.B.leaf < C::f(int, long) < a.B.main"]);
+    assert_eq!(warnings, []);
+}
+
+#[test]
+fn thread_names_may_hold_separators() {
+    let (table, _) =
+        read("[poly; worker [2] tid=12];a/B.run 1\n[x tid=y] tid=3];a/B.run 2\n[unknown];a/B.run 3\n[alone tid=4] 5\n");
+    assert_eq!(stacks(&table), ["1 poly; worker [2] a.B.run", "2 x tid=y] a.B.run", "3 - a.B.run < [unknown]"]);
+    assert_eq!(table.observed.lines_skipped, 1);
+}
+
+#[test]
+fn folded_stacks_begin_with_the_process() {
+    let text = "java-12/34;start_thread;java/lang/Thread:::run;app/Main:::loop 5\njava;[unknown];Interpreter;app/Main:::a->app/Main:::b 2\n";
+    let (table, _) = read(text);
+    assert_eq!(
+        stacks(&table),
+        [
+            "5 java-12/34 app.Main.loop < java.lang.Thread.run < start_thread",
+            "2 java app.Main.b < app.Main.a < Interpreter < [unknown]"
+        ]
+    );
+    assert_eq!(table.observed.sources, ["folded stacks"]);
+    let kinds: Vec<_> = table.frames(table.samples().nth(1).unwrap().key.stack).map(|f| table.frame(f).kind).collect();
+    assert_eq!(kinds[..2], [FrameKind::Inlined, FrameKind::Compiled]);
+}
+
+#[test]
+fn raw_names_of_perf_are_refused_or_glued() {
+    let text = "java;Lapp/Main;::loop(ILjava/lang/String;)V;Lapp/Main;::leaf()Ljava/lang/String;;memcpy 5\n";
+    let error = read_with(text, &TextOptions::default()).unwrap_err();
+    assert_eq!(error.hint(), Some("--perf-raw glues them together"));
+    let options = TextOptions { perf_raw: true, ..TextOptions::default() };
+    let (table, _) = read_with(text, &options).unwrap();
+    assert_eq!(stacks(&table), ["5 java memcpy < app.Main.leaf() < app.Main.loop(int,java.lang.String)"]);
+}
+
+#[test]
+fn the_jdks_perf_map_gives_full_types() {
+    let (table, _) = read("java;void app.Main.run();double app.Circle.area(int[], java.lang.String) 5\n");
+    assert_eq!(stacks(&table), ["5 java app.Circle.area(int[],java.lang.String) < app.Main.run()"]);
+}
+
+#[test]
+fn profiles_of_allocations_are_refused_unless_asked_for() {
+    let text = "a/B.main;java.lang.String_[i] 4096\na/B.main;byte[]_[k] 100\n";
+    let error = read_with(text, &TextOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("2 of 2 stacks end in a class"), "{error}");
+    let options = TextOptions { accept_weights: true, ..TextOptions::default() };
+    assert_eq!(read_with(text, &options).unwrap().0.total_hits(), 4196);
+}
+
+#[test]
+fn lines_that_are_no_stacks_are_reported() {
+    let (table, warnings) = read("a/B.main 1\nno count\nx y\n");
+    assert_eq!(table.total_hits(), 1);
+    assert_eq!(warnings[0].message, "2 lines are no stacks and left out, the first is line 2");
+    let error = read_with("hello world\n", &TextOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no line is a stack"), "{error}");
+}
+
+#[test]
+fn names_without_packages_are_warned_of() {
+    let (table, warnings) = read("Thread.run;Main.loop 1\n");
+    assert!(table.observed.simple_names);
+    assert!(warnings[0].message.contains("no packages"));
+}
+
+#[test]
+fn stacks_are_told_from_llvm_text() {
+    for text in ["a;b 1\nc;d 2\n", "main 12", "\u{feff}a;b 1\n", "a;b 1\nc;d;trunc"] {
+        assert!(looks_like_stacks(text.as_bytes()), "{text}");
+    }
+    for text in ["", "main\n10\n1\n", ":ir\nmain\n", "foo.c;bar 2\n123\n1\n1\n", "main:100:10\n 1: 5\n"] {
+        assert!(!looks_like_stacks(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn stacks_deeper_than_the_limit_are_refused() {
+    let limits = Limits { context_depth: 2, ..Limits::default() };
+    let read = read_stacks(b"a;b;c 1\n", &TextOptions::default(), &limits, &mut StackTable::new());
+    assert!(read.unwrap_err().to_string().contains("number of frames of a stack is 3, the limit is 2"));
+}
+
+#[test]
+fn what_tells_stacks_apart_may_not_be_written() {
+    let (table, _) = read("a/B.main(I)V@1;a/B.f()V@0 1\na/B.main(I)V@2;a/B.f()V@0 2\n");
+    let (text, joined) = write_collapsed(&table, &CollapsedOptions::default());
+    assert_eq!((text.as_str(), joined), ("a/B.main;a/B.f 3\n", 1));
+    let options = CollapsedOptions { style: ClassStyle::Dots, descriptors: true, ..Default::default() };
+    assert_eq!(write_collapsed(&table, &options).0, "a.B.main(I)V;a.B.f()V 3\n");
+}
+
+fn exact() -> CollapsedOptions {
+    CollapsedOptions { descriptors: true, bcis: true, ..Default::default() }
+}
+
+proptest! {
+    #[test]
+    fn with_descriptors_and_bcis_the_round_trip_is_the_identity(
+        lines in prop::collection::vec(
+            (prop::collection::vec(("[a-c.]{1,3}", "[a-b;%(]{1,2}", prop::collection::vec("int|a[.]B|\\[I", 1..3), -6..3i32), 1..4), 1..50u64),
+            1..6,
+        )
+    ) {
+        let mut table = StackTable::new();
+        for (frames, hits) in &lines {
+            let mut stack = None;
+            for (class, name, types, bci) in frames {
+                let types: Vec<&str> = types.iter().map(String::as_str).collect();
+                let function = table.intern_java(class, name, Some(&types));
+                let bci = (*bci != UNKNOWN).then_some(*bci);
+                let frame = table.intern_frame(Frame { function, bci, line: None, kind: FrameKind::Unknown });
+                stack = Some(table.push_frame(stack, frame));
+            }
+            let key = SampleKey {
+                stack: stack.unwrap(),
+                thread: None,
+                source: SampleSource::Unknown,
+                certainty: Certainty::Unknown,
+                truncated: false,
+            };
+            table.add(key, *hits);
+        }
+        let (text, joined) = write_collapsed(&table, &exact());
+        prop_assert_eq!(joined, 0);
+        let (again, warnings) = read(&text);
+        prop_assert!(warnings.is_empty());
+        prop_assert_eq!(&write_collapsed(&again, &exact()).0, &text);
+        prop_assert_eq!(again.total_hits(), table.total_hits());
+        let mut expected = stacks(&table);
+        let mut found = stacks(&again);
+        expected.sort();
+        found.sort();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn rubbish_never_panics(text in "([a-zA-Z/.;:()_|@ \\[\\]>%0-9-]{0,40}\n){0,6}", perf_raw: bool, folded: bool) {
+        let dialect = if folded { Dialect::Folded } else { Dialect::Auto };
+        let _ = read_with(&text, &TextOptions { dialect, perf_raw, accept_weights: perf_raw });
+        let _ = looks_like_stacks(text.as_bytes());
+    }
+}
+
+const UNKNOWN: i32 = -5;

@@ -1,0 +1,101 @@
+//! Collapsed stacks out.
+
+use super::exact;
+use super::names::UNKNOWN_BCI;
+use crate::stacks::model::{Frame, FrameId, Function, StackTable, ThreadId};
+use std::collections::BTreeMap;
+
+/// How classes are spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClassStyle {
+    /// `java/lang/String`, as async-profiler does by default.
+    #[default]
+    Slashes,
+    /// `java.lang.String`.
+    Dots,
+}
+
+/// What collapsed stacks say of a frame.
+///
+/// With descriptors and BCIs (and slashes) nothing that an iprof knows is lost.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CollapsedOptions {
+    /// How classes are spelled. Default: with slashes.
+    pub style: ClassStyle,
+    /// Append descriptors, `|` for their `;`. Default: `false`.
+    pub descriptors: bool,
+    /// Append `@` and the BCI, −5 where it is not known. Default: `false`.
+    pub bcis: bool,
+    /// Begin with `[thread tid=N]`; N only tells threads apart. Default: `false`.
+    pub threads: bool,
+}
+
+/// Collapsed text, one line for each distinct stack, in order of the lines.
+///
+/// Also says how many stacks of the table had to be joined since what tells
+/// them apart is not written.
+pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (String, u64) {
+    let mut frames: Vec<Option<Box<str>>> = Vec::new();
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    let mut distinct = std::collections::BTreeSet::new();
+    for sample in table.samples() {
+        let thread = sample.key.thread.filter(|_| options.threads);
+        let mut line = thread.map(|thread| thread_frame(table, thread)).unwrap_or_default();
+        let mut chain: Vec<FrameId> = table.frames(sample.key.stack).collect();
+        chain.reverse();
+        for (position, id) in chain.into_iter().enumerate() {
+            if position > 0 {
+                line.push(';');
+            }
+            if frames.len() <= id.index() {
+                frames.resize(id.index() + 1, None);
+            }
+            line.push_str(frames[id.index()].get_or_insert_with(|| frame_text(table, table.frame(id), options).into()));
+        }
+        let hits = lines.entry(line).or_default();
+        *hits = hits.saturating_add(sample.hits).min(crate::stacks::model::MAX_HITS);
+        distinct.insert((sample.key.stack.index(), thread.map(ThreadId::index)));
+    }
+    let joined = (distinct.len() - lines.len()) as u64;
+    let text = lines.into_iter().map(|(line, hits)| format!("{line} {hits}\n")).collect();
+    (text, joined)
+}
+
+fn thread_frame(table: &StackTable, thread: ThreadId) -> String {
+    let name: String = table.thread(thread).chars().map(|c| if c == '\n' || c == '\r' { ' ' } else { c }).collect();
+    format!("[{name} tid={}];", thread.index() + 1)
+}
+
+fn frame_text(table: &StackTable, frame: Frame, options: &CollapsedOptions) -> String {
+    match table.function(frame.function) {
+        // A name that holds the separator cannot be told from two frames.
+        Function::Symbol { name } => table
+            .name(name)
+            .chars()
+            .map(|c| {
+                if c == ';' {
+                    ':'
+                } else if c == '\n' || c == '\r' {
+                    ' '
+                } else {
+                    c
+                }
+            })
+            .collect(),
+        Function::Java { class, name, signature } => {
+            let types: Option<Vec<&str>> = signature
+                .filter(|_| options.descriptors)
+                .map(|signature| table.signature(signature).iter().map(|id| table.name(*id)).collect());
+            let mut text = String::new();
+            exact::write_method(table.name(class), table.name(name), types.as_deref(), &mut text);
+            if options.style == ClassStyle::Dots {
+                text = text.replace('/', ".");
+            }
+            if options.bcis {
+                text.push_str(&format!("@{}", frame.bci.unwrap_or(UNKNOWN_BCI)));
+            }
+            text
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Java names in their several spellings.
+//!
+//! | spelling | example | used by |
+//! |---|---|---|
+//! | binary name, `Class.getName()` | `java.util.Map$Entry`, `[I`, `[Ljava.lang.String;`, `int` | iprof, [`StackTable`](crate::stacks::model::StackTable) |
+//! | internal name | `java/util/Map$Entry` | class files, recordings |
+//! | descriptor | `Ljava/util/Map$Entry;`, `(I)V` | class files, recordings |
+//! | source | `java.util.Map$Entry`, `int[]` | people, the JDK's perf map |
+
+/// The most dimensions an array type can have (JVM specification, 4.3.2).
+const MAX_DIMENSIONS: usize = 255;
+
+/// Binary name of an internal one: `java/lang/Thread` is `java.lang.Thread`.
+///
+/// Hidden classes end in an address that differs from run to run. It is written
+/// `p/Outer$$Lambda$82+0x00007f55/7155` (JDK 17), `p/Outer$$Lambda+0x7f/0x2a`,
+/// `p/Outer$$Lambda/0x7f` (JDK 21 on) or `p/Outer$$Lambda.0x7f`; the binary name
+/// keeps the address behind a slash, as `Class.getName()` does.
+pub fn binary_name(internal: &str) -> String {
+    match split_hidden(internal) {
+        Some((outer, address)) => format!("{}/{address}", outer.replace('/', ".")),
+        None => internal.replace('/', "."),
+    }
+}
+
+/// Outer name and address of a hidden class in any spelling.
+fn split_hidden(name: &str) -> Option<(&str, &str)> {
+    let start = name.find("+0x").or_else(|| name.rfind("/0x")).or_else(|| name.rfind(".0x"))?;
+    let (outer, suffix) = (name.get(..start)?, name.get(start + 1..)?);
+    let address = suffix.split('/').next().unwrap_or(suffix);
+    let digits = address.strip_prefix("0x")?;
+    let is_address = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_address && !outer.is_empty()).then_some((outer, address))
+}
+
+/// Whether a binary name is that of a hidden class: no image ever contains it.
+pub fn is_hidden(binary: &str) -> bool {
+    binary.contains('/')
+}
+
+/// A hidden class without what differs from run to run, for people and for
+/// comparing runs: `p.Outer$$Lambda$82/0x7f` and `p.Outer$$Lambda/0x7f` are both
+/// `p.Outer$$Lambda/0x…`. `None` for any other class.
+pub fn without_address(binary: &str) -> Option<String> {
+    let (outer, suffix) = binary.rsplit_once('/')?;
+    if !suffix.starts_with("0x") {
+        return None;
+    }
+    // JDK 17 numbers lambdas in the order in which they are linked.
+    let numbered = outer.rsplit_once('$').filter(|(name, number)| {
+        name.ends_with("$$Lambda") && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    Some(format!("{}/0x…", numbered.map_or(outer, |(name, _)| name)))
+}
+
+/// Binary name of a primitive type or `void` by its letter in descriptors.
+fn primitive(letter: u8) -> Option<&'static str> {
+    Some(match letter {
+        b'Z' => "boolean",
+        b'B' => "byte",
+        b'C' => "char",
+        b'S' => "short",
+        b'I' => "int",
+        b'J' => "long",
+        b'F' => "float",
+        b'D' => "double",
+        b'V' => "void",
+        _ => return None,
+    })
+}
+
+/// Letter in descriptors of a primitive type or `void`.
+pub fn primitive_letter(binary: &str) -> Option<char> {
+    Some(match binary {
+        "boolean" => 'Z',
+        "byte" => 'B',
+        "char" => 'C',
+        "short" => 'S',
+        "int" => 'I',
+        "long" => 'J',
+        "float" => 'F',
+        "double" => 'D',
+        "void" => 'V',
+        _ => return None,
+    })
+}
+
+/// Takes one type off the front of a descriptor: its binary name and the rest.
+fn split_type(descriptor: &str) -> Option<(String, &str)> {
+    let element = descriptor.trim_start_matches('[');
+    let dimensions = descriptor.len() - element.len();
+    if dimensions > MAX_DIMENSIONS {
+        return None;
+    }
+    let first = *element.as_bytes().first()?;
+    let (end, name) = if first == b'L' {
+        let end = element.find(';')?;
+        let class = element.get(1..end)?;
+        if class.is_empty() {
+            return None;
+        }
+        // A hidden class has a dot before its suffix here and a slash in the name.
+        let class: String = class
+            .chars()
+            .map(|c| {
+                if c == '/' {
+                    '.'
+                } else if c == '.' {
+                    '/'
+                } else {
+                    c
+                }
+            })
+            .collect();
+        (end + 1, class)
+    } else {
+        (1, primitive(first)?.to_string())
+    };
+    let rest = element.get(end..)?;
+    if dimensions == 0 {
+        return Some((name, rest));
+    }
+    let brackets = "[".repeat(dimensions);
+    let element = match first {
+        b'L' => format!("L{name};"),
+        b'V' => return None,
+        letter => char::from(letter).to_string(),
+    };
+    Some((brackets + &element, rest))
+}
+
+/// Types of a method descriptor as binary names: the return type, then those of
+/// the parameters. `None` when it is no method descriptor.
+pub fn parse_descriptor(descriptor: &str) -> Option<Vec<String>> {
+    let (parameters, result) = descriptor.strip_prefix('(')?.rsplit_once(')')?;
+    let (result, rest) = split_type(result)?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let mut types = vec![result];
+    let mut rest = parameters;
+    while !rest.is_empty() {
+        let (parameter, after) = split_type(rest)?;
+        if parameter == "void" {
+            return None;
+        }
+        types.push(parameter);
+        rest = after;
+    }
+    Some(types)
+}
+
+/// Binary name of a type as it is written in source code: `int[]` is `[I`,
+/// `java.lang.String[]` is `[Ljava.lang.String;`.
+pub fn parse_source_type(source: &str) -> String {
+    let mut element = source.trim();
+    let mut dimensions = 0;
+    while let Some(shorter) = element.strip_suffix("[]") {
+        element = shorter;
+        dimensions += 1;
+    }
+    if dimensions == 0 || dimensions > MAX_DIMENSIONS || element.is_empty() {
+        return source.trim().to_string();
+    }
+    let element = match primitive_letter(element) {
+        Some(letter) => letter.to_string(),
+        None => format!("L{element};"),
+    };
+    "[".repeat(dimensions) + &element
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_become_binary_names() {
+        let types = |text| parse_descriptor(text).map(|types| types.join(" "));
+        assert_eq!(types("()V").as_deref(), Some("void"));
+        assert_eq!(
+            types("(ILjava/util/Map$Entry;[[J)[Ljava/lang/String;").as_deref(),
+            Some("[Ljava.lang.String; int java.util.Map$Entry [[J")
+        );
+        assert_eq!(types("(Lp/Outer$$Lambda.0x7f;)I").as_deref(), Some("int p.Outer$$Lambda/0x7f"));
+        for bad in ["", "()", "V", "(V)V", "(L;)V", "(Lx)V", "([V)V", "(I)VV", "(Q)V", "([)V", "(I"] {
+            assert_eq!(types(bad), None, "{bad}");
+        }
+        assert_eq!(types(&format!("({}I)V", "[".repeat(256))), None);
+    }
+
+    #[test]
+    fn hidden_classes_keep_their_address_behind_a_slash() {
+        assert_eq!(binary_name("p/Outer$$Lambda$82+0x00007f55b0/715521683"), "p.Outer$$Lambda$82/0x00007f55b0");
+        assert_eq!(binary_name("p/Outer$$Lambda+0x7f/0x2a"), "p.Outer$$Lambda/0x7f");
+        assert_eq!(binary_name("p/Outer$$Lambda/0x7f"), "p.Outer$$Lambda/0x7f");
+        assert_eq!(binary_name("p/Outer$$Lambda.0x7f"), "p.Outer$$Lambda/0x7f");
+        assert_eq!(binary_name("p/0xnothex"), "p.0xnothex");
+        assert_eq!(binary_name("a/B"), "a.B");
+        assert!(is_hidden("p.Outer$$Lambda/0x7f") && !is_hidden("a.B"));
+    }
+
+    #[test]
+    fn addresses_of_hidden_classes_can_be_left_out() {
+        for name in ["p.Outer$$Lambda$82/0x00007f55b0", "p.Outer$$Lambda/0x7f"] {
+            assert_eq!(without_address(name).as_deref(), Some("p.Outer$$Lambda/0x…"));
+        }
+        assert_eq!(without_address("a.B"), None);
+        assert_eq!(without_address("java.lang.invoke.LambdaForm$DMH/s21ef14da"), None);
+    }
+
+    #[test]
+    fn source_types_become_binary_names() {
+        for (source, binary) in
+            [("int", "int"), ("int[][]", "[[I"), (" app.Main[] ", "[Lapp.Main;"), ("a.B", "a.B"), ("[]", "[]")]
+        {
+            assert_eq!(parse_source_type(source), binary);
+        }
+    }
+}

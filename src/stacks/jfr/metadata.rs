@@ -1,0 +1,516 @@
+//! The metadata event: which types there are, and the order of their fields.
+//!
+//! After the event's own fields come a list of texts and a tree of elements
+//! whose names, attributes and values are numbers in that list:
+//!
+//! ```text
+//! root
+//! ├── metadata
+//! │   └── class   id, name, superType …
+//! │       ├── field   name, class, constantPool, dimension
+//! │       └── annotation, setting …
+//! └── region
+//! ```
+
+use super::chunk::Chunk;
+use super::numbers::{Reader, Text};
+use crate::error::{Error, ErrorKind, Result};
+use foldhash::HashMap;
+use std::collections::hash_map::Entry;
+
+/// The largest metadata event that is read; those of the JDK have 0.1 MiB.
+const MAX_METADATA_BYTES: u64 = 32 << 20;
+/// Levels of elements; the JDK writes five.
+const MAX_DEPTH: u32 = 16;
+/// Classes inside classes, when values are passed over.
+const MAX_NESTING: u32 = 32;
+/// Steps to pass over values, all classes together. The JDK needs some thousand.
+const MAX_STEPS: usize = 1 << 20;
+
+/// Position of a class in [`Types::classes`].
+pub(super) type ClassIndex = usize;
+
+/// What the reader wants of a field; by its name, whatever class it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing.
+    Other,
+    /// `stackTrace` of an event.
+    StackTrace,
+    /// `sampledThread`, or `eventThread` of a CPU-time sample.
+    Thread,
+    /// `biased` of a CPU-time sample.
+    Biased,
+    /// `samples` of a wall-clock sample: how many equal ones this stands for.
+    Samples,
+    /// `lostSamples` of `jdk.CPUTimeSamplesLost`.
+    LostSamples,
+    /// `truncated` of a stack trace.
+    Truncated,
+    /// `frames` of a stack trace.
+    Frames,
+    /// `method` of a frame.
+    Method,
+    /// `lineNumber` of a frame.
+    LineNumber,
+    /// `bytecodeIndex` of a frame.
+    BytecodeIndex,
+    /// `type`: how a frame ran, or the class of a method.
+    Type,
+    /// `name` of a class or method.
+    Name,
+    /// `descriptor` of a method.
+    Descriptor,
+    /// `string` of a symbol.
+    String,
+    /// `description` of a frame type.
+    Description,
+    /// `javaName` of a thread.
+    JavaName,
+    /// `osName` of a thread.
+    OsName,
+    /// `osThreadId` of a thread.
+    OsThreadId,
+}
+
+impl Role {
+    fn of(field: &str) -> Self {
+        match field {
+            "stackTrace" => Self::StackTrace,
+            "sampledThread" | "eventThread" => Self::Thread,
+            "biased" => Self::Biased,
+            "samples" => Self::Samples,
+            "lostSamples" => Self::LostSamples,
+            "truncated" => Self::Truncated,
+            "frames" => Self::Frames,
+            "method" => Self::Method,
+            "lineNumber" => Self::LineNumber,
+            "bytecodeIndex" => Self::BytecodeIndex,
+            "type" => Self::Type,
+            "name" => Self::Name,
+            "descriptor" => Self::Descriptor,
+            "string" => Self::String,
+            "description" => Self::Description,
+            "javaName" => Self::JavaName,
+            "osName" => Self::OsName,
+            "osThreadId" => Self::OsThreadId,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// How the values of a class without fields are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Primitive {
+    /// `boolean`, `byte`.
+    Byte,
+    /// `short`, `char`.
+    Short,
+    /// `int`.
+    Int,
+    /// `long`.
+    Long,
+    /// `float`.
+    Float,
+    /// `double`.
+    Double,
+    /// `java.lang.String`.
+    Text,
+}
+
+impl Primitive {
+    fn of(class: &str) -> Option<Self> {
+        Some(match class {
+            "boolean" | "byte" => Self::Byte,
+            "short" | "char" => Self::Short,
+            "int" => Self::Int,
+            "long" => Self::Long,
+            "float" => Self::Float,
+            "double" => Self::Double,
+            "java.lang.String" => Self::Text,
+            _ => return None,
+        })
+    }
+}
+
+/// One field of a class.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    /// What it is good for.
+    pub(super) role: Role,
+    /// Its class, when the metadata describes it.
+    pub(super) class: Option<ClassIndex>,
+    /// The value is a reference into the pool of its class.
+    pub(super) pooled: bool,
+    /// The value is a list.
+    pub(super) array: bool,
+}
+
+/// One class.
+#[derive(Debug, Clone)]
+pub(super) struct Class {
+    /// Name as in the file.
+    pub(super) name: String,
+    /// How values are stored, for classes without fields.
+    pub(super) primitive: Option<Primitive>,
+    /// Fields in the order of their values.
+    pub(super) fields: Vec<Field>,
+}
+
+/// One step over values that nobody wants.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Byte,
+    Short,
+    Int,
+    Long,
+    Float,
+    Double,
+    Text,
+    /// A list of pooled references.
+    References,
+    /// A list of values of a class.
+    List(ClassIndex),
+}
+
+/// All classes of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    /// In file order.
+    pub(super) classes: Vec<Class>,
+    by_id: HashMap<u64, ClassIndex>,
+    plans: Vec<Option<Box<[Step]>>>,
+    steps: usize,
+}
+
+impl Types {
+    /// Reads the metadata event of a chunk.
+    ///
+    /// # Errors
+    ///
+    /// Truncated or malformed, with the place.
+    pub(super) fn read(chunk: &Chunk<'_>) -> Result<Self> {
+        let event = chunk.event(chunk.metadata_offset, "metadata")?;
+        let mut reader = event.reader;
+        if event.type_id != 0 {
+            let detail = format!("the event at the metadata offset has type {}, expected 0", event.type_id);
+            return Err(reader.place(Error::malformed(detail)));
+        }
+        if event.size > MAX_METADATA_BYTES {
+            let kind = ErrorKind::LimitExceeded {
+                what: "size of the metadata event",
+                found: event.size,
+                limit: MAX_METADATA_BYTES,
+            };
+            return Err(reader.place(Error::new(kind)));
+        }
+        reader.long("start of metadata")?;
+        reader.long("duration of metadata")?;
+        reader.long("metadata number")?;
+        let strings = read_strings(&mut reader, chunk)?;
+        let mut found = Vec::new();
+        read_element(&mut reader, &strings, &mut found, MAX_DEPTH)?;
+        Self::link(found)
+    }
+
+    /// OrderedWorkers the ids of classes into positions.
+    fn link(found: Vec<FoundClass>) -> Result<Self> {
+        let mut types = Self::default();
+        for (index, class) in found.iter().enumerate() {
+            match types.by_id.entry(class.id) {
+                Entry::Vacant(entry) => entry.insert(index),
+                Entry::Occupied(_) => {
+                    let detail = format!("two classes have the number {}, one of them {}", class.id, class.name);
+                    return Err(Error::malformed(detail).in_section("metadata"));
+                }
+            };
+        }
+        for class in found {
+            let fields: Vec<Field> = class
+                .fields
+                .into_iter()
+                .map(|field| Field {
+                    role: Role::of(&field.name),
+                    class: types.by_id.get(&field.class).copied(),
+                    pooled: field.pooled,
+                    array: field.array,
+                })
+                .collect();
+            let primitive = if fields.is_empty() { Primitive::of(&class.name) } else { None };
+            types.classes.push(Class { name: class.name, primitive, fields });
+        }
+        types.plans.resize_with(types.classes.len(), || None);
+        Ok(types)
+    }
+
+    /// The class with a number of the file.
+    pub(super) fn by_id(&self, id: u64) -> Option<ClassIndex> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// All numbers of classes, in file order.
+    pub(super) fn ids(&self) -> Vec<(u64, ClassIndex)> {
+        let mut ids: Vec<_> = self.by_id.iter().map(|(id, class)| (*id, *class)).collect();
+        ids.sort_unstable_by_key(|(_, class)| *class);
+        ids
+    }
+
+    /// The class of a name.
+    pub(super) fn by_name(&self, name: &str) -> Option<ClassIndex> {
+        self.classes.iter().position(|class| class.name == name)
+    }
+
+    /// Prepares passing over values of a class and of its fields; must come
+    /// before [`skip_value`](Self::skip_value) and [`skip_field`](Self::skip_field).
+    ///
+    /// # Errors
+    ///
+    /// Malformed when the class contains itself or a class that is not described.
+    pub(super) fn prepare(&mut self, class: ClassIndex) -> Result<()> {
+        self.plan(class, MAX_NESTING)?;
+        for position in 0..self.classes[class].fields.len() {
+            let Field { class: field, pooled, .. } = self.classes[class].fields[position];
+            if let Some(field) = field
+                && !pooled
+            {
+                self.plan(field, MAX_NESTING)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn plan(&mut self, class: ClassIndex, nesting: u32) -> Result<()> {
+        if self.plans[class].is_some() {
+            return Ok(());
+        }
+        let fault = |what: String| Err(Error::malformed(what).in_section("metadata"));
+        let name = self.classes[class].name.clone();
+        if nesting == 0 {
+            return fault(format!("values of class {name} are nested more than {MAX_NESTING} levels deep"));
+        }
+        let mut steps = Vec::new();
+        if let Some(primitive) = self.classes[class].primitive {
+            steps.push(primitive.step());
+        }
+        for position in 0..self.classes[class].fields.len() {
+            let Field { class: field, pooled, array, .. } = self.classes[class].fields[position];
+            if pooled {
+                steps.push(if array { Step::References } else { Step::Long });
+                continue;
+            }
+            let Some(field) = field else {
+                return fault(format!("field {position} of class {name} has a class that is not described"));
+            };
+            self.plan(field, nesting - 1)?;
+            if array {
+                steps.push(Step::List(field));
+            } else {
+                let inner = self.plans[field].as_deref().unwrap_or_default();
+                if steps.len() + inner.len() > MAX_STEPS {
+                    return fault(format!("values of class {name} have too many parts"));
+                }
+                steps.extend_from_slice(inner);
+            }
+        }
+        self.steps += steps.len();
+        if self.steps > MAX_STEPS {
+            return fault(format!("the classes have more than {MAX_STEPS} parts together"));
+        }
+        self.plans[class] = Some(steps.into());
+        Ok(())
+    }
+
+    /// Passes over one value of a prepared class.
+    pub(super) fn skip_value(&self, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
+        let steps = self.plans[class].as_deref().expect("the class was prepared");
+        for step in steps {
+            match step {
+                Step::Byte => drop(reader.byte("byte")?),
+                Step::Short => drop(reader.short("short")?),
+                Step::Int => drop(reader.int("int")?),
+                Step::Long => drop(reader.long("long")?),
+                Step::Float => reader.skip("float", 4)?,
+                Step::Double => reader.skip("double", 8)?,
+                Step::Text => drop(reader.text("text")?),
+                Step::References => skip_references(reader)?,
+                Step::List(class) => self.skip_list(*class, reader)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_list(&self, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
+        let count = reader.int("number of elements")?;
+        // Elements of a class without fields take no bytes, however many there are.
+        if self.plans[class].as_deref().is_some_and(|steps| !steps.is_empty()) {
+            for _ in 0..count {
+                self.skip_value(class, reader)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over the value of one field of a prepared class.
+    pub(super) fn skip_field(&self, field: &Field, reader: &mut Reader<'_>) -> Result<()> {
+        match (field.pooled, field.array, field.class) {
+            (true, false, _) => drop(reader.long("reference")?),
+            (true, true, _) => skip_references(reader)?,
+            (false, false, Some(class)) => self.skip_value(class, reader)?,
+            (false, true, Some(class)) => self.skip_list(class, reader)?,
+            (false, _, None) => return Err(reader.place(Error::malformed("a field has a class that is not described"))),
+        }
+        Ok(())
+    }
+
+    /// An integer value of a field, whatever its width; `None` when it is none.
+    pub(super) fn integer(&self, field: &Field, reader: &mut Reader<'_>) -> Result<Option<u64>> {
+        let primitive = field.class.and_then(|class| self.classes[class].primitive);
+        if field.pooled || field.array {
+            self.skip_field(field, reader)?;
+            return Ok(None);
+        }
+        Ok(Some(match primitive {
+            Some(Primitive::Byte) => reader.byte("byte")?.into(),
+            Some(Primitive::Short) => reader.short("short")?.into(),
+            Some(Primitive::Int) => reader.int("int")?.into(),
+            Some(Primitive::Long) => reader.long("long")?,
+            _ => {
+                self.skip_field(field, reader)?;
+                return Ok(None);
+            }
+        }))
+    }
+}
+
+impl Primitive {
+    fn step(self) -> Step {
+        match self {
+            Self::Byte => Step::Byte,
+            Self::Short => Step::Short,
+            Self::Int => Step::Int,
+            Self::Long => Step::Long,
+            Self::Float => Step::Float,
+            Self::Double => Step::Double,
+            Self::Text => Step::Text,
+        }
+    }
+}
+
+fn skip_references(reader: &mut Reader<'_>) -> Result<()> {
+    for _ in 0..reader.count("number of references")? {
+        reader.long("reference")?;
+    }
+    Ok(())
+}
+
+struct FoundClass {
+    id: u64,
+    name: String,
+    fields: Vec<FoundField>,
+}
+
+#[derive(Default)]
+struct FoundField {
+    name: String,
+    class: u64,
+    pooled: bool,
+    array: bool,
+}
+
+fn read_strings(reader: &mut Reader<'_>, chunk: &Chunk<'_>) -> Result<Vec<String>> {
+    let count = reader.count("number of metadata texts")?;
+    let mut strings = Vec::new();
+    for _ in 0..count {
+        let text = reader.text("metadata text")?;
+        strings.push(decode(text, chunk)?.unwrap_or_default());
+    }
+    Ok(strings)
+}
+
+/// The characters of a text that stands in no pool.
+pub(super) fn decode(text: Text<'_>, chunk: &Chunk<'_>) -> Result<Option<String>> {
+    Ok(match text {
+        Text::Null | Text::Pooled(_) => None,
+        Text::Empty => Some(String::new()),
+        Text::Utf8(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Text::Latin1(bytes) => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
+        Text::Chars(start, count) => {
+            let mut reader = chunk.reader(start.saturating_sub(chunk.base), "text");
+            let mut units = Vec::new();
+            for _ in 0..count {
+                units.push(reader.short("char")?);
+            }
+            Some(String::from_utf16_lossy(&units))
+        }
+    })
+}
+
+/// Reads one element with all below it; classes go to `found`.
+fn read_element(
+    reader: &mut Reader<'_>,
+    strings: &[String],
+    found: &mut Vec<FoundClass>,
+    depth: u32,
+) -> Result<Option<FoundField>> {
+    if depth == 0 {
+        let detail = format!("elements are nested more than {MAX_DEPTH} levels deep");
+        return Err(reader.place(Error::malformed(detail)));
+    }
+    let element = Element::read(reader, strings)?;
+    let class = match element.name {
+        "class" => Some(element.number("id", reader)?),
+        _ => None,
+    };
+    let mut fields = Vec::new();
+    for _ in 0..reader.count("number of child elements")? {
+        fields.extend(read_element(reader, strings, found, depth - 1)?);
+    }
+    if let Some(id) = class {
+        found.push(FoundClass { id, name: element.text("name").to_string(), fields });
+        return Ok(None);
+    }
+    if element.name != "field" {
+        return Ok(None);
+    }
+    Ok(Some(FoundField {
+        name: element.text("name").to_string(),
+        class: element.number("class", reader)?,
+        pooled: element.text("constantPool") == "true",
+        array: !matches!(element.text("dimension"), "" | "0"),
+    }))
+}
+
+struct Element<'s> {
+    name: &'s str,
+    attributes: Vec<(&'s str, &'s str)>,
+}
+
+impl<'s> Element<'s> {
+    fn read(reader: &mut Reader<'_>, strings: &'s [String]) -> Result<Self> {
+        let text = |reader: &mut Reader<'_>| -> Result<&'s str> {
+            let at = reader.int("number of a metadata text")?;
+            let text = usize::try_from(at).ok().and_then(|at| strings.get(at));
+            text.map(String::as_str).ok_or_else(|| {
+                reader.place(Error::malformed(format!("metadata text {at} is asked for, there are {}", strings.len())))
+            })
+        };
+        let name = text(reader)?;
+        let mut attributes = Vec::new();
+        for _ in 0..reader.count("number of attributes")? {
+            attributes.push((text(reader)?, text(reader)?));
+        }
+        Ok(Self { name, attributes })
+    }
+
+    fn text(&self, key: &str) -> &'s str {
+        self.attributes.iter().find(|(name, _)| *name == key).map_or("", |(_, value)| value)
+    }
+
+    fn number(&self, key: &str, reader: &Reader<'_>) -> Result<u64> {
+        let text = self.text(key);
+        text.parse().map_err(|_| {
+            let detail = format!("attribute {key} of a {} element is {:?}, expected a number", self.name, text);
+            reader.place(Error::malformed(detail))
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! Flight Recorder recordings (`.jfr`).
+//!
+//! ```text
+//! chunk, chunk, …          each self-contained; joined files are legal
+//! └── header               68 bytes, big-endian                        chunk
+//!     ├── events           size, type, fields                          events
+//!     ├── constant pools   events of type 1, chained backwards         pools
+//!     └── metadata         event of type 0: types and field order      metadata
+//! ```
+//!
+//! | version | written by |
+//! |---|---|
+//! | 2.0 | JDK 9 to 13, OpenJDK 8 from update 262, async-profiler |
+//! | 2.1 | JDK 14 and later, GraalVM Native Image |
+//!
+//! Only events that are samples are decoded (`jdk.ExecutionSample`,
+//! `jdk.NativeMethodSample`, `jdk.CPUTimeSample`, `profiler.WallClockSample`):
+//! a recording may hold environment variables, system properties and process
+//! lists, and none of that is read. Field order and type numbers come from the
+//! metadata. A number in one chunk says nothing about another chunk.
+
+mod chunk;
+mod events;
+mod metadata;
+mod numbers;
+mod pools;
+mod resolve;
+
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::limits::Limits;
+use crate::stacks::model::StackTable;
+use chunk::{Chunk, Next};
+use events::Counts;
+use metadata::Types;
+use pools::Pools;
+use resolve::{Gaps, Resolver};
+use std::io::Read;
+
+/// Adds the samples of a recording to `table`, chunk by chunk.
+///
+/// A last chunk whose end is missing (the process was killed, the file was
+/// copied while it grew) is left out with a warning as long as a whole chunk
+/// came before it.
+///
+/// # Errors
+///
+/// Bad magic, unsupported version, truncated or malformed, with section and
+/// byte offset; limit exceeded for stacks deeper than
+/// [`Limits::context_depth`] and names longer than [`Limits::name_bytes`].
+/// `table` holds the chunks before the fault then.
+pub fn read_recording(data: &[u8], limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let mut reading = Reading::new(limits, table);
+    let mut rest = data;
+    loop {
+        let read = reading.add_chunk(rest).map_err(|error| reading.place(error))?;
+        rest = rest.get(read..).unwrap_or_default();
+        if read == 0 || rest.is_empty() {
+            return Ok(reading.finish());
+        }
+    }
+}
+
+/// As [`read_recording`], from a stream of which one chunk at a time is in memory.
+///
+/// # Errors
+///
+/// As [`read_recording`], and those of the stream; limit exceeded beyond
+/// [`Limits::stream_bytes`].
+pub fn read_recording_from(stream: impl Read, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let mut reading = Reading::new(limits, table);
+    let mut stream = stream.take(limits.stream_bytes.saturating_add(1));
+    let mut chunk = Vec::new();
+    loop {
+        let base = reading.base;
+        read_chunk_bytes(&mut stream, &mut chunk).map_err(|error| reading.place(error.at("chunk", base)))?;
+        if stream.limit() == 0 {
+            let found = limits.stream_bytes.saturating_add(1);
+            let kind = ErrorKind::LimitExceeded { what: "size of the recording", found, limit: limits.stream_bytes };
+            return Err(reading.place(Error::new(kind)));
+        }
+        if chunk.is_empty() && reading.base > 0 {
+            return Ok(reading.finish());
+        }
+        let read = reading.add_chunk(&chunk).map_err(|error| reading.place(error))?;
+        if read == 0 {
+            return Ok(reading.finish());
+        }
+    }
+}
+
+/// Reads the next chunk, or what is left of it, into `chunk`.
+fn read_chunk_bytes(stream: &mut impl Read, chunk: &mut Vec<u8>) -> Result<()> {
+    let failed = |source| Error::io("cannot read", source);
+    chunk.clear();
+    stream.take(chunk::HEADER_BYTES).read_to_end(chunk).map_err(failed)?;
+    let rest = chunk::announced_size(chunk).saturating_sub(chunk.len() as u64);
+    // Memory grows with what comes, not with what the header announces.
+    stream.take(rest).read_to_end(chunk).map_err(failed)?;
+    Ok(())
+}
+
+/// A recording being read chunk by chunk.
+struct Reading<'a> {
+    limits: &'a Limits,
+    table: &'a mut StackTable,
+    warnings: Vec<Warning>,
+    format: String,
+    /// Offset of the next chunk in the file.
+    base: u64,
+    gaps: Gaps,
+}
+
+impl<'a> Reading<'a> {
+    fn new(limits: &'a Limits, table: &'a mut StackTable) -> Self {
+        let format = "Flight Recorder".to_string();
+        Self { limits, table, warnings: Vec::new(), format, base: 0, gaps: Gaps::default() }
+    }
+
+    fn place(&self, error: Error) -> Error {
+        error.in_format(&self.format)
+    }
+
+    /// Adds the chunk that `data` begins with; returns its size, 0 for a last
+    /// chunk that is cut.
+    fn add_chunk(&mut self, data: &[u8]) -> Result<usize> {
+        let chunk = match Chunk::read(data, self.base)? {
+            Next::Chunk(chunk) => chunk,
+            Next::Cut(error) if self.base == 0 => {
+                return Err(error.with_hint(
+                    "the recording was not finished; let the program end normally, or dump the recording with jcmd JFR.dump",
+                ));
+            }
+            Next::Cut(error) => {
+                self.table.observed.parts_cut += 1;
+                let base = self.base;
+                let message =
+                    format!("the last chunk is incomplete and left out, the {base} bytes before it are used: {error}");
+                self.warnings.push(Warning::new(message));
+                return Ok(0);
+            }
+        };
+        self.format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
+        self.table.observed.add_source(&self.format);
+        let gaps = read_chunk(&chunk, self.limits, self.table)?;
+        self.gaps.missing += gaps.missing;
+        self.gaps.nameless += gaps.nameless;
+        self.base += chunk.data.len() as u64;
+        Ok(chunk.data.len())
+    }
+
+    fn finish(mut self) -> Vec<Warning> {
+        if self.gaps.missing > 0 {
+            let message = format!(
+                "references to constants that the recording does not hold: {}; what they name is left out",
+                self.gaps.missing
+            );
+            self.warnings.push(Warning::new(message));
+        }
+        if self.gaps.nameless > 0 {
+            let message = format!("methods without a name: {}; they are called [unknown]", self.gaps.nameless);
+            self.warnings.push(Warning::new(message));
+        }
+        self.warnings
+    }
+}
+
+/// Adds one chunk; returns what it should say and does not.
+fn read_chunk(chunk: &Chunk<'_>, limits: &Limits, table: &mut StackTable) -> Result<Gaps> {
+    let mut types = Types::read(chunk)?;
+    let counts = Counts::read(chunk, &mut types)?;
+    let observed = &mut table.observed;
+    observed.parts += 1;
+    observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
+    observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
+    if counts.samples.is_empty() {
+        return Ok(Gaps::default());
+    }
+    let pools = Pools::read(chunk, &mut types)?;
+    let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table);
+    resolver.add_samples(&counts)?;
+    Ok(resolver.gaps)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! From the references of a chunk to names, frames and stacks.
+
+use super::chunk::Chunk;
+use super::events::{Counts, EventKey, Value, read_value};
+use super::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
+use super::numbers::{Reader, Text};
+use super::pools::Pools;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::stacks::java;
+use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, ThreadId};
+use foldhash::{HashMap, HashMapExt};
+
+/// Constants that refer to constants, for one text; the JDK needs three.
+const MAX_REFERENCES: u32 = 8;
+
+/// Resolves each constant once; what stands at one offset of the chunk is one value.
+pub(super) struct Resolver<'a, 'data> {
+    chunk: &'a Chunk<'data>,
+    types: &'a mut Types,
+    pools: &'a Pools,
+    limits: &'a Limits,
+    table: &'a mut StackTable,
+    stacks: HashMap<u64, Option<(StackId, bool)>>,
+    methods: HashMap<u64, FunctionId>,
+    kinds: HashMap<u64, FrameKind>,
+    threads: HashMap<u64, Option<ThreadId>>,
+    pub(super) gaps: Gaps,
+}
+
+/// What a recording should say and does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gaps {
+    /// References to constants that are not there.
+    pub(super) missing: u64,
+    /// Methods that have an empty name, or none.
+    pub(super) nameless: u64,
+}
+
+/// What a method without a name is called; other profilers call such frames so too.
+const NAMELESS: &str = "[unknown]";
+
+impl<'a, 'data> Resolver<'a, 'data> {
+    pub(super) fn new(
+        chunk: &'a Chunk<'data>,
+        types: &'a mut Types,
+        pools: &'a Pools,
+        limits: &'a Limits,
+        table: &'a mut StackTable,
+    ) -> Self {
+        Self {
+            chunk,
+            types,
+            pools,
+            limits,
+            table,
+            stacks: HashMap::new(),
+            methods: HashMap::new(),
+            kinds: HashMap::new(),
+            threads: HashMap::new(),
+            gaps: Gaps::default(),
+        }
+    }
+
+    /// Adds all samples of the chunk to the table.
+    pub(super) fn add_samples(&mut self, counts: &Counts) -> Result<()> {
+        for (key, hits) in &counts.samples {
+            self.add_sample(key, *hits)?;
+        }
+        Ok(())
+    }
+
+    fn add_sample(&mut self, key: &EventKey, hits: u64) -> Result<()> {
+        let stack = match key.stack {
+            Some(value) => self.stack(value)?,
+            None => None,
+        };
+        let Some((stack, truncated)) = stack else {
+            let without = &mut self.table.observed.samples_without_stack;
+            *without = without.saturating_add(hits);
+            return Ok(());
+        };
+        let thread = match key.thread {
+            Some(value) => self.thread(value)?,
+            None => None,
+        };
+        let key = SampleKey { stack, thread, source: key.source, certainty: key.certainty, truncated };
+        self.table.add(key, hits);
+        Ok(())
+    }
+
+    /// Class and offset of a value.
+    fn locate(&mut self, value: Value) -> Option<(ClassIndex, u64)> {
+        match value {
+            Value::Inline(class, at) => Some((class, at)),
+            Value::Pooled(class, key) => match self.pools.find(class, key) {
+                Some(at) => Some((class, at)),
+                None => {
+                    self.gaps.missing += u64::from(key != 0);
+                    None
+                }
+            },
+        }
+    }
+
+    fn reader(&self, at: u64) -> Reader<'data> {
+        self.chunk.reader(at, "constants")
+    }
+
+    /// Visits the fields of the value at `at`; `visit` says whether it read the field.
+    fn visit(
+        &mut self,
+        class: ClassIndex,
+        at: u64,
+        mut visit: impl FnMut(&mut Self, &Field, &mut Reader<'data>) -> Result<bool>,
+    ) -> Result<()> {
+        self.types.prepare(class)?;
+        let mut reader = self.reader(at);
+        for position in 0..self.types.classes[class].fields.len() {
+            let field = self.types.classes[class].fields[position].clone();
+            if !visit(self, &field, &mut reader)? {
+                self.types.skip_field(&field, &mut reader)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, field: &Field, reader: &mut Reader<'data>) -> Result<Option<Value>> {
+        read_value(self.chunk, self.types, field, reader)
+    }
+
+    /// The stack of a `jdk.types.StackTrace`, and whether it is truncated;
+    /// `None` for a stack without frames.
+    fn stack(&mut self, value: Value) -> Result<Option<(StackId, bool)>> {
+        let Some((class, at)) = self.locate(value) else { return Ok(None) };
+        if let Some(known) = self.stacks.get(&at) {
+            return Ok(*known);
+        }
+        let mut truncated = false;
+        let mut frames = Vec::new();
+        self.visit(class, at, |this, field, reader| {
+            match field.role {
+                Role::Truncated => truncated = this.types.integer(field, reader)?.unwrap_or(0) != 0,
+                Role::Frames if field.array => frames = this.frames(field, reader)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let mut stack = None;
+        // Leaf first in the file.
+        for frame in frames.iter().rev() {
+            stack = Some(self.table.push_frame(stack, *frame));
+        }
+        let resolved = stack.map(|stack| (stack, truncated));
+        self.stacks.insert(at, resolved);
+        Ok(resolved)
+    }
+
+    fn frames(&mut self, field: &Field, reader: &mut Reader<'data>) -> Result<Vec<FrameId>> {
+        let Some(class) = field.class else {
+            self.types.skip_field(field, reader)?;
+            return Ok(Vec::new());
+        };
+        self.types.prepare(class)?;
+        let count = reader.count("number of frames")?;
+        if count > self.limits.context_depth {
+            let kind = ErrorKind::LimitExceeded {
+                what: "number of frames of a stack",
+                found: count.into(),
+                limit: self.limits.context_depth.into(),
+            };
+            return Err(reader.place(Error::new(kind)));
+        }
+        let mut frames = Vec::new();
+        for _ in 0..count {
+            let frame = if field.pooled {
+                let key = reader.long("reference to a frame")?;
+                match self.locate(Value::Pooled(class, key)) {
+                    Some((class, at)) => self.frame(class, &mut self.reader(at))?,
+                    None => None,
+                }
+            } else {
+                self.frame(class, reader)?
+            };
+            frames.extend(frame);
+        }
+        Ok(frames)
+    }
+
+    /// Reads one frame; `None` when its method is not there.
+    fn frame(&mut self, class: ClassIndex, reader: &mut Reader<'data>) -> Result<Option<FrameId>> {
+        let (mut method, mut line, mut bci, mut kind) = (None, None, None, FrameKind::Unknown);
+        for position in 0..self.types.classes[class].fields.len() {
+            let field = &self.types.classes[class].fields[position];
+            match field.role {
+                Role::Method => method = read_value(self.chunk, self.types, field, reader)?,
+                Role::LineNumber => line = self.types.integer(field, reader)?.map(|line| line as u32 as i32),
+                Role::BytecodeIndex => bci = self.types.integer(field, reader)?.map(|bci| bci as u32 as i32),
+                Role::Type => {
+                    if let Some(value) = read_value(self.chunk, self.types, field, reader)? {
+                        kind = self.kind(value)?;
+                    }
+                }
+                _ => self.types.skip_field(field, reader)?,
+            }
+        }
+        let Some(method) = method else { return Ok(None) };
+        let Some(function) = self.method(method)? else { return Ok(None) };
+        // −1 says that the frame has no bytecode or that it is not known.
+        let bci = bci.filter(|bci| *bci >= 0);
+        if bci.is_none() {
+            self.table.observed.unknown_bci_frames += 1;
+        }
+        let line = line.and_then(|line| u32::try_from(line).ok()).filter(|line| *line != 0);
+        Ok(Some(self.table.intern_frame(Frame { function, bci, line, kind })))
+    }
+
+    fn kind(&mut self, value: Value) -> Result<FrameKind> {
+        let Some((_, at)) = self.locate(value) else { return Ok(FrameKind::Unknown) };
+        if let Some(known) = self.kinds.get(&at) {
+            return Ok(*known);
+        }
+        let text = self.text(value, MAX_REFERENCES)?.unwrap_or_default();
+        let kind = match text.as_str() {
+            "Interpreted" => FrameKind::Interpreted,
+            "JIT compiled" => FrameKind::Compiled,
+            "C1 compiled" => FrameKind::C1,
+            "Inlined" => FrameKind::Inlined,
+            "Native" | "C++" => FrameKind::Native,
+            "Kernel" => FrameKind::Kernel,
+            _ => FrameKind::Unknown,
+        };
+        self.kinds.insert(at, kind);
+        Ok(kind)
+    }
+
+    fn method(&mut self, value: Value) -> Result<Option<FunctionId>> {
+        let Some((class, at)) = self.locate(value) else { return Ok(None) };
+        if let Some(known) = self.methods.get(&at) {
+            return Ok(Some(*known));
+        }
+        let (mut declaring, mut name, mut descriptor) = (None, None, None);
+        self.visit(class, at, |this, field, reader| {
+            let slot = match field.role {
+                Role::Type => &mut declaring,
+                Role::Name => &mut name,
+                Role::Descriptor => &mut descriptor,
+                _ => return Ok(false),
+            };
+            *slot = this.value(field, reader)?;
+            Ok(true)
+        })?;
+        let declaring = self.text_of(declaring)?.unwrap_or_default();
+        let name = self.text_of(name)?.filter(|name| !name.is_empty());
+        self.gaps.nameless += u64::from(name.is_none());
+        let name = name.unwrap_or_else(|| NAMELESS.to_string());
+        let descriptor = self.text_of(descriptor)?.unwrap_or_default();
+        let function = if declaring.is_empty() {
+            self.table.intern_symbol(&name)
+        } else {
+            let types = java::parse_descriptor(&descriptor);
+            let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
+            self.table.intern_java(&java::binary_name(&declaring), &name, types.as_deref())
+        };
+        self.methods.insert(at, function);
+        Ok(Some(function))
+    }
+
+    fn thread(&mut self, value: Value) -> Result<Option<ThreadId>> {
+        let Some((class, at)) = self.locate(value) else { return Ok(None) };
+        if let Some(known) = self.threads.get(&at) {
+            return Ok(*known);
+        }
+        let (mut java_name, mut os_name, mut os_id) = (None, None, None);
+        self.visit(class, at, |this, field, reader| {
+            match field.role {
+                Role::JavaName => java_name = this.value(field, reader)?,
+                Role::OsName => os_name = this.value(field, reader)?,
+                Role::OsThreadId => os_id = this.types.integer(field, reader)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let mut name = self.text_of(java_name)?.filter(|name| !name.is_empty());
+        if name.is_none() {
+            name = self.text_of(os_name)?.filter(|name| !name.is_empty());
+        }
+        let name = name.or_else(|| os_id.map(|id| format!("tid={id}")));
+        let thread = name.map(|name| self.table.intern_thread(&name));
+        self.threads.insert(at, thread);
+        Ok(thread)
+    }
+
+    fn text_of(&mut self, value: Option<Value>) -> Result<Option<String>> {
+        match value {
+            Some(value) => self.text(value, MAX_REFERENCES),
+            None => Ok(None),
+        }
+    }
+
+    /// The text of a value: a `java.lang.String`, or a class that has one such
+    /// as its `string`, `name` or `description`.
+    fn text(&mut self, value: Value, references: u32) -> Result<Option<String>> {
+        let Some((class, at)) = self.locate(value) else { return Ok(None) };
+        if references == 0 {
+            let detail = format!("a text refers to a text more than {MAX_REFERENCES} times");
+            return Err(self.reader(at).place(Error::malformed(detail)));
+        }
+        if self.types.classes[class].primitive == Some(Primitive::Text) {
+            let mut reader = self.reader(at);
+            return match reader.text("text")? {
+                Text::Pooled(key) => self.text(Value::Pooled(class, key), references - 1),
+                text => self.limited(decode(text, self.chunk)?, at),
+            };
+        }
+        let mut inner = None;
+        self.visit(class, at, |this, field, reader| {
+            if !matches!(field.role, Role::String | Role::Name | Role::Description) || inner.is_some() {
+                return Ok(false);
+            }
+            inner = this.value(field, reader)?;
+            Ok(true)
+        })?;
+        match inner {
+            Some(value) => self.text(value, references - 1),
+            None => Ok(None),
+        }
+    }
+
+    fn limited(&self, text: Option<String>, at: u64) -> Result<Option<String>> {
+        if let Some(text) = &text
+            && text.len() as u64 > self.limits.name_bytes
+        {
+            let kind = ErrorKind::LimitExceeded {
+                what: "length of a name",
+                found: text.len() as u64,
+                limit: self.limits.name_bytes,
+            };
+            return Err(self.reader(at).place(Error::new(kind)));
+        }
+        Ok(text)
+    }
+}

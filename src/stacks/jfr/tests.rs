@@ -1,0 +1,572 @@
+//! Recordings built value by value, in both integer encodings.
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::stacks::model::Certainty;
+use proptest::prelude::*;
+
+/// Writes the values of one chunk.
+struct Writer {
+    bytes: Vec<u8>,
+    compressed: bool,
+}
+
+impl Writer {
+    fn new(compressed: bool) -> Self {
+        Self { bytes: Vec::new(), compressed }
+    }
+
+    fn long(&mut self, mut value: u64) {
+        if !self.compressed {
+            self.bytes.extend(value.to_be_bytes());
+            return;
+        }
+        for _ in 0..8 {
+            if value < 0x80 {
+                break;
+            }
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    fn int(&mut self, value: i32) {
+        if self.compressed { self.long(u64::from(value as u32)) } else { self.bytes.extend(value.to_be_bytes()) }
+    }
+
+    fn byte(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+
+    fn utf8(&mut self, text: &str) {
+        self.byte(3);
+        self.int(text.len() as i32);
+        self.bytes.extend(text.as_bytes());
+    }
+}
+
+/// An event: its size counts itself, so it is found by trying.
+fn event(compressed: bool, type_id: u64, body: &[u8]) -> Vec<u8> {
+    let mut size = 0;
+    loop {
+        let mut writer = Writer::new(compressed);
+        writer.int(size);
+        writer.long(type_id);
+        writer.bytes.extend(body);
+        if writer.bytes.len() as i32 == size {
+            return writer.bytes;
+        }
+        size = writer.bytes.len() as i32;
+    }
+}
+
+/// A class: number, name, fields of (name, class, pooled, list).
+type ClassRow = (u64, &'static str, &'static [(&'static str, u64, bool, bool)]);
+
+/// Numbers and field order differ from the JDK's on purpose.
+const CLASSES: &[ClassRow] = &[
+    (50, "long", &[]),
+    (51, "int", &[]),
+    (52, "boolean", &[]),
+    (53, "java.lang.String", &[]),
+    (60, "jdk.types.Symbol", &[("string", 53, false, false)]),
+    (61, "java.lang.Class", &[("modifiers", 51, false, false), ("name", 60, true, false)]),
+    (
+        62,
+        "jdk.types.Method",
+        &[
+            ("descriptor", 60, true, false),
+            ("hidden", 52, false, false),
+            ("name", 60, true, false),
+            ("type", 61, true, false),
+        ],
+    ),
+    (63, "jdk.types.FrameType", &[("description", 53, false, false)]),
+    (
+        64,
+        "jdk.types.StackFrame",
+        &[
+            ("bytecodeIndex", 51, false, false),
+            ("method", 62, true, false),
+            ("type", 63, true, false),
+            ("lineNumber", 51, false, false),
+        ],
+    ),
+    (65, "jdk.types.StackTrace", &[("frames", 64, false, true), ("truncated", 52, false, false)]),
+    (
+        66,
+        "java.lang.Thread",
+        &[("osName", 53, false, false), ("javaName", 53, false, false), ("osThreadId", 50, false, false)],
+    ),
+    (67, "com.example.Nested", &[("pairs", 68, false, true), ("text", 53, false, false)]),
+    (68, "com.example.Pair", &[("a", 51, false, false), ("b", 53, true, true)]),
+    (
+        101,
+        "jdk.ExecutionSample",
+        &[("stackTrace", 65, true, false), ("extra", 67, false, false), ("sampledThread", 66, true, false)],
+    ),
+    (102, "jdk.InitialEnvironmentVariable", &[("key", 53, false, false), ("value", 53, false, false)]),
+    (
+        103,
+        "jdk.CPUTimeSample",
+        &[("eventThread", 66, true, false), ("stackTrace", 65, true, false), ("biased", 52, false, false)],
+    ),
+    (104, "jdk.CPUTimeSamplesLost", &[("lostSamples", 51, false, false)]),
+];
+
+fn metadata(compressed: bool, classes: &[ClassRow]) -> Vec<u8> {
+    let mut strings: Vec<String> = Vec::new();
+    let mut number = |text: &str| match strings.iter().position(|known| known == text) {
+        Some(at) => at as i32,
+        None => {
+            strings.push(text.to_string());
+            strings.len() as i32 - 1
+        }
+    };
+    let mut tree = Writer::new(compressed);
+    let mut open = |tree: &mut Writer, name: &str, attributes: &[(&str, &str)], children: usize| {
+        tree.int(number(name));
+        tree.int(attributes.len() as i32);
+        for (key, value) in attributes {
+            tree.int(number(key));
+            tree.int(number(value));
+        }
+        tree.int(children as i32);
+    };
+    open(&mut tree, "root", &[], 2);
+    open(&mut tree, "metadata", &[], classes.len());
+    for (id, name, fields) in classes {
+        open(&mut tree, "class", &[("name", name), ("id", &id.to_string())], fields.len() + 1);
+        open(&mut tree, "annotation", &[("class", "7"), ("value", "x")], 0);
+        for (name, class, pooled, list) in *fields {
+            let class = class.to_string();
+            let mut attributes = vec![("name", *name), ("class", class.as_str())];
+            if *pooled {
+                attributes.push(("constantPool", "true"));
+            }
+            if *list {
+                attributes.push(("dimension", "1"));
+            }
+            open(&mut tree, "field", &attributes, 0);
+        }
+    }
+    open(&mut tree, "region", &[("locale", "en_US")], 0);
+    let mut body = Writer::new(compressed);
+    for value in [1, 2, 3] {
+        body.long(value);
+    }
+    body.int(strings.len() as i32);
+    for text in &strings {
+        body.utf8(text);
+    }
+    body.bytes.extend(tree.bytes);
+    event(compressed, 0, &body.bytes)
+}
+
+/// A pool: the number of its class, its constants by key.
+type PoolRow = (u64, Vec<(u64, Vec<u8>)>);
+
+/// A constant-pool event with one pool for each row.
+fn pools(compressed: bool, distance: i64, rows: &[PoolRow]) -> Vec<u8> {
+    let mut body = Writer::new(compressed);
+    body.long(1);
+    body.long(2);
+    body.long(distance as u64);
+    body.byte(0);
+    body.int(rows.len() as i32);
+    for (type_id, constants) in rows {
+        body.long(*type_id);
+        body.int(constants.len() as i32);
+        for (key, value) in constants {
+            body.long(*key);
+            body.bytes.extend(value);
+        }
+    }
+    event(compressed, 1, &body.bytes)
+}
+
+fn value(compressed: bool, write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+    let mut writer = Writer::new(compressed);
+    write(&mut writer);
+    writer.bytes
+}
+
+fn sample(compressed: bool, stack: u64, thread: u64) -> Vec<u8> {
+    let body = value(compressed, |w| {
+        w.long(stack);
+        w.int(1);
+        w.int(-7);
+        w.int(2);
+        w.long(9);
+        w.long(8);
+        w.utf8("not wanted");
+        w.long(thread);
+    });
+    event(compressed, 101, &body)
+}
+
+fn header(compressed: bool, size: usize, pools_at: usize, metadata_at: usize) -> Vec<u8> {
+    let mut bytes = b"FLR\0\0\x02\0\x01".to_vec();
+    for word in [size as u64, pools_at as u64, metadata_at as u64, 5, 1_000_000, 7, 1_000_000_000] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes.extend(u32::from(compressed).to_be_bytes());
+    bytes
+}
+
+/// One chunk with samples of `Lapp/Main;`: two of stack 1 (`run` ← `main`), one
+/// of stack 2 (truncated), one without stack, and constants in two pool events.
+fn chunk(compressed: bool, class_name: &str) -> Vec<u8> {
+    chunk_with_method(compressed, class_name, "run")
+}
+
+/// The same with another name for `run`.
+fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> Vec<u8> {
+    let c = compressed;
+    let symbol = |key: u64, text: &str| (key, value(c, |w| w.utf8(text)));
+    let frame = |w: &mut Writer, bci: i32, method: u64, kind: u64| {
+        w.int(bci);
+        w.long(method);
+        w.long(kind);
+        w.int(33);
+    };
+    let mut events = Vec::new();
+    events.extend(sample(c, 1, 4));
+    events.extend(event(
+        c,
+        102,
+        &value(c, |w| {
+            w.utf8("SECRET");
+            w.utf8("hunter2");
+        }),
+    ));
+    events.extend(sample(c, 1, 4));
+    events.extend(sample(c, 2, 4));
+    events.extend(sample(c, 0, 4));
+    events.extend(event(
+        c,
+        103,
+        &value(c, |w| {
+            w.long(4);
+            w.long(1);
+            w.byte(1);
+        }),
+    ));
+    events.extend(event(c, 104, &value(c, |w| w.int(12))));
+    let first_at = 68 + events.len();
+    let first = pools(
+        c,
+        0,
+        &[
+            (
+                60,
+                vec![
+                    symbol(1, class_name),
+                    symbol(2, method_name),
+                    symbol(3, "(I[J)Lapp/Main;"),
+                    symbol(4, "main"),
+                    symbol(5, "old"),
+                ],
+            ),
+            (63, vec![(1, value(c, |w| w.utf8("JIT compiled"))), (0, value(c, |w| w.utf8("Interpreted")))]),
+        ],
+    );
+    let second_at = first_at + first.len();
+    let second = pools(
+        c,
+        first_at as i64 - second_at as i64,
+        &[
+            (60, vec![symbol(5, "()V")]),
+            (
+                61,
+                vec![(
+                    9,
+                    value(c, |w| {
+                        w.int(1);
+                        w.long(1);
+                    }),
+                )],
+            ),
+            (
+                62,
+                vec![
+                    (
+                        1,
+                        value(c, |w| {
+                            w.long(3);
+                            w.byte(0);
+                            w.long(2);
+                            w.long(9);
+                        }),
+                    ),
+                    (
+                        2,
+                        value(c, |w| {
+                            w.long(5);
+                            w.byte(0);
+                            w.long(4);
+                            w.long(9);
+                        }),
+                    ),
+                ],
+            ),
+            (
+                65,
+                vec![
+                    (
+                        1,
+                        value(c, |w| {
+                            w.int(2);
+                            frame(w, 12, 1, 1);
+                            frame(w, -1, 2, 0);
+                            w.byte(0);
+                        }),
+                    ),
+                    (
+                        2,
+                        value(c, |w| {
+                            w.int(1);
+                            frame(w, 0, 1, 1);
+                            w.byte(1);
+                        }),
+                    ),
+                ],
+            ),
+            (
+                66,
+                vec![(
+                    4,
+                    value(c, |w| {
+                        w.utf8("os");
+                        w.utf8("worker é");
+                        w.long(77);
+                    }),
+                )],
+            ),
+        ],
+    );
+    let metadata_at = second_at + second.len();
+    let metadata = metadata(c, CLASSES);
+    let mut bytes = header(c, metadata_at + metadata.len(), second_at, metadata_at);
+    for part in [events, first, second, metadata] {
+        bytes.extend(part);
+    }
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Result<(StackTable, Vec<Warning>)> {
+    let mut table = StackTable::new();
+    let warnings = read_recording(bytes, &Limits::default(), &mut table)?;
+    Ok((table, warnings))
+}
+
+/// Samples as text: hits, source, thread, truncated, frames from the leaf.
+fn lines(table: &StackTable) -> Vec<String> {
+    let line = |sample: crate::stacks::model::Sample| {
+        let frames: Vec<String> = table
+            .frames(sample.key.stack)
+            .map(|frame| {
+                let frame = table.frame(frame);
+                let bci = frame.bci.map_or("?".to_string(), |bci| bci.to_string());
+                format!(
+                    "{}@{bci}:{}:{}",
+                    table.display_function(frame.function),
+                    frame.line.unwrap_or(0),
+                    frame.kind.word()
+                )
+            })
+            .collect();
+        let thread = sample.key.thread.map_or("-", |thread| table.thread(thread));
+        format!(
+            "{} {} {thread} {} {}",
+            sample.hits,
+            sample.key.source.word(),
+            if sample.key.truncated { "cut" } else { "whole" },
+            frames.join(" ")
+        )
+    };
+    table.samples().map(line).collect()
+}
+
+#[test]
+fn samples_are_read_in_both_encodings_by_the_field_order_of_the_file() {
+    for compressed in [true, false] {
+        let (table, warnings) = read(&chunk(compressed, "app/Main")).unwrap();
+        assert_eq!(
+            lines(&table),
+            [
+                "2 execution worker é whole app.Main.run(int,long[])@12:33:compiled app.Main.main()@?:33:interpreted",
+                "1 execution worker é cut app.Main.run(int,long[])@0:33:compiled",
+                "1 cpu-time worker é whole app.Main.run(int,long[])@12:33:compiled app.Main.main()@?:33:interpreted",
+            ]
+        );
+        assert_eq!(warnings, []);
+        let observed = &table.observed;
+        assert_eq!((observed.parts, observed.samples_without_stack, observed.samples_lost), (1, 1, 12));
+        assert_eq!((observed.duration_nanos, observed.unknown_bci_frames), (1_000_000, 1));
+        assert_eq!(observed.sources, ["Flight Recorder 2.1"]);
+        let marks: Vec<Certainty> = table.samples().map(|sample| sample.key.certainty).collect();
+        assert_eq!(marks, [Certainty::Unknown, Certainty::Unknown, Certainty::Heuristic]);
+    }
+}
+
+#[test]
+fn nothing_but_samples_is_kept_of_a_recording() {
+    let bytes = chunk(true, "app/Main");
+    let holds = |haystack: &[u8], needle: &str| haystack.windows(needle.len()).any(|part| part == needle.as_bytes());
+    assert!(holds(&bytes, "hunter2") && holds(&bytes, "not wanted"), "the recording has it");
+    let (table, _) = read(&bytes).unwrap();
+    let everything = format!("{table:?}");
+    assert!(everything.contains("app.Main"));
+    for secret in ["SECRET", "hunter2", "not wanted"] {
+        assert!(!everything.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn joined_recordings_resolve_their_own_constants() {
+    let joined = [chunk(true, "app/Main"), chunk(false, "other/Main")].concat();
+    let (table, _) = read(&joined).unwrap();
+    let names: Vec<String> = table
+        .samples()
+        .map(|sample| table.display_function(table.frame(table.leaf(sample.key.stack)).function))
+        .collect();
+    assert_eq!(names.iter().filter(|name| name.starts_with("app.Main.run")).count(), 3);
+    assert_eq!(names.iter().filter(|name| name.starts_with("other.Main.run")).count(), 3);
+    assert_eq!(table.observed.parts, 2);
+}
+
+#[test]
+fn a_cut_last_chunk_is_left_out_with_a_warning_and_alone_is_an_error() {
+    let whole = chunk(true, "app/Main");
+    let mut joined = whole.clone();
+    joined.extend(&whole[..whole.len() - 1]);
+    let (table, warnings) = read(&joined).unwrap();
+    assert_eq!((table.total_hits(), table.observed.parts_cut, warnings.len()), (4, 1, 1));
+    let error = read(&whole[..whole.len() - 1]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("jcmd"));
+}
+
+#[test]
+fn a_stream_gives_what_the_whole_bytes_give() {
+    let whole = [chunk(true, "app/Main"), chunk(false, "other/Main")].concat();
+    let half = whole.len() / 2;
+    for len in (0..=whole.len()).step_by(31).chain([68, half - 1, half, half + 1, whole.len()]) {
+        let bytes = &whole[..len];
+        let mut table = StackTable::new();
+        let streamed = read_recording_from(bytes, &Limits::default(), &mut table);
+        match (read(bytes), streamed) {
+            (Ok((expected, warnings)), Ok(found)) => {
+                assert_eq!((lines(&table), found), (lines(&expected), warnings));
+                assert_eq!(table.observed, expected.observed);
+            }
+            (Err(expected), Err(found)) => assert_eq!(found.to_string(), expected.to_string()),
+            (expected, found) => panic!("{len}: {expected:?} and {found:?}"),
+        }
+    }
+    let tight = Limits { stream_bytes: 100, ..Limits::default() };
+    let error = read_recording_from(whole.as_slice(), &tight, &mut StackTable::new()).unwrap_err();
+    assert!(error.to_string().contains("size of the recording is 101, the limit is 100"), "{error}");
+}
+
+#[test]
+fn what_is_no_recording_is_named() {
+    for (bytes, text) in [
+        (b"FLR".to_vec(), "chunk header needs 68 bytes, 3 left"),
+        (b"FLX\0".to_vec(), "bad magic: found FLX\\x00"),
+        ([b"FLR\0\0\x01\0\0".as_slice(), &[0; 80]].concat(), "version 1 is not supported"),
+        ([chunk(true, "a/B"), b"rest".to_vec()].concat(), "found rest, expected FLR"),
+    ] {
+        let error = read(&bytes).unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    assert!(read(b"").is_err());
+}
+
+#[test]
+fn a_chain_of_pools_that_goes_forwards_is_malformed() {
+    let c = true;
+    let first = pools(c, 5, &[]);
+    let sample = sample(c, 1, 1);
+    let metadata = metadata(c, CLASSES);
+    let pools_at = 68 + sample.len();
+    let metadata_at = pools_at + first.len();
+    let mut bytes = header(c, metadata_at + metadata.len(), pools_at, metadata_at);
+    for part in [sample, first, metadata] {
+        bytes.extend(part);
+    }
+    let error = read(&bytes).unwrap_err().to_string();
+    assert!(error.contains("expected a negative distance"), "{error}");
+}
+
+/// A chunk of one sample event of these classes, and nothing else.
+fn chunk_of(classes: &[ClassRow], body: &[u8]) -> Vec<u8> {
+    let sample = event(true, 101, body);
+    let metadata = metadata(true, classes);
+    let metadata_at = 68 + sample.len();
+    let mut bytes = header(true, metadata_at + metadata.len(), 0, metadata_at);
+    bytes.extend(sample);
+    bytes.extend(metadata);
+    bytes
+}
+
+#[test]
+fn classes_that_contain_themselves_are_refused() {
+    let direct: &[ClassRow] = &[
+        (101, "jdk.ExecutionSample", &[("a", 70, false, false)]),
+        (70, "A", &[("b", 71, false, false)]),
+        (71, "B", &[("a", 70, false, true)]),
+    ];
+    let error = read(&chunk_of(direct, &[0; 8])).unwrap_err().to_string();
+    assert!(error.contains("nested more than 32 levels"), "{error}");
+    let missing: &[ClassRow] = &[(101, "jdk.ExecutionSample", &[("a", 70, false, false)])];
+    assert!(read(&chunk_of(missing, &[0; 8])).unwrap_err().to_string().contains("not described"));
+    let twice: &[ClassRow] = &[(101, "jdk.ExecutionSample", &[]), (101, "B", &[])];
+    assert!(read(&chunk_of(twice, &[])).unwrap_err().to_string().contains("two classes have the number 101"));
+}
+
+#[test]
+fn a_list_of_values_without_bytes_costs_nothing() {
+    let classes: &[ClassRow] =
+        &[(101, "jdk.ExecutionSample", &[("a", 70, false, true)]), (70, "Empty", &[]), (51, "int", &[])];
+    let (table, _) = read(&chunk_of(classes, &value(true, |w| w.int(-1)))).unwrap();
+    assert_eq!(table.observed.samples_without_stack, 1);
+}
+
+/// An empty name is no name: documents made of it would not be sound.
+#[test]
+fn a_method_without_a_name_is_called_unknown_and_said() {
+    let (table, warnings) = read(&chunk_with_method(true, "app/Main", "")).unwrap();
+    assert!(lines(&table)[0].contains(" app.Main.[unknown](int,long[])@12:33:compiled "), "{:?}", lines(&table));
+    let messages: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(messages, ["methods without a name: 1; they are called [unknown]"]);
+}
+
+#[test]
+fn stacks_deeper_than_the_limit_are_refused() {
+    let limits = Limits { context_depth: 1, ..Limits::default() };
+    let error = read_recording(&chunk(true, "app/Main"), &limits, &mut StackTable::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { found: 2, limit: 1, .. }), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn damaged_recordings_never_panic(
+        compressed: bool,
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        cut in any::<prop::sample::Index>(),
+        cuts: bool,
+    ) {
+        let mut bytes = chunk(compressed, "app/Main");
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if cuts {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let _ = read(&bytes);
+    }
+}

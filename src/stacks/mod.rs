@@ -1,0 +1,27 @@
+//! Sampled stacks: Flight Recorder recordings, collapsed stacks of
+//! async-profiler, folded stacks of Linux perf, pprof profiles.
+//!
+//! ```text
+//! .jfr ────────▶ jfr ──────┐
+//! .collapsed ──▶ text ─────├─▶ stacks::model::StackTable ─▶ report, bridge (iprof), write_collapsed
+//! .folded ─────▶           │             ▲
+//! .pprof ──────▶ pprof ────┘             │      └─▶ pprof
+//! class files, jars ─▶ reference ────────┘ descriptors that the stacks lack
+//! ```
+//!
+//! | source | method | types | BCI | line | thread | hits |
+//! |---|---|---|---|---|---|---|
+//! | Flight Recorder | yes | yes | yes | yes | yes | by counting |
+//! | collapsed | yes | option `sig` | our own form | no | option | yes |
+//! | pprof | if we wrote it | if we wrote it | if we wrote it | yes | label | yes |
+//! | folded | yes | option, or the JDK's own map | no | no | process | yes |
+//!
+//! Samples measure time. They say nothing about how often something was called
+//! or where a branch went, so none of those counts is ever made from them.
+
+pub mod classes;
+pub mod collapsed;
+pub mod java;
+pub mod jfr;
+pub mod model;
+pub mod pprof;

@@ -1,0 +1,140 @@
+//! Recordings made by real JDKs, against what `jfr print --json` says of them.
+
+use flate2::read::GzDecoder;
+use profbridge::Limits;
+use profbridge::stacks::model::{FrameKind, Function, Sample, SampleSource, StackTable};
+use profbridge::stacks::{java, jfr};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+pub(crate) fn unpack(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java").join(name);
+    let packed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+fn read(bytes: &[u8]) -> StackTable {
+    let mut table = StackTable::new();
+    let warnings = jfr::read_recording(bytes, &Limits::default(), &mut table).unwrap();
+    assert_eq!(warnings, []);
+    table
+}
+
+type Lines = BTreeMap<String, u64>;
+
+/// A sample as the expected files write it, with names in binary form.
+fn line(table: &StackTable, sample: Sample) -> String {
+    let event = match sample.key.source {
+        SampleSource::Execution => "jdk.ExecutionSample",
+        SampleSource::Native => "jdk.NativeMethodSample",
+        SampleSource::CpuTime => "jdk.CPUTimeSample",
+        other => panic!("unexpected source {other:?}"),
+    };
+    let thread = table.thread(sample.key.thread.expect("every sample has a thread"));
+    let frames: Vec<String> = table
+        .frames(sample.key.stack)
+        .map(|frame| {
+            let frame = table.frame(frame);
+            let Function::Java { class, name, signature } = table.function(frame.function) else { panic!("not Java") };
+            let types: Vec<&str> = table.signature(signature.unwrap()).iter().map(|id| table.name(*id)).collect();
+            let kind = match frame.kind {
+                FrameKind::Interpreted => "Interpreted",
+                FrameKind::Compiled => "JIT compiled",
+                FrameKind::Inlined => "Inlined",
+                FrameKind::Native => "Native",
+                other => panic!("unexpected kind {other:?}"),
+            };
+            let line = frame.line.map_or(-1, i64::from);
+            let bci = frame.bci.unwrap_or(-1);
+            format!("{}.{}({})@{bci}:{line}:{kind}", table.name(class), table.name(name), types.join(","))
+        })
+        .collect();
+    format!("{event}\t{thread}\t{}\t{}", sample.key.truncated, frames.join(" "))
+}
+
+fn lines(table: &StackTable) -> Lines {
+    let mut lines = Lines::new();
+    for sample in table.samples() {
+        *lines.entry(line(table, sample)).or_default() += sample.hits;
+    }
+    lines
+}
+
+/// The expected lines, with the JDK's spelling of names turned into ours.
+fn expected(name: &str) -> Lines {
+    let text = String::from_utf8(unpack(name)).unwrap();
+    let mut lines = Lines::new();
+    for line in text.lines() {
+        let mut fields = line.split('\t');
+        let [hits, event, thread, truncated] = std::array::from_fn(|_| fields.next().unwrap());
+        let frames: Vec<String> = fields.map(expected_frame).collect();
+        let key = format!("{event}\t{thread}\t{truncated}\t{}", frames.join(" "));
+        *lines.entry(key).or_default() += hits.parse::<u64>().unwrap();
+    }
+    lines
+}
+
+/// `a/B.m(I)V@1:2:kind` as [`line`] writes it.
+fn expected_frame(frame: &str) -> String {
+    let (method, position) = frame.rsplit_once('@').unwrap();
+    let (name, descriptor) = method.split_at(method.rfind('(').unwrap());
+    let (class, name) = name.rsplit_once('.').unwrap();
+    let types = java::parse_descriptor(descriptor).unwrap();
+    format!("{}.{name}({})@{position}", java::binary_name(class), types.join(","))
+}
+
+#[test]
+fn every_sample_of_jdk_17_is_what_the_jdk_prints() {
+    let table = read(&unpack("shapes-jdk17.jfr.gz"));
+    assert_eq!(lines(&table), expected("shapes-jdk17.expected.gz"));
+    assert!(table.samples().any(|sample| sample.key.truncated), "the deep thread has truncated stacks");
+    assert_eq!(table.observed.sources, ["Flight Recorder 2.1"]);
+}
+
+#[test]
+fn every_sample_of_jdk_25_is_what_the_jdk_prints() {
+    let table = read(&unpack("shapes-jdk25.jfr.gz"));
+    assert_eq!(lines(&table), expected("shapes-jdk25.expected.gz"));
+    assert!(table.samples().any(|sample| sample.key.source == SampleSource::CpuTime));
+}
+
+/// The JDK 17 printer resolves the second of two joined recordings through the
+/// first, so the sum of the parts is what is right.
+#[test]
+fn joined_recordings_are_the_sum_of_their_parts() {
+    let (old, new) = (unpack("shapes-jdk17.jfr.gz"), unpack("shapes-jdk25.jfr.gz"));
+    let joined = read(&[old.as_slice(), &new, &old].concat());
+    let mut sum = lines(&read(&new));
+    for (line, hits) in lines(&read(&old)) {
+        *sum.entry(line).or_default() += 2 * hits;
+    }
+    assert_eq!(lines(&joined), sum);
+    assert_eq!(joined.observed.parts, 3);
+}
+
+#[test]
+fn damaged_recordings_never_panic() {
+    let bytes = unpack("shapes-jdk17.jfr.gz");
+    // A small generator with a fixed seed: the same damage on every machine.
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut faults = 0;
+    for _ in 0..300 {
+        let mut damaged = bytes.clone();
+        for _ in 0..=random(6) {
+            let at = random(damaged.len());
+            damaged[at] = random(256) as u8;
+        }
+        let read = jfr::read_recording(&damaged, &Limits::default(), &mut StackTable::new());
+        faults += usize::from(read.is_err());
+    }
+    assert!(faults > 0, "some damage is noticed");
+}
