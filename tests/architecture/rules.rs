@@ -1,0 +1,90 @@
+//! The rules as functions of sources: each gives the faults it found.
+
+use crate::graph::{Ends, Uses, circles};
+use crate::sources::{Crate, Segments};
+use std::collections::BTreeSet;
+
+/// A module and the modules it may use beside itself.
+pub type Row<'a> = (&'a str, &'a [&'a str]);
+
+/// The module of the crate that a file belongs to: `raw` for `raw/header.rs`, `error` for `error.rs`.
+pub fn module_of(file: &str) -> &str {
+    file.split(['/', '.']).next().unwrap_or(file)
+}
+
+/// Uses that the table of modules does not allow. All may use `base`.
+pub fn forbidden_uses(made: &Crate, base: &[&str], table: &[Row]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (file, used) in made.uses(Ends::ItemsAndModules) {
+        let module = module_of(&file);
+        let Some((_, allowed)) = table.iter().find(|(name, _)| *name == module) else { continue };
+        for other in used.iter().map(|used| module_of(used)).collect::<BTreeSet<_>>() {
+            if other != module && !base.contains(&other) && !allowed.contains(&other) {
+                faults.push(format!("{file} uses {other}, which {module} may not"));
+            }
+        }
+    }
+    faults
+}
+
+/// Modules of the table that use each other, and names in it that are no module.
+pub fn faults_of_table(base: &[&str], table: &[Row]) -> Vec<String> {
+    let uses: Uses = table
+        .iter()
+        .map(|(name, allowed)| ((*name).to_owned(), allowed.iter().map(|used| (*used).to_owned()).collect()))
+        .collect();
+    let names = uses.values().flatten().map(String::as_str).chain(base.iter().copied());
+    let mut faults: Vec<String> =
+        names.filter(|name| !uses.contains_key(*name)).map(|name| format!("{name} has no row in the table")).collect();
+    faults.extend(circles(&uses, |_, _| true).iter().map(|circle| format!("a circle in the table: {circle:?}")));
+    faults
+}
+
+/// Circles of files that lie in one module of the crate.
+pub fn circles_in_modules(made: &Crate) -> Vec<BTreeSet<String>> {
+    circles(&made.uses(Ends::Items), |from, to| module_of(from) == module_of(to))
+}
+
+/// Compares circles with those known: each must lie within one of them, and each of them must still hold one.
+pub fn judge_circles(found: &[BTreeSet<String>], known: &[&[&str]]) -> Vec<String> {
+    let within = |circle: &BTreeSet<String>, known: &[&str]| circle.iter().all(|file| known.contains(&file.as_str()));
+    let new = found.iter().filter(|circle| !known.iter().any(|known| within(circle, known)));
+    let mut faults: Vec<String> = new.map(|circle| format!("files use each other in a circle: {circle:?}")).collect();
+    let gone = known.iter().filter(|known| !found.iter().any(|circle| within(circle, known)));
+    faults.extend(gone.map(|known| format!("the circle is gone, strike it from the list: {known:?}")));
+    faults
+}
+
+/// What a program may not do with a library: name a module or item that is not listed, or one that its
+/// documentation leaves out. A listed name that the program does not use is a fault as well.
+pub fn faults_of_program(program: &Crate, library: &Crate, name: &str, listed: &[&str]) -> Vec<String> {
+    let hidden = hidden_methods(library);
+    let (mut faults, mut used) = (Vec::new(), BTreeSet::new());
+    for module in program.modules.values() {
+        let imported = module.imports.values().chain(&module.globs).map(|import| &import.target);
+        for path in imported.chain(&module.mentions).filter(|path| path.first().is_some_and(|first| first == name)) {
+            let path: Segments = path[1..].to_vec();
+            let Some(first) = path.first() else { continue };
+            used.insert(first.clone());
+            if !listed.contains(&first.as_str()) {
+                faults.push(format!("{} uses {first}, which is not on the program's list", module.file));
+            }
+            if library.find(&path).is_some_and(|found| found.is_hidden) {
+                faults.push(format!("{} uses {}, which is hidden", module.file, path.join("::")));
+            }
+        }
+        for call in module.calls.intersection(&hidden) {
+            faults.push(format!("{} calls {call}, which is hidden", module.file));
+        }
+    }
+    let idle = listed.iter().filter(|name| !used.contains(**name));
+    faults.extend(idle.map(|name| format!("the program does not use {name}, strike it from its list")));
+    faults
+}
+
+/// Methods of which each is left out of the documentation.
+fn hidden_methods(library: &Crate) -> BTreeSet<String> {
+    let methods = || library.modules.values().flat_map(|module| &module.methods);
+    let shown: BTreeSet<&String> = methods().filter(|(_, hidden)| !**hidden).map(|(name, _)| name).collect();
+    methods().filter(|(name, hidden)| **hidden && !shown.contains(name)).map(|(name, _)| name.clone()).collect()
+}

@@ -1,0 +1,309 @@
+//! A crate's source as a tree of modules: what each defines, imports and names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use syn::parse::ParseStream;
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, Item, ItemMod, Pat, Token, UseTree, Visibility};
+
+/// Segments of a path, from the crate's root on.
+pub type Segments = Vec<String>;
+
+/// Texts of a crate's files by their path below `src`, such as `raw/header.rs`.
+pub type Texts = BTreeMap<String, String>;
+
+/// Another name for something: `use`, public or not.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// What it names, from the root of this crate on, or of the other crate's.
+    pub target: Segments,
+    /// Whether others may name it through this module.
+    pub is_reexport: bool,
+    pub is_hidden: bool,
+}
+
+/// A module: a file, or a block in one.
+#[derive(Debug, Default)]
+pub struct Module {
+    /// The file that holds it.
+    pub file: String,
+    pub is_hidden: bool,
+    /// Items it defines, and whether documentation leaves them out.
+    pub items: BTreeMap<String, bool>,
+    pub children: BTreeSet<String>,
+    pub imports: BTreeMap<String, Import>,
+    /// What it imports all names of.
+    pub globs: Vec<Import>,
+    /// Paths in its code, as they are written.
+    pub mentions: BTreeSet<Segments>,
+    /// Methods called.
+    pub calls: BTreeSet<String>,
+    /// Functions of `impl` blocks, and whether documentation leaves them out.
+    pub methods: BTreeMap<String, bool>,
+}
+
+/// A crate as its files describe it. Code for tests only is left out.
+#[derive(Debug, Default)]
+pub struct Crate {
+    pub modules: BTreeMap<Segments, Module>,
+}
+
+impl Crate {
+    /// Reads the modules that can be reached from `root`, which is `lib.rs` or `main.rs`.
+    pub fn new(texts: &Texts, root: &str) -> Self {
+        let mut made = Self::default();
+        let folder = root.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        made.read_file(texts, root.to_owned(), &folder, Vec::new(), false);
+        made
+    }
+
+    /// `folder` is where the files of child modules lie: empty, or ending in `/`.
+    fn read_file(&mut self, texts: &Texts, file: String, folder: &str, path: Segments, is_hidden: bool) {
+        let text = texts.get(&file).unwrap_or_else(|| panic!("{file} is declared and not there"));
+        let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        self.read_items(texts, &parsed.items, &file, folder, path, is_hidden);
+    }
+
+    fn read_items(&mut self, texts: &Texts, items: &[Item], file: &str, folder: &str, path: Segments, hidden: bool) {
+        let mut module = Module { file: file.to_owned(), is_hidden: hidden, ..Module::default() };
+        let mut reader = ItemReader { module: &mut module, path: &path };
+        for item in items {
+            reader.visit_item(item);
+        }
+        for item in items {
+            let Item::Mod(child) = item else { continue };
+            if !is_for_tests(&child.attrs) {
+                self.read_child(texts, child, file, folder, &path);
+            }
+        }
+        self.modules.insert(path, module);
+    }
+
+    fn read_child(&mut self, texts: &Texts, child: &ItemMod, file: &str, folder: &str, parent: &[String]) {
+        let name = child.ident.to_string();
+        let path: Segments = parent.iter().cloned().chain([name.clone()]).collect();
+        let (hidden, below) = (is_hidden(&child.attrs), format!("{folder}{name}/"));
+        if let Some((_, items)) = &child.content {
+            return self.read_items(texts, items, file, &below, path, hidden);
+        }
+        let (single, own) = (format!("{folder}{name}.rs"), format!("{folder}{name}/mod.rs"));
+        let found = if texts.contains_key(&single) { single } else { own };
+        self.read_file(texts, found, &below, path, hidden);
+    }
+}
+
+/// The texts of all `.rs` files below a folder.
+pub fn texts_below(root: &Path) -> Texts {
+    let (mut texts, mut folders) = (Texts::new(), vec![root.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("folder is readable") {
+            let path = entry.expect("folder is readable").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root).expect("it is below").to_string_lossy().replace('\\', "/");
+                texts.insert(name, std::fs::read_to_string(&path).expect("source is readable"));
+            }
+        }
+    }
+    texts
+}
+
+/// Collects what the items of one module say.
+struct ItemReader<'a> {
+    module: &'a mut Module,
+    path: &'a [String],
+}
+
+impl ItemReader<'_> {
+    /// Reads `use` trees; `from` are the segments before.
+    fn import(&mut self, tree: &UseTree, mut from: Segments, is_reexport: bool, is_hidden: bool) {
+        match tree {
+            UseTree::Path(path) => {
+                from.push(path.ident.to_string());
+                self.import(&path.tree, from, is_reexport, is_hidden);
+            }
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.import(tree, from.clone(), is_reexport, is_hidden));
+            }
+            UseTree::Glob(_) => {
+                let target = self.absolute(from);
+                self.module.globs.push(Import { target, is_reexport, is_hidden });
+            }
+            UseTree::Name(name) => self.import_as(from, &name.ident.to_string(), None, is_reexport, is_hidden),
+            UseTree::Rename(rename) => {
+                let name = rename.rename.to_string();
+                self.import_as(from, &rename.ident.to_string(), Some(name), is_reexport, is_hidden);
+            }
+        }
+    }
+
+    fn import_as(&mut self, mut from: Segments, item: &str, name: Option<String>, is_reexport: bool, is_hidden: bool) {
+        if item != "self" {
+            from.push(item.to_owned());
+        }
+        let last = from.last().cloned().unwrap_or_default();
+        let target = self.absolute(from);
+        // A second import of a name is one of a block's own; each counts.
+        let mut name = name.unwrap_or(last);
+        while self.module.imports.contains_key(&name) {
+            name.push('\'');
+        }
+        self.module.imports.insert(name, Import { target, is_reexport, is_hidden });
+    }
+
+    /// The path from the root on. Paths into another crate stay as they are.
+    fn absolute(&self, segments: Segments) -> Segments {
+        absolute(self.path, &segments).unwrap_or(segments)
+    }
+
+    fn mention(&mut self, segments: Segments) {
+        self.module.mentions.insert(segments);
+    }
+
+    fn define(&mut self, name: String, attributes: &[Attribute]) {
+        self.module.items.insert(name, is_hidden(attributes));
+    }
+}
+
+/// A path that starts with `crate`, `self` or `super`, from the root on.
+pub fn absolute(module: &[String], segments: &[String]) -> Option<Segments> {
+    let mut base = match segments.first()?.as_str() {
+        "crate" => Vec::new(),
+        "self" | "super" => module.to_vec(),
+        _ => return None,
+    };
+    for segment in segments {
+        match segment.as_str() {
+            "crate" | "self" => {}
+            "super" => {
+                base.pop();
+            }
+            _ => base.push(segment.clone()),
+        }
+    }
+    Some(base)
+}
+
+impl<'ast> Visit<'ast> for ItemReader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if is_for_tests(attributes(item)) {
+            return;
+        }
+        match item {
+            Item::Mod(child) => {
+                self.module.children.insert(child.ident.to_string());
+                return;
+            }
+            Item::Use(import) => {
+                let is_reexport = !matches!(import.vis, Visibility::Inherited);
+                self.import(&import.tree, Vec::new(), is_reexport, is_hidden(&import.attrs));
+                return;
+            }
+            Item::Const(item) => self.define(item.ident.to_string(), &item.attrs),
+            Item::Enum(item) => self.define(item.ident.to_string(), &item.attrs),
+            Item::Fn(item) => self.define(item.sig.ident.to_string(), &item.attrs),
+            Item::Static(item) => self.define(item.ident.to_string(), &item.attrs),
+            Item::Struct(item) => self.define(item.ident.to_string(), &item.attrs),
+            Item::Trait(item) => self.define(item.ident.to_string(), &item.attrs),
+            Item::Type(item) => self.define(item.ident.to_string(), &item.attrs),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        if is_for_tests(&function.attrs) {
+            return;
+        }
+        self.module.methods.insert(function.sig.ident.to_string(), is_hidden(&function.attrs));
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        self.module.calls.insert(call.method.to_string());
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.mention(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        visit::visit_path(self, path);
+    }
+
+    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
+    /// The arguments of a macro are tokens; those that read as expressions or a pattern count.
+    fn visit_macro(&mut self, invoked: &'ast syn::Macro) {
+        self.visit_path(&invoked.path);
+        if let Ok(list) = invoked.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
+            list.iter().for_each(|expression| self.visit_owned(expression));
+        } else if let Ok((value, pattern, guard)) = invoked.parse_body_with(arguments_of_matches) {
+            self.visit_owned(&value);
+            ItemReader { module: self.module, path: self.path }.visit_pat(&pattern);
+            guard.iter().for_each(|guard| self.visit_owned(guard));
+        } else if let Ok((value, count)) = invoked.parse_body_with(arguments_of_vec) {
+            self.visit_owned(&value);
+            self.visit_owned(&count);
+        }
+    }
+}
+
+impl ItemReader<'_> {
+    /// Visits an expression that does not live as long as the file.
+    fn visit_owned(&mut self, expression: &Expr) {
+        ItemReader { module: self.module, path: self.path }.visit_expr(expression);
+    }
+}
+
+/// `value, pattern if guard`, as `matches!` takes them.
+fn arguments_of_matches(input: ParseStream) -> syn::Result<(Expr, Pat, Option<Expr>)> {
+    let value = input.parse()?;
+    input.parse::<Token![,]>()?;
+    let pattern = Pat::parse_multi_with_leading_vert(input)?;
+    let guard = if input.parse::<Option<Token![if]>>()?.is_some() { Some(input.parse()?) } else { None };
+    input.parse::<Option<Token![,]>>()?;
+    Ok((value, pattern, guard))
+}
+
+/// `value; count`, as `vec!` takes them.
+fn arguments_of_vec(input: ParseStream) -> syn::Result<(Expr, Expr)> {
+    let value = input.parse()?;
+    input.parse::<Token![;]>()?;
+    Ok((value, input.parse()?))
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.meta.require_list().is_ok_and(|list| {
+                list.tokens.to_string().split(|c: char| !c.is_alphabetic()).any(|word| word == "test")
+            })
+    })
+}
+
+fn is_hidden(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("doc")
+            && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string() == "hidden")
+    })
+}
