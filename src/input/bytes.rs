@@ -1,5 +1,6 @@
 //! Bytes of an input: read, mapped, or taken from a stream.
 
+use super::file::open_file;
 use super::once;
 use super::pages::{self, Pages};
 use crate::error::{Error, ErrorKind, Result};
@@ -147,12 +148,6 @@ pub fn inflate(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         return Err(Error::new(kind));
     }
     Ok(bytes)
-}
-
-/// Opens a file for reading. A folder opens as well and fails when it is read,
-/// in the system's own words.
-pub(super) fn open_file(path: &Path) -> Result<File> {
-    File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))
 }
 
 fn map(path: &Path, limits: &Limits) -> Result<InputBytes> {

@@ -7,6 +7,7 @@
 pub mod buffer;
 pub mod bytes;
 pub mod detect;
+mod file;
 pub mod list;
 pub mod once;
 pub mod output;

@@ -4,7 +4,7 @@
 //! beginning first. What was looked at of a pipe is gone from it, for the whole
 //! process: it is kept here, with the pipe, for whoever opens the path next.
 
-use super::bytes::open_file;
+use super::file::open_file;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{self, Read};

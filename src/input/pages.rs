@@ -1,6 +1,6 @@
 //! Large files in large pages of memory.
 
-use super::bytes::open_file;
+use super::file::open_file;
 use super::once;
 use crate::error::{Error, Result};
 use crate::limits::Limits;

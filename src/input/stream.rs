@@ -1,7 +1,7 @@
 //! A path becomes a stream whose format is known, without reading all of it.
 
-use super::bytes::open_file;
 use super::detect::{Format, detect};
+use super::file::open_file;
 use super::once;
 use crate::error::{Error, Result};
 use flate2::read::MultiGzDecoder;

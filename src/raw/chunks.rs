@@ -5,8 +5,7 @@
 //! most of their chunks, though their names sections differ. What several threads
 //! need as a whole at a time they share: mostly all files are of one program.
 
-use super::names::RawNames;
-use super::profile::RawProfile;
+use super::names::{RawNames, SectionBytes};
 use crate::error::Result;
 use crate::instr::{NameRef, NameText, name_refs};
 use std::collections::HashMap;
@@ -109,7 +108,7 @@ impl HashedChunk {
 }
 
 impl NameChunks {
-    /// The names of a profile: those that were read last where its sections are
+    /// The names of those sections: those that were read last where the sections are
     /// the same, else what `read` reads, which uses and keeps chunks.
     ///
     /// Who comes while the first names of all are being read waits for them:
@@ -120,7 +119,7 @@ impl NameChunks {
     /// Those of `read`.
     pub(super) fn names_of(
         &self,
-        profile: &RawProfile<'_>,
+        sections: SectionBytes<'_>,
         read: impl Fn(&Self) -> Result<RawNames>,
     ) -> Result<Arc<RawNames>> {
         let mut latest = locked(&self.latest);
@@ -131,7 +130,7 @@ impl NameChunks {
         }
         let names = latest.names.upgrade();
         drop(latest);
-        if let Some(names) = names.filter(|names| names.are_those_of(profile)) {
+        if let Some(names) = names.filter(|names| names.are_of(sections)) {
             return Ok(names);
         }
         let names = Arc::new(read(self)?);

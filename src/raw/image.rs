@@ -161,7 +161,8 @@ impl Image {
             return None;
         }
         let slide = self.slide_of_records(profile.section(Section::Data))?;
-        let same = self.same_vtables(profile.section(Section::VTables), slide) && self.names.are_those_of(profile);
+        let same =
+            self.same_vtables(profile.section(Section::VTables), slide) && self.names.are(profile.name_sections());
         // Addresses of 32 bits would have to wrap in 32 bits; such images are not moved.
         (same && (slide == 0 || self.pointer == PointerWidth::Bits64)).then_some(slide)
     }

@@ -46,6 +46,7 @@ pub mod names;
 pub mod options;
 mod plan;
 pub mod profile;
+mod read_names;
 pub mod reader;
 mod sections;
 pub mod values;

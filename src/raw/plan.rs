@@ -1,7 +1,7 @@
 //! What of a profile goes into a raw file of some version, and what does not.
 
-use super::write::{fits_chunk, known_bits};
 use crate::bytes::Encoding;
+use crate::bytes::names::SEPARATOR;
 use crate::instr::symbols::NameRefMap;
 use crate::instr::value::MAX_VALUES_PER_SITE;
 use crate::instr::{
@@ -264,4 +264,25 @@ impl<'p> Plan<'p> {
         order.sort_unstable();
         order.into_iter().map(|at| site[at]).collect()
     }
+}
+
+/// Whether a chunk of names can hold that name.
+fn fits_chunk(name: &[u8]) -> bool {
+    !name.is_empty() && !name.contains(&SEPARATOR)
+}
+
+/// The variant bits that the last release of each version knows.
+fn known_bits(version: u32) -> ProfileKind {
+    let mut bits = ProfileKind::NONE;
+    let since: [(u32, ProfileKind); 7] = [
+        (3, ProfileKind::IR),
+        (4, ProfileKind::CONTEXT_SENSITIVE),
+        (5, ProfileKind::ENTRY_FIRST),
+        (8, ProfileKind::BYTE_COVERAGE),
+        (8, ProfileKind::FUNCTION_ENTRY_ONLY),
+        (8, ProfileKind::TEMPORAL),
+        (10, ProfileKind::LOOP_ENTRIES),
+    ];
+    since.iter().filter(|(first, _)| version >= *first).for_each(|(_, bit)| bits |= *bit);
+    bits
 }

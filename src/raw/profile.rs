@@ -1,18 +1,16 @@
 //! One profile of a raw file as a view: where its sections are, and how a
 //! record finds its counters.
 
-use super::chunks::NameChunks;
 use super::correlate::ImageRecords;
 use super::counters::{Counters, TimedCounters};
 use super::header::{self, Header};
 use super::layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
-use super::names::RawNames;
+use super::names::SectionBytes;
 use super::sections::{Sections, read_binary_ids};
 use crate::bytes::PointerWidth;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::instr::{BinaryId, ProfileKind};
-use crate::limits::Limits;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -342,31 +340,9 @@ impl<'data> RawProfile<'data> {
         read_binary_ids(self.file, &self.sections.binary_ids, &self.header)
     }
 
-    /// Reads the names of functions and vtables and hashes each.
-    ///
-    /// # Errors
-    ///
-    /// Truncated, malformed or uncompress failed when a chunk of names is
-    /// damaged; in versions 1 and 2 malformed when a record's name lies
-    /// outside the section.
-    pub fn read_names(&self, limits: &Limits) -> Result<RawNames> {
-        self.read_names_with(limits, None, 1)
-    }
-
-    /// As [`read_names`](Self::read_names); chunks in `known` are taken from
-    /// there, the others read by up to `threads` threads.
-    pub(super) fn read_names_with(
-        &self,
-        limits: &Limits,
-        known: Option<&NameChunks>,
-        threads: usize,
-    ) -> Result<RawNames> {
-        let names = if self.header.version() <= 2 {
-            RawNames::read_plain(self)
-        } else {
-            RawNames::read(self, self.compat, limits, known, threads)
-        };
-        names.map_err(|error| error.in_format(self.header.format_name()))
+    /// The sections that hold names, as they are stored.
+    pub(super) fn name_sections(&self) -> SectionBytes<'data> {
+        SectionBytes { functions: self.section(Section::Names), vtables: self.section(Section::VTableNames) }
     }
 
     /// The name of a record of version 1 or 2, which points to it.

@@ -120,7 +120,7 @@ impl<'data> RawReader<'data> {
         let threads = self.options.threads.map_or(1, NonZeroUsize::get);
         let read = |known: Option<&NameChunks>| self.profile.read_names_with(&self.options.limits, known, threads);
         match &self.options.known_chunks {
-            Some(known) => known.names_of(&self.profile, |known| read(Some(known))),
+            Some(known) => known.names_of(self.profile.name_sections(), |known| read(Some(known))),
             None => read(None).map(Arc::new),
         }
     }

@@ -10,11 +10,11 @@
 use super::header::{self, Header};
 use super::layout::{self, DataRecord, RecordLayout, Word};
 use super::plan::{Item, Plan};
-use crate::bytes::names::{Compression, SEPARATOR, write_chunk};
+use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::symbols::NameRefMap;
-use crate::instr::{Loss, NameRef, Profile, ProfileKind, ValueCount, ValueKind, ValueSites};
+use crate::instr::{Loss, NameRef, Profile, ValueCount, ValueKind, ValueSites};
 
 /// How a raw file is written.
 #[derive(Debug, Clone, Copy)]
@@ -407,25 +407,4 @@ impl<'a> Writer<'a> {
         }
         sink.into_bytes()
     }
-}
-
-/// Whether a chunk of names can hold that name.
-pub(super) fn fits_chunk(name: &[u8]) -> bool {
-    !name.is_empty() && !name.contains(&SEPARATOR)
-}
-
-/// The variant bits that the last release of each version knows.
-pub(super) fn known_bits(version: u32) -> ProfileKind {
-    let mut bits = ProfileKind::NONE;
-    let since: [(u32, ProfileKind); 7] = [
-        (3, ProfileKind::IR),
-        (4, ProfileKind::CONTEXT_SENSITIVE),
-        (5, ProfileKind::ENTRY_FIRST),
-        (8, ProfileKind::BYTE_COVERAGE),
-        (8, ProfileKind::FUNCTION_ENTRY_ONLY),
-        (8, ProfileKind::TEMPORAL),
-        (10, ProfileKind::LOOP_ENTRIES),
-    ];
-    since.iter().filter(|(first, _)| version >= *first).for_each(|(_, bit)| bits |= *bit);
-    bits
 }

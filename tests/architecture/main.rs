@@ -86,7 +86,6 @@ const PROGRAM_USES: &[&str] = &[
 const KNOWN_CIRCLES: &[&[&str]] = &[
     &["bridge/consistency.rs", "bridge/to_iprof.rs", "bridge/to_llvm.rs"],
     &["bridge/extension/decode.rs", "bridge/extension/encode.rs", "bridge/extension/mod.rs"],
-    &["input/bytes.rs", "input/once.rs", "input/pages.rs"],
     &["iprof/merge/mod.rs", "iprof/merge/totals.rs", "iprof/read.rs"],
     &["iprof/reader/entries.rs", "iprof/reader/mod.rs", "iprof/reader/pieces.rs"],
     &["iprof/statistics/chains.rs", "iprof/statistics/mod.rs", "iprof/statistics/model.rs", "iprof/statistics/top.rs"],
@@ -97,10 +96,7 @@ const KNOWN_CIRCLES: &[&[&str]] = &[
     &["pipeline/diff.rs", "pipeline/diff_stacks.rs"],
     &["pipeline/memory_stacks.rs", "pipeline/pictures.rs", "pipeline/samples.rs"],
     &["pipeline/merge.rs", "pipeline/worker.rs"],
-    &["raw/chunks.rs", "raw/correlate/mod.rs", "raw/names.rs", "raw/profile.rs"],
-    &["raw/plan.rs", "raw/write.rs"],
     &["report/show/ahead.rs", "report/show/text.rs"],
-    &["report/stacks/mod.rs", "report/stacks/notes.rs"],
     &[
         "sampleprof/binary/compact.rs",
         "sampleprof/binary/reader.rs",

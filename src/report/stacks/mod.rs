@@ -6,13 +6,15 @@
 //! often it recurs. Percentages are of all hits.
 
 pub mod chains;
+mod hits;
 pub mod notes;
 mod text;
 
 pub use chains::{CallChain, ChainOptions, Direction, MethodPattern, call_chains, samples_with_methods};
+pub use hits::percent;
 pub use text::{write_chains, write_statistics};
 
-use crate::stacks::model::{Certainty, FunctionId, SampleSource, StackTable, ThreadId};
+use crate::stacks::model::{Certainty, FunctionId, StackTable, ThreadId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -131,16 +133,6 @@ fn thread_rows(table: &StackTable, threads: BTreeMap<Option<ThreadId>, u128>) ->
         .collect();
     rows.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.thread.cmp(&b.thread)));
     rows
-}
-
-/// Hits in percent of all; 0 when there are none.
-pub fn percent(hits: u128, total: u128) -> f64 {
-    if total == 0 { 0.0 } else { hits as f64 * 100.0 / total as f64 }
-}
-
-/// Whether a sort of sample measures waiting as well as running.
-pub(crate) fn includes_waiting(source: SampleSource) -> bool {
-    matches!(source, SampleSource::WallClock | SampleSource::Native)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How samplers mislead, as far as the samples themselves show it.
 
-use super::{includes_waiting, percent};
+use super::hits::{includes_waiting, percent};
 use crate::stacks::model::{Certainty, FrameKind, Function, Sample, SampleSource, StackTable};
 
 /// Share of one-frame stacks, in percent, from which broken stacks are suspected.

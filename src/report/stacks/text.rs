@@ -1,6 +1,7 @@
 //! The statistics as text for people.
 
-use super::{CallChain, SampleStatistics, percent};
+use super::hits::percent;
+use super::{CallChain, SampleStatistics};
 use std::fmt::Write;
 
 /// The flat table with what belongs to it; at most `limit` methods.

@@ -1,0 +1,11 @@
+//! Opening a file.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::path::Path;
+
+/// Opens a file for reading. A folder opens as well and fails when it is read,
+/// in the system's own words.
+pub(super) fn open_file(path: &Path) -> Result<File> {
+    File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))
+}

@@ -1,0 +1,305 @@
+//! Reading names: chunks are found, inflated and hashed, by several threads and once for all files that have them.
+
+use super::chunks::{ChunkSource, HashedChunk, NameChunks};
+use super::layout::Section;
+use super::names::RawNames;
+use super::profile::RawProfile;
+use crate::bytes::leb128::read_uleb128;
+use crate::bytes::names::{Chunk, Chunks, room_for, split_names};
+use crate::bytes::{Cursor, Endian};
+use crate::error::{ErrorKind, Result};
+use crate::instr::SymbolTable;
+use crate::limits::Limits;
+use flate2::{Decompress, FlushDecompress, Status};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl RawProfile<'_> {
+    /// Reads the names of functions and vtables and hashes each.
+    ///
+    /// # Errors
+    ///
+    /// Truncated, malformed or uncompress failed when a chunk of names is
+    /// damaged; in versions 1 and 2 malformed when a record's name lies
+    /// outside the section.
+    pub fn read_names(&self, limits: &Limits) -> Result<RawNames> {
+        self.read_names_with(limits, None, 1)
+    }
+
+    /// As [`read_names`](Self::read_names); chunks in `known` are taken from
+    /// there, the others read by up to `threads` threads.
+    pub(super) fn read_names_with(
+        &self,
+        limits: &Limits,
+        known: Option<&NameChunks>,
+        threads: usize,
+    ) -> Result<RawNames> {
+        let names = if self.header().version() <= 2 { read_plain(self) } else { read(self, limits, known, threads) };
+        names.map_err(|error| error.in_format(self.header().format_name()))
+    }
+}
+
+impl RawNames {
+    /// Reads the chunks of a names section that stands alone, as images have it.
+    ///
+    /// # Errors
+    ///
+    /// Truncated, malformed or uncompress failed when a chunk is damaged.
+    pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
+        let mut symbols = SymbolTable::new();
+        let reader = ChunkReader { limits, known: None, threads: 1 };
+        insert_all(&mut symbols, &reader.read(section, 0)?, |_| ());
+        Ok(Self::from_symbols(symbols))
+    }
+
+    /// Whether these are the names of that profile, byte for byte.
+    pub fn are_those_of(&self, profile: &RawProfile<'_>) -> bool {
+        self.are_of(profile.name_sections())
+    }
+}
+
+/// Reads the chunks of both names sections; those in `known` are not
+/// inflated and hashed again, the rest by up to `threads` threads.
+fn read(profile: &RawProfile<'_>, limits: &Limits, known: Option<&NameChunks>, threads: usize) -> Result<RawNames> {
+    let reader = ChunkReader { limits, known, threads };
+    let read = |section| {
+        let base = profile.section_range(section).start as u64;
+        if profile.compat().is_llvm() {
+            return reader.read_as_llvm(profile.bytes_from(section), profile.section(section).len(), base);
+        }
+        reader.read(profile.section(section), base)
+    };
+    let (mut symbols, mut vtable_names) = (SymbolTable::new(), Vec::new());
+    insert_all(&mut symbols, &read(Section::Names)?, |_| ());
+    insert_all(&mut symbols, &read(Section::VTableNames)?, |name| vtable_names.push(name.to_vec()));
+    Ok(RawNames::of_sections(symbols, vtable_names, profile.name_sections()))
+}
+
+/// Takes the names that the records of versions 1 and 2 point to.
+fn read_plain(profile: &RawProfile<'_>) -> Result<RawNames> {
+    let mut symbols = SymbolTable::new();
+    for (index, record) in profile.records().enumerate() {
+        symbols.insert(profile.plain_name(index, &record)?);
+    }
+    Ok(RawNames::from_symbols(symbols))
+}
+
+/// Adds the names of chunks to a table and hands each on.
+fn insert_all(symbols: &mut SymbolTable, chunks: &[Arc<HashedChunk>], mut each: impl FnMut(&[u8])) {
+    symbols.reserve(chunks.iter().map(|chunk| chunk.names().len()).sum());
+    for chunk in chunks {
+        for (hash, name) in chunk.names() {
+            symbols.insert_shared(hash, name, Some(chunk.text()));
+            each(name);
+        }
+    }
+}
+
+/// Finds the chunks of a section and takes their names apart.
+struct ChunkReader<'a> {
+    limits: &'a Limits,
+    known: Option<&'a NameChunks>,
+    /// Threads that may inflate and hash.
+    threads: usize,
+}
+
+/// A chunk that was found and not yet inflated.
+struct FoundChunk<'data> {
+    source: ChunkSource<&'data [u8]>,
+    /// Offset in the file, for errors.
+    offset: u64,
+}
+
+/// Chunks, or bytes of text, that several threads take up at a time.
+const MOST_CHUNKS: usize = 256;
+const MUCH_TEXT: u64 = 8 << 20;
+/// Less text than this is not worth a thread.
+const LITTLE_TEXT: u64 = 256 << 10;
+
+impl ChunkReader<'_> {
+    /// The chunks of a section that begins at byte `base` of the file.
+    fn read(&self, section: &[u8], base: u64) -> Result<Vec<Arc<HashedChunk>>> {
+        let mut chunks = Chunks::new(section, base, *self.limits);
+        self.read_all(&mut || {
+            let chunk = chunks.next_chunk()?;
+            Ok(chunk.map(|Chunk { stored, text_len, compressed, offset }| FoundChunk {
+                source: ChunkSource { stored, text_len, compressed, lax: false },
+                offset,
+            }))
+        })
+    }
+
+    /// Reads chunks as LLVM 22 does, which believes their sizes: a chunk may leave
+    /// its section of `len` bytes, a stream may inflate to less than promised or
+    /// end early. What would leave the file, where LLVM crashes, is an error.
+    fn read_as_llvm(&self, file: &[u8], len: usize, base: u64) -> Result<Vec<Arc<HashedChunk>>> {
+        let mut cursor = Cursor::new(file, base, Endian::Little, "names");
+        let end = base.saturating_add(len as u64);
+        self.read_all(&mut || {
+            if cursor.position() >= end {
+                return Ok(None);
+            }
+            let text_len = read_uleb128(&mut cursor, "uncompressed size of names")?;
+            let stored_len = read_uleb128(&mut cursor, "compressed size of names")?;
+            let offset = cursor.position();
+            let compressed = stored_len != 0;
+            let stored = if !compressed {
+                cursor.take("names chunk", text_len)?
+            } else {
+                // zlib stops at the end of its stream, wherever the chunk is said to end.
+                let rest = cursor.rest();
+                let stored = rest.get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(rest);
+                // What ends behind the file ends behind the section at any rate.
+                cursor.take("names chunk", stored.len() as u64)?;
+                stored
+            };
+            while cursor.position() < end && cursor.rest().first() == Some(&0) {
+                cursor.u8("padding of names")?;
+            }
+            Ok(Some(FoundChunk { source: ChunkSource { stored, text_len, compressed, lax: true }, offset }))
+        })
+    }
+
+    /// All chunks that `next` finds, in order, unless one has a fault.
+    fn read_all<'data>(
+        &self,
+        next: &mut dyn FnMut() -> Result<Option<FoundChunk<'data>>>,
+    ) -> Result<Vec<Arc<HashedChunk>>> {
+        let (most, mut end, mut all) = (if self.threads > 1 { MOST_CHUNKS } else { 1 }, None, Vec::new());
+        while end.is_none() {
+            let (mut found, mut text) = (Vec::new(), 0u64);
+            while end.is_none() && found.len() < most && text < MUCH_TEXT {
+                match next() {
+                    Ok(Some(chunk)) => {
+                        text = text.saturating_add(chunk.source.text_len);
+                        found.push(chunk);
+                    }
+                    Ok(None) => end = Some(Ok(())),
+                    Err(error) => end = Some(Err(error)),
+                }
+            }
+            // A fault in a chunk comes before one behind it.
+            for chunk in self.hash_all(&found, text) {
+                all.push(chunk?);
+            }
+        }
+        end.unwrap_or(Ok(())).map(|()| all)
+    }
+
+    fn hash_all(&self, found: &[FoundChunk<'_>], text: u64) -> Vec<Result<Arc<HashedChunk>>> {
+        let (limits, known) = (self.limits, self.known);
+        let hash =
+            |part: &[FoundChunk<'_>]| -> Vec<_> { part.iter().map(|chunk| hash_chunk(chunk, limits, known)).collect() };
+        if self.threads == 1 || found.len() == 1 || text < LITTLE_TEXT {
+            return hash(found);
+        }
+        let (first, rest) = found.split_at(found.len() / self.threads);
+        let part = rest.len().div_ceil(self.threads - 1).max(1);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = rest.chunks(part).map(|part| scope.spawn(move || hash(part))).collect();
+            let mut all = hash(first);
+            others.into_iter().for_each(|other| all.extend(other.join().expect("hashing does not panic")));
+            all
+        })
+    }
+}
+
+/// The names of a chunk: those known of its bytes, or those of its text.
+fn hash_chunk(chunk: &FoundChunk<'_>, limits: &Limits, known: Option<&NameChunks>) -> Result<Arc<HashedChunk>> {
+    let source = chunk.source;
+    if let Some(chunk) = known.and_then(|known| known.find(source)) {
+        return Ok(chunk);
+    }
+    let text = inflate(chunk, limits).and_then(|text| spans(&text, limits).map(|spans| (text, spans)));
+    let (text, spans) = text.map_err(|error| error.at("names", chunk.offset))?;
+    let chunk = Arc::new(HashedChunk::new(source, text, &spans));
+    if let Some(known) = known {
+        known.keep(Arc::clone(&chunk));
+    }
+    Ok(chunk)
+}
+
+fn inflate(chunk: &FoundChunk<'_>, limits: &Limits) -> Result<Vec<u8>> {
+    let ChunkSource { stored, text_len, compressed, lax } = chunk.source;
+    if lax && compressed {
+        let damaged = || ErrorKind::UncompressFailed { detail: "the stream is damaged".to_string() };
+        return Ok(inflate_at_most(stored, text_len, limits).ok_or_else(damaged)?);
+    }
+    Ok(Chunk { stored, text_len, compressed, offset: chunk.offset }.text()?.into_owned())
+}
+
+/// Where the names of a text stand.
+fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for name in split_names(text) {
+        let name = name?;
+        let found = name.len() as u64;
+        if found > limits.name_bytes {
+            let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
+            return Err(kind.into());
+        }
+        spans.push(start..start + name.len());
+        start += name.len() + 1;
+    }
+    Ok(spans)
+}
+
+/// Inflates a stream of at most `most` bytes.
+fn inflate_at_most(stored: &[u8], most: u64, limits: &Limits) -> Option<Vec<u8>> {
+    let possible = (stored.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
+    let mut text = room_for(usize::try_from(most.min(possible)).ok()?).ok()?;
+    let mut inflater = Decompress::new(true);
+    match inflater.decompress_vec(stored, &mut text, FlushDecompress::Finish) {
+        Ok(Status::StreamEnd) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Sink;
+    use crate::bytes::names::{Compression, write_chunk};
+    use crate::instr::NameRef;
+
+    /// The names of a section, or its fault.
+    fn read(section: &[u8], lax: bool, threads: usize) -> std::result::Result<Vec<(NameRef, Vec<u8>)>, String> {
+        let reader = ChunkReader { limits: &Limits::default(), known: None, threads };
+        let chunks = match lax {
+            true => reader.read_as_llvm(section, section.len(), 0),
+            false => reader.read(section, 0),
+        };
+        let chunks = chunks.map_err(|error| format!("{error} at {:?}", error.offset()))?;
+        Ok(chunks.iter().flat_map(|chunk| chunk.names()).map(|(hash, name)| (hash, name.to_vec())).collect())
+    }
+
+    #[test]
+    fn names_and_faults_do_not_depend_on_threads() {
+        let mut sink = Sink::new(Endian::Little);
+        let mut chunk_at = 0;
+        for chunk in 0..40 {
+            let names: Vec<String> =
+                (0..500).map(|name| format!("name_{name}_of_chunk_{chunk}_{}", name * chunk)).collect();
+            if chunk == 30 {
+                chunk_at = sink.len();
+            }
+            let compression = if chunk % 3 == 0 { Compression::None } else { Compression::Zlib };
+            write_chunk(&mut sink, names.iter().map(String::as_bytes), compression);
+        }
+        let sound = sink.into_bytes();
+        let mut damaged = sound.clone();
+        damaged[chunk_at + 40] = 1; // an empty name, or another stream
+        damaged[chunk_at + 41] = 1;
+        let cut = &sound[..sound.len() - 5];
+        for lax in [false, true] {
+            for (section, count) in [(&sound[..], Some(20_000)), (&damaged, None), (cut, None)] {
+                let alone = read(section, lax, 1);
+                assert_eq!(alone.as_ref().ok().map(Vec::len), count);
+                for threads in [2, 3, 8] {
+                    assert!(read(section, lax, threads) == alone, "{threads} threads");
+                }
+            }
+        }
+    }
+}
