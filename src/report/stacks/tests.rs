@@ -1,5 +1,5 @@
 use super::*;
-use crate::stacks::model::{Frame, FrameKind, SampleKey};
+use crate::stacks::model::{Frame, FrameKind, SampleKey, SampleSource};
 
 type Row = (&'static [(&'static str, i32)], Option<&'static str>, bool, u64);
 
