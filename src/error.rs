@@ -94,6 +94,14 @@ pub enum ErrorKind {
         /// Which rule, found and expected.
         detail: String,
     },
+    /// An iprof with errors, of which this is the first.
+    #[error("malformed: {code}: {detail}")]
+    IprofFinding {
+        /// The name of a [`Code`](crate::iprof::Code); see [`Code::of`](crate::iprof::Code::of).
+        code: &'static str,
+        /// JSON path, what was found and what was expected.
+        detail: String,
+    },
     /// A compressed section does not decode (LLVM: `uncompress_failed`).
     #[error("cannot decompress: {detail}")]
     UncompressFailed {

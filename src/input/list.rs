@@ -6,6 +6,7 @@
 
 use crate::compat::Compat;
 use crate::error::{Error, Result};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -33,6 +34,7 @@ impl WeightedInput {
 pub struct InputList {
     compat: Compat,
     inputs: Vec<WeightedInput>,
+    found: BTreeSet<PathBuf>,
 }
 
 impl InputList {
@@ -41,7 +43,7 @@ impl InputList {
     /// LLVM takes a folder's files in the order the file system lists them and
     /// passes over pipes and devices in silence; we sort, and read what is named.
     pub fn new(compat: Compat) -> Self {
-        Self { compat, inputs: Vec::new() }
+        Self { compat, ..Self::default() }
     }
 
     /// Adds a file that counts once, or every file below a folder.
@@ -86,6 +88,7 @@ impl InputList {
             // A link to nowhere is no input, and neither is what vanished meanwhile.
             let Ok(metadata) = fs::metadata(&path) else { continue };
             if metadata.is_file() {
+                self.found.insert(path.clone());
                 self.inputs.push(WeightedInput { path, weight });
             } else if metadata.is_dir() {
                 let identity = identity(&path, &metadata);
@@ -139,6 +142,11 @@ impl InputList {
     /// The inputs collected so far.
     pub fn inputs(&self) -> &[WeightedInput] {
         &self.inputs
+    }
+
+    /// Inputs that nobody named: they were found in a folder.
+    pub fn found(&self) -> &BTreeSet<PathBuf> {
+        &self.found
     }
 
     /// The inputs in order.

@@ -37,7 +37,7 @@ fn sorted(document: &Document) -> Document {
     let order = ContextOrder { document, methods: &methods };
     for kind in SectionKind::ALL {
         let mut entries: Vec<usize> = (0..document.sections.entries_count(kind)).collect();
-        let context = |at: usize| super::merge::entry_of(document, kind, at).0;
+        let context = |at: usize| document.sections.entry(kind, at).0;
         // Stable: shapes kept apart stay in the order of their weight.
         entries.sort_by(|a, b| order.frames(context(*a)).cmp(order.frames(context(*b))));
         for at in entries {

@@ -1,5 +1,6 @@
 //! What is wrong with a file, or odd about it: codes, levels, places.
 
+use crate::error::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -47,6 +48,18 @@ macro_rules! codes {
             pub fn level(self) -> Level {
                 match self { $(Self::$code => Level::$level),* }
             }
+
+            /// Whether it says no more than that the file is old, which changes nothing for
+            /// those who read it.
+            pub fn is_about_age(self) -> bool {
+                matches!(self, Self::PreReleaseVersion | Self::LegacyLayout)
+            }
+
+            /// For which finding a file was refused.
+            pub fn of(error: &Error) -> Option<Self> {
+                let ErrorKind::IprofFinding { code: name, .. } = error.kind() else { return None };
+                Self::ALL.iter().copied().find(|code| code.name() == *name)
+            }
         }
     };
 }
@@ -66,6 +79,8 @@ codes! {
     ByteOrderMark "byte-order-mark" Warning;
     /// The file is JSON but no object.
     RootNotObject "root-not-object" Error;
+    /// JSON of something else: no table, no section, but other members.
+    NotAnIprof "not-an-iprof" Error;
     /// Another JSON type was expected.
     WrongJsonType "wrong-json-type" Error;
     /// A required member is absent.
@@ -82,6 +97,8 @@ codes! {
     NewerMinor "newer-minor" Warning;
     /// The field names of 2022.
     LegacyLayout "legacy-layout" Warning;
+    /// Both tables are one entry of id -1, so that nobody knows what was counted.
+    PlaceholderTables "placeholder-tables" Error;
     /// A name with a line terminator.
     BadName "bad-name" Error;
     /// A name without characters.
@@ -195,6 +212,11 @@ impl Finding {
             (Code::UnsupportedMajor, _) => {
                 "only `profbridge convert` to iprof takes such a file, and lays its text out anew"
             }
+            (Code::NotAnIprof, _) => "an iprof has the members version, types and methods",
+            (Code::PlaceholderTables, _) => {
+                "no tool can bring the names back: build again with --pgo-instrument, run the program to its normal end, \
+                 and take the file that this run writes"
+            }
             (Code::EmptyFile, _) => "the program that should write it was killed, or has not ended yet",
             (Code::BadEncoding | Code::RootNotObject, _) | (Code::MissingField, "types" | "methods") => {
                 "nothing of it can be kept: record again"
@@ -237,7 +259,21 @@ pub struct Findings {
     repairs: BTreeMap<Repair, u64>,
 }
 
+impl<'f> IntoIterator for &'f Findings {
+    type Item = &'f Finding;
+    type IntoIter = std::slice::Iter<'f, Finding>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
 impl Findings {
+    /// The first error, for which strict readers refuse the file.
+    pub(crate) fn first_error(&self) -> Option<&Finding> {
+        self.list.iter().find(|finding| finding.level == Level::Error)
+    }
+
     /// Reports a case. `detail` makes path and message and is asked for the first one only.
     pub(crate) fn report(
         &mut self,

@@ -57,7 +57,7 @@ pub use merge::{BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, S
 pub use read::{Examination, examine, examine_from, read, read_from};
 pub use reader::{PartSize, ReadOptions};
 pub use repair::{RepairOptions, Repaired, repair_from};
-pub use sections::{BranchRow, CountEntry, MAX_COUNT, RowSection, SectionKind, Sections, TypeCount};
+pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};
 pub use tables::{MethodHandle, Tables, TypeHandle};
 pub use transform::MethodFilter;
 pub use version::Version;

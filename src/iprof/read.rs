@@ -1,12 +1,12 @@
 //! Reading a whole file into a [`Document`].
 
 use super::document::{Document, Table, TopMember};
-use super::findings::{Finding, Findings, Level, Verdict};
-use super::reader::{Entry, PartSize, ReadOptions, Reading, Records, Sink, read_with};
-use super::sections::{CountEntry, SectionKind};
+use super::findings::{Finding, Findings, Verdict};
+use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_with};
+use super::sections::{CountEntry, Records, SectionKind};
 use super::tables::Tables;
 use super::window::Window;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
@@ -27,6 +27,14 @@ pub struct Examination {
     pub parts: BTreeMap<String, PartSize>,
     /// Bytes of (decompressed) text that were read.
     pub text_bytes: u64,
+}
+
+impl Examination {
+    /// The error for which [`read()`] refuses the file, unless it accepts it.
+    pub fn refusal(&self) -> Option<Error> {
+        let found = self.findings.first_error();
+        (self.document.is_none() || found.is_some()).then(|| refusal(found, self.version.as_deref()))
+    }
 }
 
 /// Reads a file in memory, compressed or not.
@@ -69,11 +77,10 @@ fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {
 }
 
 fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, Findings)> {
-    let refused = examination.findings.iter().find(|finding| finding.level == Level::Error);
+    let refused = examination.refusal();
     match (examination.document, refused) {
-        (Some(document), None) => Ok((document, examination.findings)),
-        (Some(document), Some(_)) if options.accept_errors => Ok((document, examination.findings)),
-        (_, finding) => Err(refusal(finding, examination.version.as_deref())),
+        (Some(document), refused) if refused.is_none() || options.accept_errors => Ok((document, examination.findings)),
+        (_, refused) => Err(refused.unwrap_or_else(|| refusal(None, None))),
     }
 }
 
@@ -84,7 +91,7 @@ pub(crate) fn accept(
     version: Option<&str>,
     options: &ReadOptions,
 ) -> Result<()> {
-    let refused = findings.iter().find(|finding| finding.level == Level::Error);
+    let refused = findings.first_error();
     if unreadable || (refused.is_some() && !options.accept_errors) {
         return Err(refusal(refused, version));
     }
@@ -95,7 +102,8 @@ pub(crate) fn accept(
 pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
     let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
     let Some(finding) = finding else { return Error::malformed("nothing can be read").in_format(format) };
-    let error = Error::malformed(format!("{}: {}: {}", finding.code, finding.path, finding.message)).in_format(format);
+    let detail = format!("{}: {}", finding.path, finding.message);
+    let error = Error::new(ErrorKind::IprofFinding { code: finding.code.name(), detail }).in_format(format);
     let error = match finding.offset {
         Some(offset) => error.at(section_of(&finding.path), offset),
         None => error,
@@ -116,7 +124,7 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
     let mut frames = Vec::new();
     for kind in SectionKind::ALL {
         for at in 0..document.sections.entries_count(kind) {
-            let (context, records) = super::merge::entry_of(document, kind, at);
+            let (context, records) = document.sections.entry(kind, at);
             frames.clear();
             frames.extend(document.contexts.frames(context));
             sink.entry(&document.tables, Entry { kind, frames: &frames, records, members: None });

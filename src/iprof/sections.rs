@@ -154,6 +154,28 @@ impl<R: Copy> RowSection<R> {
     }
 }
 
+/// What one entry counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Records<'a> {
+    /// Calls or samples.
+    Count(u64),
+    /// The ways out of a branch.
+    Branches(&'a [BranchRow]),
+    /// Types of objects.
+    Types(&'a [TypeCount]),
+}
+
+impl Records<'_> {
+    /// The sum of its counts.
+    pub fn events(self) -> u128 {
+        match self {
+            Self::Count(count) => count.into(),
+            Self::Branches(rows) => rows.iter().map(|row| u128::from(row.count)).sum(),
+            Self::Types(pairs) => pairs.iter().map(|pair| u128::from(pair.count)).sum(),
+        }
+    }
+}
+
 /// All sections of a document. A section that is absent from the file is empty here.
 #[derive(Debug, Clone, Default)]
 pub struct Sections {
@@ -172,6 +194,28 @@ pub struct Sections {
 }
 
 impl Sections {
+    /// One entry.
+    ///
+    /// # Panics
+    ///
+    /// When the section has no such entry.
+    pub fn entry(&self, kind: SectionKind, at: usize) -> (ContextHandle, Records<'_>) {
+        let (context, pairs) = match kind {
+            SectionKind::CallCount => {
+                return (self.call_counts[at].context, Records::Count(self.call_counts[at].count));
+            }
+            SectionKind::Sampling => return (self.samples[at].context, Records::Count(self.samples[at].count)),
+            SectionKind::Conditional => {
+                let (context, rows) = self.conditionals.entry(at);
+                return (context, Records::Branches(rows));
+            }
+            SectionKind::VirtualInvoke => self.virtual_invokes.entry(at),
+            SectionKind::Monitor => self.monitors.entry(at),
+            SectionKind::Instanceof => self.instanceofs.entry(at),
+        };
+        (context, Records::Types(pairs))
+    }
+
     /// How many entries a section has.
     pub fn entries_count(&self, kind: SectionKind) -> usize {
         match kind {

@@ -126,7 +126,7 @@ impl Document {
         let mut used = vec![false; self.contexts.len()];
         for kind in SectionKind::ALL {
             for at in 0..self.sections.entries_count(kind) {
-                let mut context = super::merge::entry_of(self, kind, at).0;
+                let mut context = self.sections.entry(kind, at).0;
                 while !std::mem::replace(&mut used[context.index()], true) {
                     context = self.contexts.caller(context);
                 }

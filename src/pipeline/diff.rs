@@ -121,7 +121,7 @@ fn read_profile(path: &Path, limits: &Limits) -> Result<Profile> {
         match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
             InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
-            InputOutcome::Used => {}
+            InputOutcome::Used | InputOutcome::NotAProfile => {}
         }
     }
     Ok(report.profile)

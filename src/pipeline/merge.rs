@@ -29,6 +29,22 @@ pub enum FailureMode {
     Warn,
 }
 
+impl FailureMode {
+    /// Whether a merge may go on, of whose inputs so many failed.
+    ///
+    /// # Errors
+    ///
+    /// Usage when too many failed.
+    pub(super) fn verdict(self, failures: usize, inputs: usize) -> Result<()> {
+        let failed = match self {
+            Self::Any => failures > 0,
+            Self::All => failures > 0 && failures == inputs,
+            Self::Warn => false,
+        };
+        if failed { Err(Error::usage("no profile can be merged")) } else { Ok(()) }
+    }
+}
+
 /// The least that a result must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -73,6 +89,28 @@ pub struct MergeOptions {
     pub minimums: Minimums,
 }
 
+impl Minimums {
+    /// Whether a result that holds so much may be written.
+    ///
+    /// # Errors
+    ///
+    /// Usage when it is below one of these.
+    pub(super) fn check(&self, held: &Self) -> Result<()> {
+        let minimums = [
+            ("inputs were used", held.inputs, self.inputs, "--min-inputs"),
+            ("functions are in the result", held.functions, self.functions, "--min-functions"),
+            ("is the total count of the result", held.total_count, self.total_count, "--min-total-count"),
+        ];
+        for (what, found, least, option) in minimums {
+            if found < least {
+                let detail = format!("the result is too thin: {found} {what}, {option} asks for {least}");
+                return Err(Error::usage(detail).with_hint("nothing was written; look at the inputs that were skipped"));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl MergeOptions {
     /// What of these options the merger takes.
     pub(super) fn merger_options(&self) -> crate::merge::MergeOptions {
@@ -94,6 +132,8 @@ pub enum InputOutcome {
     Used,
     /// No bytes; skipped, as LLVM does.
     Empty,
+    /// Found in a folder, and something else than a profile; passed over.
+    NotAProfile,
     /// Could not be read to its end; records before the fault may be in the result.
     Failed(Error),
 }
@@ -161,13 +201,7 @@ impl MergeReport {
     ///
     /// Usage when too many inputs failed for `options.failure_mode`.
     pub fn verdict_of_inputs(&self, options: &MergeOptions) -> Result<()> {
-        let failures = self.failures().count();
-        let failed = match options.failure_mode {
-            FailureMode::Any => failures > 0,
-            FailureMode::All => failures > 0 && failures == self.inputs.len(),
-            FailureMode::Warn => false,
-        };
-        if failed { Err(Error::usage("no profile can be merged")) } else { Ok(()) }
+        options.failure_mode.verdict(self.failures().count(), self.inputs.len())
     }
 
     /// Whether the result may be written.
@@ -181,23 +215,11 @@ impl MergeReport {
         if options.minimums == Minimums::default() {
             return Ok(());
         }
-        let held = Minimums {
+        options.minimums.check(&Minimums {
             inputs: self.used() as u64,
             functions: self.functions_kept(&options.filter),
             total_count: self.total_count(&options.filter),
-        };
-        let minimums = [
-            ("inputs were used", held.inputs, options.minimums.inputs, "--min-inputs"),
-            ("functions are in the result", held.functions, options.minimums.functions, "--min-functions"),
-            ("is the total count of the result", held.total_count, options.minimums.total_count, "--min-total-count"),
-        ];
-        for (what, found, least, option) in minimums {
-            if found < least {
-                let detail = format!("the result is too thin: {found} {what}, {option} asks for {least}");
-                return Err(Error::usage(detail).with_hint("nothing was written; look at the inputs that were skipped"));
-            }
-        }
-        Ok(())
+        })
     }
 
     /// Which releases may have written the inputs.

@@ -78,7 +78,7 @@ pub struct MixedSum {
 pub fn read_document(path: &Path, options: &iprof::ReadOptions) -> Result<(Document, Vec<Warning>)> {
     let input = input::open_stream(path)?;
     let (document, findings) = iprof::read_from(input.stream, options).map_err(|error| error.in_file(path))?;
-    let told = findings.iter().filter(|finding| finding.level == Level::Warning);
+    let told = findings.iter().filter(|finding| finding.level == Level::Warning && !finding.code.is_about_age());
     Ok((document, told.map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
 }
 
@@ -97,28 +97,50 @@ pub fn merge_mixed(
     let of_family = |family| inputs.iter().filter(move |(_, other)| *other == family).map(|(input, _)| input);
     let llvm_inputs: Vec<WeightedInput> = of_family(Family::Llvm).cloned().collect();
     let mut report = merge_files(&llvm_inputs, &options.llvm, observer)?;
-    let mut losses = Losses::new();
-    let mut warnings = Vec::new();
-    let mut profiles = LlvmSum::new(&options.llvm);
+    let mut sum = MixedMerge::new(options);
     if report.used() > 0 {
-        profiles.add(&std::mem::take(&mut report.profile), 1)?;
+        sum.profiles.add(&std::mem::take(&mut report.profile), 1)?;
     }
-    // Shapes of branches stay apart on LLVM's side; the way to iprof resolves them.
-    let mut rests = iprof::Merger::new(iprof::MergeOptions { branch_clash: BranchClash::Keep });
-    rests.add(&Document::new(), &SectionWeights::uniform(Weight::ONE));
+    let mut warnings = Vec::new();
     for input in of_family(Family::Iprof) {
         let (document, found) = read_document(&input.path, &options.iprof)?;
         warnings.extend(found);
-        let (parts, lost) = bridge::split(&document, options.trust).map_err(|error| error.in_file(&input.path))?;
-        lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
-        let weight = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
-        rests.add(&parts.rest, &SectionWeights::uniform(weight));
-        profiles.add(&parts.profile, input.weight.get()).map_err(|error| error.in_file(&input.path))?;
+        sum.add_document(&document, input)?;
     }
-    let (rest, merged) = rests.finish()?;
+    let (parts, merged, losses) = sum.finish()?;
     warnings.extend(merged.warnings(BranchClash::Keep));
-    let parts = Parts { rest, profile: profiles.finish()? };
     Ok(MixedSum { llvm: report, warnings, losses, parts, options: options.clone() })
+}
+
+/// Adds up documents: what LLVM counted apart from the rest.
+pub(super) struct MixedMerge {
+    rests: iprof::Merger,
+    profiles: LlvmSum,
+    losses: Losses,
+    trust: Option<Trust>,
+}
+
+impl MixedMerge {
+    pub(super) fn new(options: &MixedOptions) -> Self {
+        // Shapes of branches stay apart on LLVM's side; the way to iprof resolves them.
+        let mut rests = iprof::Merger::new(iprof::MergeOptions { branch_clash: BranchClash::Keep });
+        rests.add(&Document::new(), &SectionWeights::uniform(Weight::ONE));
+        Self { rests, profiles: LlvmSum::new(&options.llvm), losses: Losses::new(), trust: options.trust }
+    }
+
+    pub(super) fn add_document(&mut self, document: &Document, input: &WeightedInput) -> Result<()> {
+        let in_file = |error: Error| error.in_file(&input.path);
+        let (parts, lost) = bridge::split(document, self.trust).map_err(in_file)?;
+        lost.iter().for_each(|loss| self.losses.add(loss.kind, loss.count));
+        let weight = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
+        self.rests.add(&parts.rest, &SectionWeights::uniform(weight));
+        self.profiles.add(&parts.profile, input.weight.get()).map_err(in_file)
+    }
+
+    pub(super) fn finish(self) -> Result<(Parts, iprof::MergeReport, Losses)> {
+        let (rest, merged) = self.rests.finish()?;
+        Ok((Parts { rest, profile: self.profiles.finish()? }, merged, self.losses))
+    }
 }
 
 impl MixedSum {

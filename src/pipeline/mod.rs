@@ -12,6 +12,8 @@ mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
 mod images;
+mod iprof_inputs;
+pub mod iprof_merge;
 pub mod memory;
 pub mod memory_stacks;
 pub mod merge;

@@ -174,7 +174,11 @@ pub fn without_addresses(table: &StackTable) -> StackTable {
 pub(super) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
     let options = iprof::ReadOptions { limits: *limits, ..Default::default() };
     let (document, findings) = iprof::read(data, &options)?;
-    let warnings = findings.iter().map(|finding| Warning::new(finding.to_string())).collect();
+    let warnings = findings
+        .iter()
+        .filter(|finding| !finding.code.is_about_age())
+        .map(|finding| Warning::new(finding.to_string()))
+        .collect();
     Ok((document, warnings))
 }
 

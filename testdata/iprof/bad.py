@@ -93,6 +93,13 @@ def main():
     write("root-not-object.iprof", "[" + whole + "]")
     write("duplicate-key.iprof", whole[:-1] + ',"' + calls + '":[]}')
     changed("wrong-json-type", at(calls, 2, value=["1:5", 1]))
+    write("not-an-iprof.iprof", '{"name":"app","version":"1.0.0","types":"index.d.ts","scripts":{"test":"run"}}')
+
+    def placeholders(profile):
+        profile["types"] = [{"id": -1, "name": ""}]
+        profile["methods"] = [{"id": -1, "name": "", "signature": [-1, -1]}]
+
+    changed("placeholder-tables", placeholders)
     changed("missing-field", at(calls, 2, value={"ctx": "1:5"}))
     changed("bad-version", at("version", value="1x1y0"))
     changed("unsupported-major", at("version", value="2.0.0"))

@@ -70,6 +70,8 @@ fn what_is_repaired_passes_the_check() {
         Code::EmptyFile,
         Code::BadEncoding,
         Code::RootNotObject,
+        Code::NotAnIprof,
+        Code::PlaceholderTables,
         Code::DuplicateKey,
         Code::BadVersion,
         Code::UnsupportedMajor,

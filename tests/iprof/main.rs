@@ -2,6 +2,7 @@
 
 mod examples;
 mod findings;
+mod merging;
 mod pipes;
 mod program;
 #[path = "../compat/schema.rs"]

@@ -36,6 +36,11 @@ enum KindArg {
 }
 
 impl CorrelateArgs {
+    /// Whether images are named.
+    pub(crate) fn asks(&self) -> bool {
+        !(self.binary_file.is_empty() && self.debug_info.is_empty() && self.debug_file_directory.is_empty())
+    }
+
     /// Opens the images; `None` when none are named.
     pub(crate) fn correlator(&self) -> Result<Option<Arc<dyn Correlator + Send + Sync>>> {
         let (kind, files) = match self.correlate {

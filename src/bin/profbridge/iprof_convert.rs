@@ -157,7 +157,7 @@ impl IprofConvertArgs {
 }
 
 fn is_unsupported_major(error: &Error) -> bool {
-    matches!(error.kind(), profbridge::ErrorKind::Malformed { detail } if detail.starts_with(iprof::Code::UnsupportedMajor.name()))
+    iprof::Code::of(error) == Some(iprof::Code::UnsupportedMajor)
 }
 
 /// Lays the text out anew without interpreting it.

@@ -3,7 +3,7 @@
 use crate::console;
 use clap::Args;
 use profbridge::input::{self, InputStream};
-use profbridge::iprof::{self, Code, Document, Findings, InstanceofSpelling, Layout, WriteOptions};
+use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, WriteOptions};
 use profbridge::pipeline::mixed::Family;
 use profbridge::{Result, Warning};
 use std::num::NonZeroUsize;
@@ -59,16 +59,11 @@ pub(crate) fn open_iprof(path: &Path) -> Result<Option<InputStream>> {
     }
 }
 
-/// Warns of what decides how a whole file was understood.
-pub(crate) fn print_findings(path: &Path, findings: &Findings) {
-    const TOLD: [Code; 5] = [
-        Code::PreReleaseVersion,
-        Code::NewerMinor,
-        Code::LegacyLayout,
-        Code::BothInstanceofSpellings,
-        Code::PackedCounts,
-    ];
-    for finding in findings.iter().filter(|finding| TOLD.contains(&finding.code)) {
+/// Warns of what decides how a whole file was understood. That a version is old
+/// but readable is for `check` and `info` to say.
+pub(crate) fn print_findings<'f>(path: &Path, findings: impl IntoIterator<Item = &'f Finding>) {
+    const TOLD: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
+    for finding in findings.into_iter().filter(|finding| TOLD.contains(&finding.code)) {
         console::warning(&Warning::new(format!("{}: {}", finding.code, finding.message)).in_file(path));
     }
 }

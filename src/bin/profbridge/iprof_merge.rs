@@ -1,18 +1,18 @@
 //! `merge` of iprof files.
 
+use crate::bridged;
 use crate::console;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
 use clap::{Args, ValueEnum};
-use profbridge::bridge;
-use profbridge::input::{self, Format, WeightedInput};
-use profbridge::iprof::{
-    self, BranchClash, Document, MergeOptions, MergeReport, Merger, SectionKind, SectionTotals, SectionWeights, Weight,
+use profbridge::input::WeightedInput;
+use profbridge::iprof::{self, BranchClash, Document, SectionKind, Weight};
+use profbridge::pipeline::InputOutcome;
+use profbridge::pipeline::iprof_merge::{
+    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
-use profbridge::{Error, Result};
+use profbridge::{Error, ErrorKind, Result, Warning};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,16 +49,15 @@ enum ClashArg {
     Error,
 }
 
-/// Whether the member that holds LLVM's records was in some input.
-fn carries_profile(document: &Document, report: &MergeReport) -> bool {
-    let member = bridge::extension::MEMBER;
-    document.member(member).is_some() || report.dropped_members.iter().any(|name| name.as_bytes() == member)
-}
-
 impl IprofMergeArgs {
     /// What happens when inputs disagree about a branch.
     pub(crate) fn branch_clash(&self) -> BranchClash {
         self.on_branch_clash.map_or_else(BranchClash::default, BranchClash::from)
+    }
+
+    /// What every count is multiplied by, and whether inputs are scaled to equal totals first.
+    pub(crate) fn scaling(&self) -> (Weight, bool) {
+        (self.scale.unwrap_or_default(), self.normalize)
     }
 
     /// Whether inputs are scaled.
@@ -88,8 +87,9 @@ fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
 pub(crate) struct IprofMerge<'a> {
     pub(crate) inputs: &'a [WeightedInput],
     pub(crate) output: &'a Path,
-    pub(crate) arguments: &'a IprofMergeArgs,
+    pub(crate) options: IprofMergeOptions,
     pub(crate) write: &'a IprofWriteArgs,
+    pub(crate) strict: bool,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     /// `None` asks the machine.
@@ -97,157 +97,155 @@ pub(crate) struct IprofMerge<'a> {
 }
 
 impl IprofMerge<'_> {
-    /// Merges and writes; `None` when some input carries an LLVM profile, which
-    /// has to be merged with the others' as LLVM merges.
-    pub(crate) fn run(&self) -> Result<Option<ExitCode>> {
-        let mut options = MergeOptions::default();
-        options.branch_clash = self.arguments.branch_clash();
-        let sources = self.sources()?;
-        let weights = self.weights(&sources)?;
-        let mut merger = Merger::new(options);
-        let read = self.read_options();
-        let progress = console::Progress::new("merging", self.quiet);
-        for (at, ((input, source), weights)) in self.inputs.iter().zip(&sources).zip(&weights).enumerate() {
-            let stream = source.open(&input.path)?;
-            let findings = merger.add_from(stream, &read, weights).map_err(|error| error.in_file(&input.path))?;
-            if !self.quiet {
-                print_findings(&input.path, &findings);
-            }
-            progress.update(at + 1, self.inputs.len());
+    /// Merges and writes.
+    pub(crate) fn run(mut self) -> Result<ExitCode> {
+        self.options.read.threads = self.threads;
+        let mut console = IprofConsole { quiet: self.quiet, progress: console::Progress::new("merging", self.quiet) };
+        let mut report = merge_iprof_files(self.inputs, &self.options, &mut console)?;
+        console.progress.finish();
+        report.verdict(&self.options)?;
+        self.report_what_is_lost(&report)?;
+        if self.write.canonical {
+            report.document = iprof::canonical_with(&report.document, self.options.to_iprof.branch_clash);
         }
-        progress.finish();
-        let (mut document, report) = merger.finish()?;
-        if self.changes_counts() && carries_profile(&document, &report) {
-            return Ok(None);
+        self.write.write(&report.document, self.output, self.threads)?;
+        if self.json {
+            console::print_json(&self.to_json(&report))?;
+        } else if !self.quiet && self.output.as_os_str() != "-" {
+            self.print_summary(&report);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Warns of what the sum does not hold, or fails for it.
+    fn report_what_is_lost(&self, report: &IprofMergeReport) -> Result<()> {
+        if self.strict && (report.merged.dropped_entry_members > 0 || !report.merged.dropped_members.is_empty()) {
+            let members = report.merged.dropped_members.join(", ");
+            let detail = format!("members of the inputs that are not part of the format would be lost: {members}");
+            let hint = "without --strict they are left out and listed";
+            return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(hint));
+        }
+        if self.quiet && !self.strict {
+            return Ok(());
+        }
+        if report.bridged && !self.quiet {
+            console::note("inputs carry LLVM's records, which are merged as LLVM merges");
         }
         if !self.quiet {
-            report.warnings(options.branch_clash).iter().for_each(console::warning);
+            report.warnings(&self.options).iter().for_each(console::warning);
         }
-        if self.write.canonical {
-            document = iprof::canonical_with(&document, options.branch_clash);
-        }
-        self.write.write(&document, self.output, self.threads)?;
-        let entries: Vec<(&str, usize)> = SectionKind::ALL
-            .iter()
-            .map(|kind| (kind.name(), document.sections.entries_count(*kind)))
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        if self.json {
-            self.print_json(&report, &entries)?;
-        } else if !self.quiet && self.output.as_os_str() != "-" {
-            let entries: Vec<String> = entries.iter().map(|(name, count)| format!("{count} {name}")).collect();
-            let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
-            eprintln!("{}: {list} from {} inputs", self.output.display(), self.inputs.len());
-        }
-        Ok(Some(ExitCode::SUCCESS))
+        bridged::report_losses(&report.losses, self.output, self.strict)
     }
 
-    fn read_options(&self) -> iprof::ReadOptions {
-        let mut options = crate::limits::iprof_options();
-        options.threads = self.threads;
-        options
-    }
-
-    /// Whether the result may differ from the one input.
-    fn changes_counts(&self) -> bool {
-        self.inputs.len() > 1
-            || self.arguments.scale.is_some()
-            || self.inputs.iter().any(|input| input.weight.get() > 1)
-    }
-
-    /// Where the inputs come from: to be normalized they are read twice, so what
-    /// comes but once is kept.
-    fn sources(&self) -> Result<Vec<Source>> {
-        let source = |input: &WeightedInput| {
-            if !self.arguments.normalize || !input::comes_once(&input.path) {
-                return Ok(Source::Path);
-            }
-            let mut bytes = Vec::new();
-            input::read_into(&input.path, &mut bytes, &crate::limits::chosen())?;
-            Ok(Source::Memory(bytes))
+    fn print_summary(&self, report: &IprofMergeReport) {
+        let entries: Vec<String> = entries(&report.document).map(|(name, count)| format!("{count} {name}")).collect();
+        let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
+        let all = report.inputs.len();
+        let inputs = if all == 1 { "input" } else { "inputs" };
+        let of = match report.used() {
+            used if used == all => format!("{all} {inputs}"),
+            used => format!("{used} of {all} {inputs}"),
         };
-        self.inputs.iter().map(source).collect()
+        let passed_over = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
+        let skipped = [
+            (report.count(|outcome| matches!(outcome, InputOutcome::Empty)), "empty"),
+            (report.count(|outcome| matches!(outcome, InputOutcome::Failed(_))), "unreadable"),
+            (passed_over, "of something else"),
+        ];
+        let skipped: Vec<String> =
+            skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
+        eprintln!("{}: {list} from {of}{skipped}", self.output.display());
     }
 
-    fn weights(&self, sources: &[Source]) -> Result<Vec<SectionWeights>> {
-        let scale = self.arguments.scale.unwrap_or_default();
-        let weight = |input: &WeightedInput| {
-            let own = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
-            scale.times(own).ok_or_else(|| Error::usage("the weight times the scale is too large").in_file(&input.path))
-        };
-        let weights = self.inputs.iter().map(weight).collect::<Result<Vec<Weight>>>()?;
-        if !self.arguments.normalize {
-            return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
-        }
-        let read = self.read_options();
-        let totals = |((input, source), weight): ((&WeightedInput, &Source), Weight)| {
-            let totals = SectionTotals::read_from(source.open(&input.path)?, &read);
-            Ok((weight, totals.map_err(|error| error.in_file(&input.path))?))
-        };
-        let totals = self.inputs.iter().zip(sources).zip(weights).map(totals).collect::<Result<Vec<_>>>()?;
-        Ok(SectionWeights::normalized(&totals))
-    }
-
-    fn print_json(&self, report: &MergeReport, entries: &[(&str, usize)]) -> Result<()> {
-        let input = |input: &WeightedInput| InputJson {
-            path: input.path.to_string_lossy().into_owned(),
-            weight: input.weight.get(),
-        };
-        console::print_json(&Json {
+    fn to_json<'r>(&self, report: &'r IprofMergeReport) -> Json<'r> {
+        let (merged, output) = (&report.merged, self.output.to_string_lossy().into_owned());
+        Json {
             schema: "profbridge.merge/1",
-            format: "iprof",
-            output: self.output.to_string_lossy(),
-            inputs: self.inputs.iter().map(input).collect(),
-            entries: entries.iter().copied().collect(),
-            clashed_sites: report.clashed_sites,
-            clashed_lists: report.clashed_lists,
-            saturated: report.saturated.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
-            dropped_members: &report.dropped_members,
-        })
+            format: if report.bridged { "bridged" } else { "iprof" },
+            family: "iprof",
+            output,
+            inputs: report.inputs.iter().map(InputJson::new).collect(),
+            used: report.used(),
+            entries: entries(&report.document).collect(),
+            clashed_sites: merged.clashed_sites,
+            clashed_lists: merged.clashed_lists,
+            saturated: merged.saturated.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
+            dropped_members: &merged.dropped_members,
+            losses: report.losses.iter().map(ToString::to_string).collect(),
+        }
     }
 }
 
-/// What `--json` prints; see `docs/json-schema/merge-iprof-1.json`.
+/// Sections that have entries, and how many.
+fn entries(document: &Document) -> impl Iterator<Item = (&'static str, usize)> {
+    let counts = SectionKind::ALL.into_iter().map(|kind| (kind.name(), document.sections.entries_count(kind)));
+    counts.filter(|(_, count)| *count > 0)
+}
+
+/// Says what became of each input, and shows progress on a terminal.
+struct IprofConsole {
+    quiet: bool,
+    progress: console::Progress,
+}
+
+impl IprofMergeObserver for IprofConsole {
+    fn input_done(&mut self, report: &IprofInputReport) {
+        let path = &report.input.path;
+        match &report.outcome {
+            InputOutcome::Failed(error) => console::error_as_warning(error),
+            InputOutcome::Empty if !self.quiet => {
+                console::warning(&Warning::new("the file is empty; skipped").in_file(path));
+            }
+            _ => {}
+        }
+        if !self.quiet {
+            print_findings(path, &report.findings);
+        }
+    }
+
+    fn progress(&mut self, done: usize, total: usize) {
+        self.progress.update(done, total);
+    }
+}
+
+/// What `--json` prints; see `docs/json-schema/merge-iprof-1.json`, and
+/// `merge-bridged-1.json` where inputs carry LLVM's records.
 #[derive(Serialize)]
 struct Json<'a> {
     schema: &'static str,
     format: &'static str,
-    output: Cow<'a, str>,
+    family: &'static str,
+    output: String,
     inputs: Vec<InputJson>,
+    used: usize,
     entries: BTreeMap<&'a str, usize>,
     clashed_sites: u64,
     clashed_lists: u64,
     saturated: BTreeMap<&'static str, u64>,
     dropped_members: &'a [String],
+    losses: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct InputJson {
     path: String,
     weight: u64,
+    family: &'static str,
+    outcome: &'static str,
+    error: Option<String>,
 }
 
-/// Where an input comes from.
-enum Source {
-    /// From its path.
-    Path,
-    /// It came through a pipe.
-    Memory(Vec<u8>),
-}
-
-impl Source {
-    /// Opens an input that must be an iprof.
-    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send + '_>> {
-        if let Self::Memory(bytes) = self {
-            return Ok(Box::new(bytes.as_slice()));
-        }
-        let input = input::open_stream(path)?;
-        match input.format {
-            Format::Raw { .. } | Format::Indexed | Format::Jfr => {
-                let detail = format!("{} among iprof files", input.format);
-                Err(Error::usage(detail).in_file(path).with_hint("`profbridge convert` turns it into an iprof first"))
-            }
-            _ => Ok(input.stream),
-        }
+impl InputJson {
+    fn new(report: &IprofInputReport) -> Self {
+        let (outcome, error) = match &report.outcome {
+            InputOutcome::Used => ("used", None),
+            InputOutcome::Empty => ("empty", None),
+            InputOutcome::NotAProfile => ("not a profile", None),
+            InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
+            _ => ("other", None),
+        };
+        let path = report.input.path.to_string_lossy().into_owned();
+        Self { path, weight: report.input.weight.get(), family: "iprof", outcome, error }
     }
 }

@@ -19,11 +19,13 @@ use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::instr::{Loss, Release, release};
 use profbridge::iprof::SectionKind;
 use profbridge::merge::{FunctionFilter, Remapping};
+use profbridge::pipeline::iprof_merge::IprofMergeOptions;
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
-use profbridge::pipeline::{self, FailureMode, MergeOptions, Target, TargetSource, WriteOptions};
+use profbridge::pipeline::{self, FailureMode, MergeOptions, Minimums, Target, TargetSource, WriteOptions};
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
 use profbridge::{Compat, Error, Result};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -170,7 +172,9 @@ impl From<FailureModeArg> for FailureMode {
 impl MergeArgs {
     /// Merges and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let inputs = self.inputs()?;
+        let list = self.inputs()?;
+        let found = list.found().clone();
+        let inputs = list.into_inputs();
         if inputs.is_empty() {
             return Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"));
         }
@@ -191,18 +195,7 @@ impl MergeArgs {
                 return self.merge_llvm(&inputs);
             }
             self.refuse_llvm_options()?;
-            let iprof = IprofMerge {
-                inputs: &inputs,
-                output: &self.output,
-                arguments: &self.iprof,
-                write: &self.iprof_write,
-                json: self.json,
-                quiet: self.quiet,
-                threads: NonZeroUsize::new(self.num_threads),
-            };
-            if let Some(code) = iprof.run()? {
-                return Ok(code);
-            }
+            return self.merge_iprof(&inputs, found);
         }
         self.merge_mixed(inputs.into_iter().zip(families).collect(), target)
     }
@@ -244,28 +237,75 @@ impl MergeArgs {
         run.run()
     }
 
-    /// Options that choose records or inputs of LLVM profiles would be without
-    /// effect on iprof files, and the result another than the one asked for.
+    /// Merges iprof files.
+    fn merge_iprof(&self, inputs: &[WeightedInput], found: BTreeSet<PathBuf>) -> Result<ExitCode> {
+        self.refuse_llvm_options()?;
+        let mut options = IprofMergeOptions::default();
+        options.read = crate::limits::iprof_options();
+        (options.scale, options.normalize) = self.iprof.scaling();
+        options.failure_mode = self.failure_mode.into();
+        options.salvage = self.salvage;
+        options.minimums = self.minimums();
+        options.found = found;
+        options.llvm = self.merge_options(Release::default())?;
+        options.llvm.keep_vtable_names = true;
+        options.trust = self.bridge.trust();
+        options.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
+        let merge = IprofMerge {
+            inputs,
+            output: &self.output,
+            options,
+            write: &self.iprof_write,
+            strict: self.strict,
+            json: self.json,
+            quiet: self.quiet,
+            threads: NonZeroUsize::new(self.num_threads),
+        };
+        merge.run()
+    }
+
+    /// Options that choose records of LLVM profiles, or how they are written,
+    /// would be without effect on iprof files, and the result another than the
+    /// one asked for.
     fn refuse_llvm_options(&self) -> Result<()> {
-        let only = "`profbridge convert --only` keeps packages, classes or methods";
-        let exclude = "`profbridge convert --exclude` leaves out packages, classes or methods";
-        let repair = "`profbridge repair` makes a sound file of a damaged one first";
-        let bound = "leave --min-total-count, --min-functions and --min-inputs out";
-        for (given, option, hint) in [
-            (self.function.is_some(), "--function", only),
-            (self.no_function.is_some(), "--no-function", exclude),
-            (self.remapping_file.is_some(), "--remapping-file", "names of an iprof are not changed"),
-            (self.salvage, "--salvage", repair),
-            (!matches!(self.failure_mode, FailureModeArg::Any), "--failure-mode", repair),
-            (self.min_total_count > 0, "--min-total-count", bound),
-            (self.min_functions > 0, "--min-functions", bound),
-            (self.min_inputs > 0, "--min-inputs", bound),
-        ] {
-            if given {
-                return Err(Error::usage(format!("{option} is for LLVM profiles, not for iprof files")).with_hint(hint));
-            }
-        }
-        Ok(())
+        let refuse = |given: &[(bool, &str)], hint: &str| refuse(given, "for LLVM profiles, not for iprof files", hint);
+        refuse(
+            &[(self.function.is_some(), "--function")],
+            "`profbridge convert --only` keeps packages, classes or methods",
+        )?;
+        refuse(
+            &[(self.no_function.is_some(), "--no-function")],
+            "`profbridge convert --exclude` leaves out packages, classes or methods",
+        )?;
+        refuse(&[(self.remapping_file.is_some(), "--remapping-file")], "names of an iprof are not changed")?;
+        refuse(
+            &[(self.sparse, "--sparse")],
+            "`profbridge convert --prune` leaves out methods and types that no entry needs",
+        )?;
+        refuse(&[(self.show, "--show")], "`profbridge show` shows the result")?;
+        let compilers = "every GraalVM that takes iprof files reads the result; `profbridge convert --to-version` \
+                         writes another version";
+        let given = [
+            (self.consumer.is_some(), "--for"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.write_prev_version, "--write-prev-version"),
+        ];
+        refuse(&given, compilers)?;
+        let given = [
+            (self.text, "--text"),
+            (self.keep_vtable_symbols, "--keep-vtable-symbols"),
+            (self.correlate.asks(), "--binary-file or --debug-info"),
+        ];
+        refuse(&given, "`profbridge merge --help` has the options of iprof files under headings of their own")
+    }
+
+    /// The least that the result must hold.
+    fn minimums(&self) -> Minimums {
+        let mut minimums = Minimums::default();
+        minimums.inputs = self.min_inputs;
+        minimums.functions = self.min_functions;
+        minimums.total_count = self.min_total_count;
+        minimums
     }
 
     /// Adds up sources of stacks.
@@ -385,14 +425,14 @@ impl MergeArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn inputs(&self) -> Result<Vec<WeightedInput>> {
+    fn inputs(&self) -> Result<InputList> {
         let mut list = InputList::new(Compat::Profbridge);
         self.inputs.iter().try_for_each(|path| list.push(path))?;
         self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
         if let Some(path) = &self.input_files {
             list.push_list(&read_small(path)?)?;
         }
-        Ok(list.into_inputs())
+        Ok(list)
     }
 
     fn merge_options(&self, release: Release) -> Result<MergeOptions> {
@@ -408,9 +448,7 @@ impl MergeArgs {
         options.max_trace_length = Some(self.temporal_profile_max_trace_length);
         options.keep_vtable_names = self.keep_vtable_symbols || self.text;
         options.salvage = self.salvage;
-        options.minimums.inputs = self.min_inputs;
-        options.minimums.functions = self.min_functions;
-        options.minimums.total_count = self.min_total_count;
+        options.minimums = self.minimums();
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
         if let Some(path) = &self.remapping_file {
             options.remapping = Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path))?;

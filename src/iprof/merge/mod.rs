@@ -25,8 +25,8 @@ use super::context::{ContextHandle, ContextTree, Frame};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::Findings;
 use super::read::accept;
-use super::reader::{Entry, ReadOptions, Records, Sink, read_with};
-use super::sections::{SectionKind, TypeCount};
+use super::reader::{Entry, ReadOptions, Sink, read_with};
+use super::sections::{Records, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables, TypeHandle};
 use super::version::Version;
 use super::window::Window;
@@ -168,7 +168,7 @@ impl Merger {
         }
         for kind in SectionKind::ALL {
             for at in 0..document.sections.entries_count(kind) {
-                let (context, records) = entry_of(document, kind, at);
+                let (context, records) = document.sections.entry(kind, at);
                 let members = document.extras.get(&(Table::Section(kind), at)).cloned();
                 self.add_records(kind, contexts[context.index()], records, weights, &mapping, members);
             }
@@ -290,6 +290,11 @@ impl Merger {
         }
     }
 
+    /// Whether an input had this member, which is not part of the format.
+    pub fn has_seen_member(&self, name: &[u8]) -> bool {
+        self.foreign.contains_key(name)
+    }
+
     /// The sum as a document.
     ///
     /// # Errors
@@ -356,25 +361,6 @@ impl Merger {
         }
         Ok((document, report))
     }
-}
-
-/// One entry of a document.
-pub(super) fn entry_of(document: &Document, kind: SectionKind, at: usize) -> (ContextHandle, Records<'_>) {
-    let sections = &document.sections;
-    let (context, pairs) = match kind {
-        SectionKind::CallCount => {
-            return (sections.call_counts[at].context, Records::Count(sections.call_counts[at].count));
-        }
-        SectionKind::Sampling => return (sections.samples[at].context, Records::Count(sections.samples[at].count)),
-        SectionKind::Conditional => {
-            let (context, rows) = sections.conditionals.entry(at);
-            return (context, Records::Branches(rows));
-        }
-        SectionKind::VirtualInvoke => sections.virtual_invokes.entry(at),
-        SectionKind::Monitor => sections.monitors.entry(at),
-        SectionKind::Instanceof => sections.instanceofs.entry(at),
-    };
-    (context, Records::Types(pairs))
 }
 
 /// A context for people: `app.Main.loop(int):4 < app.Main.main():2`.

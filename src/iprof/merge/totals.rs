@@ -1,9 +1,8 @@
 //! Sums of whole sections, by which inputs are scaled.
 
-use super::branches;
 use crate::error::Result;
 use crate::iprof::read::accept;
-use crate::iprof::reader::{Entry, ReadOptions, Records, Sink, read_with};
+use crate::iprof::reader::{Entry, ReadOptions, Sink, read_with};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::Tables;
 use crate::iprof::window::Window;
@@ -34,10 +33,6 @@ impl SectionTotals {
 
 impl Sink for SectionTotals {
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
-        self.0[entry.kind.index()] += match entry.records {
-            Records::Count(count) => u128::from(count),
-            Records::Branches(rows) => branches::events(rows),
-            Records::Types(pairs) => pairs.iter().map(|pair| u128::from(pair.count)).sum(),
-        };
+        self.0[entry.kind.index()] += entry.records.events();
     }
 }

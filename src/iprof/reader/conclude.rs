@@ -1,7 +1,8 @@
 //! What can be said of a file only at its end.
 
 use super::{Reader, Reading, Sink};
-use crate::iprof::findings::Code;
+use crate::iprof::document::TopMember;
+use crate::iprof::findings::{Code, Finding, Findings, Level};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::version::Version;
 use crate::iprof::window::{Halt, Window};
@@ -22,6 +23,18 @@ impl<S: Sink> Reader<'_, S> {
             self.report(Code::Unreadable, "$", window.text_len(), "$", message);
         }
         let complete = end.is_ok();
+        if !matches!(end, Err(Halt::Truncated(_) | Halt::Refused)) && self.is_foreign() {
+            let message = "the document has other members, but no types, no methods and no section";
+            return self.refuse_whole(Code::NotAnIprof, message.to_string());
+        }
+        if self.placeholders == [true, true] {
+            let message = format!(
+                "types and methods are placeholders, one entry of id -1 each: the tables were never written, \
+                 and nobody can tell which methods {} were counted for",
+                self.counted()
+            );
+            return self.refuse_whole(Code::PlaceholderTables, message);
+        }
         match end {
             Ok(()) | Err(Halt::Refused) => {}
             Err(Halt::Truncated(_)) if window.is_blank() => {
@@ -61,6 +74,32 @@ impl<S: Sink> Reader<'_, S> {
         let listed = self.reading.parts.iter().filter(|(name, _)| *name != "version");
         let parts: Vec<String> = listed.map(|(name, part)| format!("{} of {name}", part.entries)).collect();
         if parts.is_empty() { "no entry is complete".to_string() } else { format!("complete: {}", parts.join(", ")) }
+    }
+
+    /// Refuses the document for one reason, beside which the others do not matter.
+    fn refuse_whole(mut self, code: Code, message: String) -> Reading {
+        self.reading.findings = Findings::default();
+        self.report(code, "$", 0, "$", message);
+        self.reading.unreadable = true;
+        self.reading
+    }
+
+    /// How many entries the sections have.
+    fn counted(&self) -> String {
+        let parts = SectionKind::ALL.iter().filter_map(|kind| self.reading.parts.get(kind.name()));
+        match parts.map(|part| part.entries).sum::<u64>() {
+            0 => "anything".to_string(),
+            1 => "the one entry".to_string(),
+            entries => format!("the {entries} entries"),
+        }
+    }
+
+    /// Whether the document is none of ours: package files, settings and reports
+    /// are objects as well, and may even have a version.
+    fn is_foreign(&self) -> bool {
+        let is_other = |finding: &Finding| finding.code == Code::UnknownSection && finding.level == Level::Warning;
+        let is_known = |member: &TopMember| !matches!(member, TopMember::Version | TopMember::Other(..));
+        self.reading.findings.iter().any(is_other) && !self.reading.layout.iter().any(is_known)
     }
 
     /// What can be said only once the document has ended.

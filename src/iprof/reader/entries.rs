@@ -6,12 +6,12 @@ use super::entry_text::{ParseOptions, Parsed, TroubleKind};
 use super::ids::{IdMap, Meaning};
 use super::members::Defect;
 use super::records::{MOST_RECEIVERS, Packing, has_repeated_type, index_clash};
-use super::{Entry, ReadOptions, Records, Sink};
+use super::{Entry, ReadOptions, Sink};
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::findings::{Code, Findings};
 use crate::iprof::index::KeySet;
 use crate::iprof::json::{Scan, Stop};
-use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
+use crate::iprof::sections::{BranchRow, Records, SectionKind, TypeCount};
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
 

@@ -28,7 +28,7 @@ use super::context::Frame;
 use super::document::{EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::{Code, Findings, Verdict};
 use super::json::Shape;
-use super::sections::{BranchRow, SectionKind, TypeCount};
+use super::sections::{Records, SectionKind};
 use super::tables::Tables;
 use super::version::Version;
 use super::window::{Elements, Halt, Window};
@@ -41,14 +41,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 pub(crate) use tables::Extras;
 use tables::TableReader;
-
-/// The records of one sound entry.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Records<'a> {
-    Count(u64),
-    Branches(&'a [BranchRow]),
-    Types(&'a [TypeCount]),
-}
 
 /// One sound entry.
 #[derive(Debug)]
@@ -149,6 +141,8 @@ struct Reader<'r, S> {
     known: Option<KnownTables>,
     types_read: bool,
     methods_read: bool,
+    /// Whether types, and methods, are one entry of id -1.
+    placeholders: [bool; 2],
     /// Parts that came before the tables they need: their text and where it stood.
     early: Vec<(Part, Vec<u8>, u64)>,
     names_seen: HashSet<Vec<u8>>,
@@ -180,6 +174,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             types: IdMap::default(),
             methods: IdMap::default(),
             types_read: false,
+            placeholders: [false; 2],
             methods_read: false,
             early: Vec::new(),
             names_seen: HashSet::new(),
@@ -420,8 +415,9 @@ impl<'r, S: Sink> Reader<'r, S> {
             },
         );
         let result = window.elements(&mut reader);
-        let entries = reader.finish();
         let of_types = table == Table::Types;
+        self.placeholders[usize::from(!of_types)] = reader.is_placeholder();
+        let entries = reader.finish();
         let known = self.known.as_ref().filter(|_| of_types).map(KnownTables::types_count);
         let sound = if of_types { reading.tables.types_count() } else { reading.tables.methods_count() };
         let size = reading.parts.entry(if of_types { "types" } else { "methods" }.to_string()).or_default();

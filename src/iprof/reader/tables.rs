@@ -442,6 +442,11 @@ impl<'r> TableReader<'r> {
         }
     }
 
+    /// Whether the table is nothing but one entry of id -1.
+    pub(crate) fn is_placeholder(&self) -> bool {
+        self.count == 1 && self.parsed.has_id && self.parsed.id == -1
+    }
+
     /// Gives out-of-range entries their new ids and takes ambiguous ones away.
     pub(crate) fn finish(mut self) -> u64 {
         // Types that are only some of the known ones, or methods, end what is known.

@@ -1,0 +1,273 @@
+//! Merging iprof files.
+//!
+//! Files are added as they are read and never in memory as a whole. Two things
+//! need more: where a bad input may be left out, each is read to its end before
+//! it is added; and where inputs carry LLVM's records (the member `llvm`), these
+//! merge as LLVM merges, so everything goes through the bridge. That shows only
+//! at the end of an input: those read so far are read once more then.
+
+use super::iprof_inputs::{Source, Tolerance};
+use super::merge::{FailureMode, InputOutcome, MergeOptions, Minimums};
+use super::mixed::{MixedMerge, MixedOptions};
+use crate::bridge::{self, ToIprofOptions, Trust};
+use crate::error::{Error, Result, Warning};
+use crate::input::WeightedInput;
+use crate::instr::Loss;
+use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
+use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
+
+pub use super::iprof_inputs::IprofInputReport;
+
+/// How iprof files are merged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct IprofMergeOptions {
+    /// How inputs are read.
+    pub read: iprof::ReadOptions,
+    /// What all counts are multiplied by, beside the weights of inputs. Default: 1.
+    pub scale: Weight,
+    /// Scale every input to equal totals of each section first. Default: `false`.
+    pub normalize: bool,
+    /// When bad inputs make the merge fail. Default: one is enough.
+    pub failure_mode: FailureMode,
+    /// Keep what is sound of bad inputs when the merge goes on. Default: `false`.
+    pub salvage: bool,
+    /// The least that the result must hold; its functions are methods with an
+    /// entry of their own, its total count is the sum of all sections.
+    pub minimums: Minimums,
+    /// Inputs that were found in a folder: those that hold JSON of something else are passed over.
+    pub found: BTreeSet<PathBuf>,
+    /// How LLVM's records in inputs are merged.
+    pub llvm: MergeOptions,
+    /// What to believe where an input contradicts LLVM's records in it.
+    pub trust: Option<Trust>,
+    /// How branch lists that contradict each other are resolved, and how LLVM's records are written.
+    pub to_iprof: ToIprofOptions,
+}
+
+/// Hears what happens during a merge, in the order of the inputs.
+pub trait IprofMergeObserver {
+    /// An input was read; told once for each.
+    fn input_done(&mut self, report: &IprofInputReport);
+
+    /// So many inputs are added.
+    fn progress(&mut self, done: usize, total: usize);
+}
+
+/// What came of a merge.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct IprofMergeReport {
+    /// The sum.
+    pub document: Document,
+    /// What could not be added up.
+    pub merged: iprof::MergeReport,
+    /// One entry an input, in order.
+    pub inputs: Vec<IprofInputReport>,
+    /// Inputs carry LLVM's records, so that all of them went through the bridge.
+    pub bridged: bool,
+    /// What the bridge could not carry over.
+    pub losses: Vec<Loss>,
+}
+
+impl IprofMergeReport {
+    /// Inputs that were used.
+    pub fn used(&self) -> usize {
+        self.count(|outcome| matches!(outcome, InputOutcome::Used))
+    }
+
+    /// Inputs with this outcome.
+    pub fn count(&self, is_meant: impl Fn(&InputOutcome) -> bool) -> usize {
+        self.inputs.iter().filter(|report| is_meant(&report.outcome)).count()
+    }
+
+    /// What is worth saying about the sum.
+    pub fn warnings(&self, options: &IprofMergeOptions) -> Vec<Warning> {
+        self.merged.warnings(options.to_iprof.branch_clash)
+    }
+
+    /// Whether the result may be written.
+    ///
+    /// # Errors
+    ///
+    /// Usage when too many inputs failed for the failure mode, or when the result is below a minimum.
+    pub fn verdict(&self, options: &IprofMergeOptions) -> Result<()> {
+        let failures = self.count(|outcome| matches!(outcome, InputOutcome::Failed(_)));
+        options.failure_mode.verdict(failures, self.inputs.len())?;
+        if options.minimums == Minimums::default() {
+            return Ok(());
+        }
+        let (functions, total_count) = extent(&self.document);
+        options.minimums.check(&Minimums { inputs: self.used() as u64, functions, total_count })
+    }
+}
+
+/// Methods with an entry, and the sum of all counts.
+fn extent(document: &Document) -> (u64, u64) {
+    let mut methods = HashSet::new();
+    let mut total = 0u128;
+    for kind in SectionKind::ALL {
+        for at in 0..document.sections.entries_count(kind) {
+            let (context, records) = document.sections.entry(kind, at);
+            methods.extend(document.contexts.leaf(context).map(|frame| frame.method));
+            total += records.events();
+        }
+    }
+    (methods.len() as u64, u64::try_from(total).unwrap_or(u64::MAX))
+}
+
+/// Merges iprof files in order. What is empty is skipped.
+///
+/// # Errors
+///
+/// Those of the first bad input, unless the failure mode allows it; usage when no
+/// input is left, or when weights do not fit; branch lists that clash, if that is
+/// to be an error; what [`split`](bridge::split) refuses.
+pub fn merge_iprof_files(
+    inputs: &[WeightedInput],
+    options: &IprofMergeOptions,
+    observer: &mut dyn IprofMergeObserver,
+) -> Result<IprofMergeReport> {
+    let tolerance =
+        Tolerance { failure_mode: options.failure_mode, salvage: options.salvage, found: options.found.clone() };
+    let changes = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
+    let sources = inputs.iter().map(|one| if changes { Source::lasting(&one.path) } else { Ok(Source::Path) });
+    let sources = sources.collect::<Result<_>>()?;
+    let mut merge = Merge { inputs, options, tolerance, observer, sources, reports: Vec::new() };
+    match merge.stream(changes)? {
+        Some((document, merged)) => {
+            Ok(IprofMergeReport { document, merged, inputs: merge.reports, bridged: false, losses: Vec::new() })
+        }
+        None => merge.bridge(),
+    }
+}
+
+struct Merge<'a> {
+    inputs: &'a [WeightedInput],
+    options: &'a IprofMergeOptions,
+    tolerance: Tolerance,
+    observer: &'a mut dyn IprofMergeObserver,
+    sources: Vec<Source>,
+    /// Of the inputs read so far.
+    reports: Vec<IprofInputReport>,
+}
+
+impl Merge<'_> {
+    /// Adds input after input; `None` when one carries LLVM's records and counts change.
+    fn stream(&mut self, changes: bool) -> Result<Option<(Document, iprof::MergeReport)>> {
+        let weights = self.weights()?;
+        let mut options = iprof::MergeOptions::default();
+        options.branch_clash = self.options.to_iprof.branch_clash;
+        let mut merger = Merger::new(options);
+        for (at, weights) in weights.iter().enumerate() {
+            self.add(&mut merger, at, weights)?;
+            if changes && merger.has_seen_member(bridge::extension::MEMBER) {
+                return Ok(None);
+            }
+            self.observer.progress(at + 1, self.inputs.len());
+        }
+        self.refuse_nothing()?;
+        merger.finish().map(Some)
+    }
+
+    fn add(&mut self, merger: &mut Merger, at: usize, weights: &SectionWeights) -> Result<()> {
+        let input = &self.inputs[at];
+        let source = &mut self.sources[at];
+        let report = if self.tolerance.goes_on() {
+            let (document, report) = self.tolerance.read(input, source, &self.options.read)?;
+            document.iter().for_each(|document| merger.add(document, weights));
+            report
+        } else {
+            let stream = source.open(&input.path)?;
+            let (outcome, findings) = match merger.add_from(stream, &self.options.read, weights) {
+                Ok(findings) => (InputOutcome::Used, findings.iter().cloned().collect()),
+                // Of an empty or foreign input nothing was added.
+                Err(error) => (self.tolerance.judge(&input.path, error)?, Vec::new()),
+            };
+            IprofInputReport { input: input.clone(), outcome, findings }
+        };
+        self.told(at, report);
+        Ok(())
+    }
+
+    fn told(&mut self, at: usize, report: IprofInputReport) {
+        if at == self.reports.len() {
+            self.observer.input_done(&report);
+            self.reports.push(report);
+        }
+    }
+
+    /// Begins again, and takes LLVM's records apart from what GraalVM counted.
+    fn bridge(mut self) -> Result<IprofMergeReport> {
+        if self.options.normalize || self.options.scale != Weight::ONE {
+            let carrier = self.reports.last().map(|report| report.input.path.clone()).unwrap_or_default();
+            return Err(Error::usage("it carries LLVM's records, which are merged by whole weights only")
+                .in_file(carrier)
+                .with_hint(
+                    "leave --scale and --normalize out, or drop the records with `profbridge convert --canonical`",
+                ));
+        }
+        let mut options = MixedOptions::default();
+        options.llvm = self.options.llvm.clone();
+        options.trust = self.options.trust;
+        let mut sum = MixedMerge::new(&options);
+        for at in 0..self.inputs.len() {
+            let input = &self.inputs[at];
+            let (document, report) = self.tolerance.read(input, &mut self.sources[at], &self.options.read)?;
+            if let Some(document) = document {
+                sum.add_document(&document, input)?;
+            }
+            self.told(at, report);
+            self.observer.progress(at + 1, self.inputs.len());
+        }
+        self.refuse_nothing()?;
+        let (parts, merged, mut losses) = sum.finish()?;
+        let (document, lost) = bridge::join(parts, &self.options.to_iprof)?;
+        lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+        Ok(IprofMergeReport { document, merged, inputs: self.reports, bridged: true, losses: losses.into_vec() })
+    }
+
+    /// Refuses to make a profile of nothing.
+    fn refuse_nothing(&mut self) -> Result<()> {
+        let salvaged = self.options.salvage && self.tolerance.goes_on();
+        let is_added = |outcome: &InputOutcome| {
+            matches!(outcome, InputOutcome::Used) || (salvaged && matches!(outcome, InputOutcome::Failed(_)))
+        };
+        if self.reports.iter().any(|report| is_added(&report.outcome)) {
+            return Ok(());
+        }
+        let failed = self.reports.iter().any(|report| matches!(report.outcome, InputOutcome::Failed(_)));
+        let detail = if failed { "no profile can be merged" } else { "no profile to merge: every input is empty" };
+        Err(Error::usage(detail))
+    }
+
+    fn weights(&mut self) -> Result<Vec<SectionWeights>> {
+        let scale = self.options.scale;
+        let weight = |input: &WeightedInput| {
+            let own = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
+            scale.times(own).ok_or_else(|| Error::usage("the weight times the scale is too large").in_file(&input.path))
+        };
+        let weights = self.inputs.iter().map(weight).collect::<Result<Vec<Weight>>>()?;
+        if !self.options.normalize {
+            return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
+        }
+        let mut read = self.options.read.clone();
+        read.accept_errors |= self.tolerance.goes_on();
+        read.salvage |= self.options.salvage && self.tolerance.goes_on();
+        let mut totals = Vec::new();
+        for ((input, source), weight) in self.inputs.iter().zip(&mut self.sources).zip(weights) {
+            let total = source.open(&input.path).and_then(|stream| SectionTotals::read_from(stream, &read));
+            let total = match total {
+                Ok(total) => total,
+                Err(error) => {
+                    // What became of it is told when it is read to be added.
+                    self.tolerance.judge(&input.path, error)?;
+                    SectionTotals::default()
+                }
+            };
+            totals.push((weight, total));
+        }
+        Ok(SectionWeights::normalized(&totals))
+    }
+}

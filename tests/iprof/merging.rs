@@ -1,0 +1,194 @@
+//! Merging files of which some are empty, damaged, or no profiles at all.
+
+use crate::program::{json, path, run, succeed};
+use crate::schema::assert_has_schema;
+use profbridge::bridge::extension::MEMBER;
+use std::path::Path;
+use std::process::Output;
+
+/// A folder with two sound profiles, a damaged and an empty one.
+fn runs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (from, to) in [
+        ("even-or-odd.iprof", "a.iprof"),
+        ("fibonacci.iprof", "b.iprof"),
+        ("bad/dangling-method.iprof", "c.iprof"),
+        ("bad/empty-file.iprof", "d.iprof"),
+    ] {
+        std::fs::copy(path(from), folder.path().join(to)).expect("copied");
+    }
+    folder
+}
+
+fn read(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).expect("the output is there")
+}
+
+#[track_caller]
+fn said(output: &Output, code: i32) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
+#[test]
+fn an_empty_input_is_skipped_with_a_warning() {
+    let runs = runs();
+    let folder = runs.path();
+    succeed(folder, &["merge", "a.iprof", "b.iprof", "-o", "expected.iprof"]);
+    for mode in ["any", "all", "warn"] {
+        let merged = run(
+            folder,
+            &["merge", "d.iprof", "a.iprof", "d.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode],
+        );
+        let said = said(&merged, 0);
+        assert!(said.contains("warning: d.iprof: the file is empty; skipped"), "{said}");
+        assert!(said.contains("from 2 of 4 inputs, skipped 2 empty"), "{said}");
+        assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
+    }
+    let nothing = said(&run(folder, &["merge", "d.iprof", "d.iprof", "-o", "y.iprof"]), 1);
+    assert!(nothing.contains("every input is empty"), "{nothing}");
+    assert!(!folder.join("y.iprof").exists());
+}
+
+#[test]
+fn a_bad_input_ends_the_merge_as_the_failure_mode_says() {
+    let runs = runs();
+    let folder = runs.path();
+    succeed(folder, &["merge", "a.iprof", "b.iprof", "-o", "expected.iprof"]);
+    let any = said(&run(folder, &["merge", "a.iprof", "c.iprof", "b.iprof", "-o", "x.iprof"]), 1);
+    assert!(any.contains("c.iprof") && any.contains("dangling-method"), "{any}");
+    for mode in ["all", "warn"] {
+        let output = run(
+            folder,
+            &["merge", "a.iprof", "c.iprof", "no.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode],
+        );
+        // What is not there is no damaged profile.
+        assert!(said(&output, 1).contains("no.iprof"));
+        let merged =
+            run(folder, &["merge", "--json", "a.iprof", "c.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode]);
+        let report = json(&String::from_utf8_lossy(&merged.stdout));
+        assert_has_schema(&report, "merge-iprof-1.json");
+        let warned = said(&merged, 0);
+        assert!(warned.contains("c.iprof") && warned.contains("dangling-method"), "{warned}");
+        let outcomes: Vec<_> = (0..3).map(|at| report["inputs"][at]["outcome"].as_str().expect("an outcome")).collect();
+        assert_eq!((outcomes, &report["used"]), (vec!["used", "failed", "used"], &2.into()));
+        assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
+    }
+    let all = said(&run(folder, &["merge", "c.iprof", "c.iprof", "-o", "y.iprof", "--failure-mode", "all"]), 1);
+    assert!(all.contains("no profile can be merged"), "{all}");
+    assert!(!folder.join("y.iprof").exists());
+}
+
+#[test]
+fn the_sound_part_of_bad_inputs_is_salvaged() {
+    let runs = runs();
+    let folder = runs.path();
+    succeed(folder, &["repair", "c.iprof", "-o", "repaired.iprof"]);
+    succeed(folder, &["merge", "a.iprof", "repaired.iprof", "-o", "expected.iprof"]);
+    let merge = ["merge", "a.iprof", "c.iprof", "-o", "x.iprof", "--salvage", "--failure-mode=warn"];
+    let said = said(&run(folder, &merge), 0);
+    assert!(said.contains("dangling-method"), "{said}");
+    assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
+}
+
+#[test]
+fn a_thin_result_is_refused() {
+    let runs = runs();
+    let folder = runs.path();
+    for option in ["--min-inputs", "--min-functions", "--min-total-count"] {
+        let merge = |least: u64| {
+            let least = format!("{option}={least}");
+            run(folder, &["merge", "a.iprof", "b.iprof", "d.iprof", "-o", "x.iprof", &least])
+        };
+        said(&merge(1), 0);
+        let thin = said(&merge(100_000), 1);
+        assert!(thin.contains("too thin") && thin.contains(option), "{thin}");
+    }
+    let exact = run(folder, &["merge", "a.iprof", "b.iprof", "d.iprof", "-o", "x.iprof", "--min-inputs=2"]);
+    said(&exact, 0);
+    let fewer = run(folder, &["merge", "a.iprof", "b.iprof", "d.iprof", "-o", "x.iprof", "--min-inputs=3"]);
+    said(&fewer, 1);
+}
+
+#[test]
+fn folders_pass_over_json_of_something_else() {
+    let runs = runs();
+    let folder = runs.path();
+    succeed(folder, &["merge", "a.iprof", "b.iprof", "-o", "expected.iprof"]);
+    std::fs::create_dir(folder.join("in")).expect("made");
+    for (name, from) in [("b.iprof", "a.iprof"), ("m.iprof", "b.iprof")] {
+        std::fs::copy(folder.join(from), folder.join("in").join(name)).expect("copied");
+    }
+    let package = r#"{"name":"app","version":"1.0.0","types":"index.d.ts","scripts":{"test":"run"}}"#;
+    std::fs::write(folder.join("in/a.json"), package).expect("written");
+    std::fs::write(folder.join("in/z.json"), "{\"event\":1}\n{\"event\":2}\n").expect("written");
+    let passed = said(&run(folder, &["merge", "in", "-o", "x.iprof"]), 0);
+    assert!(passed.contains("from 2 of 4 inputs, skipped 2 of something else"), "{passed}");
+    assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
+    // Named, it is a mistake.
+    let named = said(&run(folder, &["merge", "a.iprof", "in/a.json", "-o", "y.iprof"]), 1);
+    assert!(named.contains("not-an-iprof") && named.contains("version, types and methods"), "{named}");
+}
+
+#[test]
+fn a_version_that_is_old_is_for_check_to_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let old = path("layout-2022.iprof");
+    let checked = run(folder.path(), &["check", &old]);
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("pre-release-version"));
+    for arguments in [
+        &["merge", &old, &old, "-o", "x.iprof"][..],
+        &["show", &old],
+        &["convert", &old, "-o", "x.iprof"],
+        &["convert", &old, "-o", "x.profdata"],
+        &["diff", &old, &old],
+        &["report", &old, "-o", "x.html"],
+    ] {
+        let said = said(&run(folder.path(), arguments), 0);
+        assert!(!said.contains("pre-release") && !said.contains("legacy") && !said.contains("warning"), "{said}");
+    }
+}
+
+#[test]
+fn a_profile_without_its_tables_says_what_happened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bad = path("bad/placeholder-tables.iprof");
+    for arguments in [&["show", &bad][..], &["merge", &bad, "-o", "x.iprof"], &["convert", &bad, "-o", "x.iprof"]] {
+        let said = said(&run(folder.path(), arguments), 1);
+        assert!(said.contains("tables were never written") && said.contains("build again"), "{said}");
+    }
+}
+
+/// LLVM's counts as an iprof that carries them.
+fn carrier(folder: &Path, name: &str, count: u64) {
+    std::fs::write(folder.join("c.proftext"), format!(":ir\nmain\n1\n2\n{count}\n{count}\n\n")).expect("written");
+    succeed(folder, &["convert", "c.proftext", "-o", name]);
+    let text = String::from_utf8(read(folder, name)).expect("text");
+    assert!(text.contains(&format!("\"{}\":", std::str::from_utf8(MEMBER).expect("a name"))));
+}
+
+#[test]
+fn inputs_with_records_of_llvm_are_merged_from_pipes_as_from_files() {
+    let runs = runs();
+    let folder = runs.path();
+    carrier(folder, "l.iprof", 5);
+    succeed(folder, &["merge", "a.iprof", "l.iprof", "l.iprof", "-o", "expected.iprof"]);
+    let line = "cat a.iprof | \"$profbridge\" merge - <(cat l.iprof) l.iprof -o x.iprof";
+    let program = env!("CARGO_BIN_EXE_profbridge");
+    let mut shell = std::process::Command::new("bash");
+    match shell.args(["-c", line]).env("profbridge", program).current_dir(folder).output() {
+        Ok(output) => {
+            said(&output, 0);
+            assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
+        }
+        Err(_) => println!("SKIPPED: there is no bash"),
+    }
+    let report = json(&succeed(folder, &["merge", "--json", "a.iprof", "l.iprof", "d.iprof", "-o", "y.iprof"]));
+    assert_has_schema(&report, "merge-bridged-1.json");
+    assert_eq!((&report["inputs"][2]["outcome"], &report["used"]), (&"empty".into(), &2.into()));
+    succeed(folder, &["convert", "y.iprof", "-o", "y.proftext"]);
+    assert!(String::from_utf8(read(folder, "y.proftext")).expect("text").contains("main"));
+    let scaled = said(&run(folder, &["merge", "--normalize", "a.iprof", "l.iprof", "-o", "z.iprof"]), 1);
+    assert!(scaled.contains("l.iprof") && scaled.contains("whole weights only"), "{scaled}");
+}
