@@ -42,6 +42,7 @@ fn outcome(run: Run) -> (Vec<u8>, Vec<String>) {
         .map(|report| match &report.outcome {
             InputOutcome::Used => format!("used {} {:?}", report.records, report.warnings),
             InputOutcome::Empty => "empty".to_string(),
+            InputOutcome::NotAProfile => "passed over".to_string(),
             InputOutcome::Failed(error) => format!("failed {} {error}", report.records),
         })
         .collect();
