@@ -51,6 +51,7 @@ pub mod memprof;
 pub mod merge;
 #[cfg(feature = "correlate")]
 mod objects;
+pub mod partial;
 pub mod pipeline;
 pub mod raw;
 pub mod render;

@@ -217,9 +217,30 @@ impl Merger {
 
     /// Makes a new record of a function; the FuncHash must be new to it.
     pub(super) fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weight: u64) -> AddOutcome {
+        self.push_summed(function, record, weight, weight)
+    }
+
+    /// Adds a record whose counters are a sum that was weighted before; the
+    /// values are those of one input of that weight.
+    pub(super) fn add_summed(&mut self, function: FunctionId, sum: RecordView<'_>, value_weight: u64) -> AddOutcome {
+        let Some(record) = self.profile.functions.find_record(function, sum.func_hash) else {
+            return self.push_summed(function, sum, 1, value_weight);
+        };
+        let merge_sites = |merger: &mut Self, kind| merger.merge_sites(record, kind, sum.sites(kind), value_weight);
+        let error = self.merge_parts(record, sum, 1, merge_sites);
+        AddOutcome { record, is_new: false, error: self.note(record, error) }
+    }
+
+    fn push_summed(
+        &mut self,
+        function: FunctionId,
+        record: RecordView<'_>,
+        counter_weight: u64,
+        weight: u64,
+    ) -> AddOutcome {
         let id = self.profile.functions.push_record(function, record);
         let counters = self.profile.functions.counters_mut(id);
-        let mut saturated = weight != 1 && counters::scale(counters, weight, self.rules.max_count);
+        let mut saturated = counter_weight != 1 && counters::scale(counters, counter_weight, self.rules.max_count);
         if !record.uniformity.is_empty() {
             saturated |= self.take_over_uniformity(id, weight);
         }

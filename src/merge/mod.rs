@@ -20,6 +20,7 @@ mod join;
 mod kinds;
 mod merger;
 mod outcome;
+pub mod partial;
 mod posix;
 pub mod remap;
 mod rules;

@@ -1,0 +1,196 @@
+//! The frame of a partial merge: a profile, a state, and a footer that tells them apart.
+
+use crate::bytes::{Cursor, Endian, Sink};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use flate2::read::ZlibDecoder;
+use flate2::{Compression, write::ZlibEncoder};
+use std::fmt;
+use std::io::{Read, Write};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The last bytes of a partial merge.
+pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
+
+/// The version that is written, and the only one that is known.
+const VERSION: u32 = 1;
+
+/// Bytes of the footer.
+pub const FOOTER_BYTES: usize = 5 * 8 + 2 * 4 + MAGIC.len();
+
+/// The family of profiles that a partial merge is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Family {
+    /// LLVM instrumentation profiles.
+    Instr = 1,
+    /// LLVM sample profiles.
+    SampleProf = 2,
+    /// GraalVM iprof.
+    Iprof = 3,
+    /// Sampled stacks.
+    Stacks = 4,
+}
+
+impl Family {
+    const ALL: [Self; 4] = [Self::Instr, Self::SampleProf, Self::Iprof, Self::Stacks];
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Instr => "instrumentation profiles",
+            Self::SampleProf => "sample profiles",
+            Self::Iprof => "iprof files",
+            Self::Stacks => "sampled stacks",
+        })
+    }
+}
+
+/// A partial merge taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame<'data> {
+    /// The profile that other tools see; empty for families that have none.
+    pub profile: &'data [u8],
+    /// What was merged.
+    pub family: Family,
+    /// The state, inflated.
+    pub state: Vec<u8>,
+}
+
+/// Puts a state and its footer behind a profile.
+pub fn append(profile: Vec<u8>, family: Family, state: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let stored = encoder.write_all(state).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
+    let profile_hash = xxh3_64(&profile);
+    let profile_len = profile.len() as u64;
+    let mut sink = Sink::onto(profile, Endian::Little);
+    sink.bytes(&stored);
+    let lengths = [profile_len, stored.len() as u64, state.len() as u64];
+    sink.u64s(&lengths);
+    sink.u64s(&[profile_hash, xxh3_64(&stored)]);
+    sink.u32(family as u32);
+    sink.u32(VERSION);
+    sink.bytes(&MAGIC);
+    sink.into_bytes()
+}
+
+impl<'data> Frame<'data> {
+    /// Whether a file ends as partial merges do.
+    pub fn is_at_end_of(data: &[u8]) -> bool {
+        data.len() >= FOOTER_BYTES && data.ends_with(&MAGIC)
+    }
+
+    /// Takes a partial merge apart; `None` for any other file.
+    ///
+    /// # Errors
+    ///
+    /// An unsupported version; bad header when lengths and file disagree;
+    /// malformed when a checksum does; limit exceeded for a state above
+    /// [`Limits::inflated_bytes`]; uncompress failed.
+    pub fn find(data: &'data [u8], limits: &Limits) -> Result<Option<Self>> {
+        if !Self::is_at_end_of(data) {
+            return Ok(None);
+        }
+        let (content, footer) = data.split_at(data.len() - FOOTER_BYTES);
+        let mut cursor = Cursor::new(footer, content.len() as u64, Endian::Little, "footer of a partial merge");
+        let [profile_len, stored_len, state_len] =
+            [cursor.u64("profile length")?, cursor.u64("state length")?, cursor.u64("inflated length")?];
+        let [profile_hash, stored_hash] = [cursor.u64("profile checksum")?, cursor.u64("state checksum")?];
+        let family = cursor.u32("family")?;
+        let version = cursor.u32("version")?;
+        if version != VERSION {
+            let detail = format!("partial merges of version {VERSION} are known");
+            return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
+        }
+        let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
+        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("family {family} is not known"))))?;
+        if profile_len.checked_add(stored_len) != Some(content.len() as u64) {
+            let detail = format!(
+                "a profile of {profile_len} and a state of {stored_len} bytes, the file has {} before its footer",
+                content.len()
+            );
+            return Err(cursor.place(Error::bad_header(detail)).with_hint(CUT));
+        }
+        let (profile, stored) = content.split_at(profile_len as usize);
+        let damaged = |section: &'static str, offset: u64| {
+            Error::malformed("the checksum of a partial merge does not match").at(section, offset).with_hint(CHANGED)
+        };
+        if xxh3_64(profile) != profile_hash {
+            return Err(damaged("profile", 0));
+        }
+        if xxh3_64(stored) != stored_hash {
+            return Err(damaged("state of a partial merge", profile_len));
+        }
+        let state = inflate(stored, state_len, limits).map_err(|error| error.at("state of a partial merge", profile_len))?;
+        Ok(Some(Self { profile, family, state }))
+    }
+}
+
+const CUT: &str = "the file was cut or joined with another; make the partial merge again from its inputs";
+const CHANGED: &str = "something changed the file after it was written; make the partial merge again from its inputs";
+
+fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
+    let limit = limits.inflated_bytes.min((stored.len() as u64).saturating_mul(limits.inflate_ratio));
+    if len > limit {
+        return Err(ErrorKind::LimitExceeded { what: "inflated size", found: len, limit }.into());
+    }
+    let mut state = Vec::new();
+    let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });
+    // One byte more than there may be shows a state that is too long.
+    ZlibDecoder::new(stored).take(len + 1).read_to_end(&mut state).map_err(|error| fault(error.to_string()))?;
+    if state.len() as u64 != len {
+        return Err(fault(format!("{} bytes came out, the footer says {len}", state.len())));
+    }
+    Ok(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framed() -> Vec<u8> {
+        append(b"profile".to_vec(), Family::Instr, b"state state state")
+    }
+
+    fn fault(bytes: &[u8]) -> String {
+        Frame::find(bytes, &Limits::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_was_put_together_is_taken_apart() {
+        let bytes = framed();
+        assert!(bytes.starts_with(b"profile") && Frame::is_at_end_of(&bytes));
+        let frame = Frame::find(&bytes, &Limits::default()).unwrap().unwrap();
+        assert_eq!((frame.profile, frame.family, &frame.state[..]), (&b"profile"[..], Family::Instr, &b"state state state"[..]));
+        assert_eq!(Frame::find(b"profile", &Limits::default()).unwrap(), None);
+        assert_eq!(Frame::find(&MAGIC, &Limits::default()).unwrap(), None);
+    }
+
+    #[test]
+    fn every_changed_byte_is_noticed() {
+        let good = framed();
+        for at in 0..good.len() {
+            let mut bytes = good.clone();
+            bytes[at] ^= 0x10;
+            let found = Frame::find(&bytes, &Limits::default());
+            assert!(!matches!(found, Ok(Some(_))), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_version_a_family_and_a_length_that_cannot_be_are_named() {
+        let good = framed();
+        let footer = good.len() - FOOTER_BYTES;
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[footer + at] = byte;
+            bytes
+        };
+        assert!(fault(&changed(44, 2)).contains("version 2 is not supported: partial merges of version 1 are known"));
+        assert!(fault(&changed(40, 9)).contains("bad header: family 9 is not known"));
+        assert!(fault(&changed(0, 1)).contains("bad header: a profile of 1 and a state of"));
+        assert!(fault(&changed(16, 1)).contains("cannot decompress: 2 bytes came out, the footer says 1"));
+        assert!(fault(&changed(23, 1)).contains("inflated size"));
+    }
+}
