@@ -6,7 +6,7 @@
 use super::posix;
 use crate::error::Result;
 use regex::bytes::Regex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Keeps the functions that match one pattern and do not match another.
@@ -16,6 +16,8 @@ pub struct FunctionFilter {
     drop: Option<Regex>,
     /// What functions were called in the inputs, by their names now.
     former_names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
+    /// Functions that filters of earlier runs left out.
+    left_out: Arc<HashSet<Vec<u8>>>,
 }
 
 impl FunctionFilter {
@@ -29,7 +31,7 @@ impl FunctionFilter {
             None | Some("") => Ok(None),
             Some(pattern) => compile(pattern).map(Some),
         };
-        Ok(Self { keep: compile(keep)?, drop: compile(drop)?, former_names: Arc::default() })
+        Ok(Self { keep: compile(keep)?, drop: compile(drop)?, former_names: Arc::default(), left_out: Arc::default() })
     }
 
     /// Also looks at the names that functions had in the inputs: new name → old
@@ -40,16 +42,24 @@ impl FunctionFilter {
         self
     }
 
+    /// Leaves out functions that an earlier run left out already.
+    #[must_use]
+    pub fn without(mut self, names: HashSet<Vec<u8>>) -> Self {
+        self.left_out = Arc::new(names);
+        self
+    }
+
     /// Whether every function is kept.
     pub fn is_none(&self) -> bool {
-        self.keep.is_none() && self.drop.is_none()
+        self.keep.is_none() && self.drop.is_none() && self.left_out.is_empty()
     }
 
     /// Whether the function of that name is kept.
     pub fn keeps(&self, name: &[u8]) -> bool {
         let former = if self.former_names.is_empty() { None } else { self.former_names.get(name) };
         let matches = |pattern: &Regex| pattern.is_match(name) || former.is_some_and(|former| pattern.is_match(former));
-        self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
+        let was_left_out = !self.left_out.is_empty() && self.left_out.contains(former.map_or(name, Vec::as_slice));
+        !was_left_out && self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
     }
 }
 

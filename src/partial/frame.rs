@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 const VERSION: u32 = 1;
 
 /// Bytes of the footer.
-pub const FOOTER_BYTES: usize = 5 * 8 + 2 * 4 + MAGIC.len();
+pub const FOOTER_BYTES: usize = 6 * 8 + 2 * 4 + MAGIC.len();
 
 /// The family of profiles that a partial merge is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,21 +54,24 @@ pub struct Frame<'data> {
     pub profile: &'data [u8],
     /// What was merged.
     pub family: Family,
+    /// Who wrote the inputs, as the family says it in one word, so that this is
+    /// known without the state.
+    pub origins: u64,
     /// The state, inflated.
     pub state: Vec<u8>,
 }
 
 /// Puts a state and its footer behind a profile.
-pub fn append(profile: Vec<u8>, family: Family, state: &[u8]) -> Vec<u8> {
+pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let stored = encoder.write_all(state).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
-    let profile_hash = xxh3_64(&profile);
+    let profile_hash = xxh3_64(&profile) ^ origins.rotate_left(32);
     let profile_len = profile.len() as u64;
     let mut sink = Sink::onto(profile, Endian::Little);
     sink.bytes(&stored);
     let lengths = [profile_len, stored.len() as u64, state.len() as u64];
     sink.u64s(&lengths);
-    sink.u64s(&[profile_hash, xxh3_64(&stored)]);
+    sink.u64s(&[profile_hash, xxh3_64(&stored), origins]);
     sink.u32(family as u32);
     sink.u32(VERSION);
     sink.bytes(&MAGIC);
@@ -79,6 +82,14 @@ impl<'data> Frame<'data> {
     /// Whether a file ends as partial merges do.
     pub fn is_at_end_of(data: &[u8]) -> bool {
         data.len() >= FOOTER_BYTES && data.ends_with(&MAGIC)
+    }
+
+    /// The origins of a partial merge, by its footer alone; `None` for bytes
+    /// that end otherwise.
+    pub fn origins_of_footer(end: &[u8]) -> Option<u64> {
+        let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
+        let word = footer[40..48].try_into().ok()?;
+        Some(u64::from_le_bytes(word))
     }
 
     /// Takes a partial merge apart; `None` for any other file.
@@ -97,6 +108,7 @@ impl<'data> Frame<'data> {
         let [profile_len, stored_len, state_len] =
             [cursor.u64("profile length")?, cursor.u64("state length")?, cursor.u64("inflated length")?];
         let [profile_hash, stored_hash] = [cursor.u64("profile checksum")?, cursor.u64("state checksum")?];
+        let origins = cursor.u64("origins")?;
         let family = cursor.u32("family")?;
         let version = cursor.u32("version")?;
         if version != VERSION {
@@ -116,14 +128,16 @@ impl<'data> Frame<'data> {
         let damaged = |section: &'static str, offset: u64| {
             Error::malformed("the checksum of a partial merge does not match").at(section, offset).with_hint(CHANGED)
         };
-        if xxh3_64(profile) != profile_hash {
+        // Who wrote the inputs is checked along with it.
+        if xxh3_64(profile) ^ origins.rotate_left(32) != profile_hash {
             return Err(damaged("profile", 0));
         }
         if xxh3_64(stored) != stored_hash {
             return Err(damaged("state of a partial merge", profile_len));
         }
-        let state = inflate(stored, state_len, limits).map_err(|error| error.at("state of a partial merge", profile_len))?;
-        Ok(Some(Self { profile, family, state }))
+        let state =
+            inflate(stored, state_len, limits).map_err(|error| error.at("state of a partial merge", profile_len))?;
+        Ok(Some(Self { profile, family, origins, state }))
     }
 }
 
@@ -150,7 +164,7 @@ mod tests {
     use super::*;
 
     fn framed() -> Vec<u8> {
-        append(b"profile".to_vec(), Family::Instr, b"state state state")
+        append(b"profile".to_vec(), Family::Instr, 7, b"state state state")
     }
 
     fn fault(bytes: &[u8]) -> String {
@@ -162,7 +176,8 @@ mod tests {
         let bytes = framed();
         assert!(bytes.starts_with(b"profile") && Frame::is_at_end_of(&bytes));
         let frame = Frame::find(&bytes, &Limits::default()).unwrap().unwrap();
-        assert_eq!((frame.profile, frame.family, &frame.state[..]), (&b"profile"[..], Family::Instr, &b"state state state"[..]));
+        assert_eq!((frame.profile, frame.family, frame.origins), (&b"profile"[..], Family::Instr, 7));
+        assert_eq!(frame.state, b"state state state");
         assert_eq!(Frame::find(b"profile", &Limits::default()).unwrap(), None);
         assert_eq!(Frame::find(&MAGIC, &Limits::default()).unwrap(), None);
     }
@@ -187,8 +202,8 @@ mod tests {
             bytes[footer + at] = byte;
             bytes
         };
-        assert!(fault(&changed(44, 2)).contains("version 2 is not supported: partial merges of version 1 are known"));
-        assert!(fault(&changed(40, 9)).contains("bad header: family 9 is not known"));
+        assert!(fault(&changed(52, 2)).contains("version 2 is not supported: partial merges of version 1 are known"));
+        assert!(fault(&changed(48, 9)).contains("bad header: family 9 is not known"));
         assert!(fault(&changed(0, 1)).contains("bad header: a profile of 1 and a state of"));
         assert!(fault(&changed(16, 1)).contains("cannot decompress: 2 bytes came out, the footer says 1"));
         assert!(fault(&changed(23, 1)).contains("inflated size"));

@@ -9,12 +9,14 @@
 
 use super::memory::MemProfOptions;
 use super::open::ReadOptions;
+use super::partial;
 use super::worker::{self, Prepared};
 use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
 use crate::instr::{Loss, Profile, ProfileKind, Release};
 use crate::merge::cross_release::Origins;
 use crate::merge::{FunctionFilter, MergeRules, Remapping, SoftError, repeated_sizes};
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 /// When bad inputs make the whole merge fail (`--failure-mode`).
@@ -184,6 +186,10 @@ pub struct MergeReport {
     pub repeats_memory_size: bool,
     /// What the section of memory profiles cannot hold.
     pub memprof_losses: Vec<Loss>,
+    /// Functions that filters left out of partial merges among the inputs; their
+    /// names still stand in the profile, since they decide about the order of
+    /// others ([`FunctionFilter::without`] leaves them out).
+    pub left_out: HashSet<Vec<u8>>,
 }
 
 impl MergeReport {
@@ -290,11 +296,15 @@ pub fn merge_files(
     options: &MergeOptions,
     observer: &mut dyn MergeObserver,
 ) -> Result<MergeReport> {
+    let is_own = !options.read.compat.is_llvm();
+    if is_own && inputs.iter().any(|input| partial::origins_of_file(&input.path).is_some()) {
+        return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
+    }
     let prepared: Vec<Prepared> =
         inputs.iter().map(|input| Prepared::new(input.clone(), &options.read.limits)).collect();
     let run = worker::run(&prepared, options, observer);
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
-    Ok(MergeReport { profile, inputs: run.reports, repeats_memory_size, memprof_losses })
+    Ok(MergeReport { profile, inputs: run.reports, repeats_memory_size, memprof_losses, left_out: HashSet::new() })
 }

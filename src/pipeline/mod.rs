@@ -20,6 +20,7 @@ pub mod merge;
 pub mod merge_stacks;
 pub mod mixed;
 pub mod open;
+pub mod partial;
 pub mod pictures;
 #[cfg(feature = "correlate")]
 pub mod probes;

@@ -6,6 +6,7 @@
 //! newest version among them.
 
 use super::encode::OutputFormat;
+use super::partial;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::indexed;
@@ -265,8 +266,12 @@ impl InputVersions {
     pub fn look<'p>(paths: impl IntoIterator<Item = &'p Path>, compat: Compat) -> Self {
         let mut versions = Self::default();
         for path in paths {
-            if let Ok(head) = input::head_of(path, compat.inflates_gzip()) {
-                versions.add(&head);
+            let Ok(head) = input::head_of(path, compat.inflates_gzip()) else { continue };
+            // A partial merge stands for its inputs, whatever it is written as.
+            let is_own = !compat.is_llvm() && detect(&head) == Format::Indexed;
+            match is_own.then(|| partial::origins_of_file(path)).flatten() {
+                Some(origins) => versions.join(origins),
+                None => versions.add(&head),
             }
         }
         versions
@@ -279,20 +284,57 @@ impl InputVersions {
             Format::Raw { endian, .. } => {
                 let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
                 let version = version.map(|word| endian.u64(word) as u32); // flags stand above the number
-                if let Some(version) = version.filter(|version| raw::layout::is_known_version(*version)) {
-                    let (oldest, newest) = self.raw.unwrap_or((version, version));
-                    self.raw = Some((oldest.min(version), newest.max(version)));
-                }
+                version.into_iter().for_each(|version| self.add_raw(version));
             }
             Format::Indexed => {
                 let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
                 let version = version.map(|word| u64::from_le_bytes(word) as u32); // as above
-                let known = version.filter(|version| (1..=indexed::NEWEST_VERSION).contains(version));
-                self.indexed = self.indexed.max(known);
+                version.into_iter().for_each(|version| self.add_indexed(version));
             }
             Format::Text | Format::Iprof => self.unmarked = true,
             _ => {}
         }
+    }
+
+    /// Notes a raw input. A version that does not exist tells nothing.
+    pub(super) fn add_raw(&mut self, version: u32) {
+        if raw::layout::is_known_version(version) {
+            let (oldest, newest) = self.raw.unwrap_or((version, version));
+            self.raw = Some((oldest.min(version), newest.max(version)));
+        }
+    }
+
+    /// Notes an indexed input. A version that does not exist tells nothing.
+    pub(super) fn add_indexed(&mut self, version: u32) {
+        let known = (1..=indexed::NEWEST_VERSION).contains(&version);
+        self.indexed = self.indexed.max(known.then_some(version));
+    }
+
+    fn join(&mut self, other: Self) {
+        if let Some((oldest, newest)) = other.raw {
+            self.add_raw(oldest);
+            self.add_raw(newest);
+        }
+        other.indexed.into_iter().for_each(|version| self.add_indexed(version));
+        self.unmarked |= other.unmarked;
+    }
+
+    /// As the footer of a partial merge has it: a byte for the oldest and the
+    /// newest raw version, one for the indexed one, one for inputs without.
+    pub(super) fn to_word(self) -> u64 {
+        let (oldest, newest) = self.raw.unwrap_or_default();
+        let byte = |number: u32| number.min(0xff) as u8;
+        let indexed = byte(self.indexed.unwrap_or_default());
+        u64::from_le_bytes([byte(oldest), byte(newest), indexed, self.unmarked.into(), 0, 0, 0, 0])
+    }
+
+    /// What [`to_word`](Self::to_word) wrote.
+    pub(super) fn from_word(word: u64) -> Self {
+        let [oldest, newest, indexed, unmarked, ..] = word.to_le_bytes();
+        let mut versions = Self { unmarked: unmarked != 0, ..Self::default() };
+        [oldest, newest].into_iter().for_each(|version| versions.add_raw(version.into()));
+        versions.add_indexed(indexed.into());
+        versions
     }
 
     /// Whether no input has a version: there are texts and iprof files only, or

@@ -503,7 +503,7 @@ fn load<'b>(
 }
 
 impl InputReport {
-    fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
+    pub(super) fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
         Self {
             input: input.clone(),
             outcome,

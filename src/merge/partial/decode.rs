@@ -10,6 +10,7 @@ use crate::instr::{
     FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
     ValueKind,
 };
+use crate::limits::Limits;
 use crate::partial::{Decoder, PartialInput};
 
 impl PartialMerge {
@@ -18,11 +19,10 @@ impl PartialMerge {
     /// # Errors
     ///
     /// Truncated, and malformed for whatever contradicts itself.
-    pub fn decode(state: &[u8]) -> Result<Self> {
+    pub fn decode(state: &[u8], limits: &Limits) -> Result<Self> {
         let mut from = Decoder::new(state);
         let max_count = from.number("maximum of counters")?;
-        let applied =
-            from.list("filters", |from| Ok(String::from_utf8_lossy(from.text("filter")?).into_owned()))?;
+        let applied = from.list("filters", |from| Ok(String::from_utf8_lossy(from.text("filter")?).into_owned()))?;
         let inputs = from.list("inputs", PartialInput::decode)?;
         let (names, functions) = decode_names(&mut from)?;
         let groups = from.list("groups", |from| Group::decode(&functions, inputs.len(), from))?;
@@ -30,6 +30,7 @@ impl PartialMerge {
         let vtable_names = decode_pool("names of vtables", &mut from)?;
         let mut whole = Self {
             max_count,
+            limits: *limits,
             contributions: Vec::with_capacity(inputs.len()),
             inputs,
             names,
@@ -128,10 +129,9 @@ impl Summed {
             (counters, bitmap) = (from.numbers("counters")?.into(), from.text("bitmap")?.into());
             (counters.len(), bitmap.len())
         };
-        let shape =
-            Shape { counters: counters_len as u32, bitmap: bitmap_len as u32, sites, is_whole, is_left_out };
+        let shape = Shape { counters: counters_len as u32, bitmap: bitmap_len as u32, sites, is_whole, is_left_out };
         let extra = if has_extra { Some(Box::new(Extra::decode(func_hash, inputs, from)?)) } else { None };
-        if shape.has_sites() != has_sites || (is_whole && is_left_out) {
+        if shape.has_sites() != has_sites {
             return Err(from.malformed("the marks of a record contradict each other"));
         }
         Ok(Self { function, func_hash, shape, counters, bitmap, extra })
@@ -144,7 +144,7 @@ impl Summed {
         if extra.whole.len() as u64 != wholes {
             return Err(crate::Error::malformed("the records of a function are not as many as its visits"));
         }
-        if extra.whole.iter().any(|whole| Shape::of(whole.record.view(), false) != self.shape) {
+        if extra.whole.iter().any(|whole| Shape::of(whole.record.view(), self.shape.is_left_out) != self.shape) {
             return Err(crate::Error::malformed("a record has another shape than its sum"));
         }
         let logged = self.shape.has_sites() && !self.shape.is_whole && !self.shape.is_left_out;

@@ -11,7 +11,8 @@ pub(super) struct Shape {
     pub(super) bitmap: u32,
     /// Value sites by kind.
     pub(super) sites: [u32; ValueKind::COUNT],
-    /// Whether records are kept one by one: those with pseudo counts or uniformity.
+    /// Whether records are kept one by one: those with pseudo counts, counts beyond
+    /// the maximum, or uniformity.
     pub(super) is_whole: bool,
     /// A function filter left it out: its counts are gone, its name still
     /// decides about the order of others.
@@ -20,13 +21,14 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn of(record: RecordView<'_>, is_left_out: bool) -> Self {
-        let is_pseudo = record.counters.first().is_some_and(|first| PseudoCount::from_counter(*first).is_some());
+        // A mark, or a count that no sum of counts keeps as it is.
+        let beyond = record.counters.iter().any(|count| PseudoCount::from_counter(*count).is_some());
         let length = |len: usize| u32::try_from(len).expect("a record has fewer than 2^32 parts");
         Self {
             counters: length(record.counters.len()),
             bitmap: length(record.bitmap.len()),
             sites: ValueKind::ALL.map(|kind| length(record.sites(kind).len())),
-            is_whole: !is_left_out && (is_pseudo || !record.uniformity.is_empty()),
+            is_whole: beyond || !record.uniformity.is_empty(),
             is_left_out,
         }
     }
@@ -93,13 +95,13 @@ impl Summed {
 
     /// Adds a record of this shape from the only input, which is number 0.
     pub(super) fn add(&mut self, record: RecordView<'_>, weight: u64, max: u64) {
-        if self.shape.is_left_out {
-            return;
-        }
         if self.shape.is_whole {
             let mut copy = FunctionRecord::default();
             copy.copy_from(record);
             self.extra_mut().whole.push(Whole { record: copy, weight });
+            return;
+        }
+        if self.shape.is_left_out {
             return;
         }
         if counters::add_weighted(&mut self.counters, record.counters, weight, max) {

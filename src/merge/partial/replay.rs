@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::instr::{FunctionId, FunctionRecord, FunctionTable, RecordId, ValueKind};
 use crate::memprof::{self, Source};
 use crate::merge::{MergeOptions, Merger, SoftError};
-use crate::partial::PartialInput;
 use std::collections::HashSet;
 
 /// What came of a merge that went on.
@@ -20,10 +19,8 @@ use std::collections::HashSet;
 pub struct Replayed {
     /// The merger, with everything added.
     pub merger: Merger,
-    /// The inputs; those whose kind conflicts with the ones before are noted in
-    /// `conflicts` and nowhere else.
-    pub inputs: Vec<PartialInput>,
-    /// Inputs that were left out, by number, and why.
+    /// Inputs that were left out since their kind conflicts with those before,
+    /// by number, and why.
     pub conflicts: Vec<(usize, crate::Error)>,
     /// Functions that filters left out of the inputs, whose names still stand
     /// in the profile.
@@ -51,7 +48,7 @@ impl PartialMerge {
     /// # Errors
     ///
     /// Malformed memory profiles and value sites of a damaged state.
-    pub fn replay(self, options: MergeOptions, on_soft_error: &mut OnSoftError<'_>) -> Result<Replayed> {
+    pub fn replay(&self, options: MergeOptions, on_soft_error: &mut OnSoftError<'_>) -> Result<Replayed> {
         let mut replay = Replay {
             merger: Merger::new(options),
             names: &self.names,
@@ -75,7 +72,7 @@ impl PartialMerge {
             replay.add_memory(contribution, weight)?;
         }
         let merger = replay.merger;
-        Ok(Replayed { left_out: left_out(&self.groups, &self.names), merger, inputs: self.inputs, conflicts })
+        Ok(Replayed { left_out: left_out(&self.groups, &self.names), merger, conflicts })
     }
 }
 
@@ -173,7 +170,8 @@ impl Replay<'_> {
         let overflowed = progress.overflows(sum, number);
         let first = progress.record.is_none() && !progress.is_refused;
         self.read_sites(sum, progress)?;
-        let error = if first { self.place(sum, function, progress, weight) } else { self.merge_again(sum, progress, weight) };
+        let error =
+            if first { self.place(sum, function, progress, weight) } else { self.merge_again(sum, progress, weight) };
         Ok(match error {
             Some(SoftError::CountMismatch) => error,
             _ if overflowed => Some(SoftError::CounterOverflow),
@@ -206,13 +204,7 @@ impl Replay<'_> {
     }
 
     /// Adds all counters of a sum, with the values of this visit.
-    fn place(
-        &mut self,
-        sum: &Summed,
-        function: FunctionId,
-        progress: &mut Progress,
-        weight: u64,
-    ) -> Option<SoftError> {
+    fn place(&mut self, sum: &Summed, function: FunctionId, progress: &mut Progress, weight: u64) -> Option<SoftError> {
         let max = self.merger.rules.max_count;
         let scratch = &mut self.scratch;
         scratch.func_hash = sum.func_hash;

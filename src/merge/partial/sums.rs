@@ -3,11 +3,14 @@
 use super::pool::Pool;
 use super::record::{Shape, Summed};
 use crate::error::Result;
-use crate::instr::{BinaryId, FunctionId, FunctionTable, MemProfSection, ProfileKind, ProfileReader, Release, TemporalProfile, name_ref};
+use crate::instr::{
+    BinaryId, FunctionId, FunctionTable, MemProfSection, ProfileKind, ProfileReader, Release, TemporalProfile, name_ref,
+};
+use crate::limits::Limits;
 use crate::memprof::{self, MemoryProfile};
 use crate::merge::{FunctionFilter, InputOptions, MergeRules};
 use crate::partial::PartialInput;
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use std::collections::HashSet;
 
 /// The sums of inputs that one merge would take or refuse together: those of
@@ -52,6 +55,8 @@ const SECTION_VERSION: u32 = 4;
 pub struct PartialMerge {
     /// What counters stop at.
     pub(super) max_count: u64,
+    /// Bounds on what memory profiles expand to.
+    pub(super) limits: Limits,
     pub(super) inputs: Vec<PartialInput>,
     /// One an input; nothing where it could not be used.
     pub(super) contributions: Vec<Option<Contribution>>,
@@ -66,9 +71,14 @@ pub struct PartialMerge {
 
 impl PartialMerge {
     /// Sums of nothing, for a release with these rules.
-    pub fn new(rules: &MergeRules) -> Self {
+    pub fn new(rules: &MergeRules, limits: Limits) -> Self {
+        Self::with_ceiling(rules.max_count, limits)
+    }
+
+    fn with_ceiling(max_count: u64, limits: Limits) -> Self {
         Self {
-            max_count: rules.max_count,
+            max_count,
+            limits,
             inputs: Vec::new(),
             contributions: Vec::new(),
             names: FunctionTable::new(),
@@ -127,7 +137,7 @@ impl PartialMerge {
         filter: &FunctionFilter,
         salvage: bool,
     ) -> Result<()> {
-        let mut one = Self { max_count: self.max_count, ..Self::new(&MergeRules::default()) };
+        let mut one = Self::with_ceiling(self.max_count, self.limits);
         let mut group = Group { kind: reader.kind(), ..Group::default() };
         let mut contribution = one.contribution();
         let read = one
@@ -151,10 +161,11 @@ impl PartialMerge {
         options.schema = profile.schema;
         let bytes = memprof::indexed::write(profile, &options)?;
         let section = MemProfSection { bytes, offset: 0, indexed_version: 0 };
-        let mut one = Self { max_count: self.max_count, ..Self::new(&MergeRules::default()) };
+        let mut one = Self::with_ceiling(self.max_count, self.limits);
         let mut group = Group { kind: ProfileKind::MEMPROF, ..Group::default() };
         group.sequences.place(Vec::new());
-        let contribution = Contribution { memory: Some(MemoryInput { section, is_indexed: false }), ..one.contribution() };
+        let contribution =
+            Contribution { memory: Some(MemoryInput { section, is_indexed: false }), ..one.contribution() };
         let records = profile.records().len() as u64;
         one.finish_input(PartialInput { records, ..input }, group, contribution);
         self.append(one);
@@ -224,6 +235,9 @@ impl PartialMerge {
         let names = reader.vtable_names()?.into_iter().filter(|name| seen.insert(name.clone())).collect();
         contribution.vtable_names = self.vtable_names.place(names);
         let section = reader.memprof().filter(|_| options.takes_memprof);
+        if let Some(section) = &section {
+            memprof::indexed::read(&section.bytes, section.offset, &self.limits)?;
+        }
         contribution.memory = section.map(|section| MemoryInput { section, is_indexed: true });
         Ok(())
     }

@@ -1,0 +1,223 @@
+//! Partial merges: made of files, merged further, finished.
+
+use super::encode::{Saved, WriteOptions, encode};
+use super::memory;
+use super::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
+use super::open::read_with;
+use super::target::InputVersions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::{self, Format, WeightedInput, output};
+use crate::instr::{Profile, ProfileKind, ProfileReader};
+use crate::limits::Limits;
+use crate::merge::partial::PartialMerge;
+use crate::merge::{InputOptions, MergeRules, SoftError, repeated_sizes};
+use crate::partial::{FOOTER_BYTES, Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::raw::RawReader;
+use crate::text;
+use crate::threads;
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
+use std::num::NonZeroU64;
+use std::path::Path;
+
+/// Adds up inputs, partial merges among them, so that a merge can go on from
+/// there. What is wrong with single inputs is noted with them.
+///
+/// # Errors
+///
+/// Usage for a partial merge of another family, or with a weight.
+pub fn merge_partially(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    observer: &mut dyn MergeObserver,
+) -> Result<PartialMerge> {
+    let mut sums = PartialMerge::new(&MergeRules::of(options.release), options.read.limits);
+    for (at, input) in inputs.iter().enumerate() {
+        add_input(&mut sums, input, options)?;
+        observer.progress(at + 1, inputs.len());
+    }
+    Ok(sums)
+}
+
+/// Who wrote the inputs of a partial merge; `None` for any other file, and for
+/// pipes, which are not looked at.
+pub fn origins_of_file(path: &Path) -> Option<InputVersions> {
+    // Raw dumps are never partial merges, and there may be thousands of them.
+    if path.extension().is_some_and(|extension| extension == "profraw") {
+        return None;
+    }
+    let mut file = std::fs::File::open(path).ok()?;
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let mut footer = [0; FOOTER_BYTES];
+    let at_end = is_file && file.seek(SeekFrom::End(-(FOOTER_BYTES as i64))).is_ok();
+    let read = at_end && file.read_exact(&mut footer).is_ok();
+    Frame::origins_of_footer(&footer).filter(|_| read).map(InputVersions::from_word)
+}
+
+/// Writes sums as a file that LLVM's tools take for the profile that stands in
+/// front of them; `profile` is what they [gave](finish).
+///
+/// # Errors
+///
+/// As [`encode`](super::encode()) and [`output::replace`].
+pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
+    let encoded = encode(profile, options)?;
+    let mut versions = InputVersions::default();
+    sums.inputs().iter().for_each(|input| note_origin(&mut versions, input));
+    let bytes = crate::partial::append(encoded.bytes, Family::Instr, versions.to_word(), &sums.encode());
+    output::replace(path, &bytes)?;
+    Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+}
+
+fn note_origin(versions: &mut InputVersions, input: &PartialInput) {
+    match input.origin {
+        Some(InputOrigin::Raw(version)) => versions.add_raw(version as u32),
+        Some(InputOrigin::Indexed(version)) => versions.add_indexed(version as u32),
+        Some(InputOrigin::Text { .. }) => versions.unmarked = true,
+        Some(InputOrigin::Other) | None => {}
+    }
+}
+
+fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<()> {
+    let mut about = PartialInput::new(&input.path, input.weight.get());
+    let limits = &options.read.limits;
+    let mut bytes = Vec::new();
+    let read = input::read_into(&input.path, &mut bytes, limits);
+    let read = read
+        .and_then(|()| if input::detect(&bytes) == Format::Gzip { input::inflate(&bytes, limits) } else { Ok(bytes) });
+    let added = match read {
+        Ok(data) => match Frame::find(&data, limits).map_err(|error| error.in_file(&input.path))? {
+            Some(frame) => return add_partial(sums, input, &frame, limits).map_err(|error| error.in_file(&input.path)),
+            None => add_profile(sums, &data, about.clone(), options),
+        },
+        Err(error) => Err((error, about.clone())),
+    };
+    if let Err((error, known)) = added {
+        about = known;
+        let error = error.in_file(&input.path);
+        about.state = match error.kind() {
+            ErrorKind::EmptyProfile => InputState::Empty,
+            _ => InputState::Failed { message: error.to_string(), hint: error.hint().map(Into::into) },
+        };
+        match sums.inputs_mut().last_mut().filter(|last| options.salvage && is_salvaged(last, &about)) {
+            Some(last) => last.state = about.state,
+            None => sums.add_unused(about),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the records that stand before a fault were added as this input.
+fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
+    last.path == about.path && last.kind.is_some() && last.state == InputState::Used && last.origin == about.origin
+}
+
+fn add_partial(sums: &mut PartialMerge, input: &WeightedInput, frame: &Frame<'_>, limits: &Limits) -> Result<()> {
+    if frame.family != Family::Instr {
+        return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family, Family::Instr)));
+    }
+    if input.weight.get() != 1 {
+        return Err(Error::usage("a partial merge has no weight of its own")
+            .with_hint("give weights to the inputs when the partial merge is made"));
+    }
+    sums.append(PartialMerge::decode(&frame.state, limits)?);
+    Ok(())
+}
+
+/// Adds an ordinary profile; what is known of it comes back with the error.
+fn add_profile(
+    sums: &mut PartialMerge,
+    data: &[u8],
+    mut about: PartialInput,
+    options: &MergeOptions,
+) -> Result<(), (Error, PartialInput)> {
+    let mut adding = InputOptions::weighted(about.weight);
+    adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
+    adding.most_name_bytes = options.read.limits.name_bytes;
+    let format = input::detect(data);
+    let mut known = about.clone();
+    let added = if matches!(format, Format::Raw { .. }) {
+        RawReader::new(data, options.read.raw()).and_then(|mut reader| {
+            about.origin = Some(InputOrigin::Raw(reader.profile().header().version().into()));
+            reader.names().stay();
+            about.kind = Some(reader.kind().bits());
+            known = about.clone();
+            sums.add_reader(&mut reader, about, &adding, &options.filter, options.salvage)
+        })
+    } else if memory::is_memory_profile(data, options.read.compat) {
+        about.origin = Some(InputOrigin::Other);
+        known = about.clone();
+        memory::read(data, &options.read, options.release).and_then(|(profile, _)| sums.add_memory(&profile, about))
+    } else {
+        let threads = threads::wanted(options.threads).get();
+        read_with(data, &options.read, threads, |reader| {
+            about.origin = Some(match format {
+                Format::Indexed => InputOrigin::Indexed(reader.version_word() & 0xffff_ffff),
+                _ => InputOrigin::Text { has_colon_names: text::has_colon_names(data) },
+            });
+            about.kind = Some(reader.kind().bits());
+            known = about.clone();
+            sums.add_reader(reader, about, &adding, &options.filter, options.salvage)
+        })
+    };
+    added.map_err(|error| (error, known))
+}
+
+/// Makes the result of a merge of all inputs that the sums hold.
+///
+/// # Errors
+///
+/// A damaged state, memory profiles that cannot be written.
+pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn MergeObserver) -> Result<MergeReport> {
+    let inputs: Vec<WeightedInput> = sums.inputs().iter().map(weighted).collect();
+    let mut reported = BTreeSet::new();
+    let replayed = sums.replay(options.merger_options(), &mut |number, function, error: SoftError| {
+        let first = reported.insert(error);
+        observer.soft_error(&inputs[number], function, error, first);
+    })?;
+    let mut reports: Vec<InputReport> =
+        sums.inputs().iter().zip(&inputs).map(|(about, input)| report(about, input)).collect();
+    for (number, conflict) in replayed.conflicts {
+        let error = match reports[number].kind {
+            Some(ProfileKind::MEMPROF) => memory::conflict(conflict, &crate::memprof::Source::Raw),
+            _ => conflict,
+        };
+        let path = reports[number].input.path.clone();
+        reports[number].records = 0;
+        reports[number].outcome = InputOutcome::Failed(error.in_file(path));
+    }
+    let (profile, memprof_losses) = options.memprof.finish(replayed.merger, options.release, options.read.compat)?;
+    let rules = MergeRules::of(options.release);
+    let keeps = |name: &[u8]| options.filter.keeps(name) && !replayed.left_out.contains(name);
+    let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
+    let left_out = replayed.left_out;
+    Ok(MergeReport { profile, inputs: reports, repeats_memory_size, memprof_losses, left_out })
+}
+
+fn weighted(about: &PartialInput) -> WeightedInput {
+    WeightedInput { path: about.path.clone(), weight: NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN) }
+}
+
+fn report(about: &PartialInput, input: &WeightedInput) -> InputReport {
+    let outcome = match &about.state {
+        InputState::Used => InputOutcome::Used,
+        InputState::Empty => InputOutcome::Empty,
+        InputState::Failed { message, hint } => {
+            let error = Error::usage(message.clone());
+            InputOutcome::Failed(match hint {
+                Some(hint) => error.with_hint(hint.clone()),
+                None => error,
+            })
+        }
+    };
+    let mut report = InputReport::new(input, outcome);
+    report.version = about.origin.and_then(|origin| match origin {
+        InputOrigin::Raw(version) => Some(InputVersion::Raw(version)),
+        InputOrigin::Indexed(version) => Some(InputVersion::Indexed(version)),
+        InputOrigin::Text { has_colon_names } => Some(InputVersion::Text { has_colon_names }),
+        InputOrigin::Other => None,
+    });
+    (report.records, report.kind) = (about.records, about.kind.map(ProfileKind::from_bits));
+    report.warnings = about.warnings().collect();
+    report
+}

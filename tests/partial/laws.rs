@@ -1,0 +1,182 @@
+//! Random inputs, splits and trees.
+
+use crate::generate::{Knows, Random, profile};
+use profbridge::Limits;
+use profbridge::input::WeightedInput;
+use profbridge::instr::Release;
+use profbridge::merge::partial::PartialMerge;
+use profbridge::merge::{FunctionFilter, SoftError};
+use profbridge::pipeline::{
+    self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
+};
+use std::collections::HashSet;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+/// What was said, in order.
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl MergeObserver for Heard {
+    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
+        let function = function.escape_ascii();
+        self.0.push(format!("{} x{}: {function}: {error} {first}", input.path.display(), input.weight));
+    }
+    fn progress(&mut self, _: usize, _: usize) {}
+}
+
+/// Everything that a merge gives: bytes, what became of the inputs, and what was said.
+fn outcome(report: MergeReport, options: &MergeOptions, heard: Heard) -> (Vec<u8>, Vec<String>, Vec<String>) {
+    let mut write = WriteOptions::default();
+    write.format = OutputFormat::for_release(options.release);
+    write.filter = options.filter.clone().without(report.left_out.clone());
+    let bytes = pipeline::encode(&report.profile, &write).expect("a merged profile can be written").bytes;
+    let inputs = report.inputs.iter().map(|input| {
+        let outcome = match &input.outcome {
+            InputOutcome::Used => "used".to_string(),
+            InputOutcome::Empty => "empty".to_string(),
+            InputOutcome::Failed(error) => format!("failed: {error} {:?}", error.hint()),
+            _ => "?".to_string(),
+        };
+        // Of a file whose header is bad, one way of merging knows more than another.
+        let known = (outcome == "used").then_some((input.version, input.kind));
+        format!("{} {outcome} {known:?}", input.input.path.display())
+    });
+    (bytes, inputs.collect(), heard.0)
+}
+
+fn in_one(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<u8>, Vec<String>, Vec<String>) {
+    let mut heard = Heard::default();
+    let report = pipeline::merge_files(inputs, options, &mut heard).expect("bad inputs are reported");
+    outcome(report, options, heard)
+}
+
+/// Merges in parts that are written to files, along a random tree.
+fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random, folder: &Path) -> PathBuf {
+    let name = folder.join(format!("part-{}", random.next()));
+    let mut parts = Vec::new();
+    let mut rest = inputs;
+    while !rest.is_empty() {
+        let (run, later) = rest.split_at(1 + random.below(rest.len() as u64) as usize);
+        if run.len() == 1 || run.len() == inputs.len() || random.chance(30) {
+            parts.extend_from_slice(run);
+        } else {
+            parts.push(WeightedInput::new(in_parts(run, options, random, folder)));
+        }
+        rest = later;
+    }
+    let sums = pipeline::partial::merge_partially(&parts, options, &mut Heard::default()).expect("sound parts");
+    let again = PartialMerge::decode(&sums.encode(), &Limits::default()).expect("what was written is read");
+    assert_eq!(again.encode(), sums.encode());
+    let report = pipeline::partial::finish(&sums, options, &mut Heard::default()).expect("sound sums");
+    let mut write = WriteOptions::default();
+    write.format = OutputFormat::for_release(options.release);
+    write.filter = options.filter.clone().without(report.left_out.clone());
+    pipeline::partial::write_file(&sums, &report.profile, &write, &name).expect("the folder takes files");
+    name
+}
+
+/// Messages about functions none of whose counts reached its maximum: in a sum
+/// of several inputs it is not known with which of them that happened, and for
+/// a record one thing is said at most.
+fn comparable(said: &[String], other: &[String]) -> Vec<String> {
+    let overflow = SoftError::CounterOverflow.to_string();
+    let function = |line: &str| line.split(": ").nth(1).unwrap_or_default().to_string();
+    let overflowed: HashSet<String> =
+        said.iter().chain(other).filter(|line| line.contains(&overflow)).map(|line| function(line)).collect();
+    let mut seen = HashSet::new();
+    let lines = said.iter().map(|line| line.trim_end_matches(" true").trim_end_matches(" false").to_string());
+    lines.filter(|line| !overflowed.contains(&function(line)) && seen.insert(line.clone())).collect()
+}
+
+fn compare(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random, what: &str) {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let part = in_parts(inputs, options, random, folder.path());
+    let (bytes, became, said) = in_one(&[WeightedInput::new(part)], options);
+    let (expected_bytes, expected_became, expected_said) = in_one(inputs, options);
+    assert_eq!(became, expected_became, "{what}");
+    let (said, expected_said) = (comparable(&said, &expected_said), comparable(&expected_said, &said));
+    let differs = said.iter().zip(&expected_said).find(|(ours, expected)| ours != expected);
+    // One merge that has to leave a bad input out again repeats what it said.
+    let has_failed = became.iter().any(|input| input.contains("failed"));
+    assert!(
+        has_failed || said == expected_said,
+        "{what}: {} and {} messages, {differs:#?}",
+        said.len(),
+        expected_said.len()
+    );
+    if bytes != expected_bytes {
+        let text = |bytes: &[u8]| {
+            let profile = profbridge::Profile::from_bytes(bytes).expect("what was written is read");
+            let text = profile.to_bytes(OutputFormat::Text { release: options.release }).expect("text");
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let (ours, expected) = (text(&bytes), text(&expected_bytes));
+        let at = ours.lines().zip(expected.lines()).position(|(a, b)| a != b);
+        let near =
+            |text: &str| text.lines().skip(at.unwrap_or(0).saturating_sub(12)).take(30).collect::<Vec<_>>().join("\n");
+        panic!("{what}: the bytes differ from line {at:?}:\n{}\n--- instead of\n{}", near(&ours), near(&expected));
+    }
+}
+
+fn weighted(path: PathBuf, weight: u64) -> WeightedInput {
+    WeightedInput { path, weight: NonZeroU64::new(weight).expect("a weight is 1 at least") }
+}
+
+#[test]
+fn random_texts_give_the_same_in_any_parts() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    for seed in 0..60 {
+        let mut random = Random::new(seed * 31 + 5);
+        let release = [14, 16, 19, 22, 23][random.below(5) as usize];
+        let knows = Knows { sampled_traces: true, equal_values: true, ..Knows::of(release) };
+        let inputs: Vec<WeightedInput> = (0..2 + random.below(7))
+            .map(|number| {
+                let path = folder.path().join(format!("{seed}-{number}.proftext"));
+                let text = match random.below(12) {
+                    0 => String::new(),
+                    1 => "main\n1\nx\n".to_string(),
+                    _ => profile(random.next(), seed, knows),
+                };
+                std::fs::write(&path, text).expect("the folder takes files");
+                weighted(path, 1 + random.below(3))
+            })
+            .collect();
+        let mut options = MergeOptions::default();
+        options.release = Release(release);
+        options.failure_mode = FailureMode::Warn;
+        options.trace_reservoir_size = Some(1 + random.below(20));
+        options.salvage = random.chance(30);
+        options.keep_vtable_names = random.chance(50);
+        if random.chance(25) {
+            options.filter = FunctionFilter::new(Some("[0-4]"), None).expect("a sound pattern");
+        }
+        compare(&inputs, &options, &mut random, &format!("seed {seed}, release {release}"));
+    }
+}
+
+#[test]
+fn real_dumps_of_all_kinds_give_the_same_in_any_parts() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let mut files: Vec<PathBuf> = ["merge/clang-14", "merge/clang-19", "merge/clang-22", "raw", "bad", "memprof"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(testdata.join(folder)).expect("testdata is there"))
+        .map(|entry| entry.expect("testdata is readable").path())
+        .filter(|path| {
+            path.extension().is_some_and(|end| end == "profraw" || end == "profdata" || end == "memprofyaml")
+        })
+        .collect();
+    files.sort();
+    assert!(files.len() > 60, "{} files", files.len());
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let inputs: Vec<WeightedInput> = (0..2 + random.below(9))
+            .map(|_| weighted(files[random.below(files.len() as u64) as usize].clone(), 1 + random.below(2)))
+            .collect();
+        let mut options = MergeOptions::default();
+        options.release = Release([16, 22, 23][random.below(3) as usize]);
+        options.failure_mode = FailureMode::Warn;
+        options.keep_vtable_names = random.chance(50);
+        compare(&inputs, &options, &mut random, &format!("seed {seed}: {inputs:?}"));
+    }
+}
