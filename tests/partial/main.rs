@@ -4,6 +4,7 @@
 #[path = "../indexed/generate.rs"]
 mod generate;
 mod laws;
+mod program;
 
 /// What the generator of random texts asks for: no comparison with other tools is made here.
 mod oracle {

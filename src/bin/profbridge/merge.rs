@@ -21,7 +21,7 @@ use profbridge::iprof::SectionKind;
 use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::iprof_merge::IprofMergeOptions;
 use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
-use profbridge::pipeline::{self, FailureMode, MergeOptions, Minimums, Target, TargetSource, WriteOptions};
+use profbridge::pipeline::{self, FailureMode, MergeOptions, Minimums, Target, TargetSource, WriteOptions, partial};
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
 use profbridge::{Compat, Error, Result};
@@ -64,6 +64,9 @@ pub(crate) struct MergeArgs {
     /// Write the text form
     #[arg(long)]
     text: bool,
+    /// Write a part of a larger merge: a profile that also keeps what a later merge needs to go on exactly
+    #[arg(long, conflicts_with_all = ["text", "sparse", "to", "show", "write_prev_version"])]
+    partial: bool,
     /// Leave out functions that never ran
     #[arg(long)]
     sparse: bool,
@@ -395,13 +398,49 @@ impl MergeArgs {
         if self.quiet && !self.strict { Ok(()) } else { bridged::report_losses(losses, &self.output, self.strict) }
     }
 
+    /// Writes what a later merge goes on from. Names and hashes stay those of the
+    /// inputs: for whom they are is decided when the merge is finished.
+    fn merge_partially(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+        let whom = self.whom(target::paths(inputs))?;
+        let mut options = self.merge_options(whom.target.release)?;
+        let mut console = MergeConsole::new(self.quiet);
+        let mut sums = partial::merge_partially(inputs, &options, &mut console)?;
+        let filters = [("--function", &self.function), ("--no-function", &self.no_function)];
+        for (option, pattern) in filters.into_iter().filter_map(|(option, given)| Some((option, given.as_ref()?))) {
+            sums.note_applied(format!("{option}={pattern}"));
+        }
+        if let Some(path) = &self.remapping_file {
+            sums.note_applied(format!("--remapping-file={}", path.display()));
+        }
+        let mut report = partial::finish(&sums, &options, &mut console)?;
+        console.finish();
+        print_warnings(&report, self.quiet);
+        options.filter = options.filter.without(std::mem::take(&mut report.left_out));
+        report.verdict(&options)?;
+        let write = self.write_options(&options, &whom);
+        let saved = partial::write_file(&sums, &report.profile, &write, &self.output)?;
+        if !self.quiet {
+            console::losses(&saved.losses, &write.tolerated, &self.output);
+        }
+        if self.json {
+            print_json(&report, &whom, &[], &self.output)?;
+        } else if !self.quiet {
+            eprintln!("{}; a part, to be merged with others", summary(&report, &self.output));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     fn merge_llvm(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+        if self.partial {
+            return self.merge_partially(inputs);
+        }
         let mut whom = self.whom(target::paths(inputs))?;
         let mut options = self.merge_options(whom.target.release)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
+        options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         report.verdict(&options)?;
         let origins = report.origins();
         let (profile, filter) = (&mut report.profile, &mut options.filter);
