@@ -6,7 +6,9 @@ use crate::limits::Limits;
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use std::fmt;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The last bytes of a partial merge.
@@ -45,6 +47,20 @@ impl fmt::Display for Family {
             Self::Stacks => "sampled stacks",
         })
     }
+}
+
+/// Who wrote the inputs of a partial merge, as its family says it in one word;
+/// `None` for any other file, and for pipes, which are not looked at.
+pub fn origins_of_file(path: &Path) -> Option<u64> {
+    // Raw dumps are never partial merges, and there may be thousands of them.
+    if path.extension().is_some_and(|extension| extension == "profraw") {
+        return None;
+    }
+    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
+    let mut footer = [0; FOOTER_BYTES];
+    file.seek(SeekFrom::End(-(FOOTER_BYTES as i64))).ok()?;
+    file.read_exact(&mut footer).ok()?;
+    Frame::origins_of_footer(&footer)
 }
 
 /// A partial merge taken apart.

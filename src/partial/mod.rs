@@ -21,6 +21,6 @@ mod frame;
 mod inputs;
 mod wire;
 
-pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append};
+pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, origins_of_file};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use wire::{Decoder, Encoder};

@@ -11,12 +11,11 @@ use crate::instr::{Profile, ProfileKind, ProfileReader};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
 use crate::merge::{InputOptions, MergeRules, SoftError, repeated_sizes};
-use crate::partial::{FOOTER_BYTES, Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
 use crate::threads;
 use std::collections::BTreeSet;
-use std::io::{Read, Seek, SeekFrom};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -37,21 +36,6 @@ pub fn merge_partially(
         observer.progress(at + 1, inputs.len());
     }
     Ok(sums)
-}
-
-/// Who wrote the inputs of a partial merge; `None` for any other file, and for
-/// pipes, which are not looked at.
-pub fn origins_of_file(path: &Path) -> Option<InputVersions> {
-    // Raw dumps are never partial merges, and there may be thousands of them.
-    if path.extension().is_some_and(|extension| extension == "profraw") {
-        return None;
-    }
-    let mut file = std::fs::File::open(path).ok()?;
-    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let mut footer = [0; FOOTER_BYTES];
-    let at_end = is_file && file.seek(SeekFrom::End(-(FOOTER_BYTES as i64))).is_ok();
-    let read = at_end && file.read_exact(&mut footer).is_ok();
-    Frame::origins_of_footer(&footer).filter(|_| read).map(InputVersions::from_word)
 }
 
 /// Writes sums as a file that LLVM's tools take for the profile that stands in
@@ -88,12 +72,11 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
     let added = match read {
         Ok(data) => match Frame::find(&data, limits).map_err(|error| error.in_file(&input.path))? {
             Some(frame) => return add_partial(sums, input, &frame, limits).map_err(|error| error.in_file(&input.path)),
-            None => add_profile(sums, &data, about.clone(), options),
+            None => add_profile(sums, &data, &mut about, options),
         },
-        Err(error) => Err((error, about.clone())),
+        Err(error) => Err(error),
     };
-    if let Err((error, known)) = added {
-        about = known;
+    if let Err(error) = added {
         let error = error.in_file(&input.path);
         about.state = match error.kind() {
             ErrorKind::EmptyProfile => InputState::Empty,
@@ -124,43 +107,36 @@ fn add_partial(sums: &mut PartialMerge, input: &WeightedInput, frame: &Frame<'_>
     Ok(())
 }
 
-/// Adds an ordinary profile; what is known of it comes back with the error.
-fn add_profile(
-    sums: &mut PartialMerge,
-    data: &[u8],
-    mut about: PartialInput,
-    options: &MergeOptions,
-) -> Result<(), (Error, PartialInput)> {
+/// Adds an ordinary profile; what becomes known of it on the way is noted in `about`.
+fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, options: &MergeOptions) -> Result<()> {
     let mut adding = InputOptions::weighted(about.weight);
     adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
     adding.most_name_bytes = options.read.limits.name_bytes;
-    let format = input::detect(data);
-    let mut known = about.clone();
-    let added = if matches!(format, Format::Raw { .. }) {
-        RawReader::new(data, options.read.raw()).and_then(|mut reader| {
-            about.origin = Some(InputOrigin::Raw(reader.profile().header().version().into()));
-            reader.names().stay();
-            about.kind = Some(reader.kind().bits());
-            known = about.clone();
-            sums.add_reader(&mut reader, about, &adding, &options.filter, options.salvage)
-        })
-    } else if memory::is_memory_profile(data, options.read.compat) {
-        about.origin = Some(InputOrigin::Other);
-        known = about.clone();
-        memory::read(data, &options.read, options.release).and_then(|(profile, _)| sums.add_memory(&profile, about))
-    } else {
-        let threads = threads::wanted(options.threads).get();
-        read_with(data, &options.read, threads, |reader| {
-            about.origin = Some(match format {
-                Format::Indexed => InputOrigin::Indexed(reader.version_word() & 0xffff_ffff),
-                _ => InputOrigin::Text { has_colon_names: text::has_colon_names(data) },
-            });
-            about.kind = Some(reader.kind().bits());
-            known = about.clone();
-            sums.add_reader(reader, about, &adding, &options.filter, options.salvage)
-        })
+    let mut add = |reader: &mut dyn ProfileReader, origin| {
+        (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
+        sums.add_reader(reader, about.clone(), &adding, &options.filter, options.salvage)
     };
-    added.map_err(|error| (error, known))
+    match input::detect(data) {
+        Format::Raw { .. } => {
+            let mut reader = RawReader::new(data, options.read.raw())?;
+            reader.names().stay();
+            let version = reader.profile().header().version().into();
+            add(&mut reader, InputOrigin::Raw(version))
+        }
+        _ if memory::is_memory_profile(data, options.read.compat) => {
+            about.origin = Some(InputOrigin::Other);
+            let (profile, _) = memory::read(data, &options.read, options.release)?;
+            sums.add_memory(&profile, about.clone())
+        }
+        format => read_with(data, &options.read, threads::wanted(options.threads).get(), |reader| {
+            let version = reader.version_word() & u64::from(u32::MAX); // flags stand above the number
+            let origin = match format {
+                Format::Indexed => InputOrigin::Indexed(version),
+                _ => InputOrigin::Text { has_colon_names: text::has_colon_names(data) },
+            };
+            add(reader, origin)
+        }),
+    }
 }
 
 /// Makes the result of a merge of all inputs that the sums hold.

@@ -6,13 +6,13 @@
 //! newest version among them.
 
 use super::encode::OutputFormat;
-use super::partial;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::indexed;
 use crate::input::{self, Format, detect};
 use crate::instr::Release;
 use crate::instr::release::{self, RELEASES, ReleaseRow};
+use crate::partial;
 use crate::raw;
 use std::ffi::OsStr;
 use std::fmt;
@@ -270,7 +270,7 @@ impl InputVersions {
             // A partial merge stands for its inputs, whatever it is written as.
             let is_own = !compat.is_llvm() && detect(&head) == Format::Indexed;
             match is_own.then(|| partial::origins_of_file(path)).flatten() {
-                Some(origins) => versions.join(origins),
+                Some(origins) => versions.join(Self::from_word(origins)),
                 None => versions.add(&head),
             }
         }

@@ -65,7 +65,7 @@ impl Crate {
     ) -> Option<Found<'_>> {
         let follow = |import: &Import, last: Option<&String>| {
             let target = import.target.iter().chain(last).chain(rest).cloned().collect();
-            let found = self.find_within(&self.from_root(at, target), depth)?;
+            let found = self.find_within(&self.at_root(at, target), depth)?;
             Some(Found { is_hidden: found.is_hidden | import.is_hidden, ..found })
         };
         match module.imports.get(segment) {
@@ -75,7 +75,7 @@ impl Crate {
     }
 
     /// A path as it is written in a module, from the root on: it may start with a child of the module.
-    fn from_root(&self, at: &[String], path: Segments) -> Segments {
+    fn at_root(&self, at: &[String], path: Segments) -> Segments {
         let is_child =
             path.first().is_some_and(|first| self.modules.get(at).is_some_and(|m| m.children.contains(first)));
         if is_child { at.iter().cloned().chain(path).collect() } else { path }
@@ -93,7 +93,7 @@ impl Crate {
 
     fn used_by(&self, at: &[String], module: &Module, ends: Ends) -> Vec<String> {
         let find = |import: &Import| {
-            let target = self.from_root(at, import.target.clone());
+            let target = self.at_root(at, import.target.clone());
             self.find(&target).filter(|_| !import.is_reexport || !target.starts_with(at))
         };
         let imported = module.imports.values().filter_map(find);
@@ -116,7 +116,7 @@ impl Crate {
             return None;
         }
         if module.children.contains(first) {
-            return self.find(&self.from_root(at, mention.to_vec()));
+            return self.find(&self.at_root(at, mention.to_vec()));
         }
         self.find_imported(module, at, first, rest, DEEPEST)
     }

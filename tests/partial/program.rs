@@ -74,7 +74,10 @@ fn llvm_reads_the_profile_in_front_of_a_part() {
         let (wanted, runs) = (format!("llvm-{release}"), runs(14));
         let inputs: Vec<&str> = runs.iter().map(String::as_str).collect();
         succeed(folder.path(), &[&["merge", "--for", &wanted, "-o", "plain.profdata"], &inputs[..]].concat());
-        succeed(folder.path(), &[&["merge", "--partial", "--for", &wanted, "-o", "part.profdata"], &inputs[..]].concat());
+        succeed(
+            folder.path(),
+            &[&["merge", "--partial", "--for", &wanted, "-o", "part.profdata"], &inputs[..]].concat(),
+        );
         let shown = |name: &str| {
             let output = Command::new(&tool)
                 .current_dir(folder.path())
@@ -143,7 +146,8 @@ fn filters_weights_and_bad_inputs_are_remembered() {
     let first = succeed(folder.path(), &whole);
     let joined = ["merge", "-o", "joined.profdata", "--failure-mode=warn", "--function=a|i", &runs[2], "a.profdata"];
     let said = succeed(folder.path(), &joined);
-    let summary = |said: &str| said.lines().last().unwrap_or_default().split_once(": ").map(|(_, rest)| rest.to_string());
+    let summary =
+        |said: &str| said.lines().last().unwrap_or_default().split_once(": ").map(|(_, rest)| rest.to_string());
     assert_eq!(summary(&said), summary(&first));
     assert!(said.contains("long-binary-id.profraw") && said.contains("4096 bytes"), "{said}");
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
