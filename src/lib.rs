@@ -1,13 +1,28 @@
 //! Profiles that optimizing compilers are fed: read, merge, show, convert, check.
 //!
+//! Five families of profiles, each with a model that knows no file format, its readers, writers and merge:
+//!
+//! | family | who writes it | files | model |
+//! |---|---|---|---|
+//! | [`instr`] | programs built with LLVM's instrumentation (clang, rustc, Swift) | [`raw`], [`indexed`], [`text`] | [`Profile`] |
+//! | [`sampleprof`] | samplers, for LLVM: text, binary, extensible binary, GCC's | the same module | [`sampleprof::SampleProfile`] |
+//! | [`memprof`] | programs built with `-fmemory-profile`: raw, YAML, a section of indexed files | the same module | [`memprof::MemoryProfile`] |
+//! | [`iprof`] | GraalVM native images | the same module | [`iprof::Document`] |
+//! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`stacks::model::StackTable`] |
+//!
 //! ```text
-//! bytes ─▶ input ─▶ raw | indexed | text ─▶ model ─▶ merge ─▶ indexed | text | raw writers
-//!         (detect)  sampleprof: text, binary, extensible binary ─▶ its merge ─▶ its writers
-//!                   memprof: raw, YAML, indexed section ─▶ its merge ─▶ its writers
-//!                   sample: recordings, collapsed stacks, pprof ─▶ its merge ─▶ its writers
-//!                   iprof ─▶ its merge ─▶ its writer          └─▶ report, picture
-//!                   bridge: model ⇄ iprof, stacks ⇄ iprof
+//!              what is it?
+//! bytes ─▶ input ─▶ raw | indexed | text ─────▶ instr ─┐
+//!                   sampleprof: text, binary … ────────┤
+//!                   memprof: raw, YAML, section ───────┼─▶ merge of that family ─▶ its writers ─▶ output, replaced whole
+//!                   iprof ─────────────────────────────┤            │
+//!                   stacks: recordings, collapsed … ───┘            └─▶ report, render
+//!                   bridge: instr ⇄ iprof, stacks ⇄ iprof                pipeline drives all of it
 //! ```
+//!
+//! Three ways in, from short to close: [`Profile::from_path`] and its like; [`pipeline`], which does with files what
+//! the program does; and the modules of the formats, with views that borrow the file ([`raw::RawProfile`],
+//! [`indexed::IndexedProfile`]) and a stream of records ([`instr::ProfileReader`]).
 //!
 //! Read, merge, look up, write:
 //!
@@ -28,13 +43,23 @@
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 //!
-//! Features, all on by default: `cli` (the program), `correlate` (records from debug info or the
-//! unstripped binary), `zlib-exact` (the bytes of zlib itself, as LLVM writes them).
+//! # Features
 //!
-//! [`pipeline`] drives all of it; the program `profbridge` only turns
-//! arguments into its options and results into text. Below the modules stand
-//! what all may use: errors, limits, compat, digits, large pages of memory, and
-//! threads that share work without changing its outcome.
+//! | feature | default | what it brings |
+//! |---|---|---|
+//! | `cli` | on | the program `profbridge` |
+//! | `correlate` | on | names and records from debug info or the unstripped binary; looking up addresses of memory profiles |
+//! | `zlib-exact` | on | the bytes of zlib itself where LLVM compresses |
+//! | `serde` | off | `Serialize` and `Deserialize` for the models |
+//!
+//! A library that only reads and writes needs none of them: `default-features = false`.
+//!
+//! # Promises
+//!
+//! Nothing panics on what a file holds, and nothing is allocated from a length that was not compared with what is
+//! there ([`Limits`]). Errors say path, format, section, byte and what to do next ([`Error`]). The same inputs give the
+//! same bytes, whatever the number of threads. Names are bytes. What llvm-profdata does otherwise is a question of
+//! [`Compat`].
 
 pub mod bridge;
 pub mod bytes;

@@ -66,10 +66,10 @@ pub fn indexed(data: &[u8]) {
         }
         let Ok(profile) = IndexedProfile::read(data, options) else { continue };
         let _ = (profile.binary_ids(), profile.temporal(), profile.vtable_names(), profile.memprof());
-        let mut record = FunctionRecord::default();
         for entry in profile.entries().take(1000) {
-            let Ok(mut entry) = entry else { break };
-            while let Ok(true) = entry.records.next_into(&mut record) {}
+            let Ok(entry) = entry else { break };
+            let records: Vec<_> = entry.records.collect();
+            assert!(records.iter().all(Result::is_ok), "they were checked when the name was found");
             if let Ok(Some(found)) = profile.get(entry.name) {
                 assert_eq!(found.name, entry.name);
             }

@@ -34,13 +34,12 @@ impl ReadOptions {
 ///
 /// ```no_run
 /// use profbridge::indexed::{IndexedProfile, ReadOptions};
-/// use profbridge::instr::FunctionRecord;
 ///
 /// let bytes = std::fs::read("default.profdata").unwrap();
 /// let profile = IndexedProfile::read(&bytes, ReadOptions::default())?;
-/// if let Some(mut entry) = profile.get(b"main")? {
-///     let mut record = FunctionRecord::default();
-///     while entry.records.next_into(&mut record)? {
+/// if let Some(entry) = profile.get(b"main")? {
+///     for record in entry.records {
+///         let record = record?;
 ///         println!("{:#x}: {:?}", record.func_hash, record.counters);
 ///     }
 /// }

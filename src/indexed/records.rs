@@ -4,11 +4,12 @@ use super::layout::since;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::instr::{FunctionRecord, ValueCount, ValueKind, ValueSites};
+use std::iter::FusedIterator;
 
 /// What LLVM says of a name whose data it cannot decode.
 const LLVM_DETAIL: &str = "profile data is empty";
 
-/// The records of one name, still encoded, checked from end to end.
+/// The records of one name, checked from end to end; each is decoded when it is asked for.
 #[derive(Debug, Clone)]
 pub struct Records<'data> {
     rest: Cursor<'data>,
@@ -54,12 +55,12 @@ impl<'data> Records<'data> {
         self.has_value_sites
     }
 
-    /// Decodes the next record into `record`; `false` when there is none.
+    /// Decodes the next record into `record`, whose memory is used again; `false` when there is none.
     ///
     /// # Errors
     ///
     /// None: the data was checked from end to end when the entry was found.
-    pub fn next_into(&mut self, record: &mut FunctionRecord) -> Result<bool> {
+    pub(crate) fn next_into(&mut self, record: &mut FunctionRecord) -> Result<bool> {
         if self.rest.is_empty() {
             return Ok(false);
         }
@@ -111,6 +112,18 @@ impl<'data> Records<'data> {
         Ok(Parts { func_hash, counters, bitmap, uniformity_bits })
     }
 }
+
+/// The records in file order. No item is an error: the data was checked when the name was found.
+impl Iterator for Records<'_> {
+    type Item = Result<FunctionRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut record = FunctionRecord::default();
+        self.next_into(&mut record).map(|found| found.then_some(record)).transpose()
+    }
+}
+
+impl FusedIterator for Records<'_> {}
 
 /// What stands before the value sites of a record.
 struct Parts<'data> {

@@ -8,10 +8,12 @@ use crate::compat::Compat;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// A file and how often it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,42 @@ impl WeightedInput {
     /// A file that counts once.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), weight: NonZeroU64::MIN }
+    }
+}
+
+impl From<PathBuf> for WeightedInput {
+    fn from(path: PathBuf) -> Self {
+        Self::new(path)
+    }
+}
+
+/// Reads `WEIGHT,FILE`, as list files and command lines have it; the weight is
+/// a decimal integer above 0, and a leading `~/` of FILE is the home folder.
+///
+/// ```
+/// use profbridge::input::WeightedInput;
+///
+/// let input: WeightedInput = "3,a.profraw".parse()?;
+/// assert_eq!((input.weight.get(), input.path.to_str()), (3, Some("a.profraw")));
+/// assert_eq!(input.to_string(), "3,a.profraw");
+/// # Ok::<(), profbridge::Error>(())
+/// ```
+impl FromStr for WeightedInput {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let input = parse_weighted(text.as_bytes())?;
+        if input.path.as_os_str().is_empty() {
+            return Err(Error::usage("the weight has no file"));
+        }
+        Ok(input)
+    }
+}
+
+/// `WEIGHT,FILE`; what of a path is no text is replaced.
+impl fmt::Display for WeightedInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.weight, self.path.display())
     }
 }
 

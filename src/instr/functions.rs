@@ -11,6 +11,8 @@ use super::symbols::{NameRef, name_ref};
 use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
 use hashbrown::{HashMap, HashTable};
+use std::iter::FusedIterator;
+use std::ops::Range;
 
 /// Handle of a function (a name) in a [`FunctionTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +60,13 @@ pub struct FunctionTable {
 /// So many records of a function are looked through one by one.
 const FEW_RECORDS: u32 = 16;
 
+/// Counts records that were looked through one by one, for the tests.
+#[inline]
+fn count_step() {
+    #[cfg(test)]
+    tests::STEPS.set(tests::STEPS.get() + 1);
+}
+
 /// One function of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionView<'a> {
@@ -102,6 +111,50 @@ impl<'a> FunctionView<'a> {
                 RecordId(id)
             })
         })
+    }
+}
+
+/// The functions of a table in order of first appearance.
+#[derive(Debug, Clone)]
+pub struct Functions<'a> {
+    table: &'a FunctionTable,
+    left: Range<u32>,
+}
+
+impl<'a> Functions<'a> {
+    fn view(&self, at: u32) -> FunctionView<'a> {
+        FunctionView { table: self.table, id: FunctionId(at) }
+    }
+}
+
+impl<'a> Iterator for Functions<'a> {
+    type Item = FunctionView<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left.next().map(|at| self.view(at))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Functions<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.left.next_back().map(|at| self.view(at))
+    }
+}
+
+impl ExactSizeIterator for Functions<'_> {}
+
+impl FusedIterator for Functions<'_> {}
+
+impl<'a> IntoIterator for &'a FunctionTable {
+    type Item = FunctionView<'a>;
+    type IntoIter = Functions<'a>;
+
+    fn into_iter(self) -> Functions<'a> {
+        self.iter()
     }
 }
 
@@ -180,7 +233,7 @@ impl FunctionTable {
             return self.many.get(&(function.0, func_hash)).copied().map(RecordId);
         }
         let view = FunctionView { table: self, id: function };
-        view.record_ids().find(|id| self.records.func_hash(id.index()) == func_hash)
+        view.record_ids().inspect(|_| count_step()).find(|id| self.records.func_hash(id.index()) == func_hash)
     }
 
     /// Adds a copy of a record to a function; its FuncHash must be new there.
@@ -272,8 +325,8 @@ impl FunctionTable {
     }
 
     /// All functions in order of first appearance.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = FunctionView<'_>> {
-        (0..self.entries.len()).map(|at| FunctionView { table: self, id: FunctionId(at as u32) })
+    pub fn iter(&self) -> Functions<'_> {
+        Functions { table: self, left: 0..self.entries.len() as u32 }
     }
 
     /// All functions ordered by name, a prefix before its extensions.
@@ -304,6 +357,26 @@ fn spread(hash: NameRef) -> u64 {
 mod tests {
     use super::super::record::FunctionRecord;
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Records that were looked through one by one.
+        pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A file may give one name to all its records: the work must not grow with their square.
+    #[test]
+    fn few_records_are_looked_through_however_many_there_are() {
+        let mut table = FunctionTable::new();
+        let function = table.intern(b"f");
+        let before = STEPS.get();
+        for hash in 0..20_000 {
+            assert_eq!(table.find_record(function, hash), None);
+            table.push_record(function, &FunctionRecord::new(hash, vec![]));
+        }
+        let (steps, few) = (STEPS.get() - before, u64::from(FEW_RECORDS));
+        assert!((few..=few * few).contains(&steps), "{steps} records were looked at");
+    }
 
     #[test]
     fn one_of_many_records_is_found_as_one_of_few_is() {

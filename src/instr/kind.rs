@@ -1,7 +1,9 @@
 //! What sort of counters a profile holds: the variant bits of the version word.
 
+use crate::error::{Error, Result};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
+use std::str::FromStr;
 
 /// A set of variant bits (`VARIANT_MASK_*` in LLVM's `InstrProfData.inc`,
 /// `InstrProfKind` in `InstrProf.h`), in the positions of the version word.
@@ -147,6 +149,45 @@ impl ProfileKind {
     }
 }
 
+/// The words of the bits with a bar between them, `ir|entry-first`; unknown
+/// bits by their number, `bit-40`; `none` where no bit is set.
+impl fmt::Display for ProfileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Self::WORDS.iter().fold(Self::NONE, |known, (bit, _)| known | *bit);
+        let unknown = self.without(known).0;
+        let numbers = (0..u64::BITS).filter(|bit| unknown >> bit & 1 == 1).map(|bit| format!("bit-{bit}"));
+        let words: Vec<String> = self.words().into_iter().map(str::to_string).chain(numbers).collect();
+        f.write_str(if words.is_empty() { "none".to_string() } else { words.join("|") }.as_str())
+    }
+}
+
+/// Reads what a kind displays as; the order of the words does not matter.
+///
+/// ```
+/// use profbridge::instr::ProfileKind;
+///
+/// let kind: ProfileKind = "entry-first|ir".parse()?;
+/// assert!(kind.is_ir() && kind.contains(ProfileKind::ENTRY_FIRST));
+/// assert_eq!(kind.to_string(), "ir|entry-first");
+/// # Ok::<(), profbridge::Error>(())
+/// ```
+impl FromStr for ProfileKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "none" {
+            return Ok(Self::NONE);
+        }
+        text.split('|').try_fold(Self::NONE, |kind, word| {
+            let number = || word.strip_prefix("bit-")?.parse::<u32>().ok().filter(|bit| *bit < u64::BITS);
+            let bit = Self::from_word(word).or_else(|| number().map(|bit| Self(1 << bit)));
+            let words = || Self::WORDS.map(|(_, word)| word).join(", ");
+            bit.map(|bit| kind | bit)
+                .ok_or_else(|| Error::usage(format!("unknown kind {word:?}: kinds are none, {}", words())))
+        })
+    }
+}
+
 impl BitOr for ProfileKind {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
@@ -163,5 +204,28 @@ impl BitOrAssign for ProfileKind {
 impl fmt::Debug for ProfileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ProfileKind({})", self.words().join("|"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_a_kind_displays_as_is_read_as_that_kind(bits in any::<u64>()) {
+            let kind = ProfileKind::from_bits(bits);
+            prop_assert_eq!(kind.to_string().parse::<ProfileKind>().unwrap(), kind);
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_told_with_those_that_there_are() {
+        let error = "ir|sampled".parse::<ProfileKind>().unwrap_err();
+        assert!(error.to_string().starts_with("unknown kind \"sampled\": kinds are none, front-end, "), "{error}");
+        for text in ["", "bit-64", "bit-", "IR"] {
+            assert!(text.parse::<ProfileKind>().is_err(), "{text:?}");
+        }
     }
 }

@@ -32,6 +32,8 @@ pub mod record;
 pub mod record_store;
 pub mod release;
 pub mod selection;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod summary;
 pub mod symbols;
 pub mod temporal;
@@ -39,7 +41,7 @@ pub mod uniformity;
 pub mod value;
 
 pub use description::Description;
-pub use functions::{FunctionId, FunctionTable, FunctionView, RecordId};
+pub use functions::{FunctionId, FunctionTable, FunctionView, Functions, RecordId};
 pub use kind::ProfileKind;
 pub use loss::{Loss, LossKind, Losses, refuse_losses};
 pub use name_hash::name_refs;
@@ -53,13 +55,14 @@ pub use summary::{ProfileSummary, SummaryBuilder};
 pub use symbols::{NameRef, SymbolTable, name_ref};
 pub use temporal::{TemporalProfile, TemporalTrace};
 pub use uniformity::Uniformity;
-pub use value::{ValueCount, ValueKind, ValueSites};
+pub use value::{Sites, ValueCount, ValueKind, ValueSites};
 
 /// Identity of an image, for ELF the GNU build id; as long as the linker made it.
 pub type BinaryId = Vec<u8>;
 
 /// The memory profile of an indexed file, carried as bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemProfSection {
     /// The section's bytes.
     pub bytes: Vec<u8>,
@@ -72,6 +75,7 @@ pub struct MemProfSection {
 
 /// A whole profile in memory.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Profile {
     /// Variant bits.
     pub kind: ProfileKind,
@@ -82,6 +86,7 @@ pub struct Profile {
     /// Traces of first execution.
     pub temporal: TemporalProfile,
     /// Names of vtables, in order of first appearance; empty unless kept.
+    #[cfg_attr(feature = "serde", serde(with = "serialize::names"))]
     pub vtable_names: Vec<Vec<u8>>,
     /// The memory profile of one input.
     pub memprof: Option<MemProfSection>,

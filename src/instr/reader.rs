@@ -26,7 +26,7 @@ pub struct RecordRef<'a> {
 /// After an error the reader is finished: further calls of
 /// [`next_record`](Self::next_record) return `None`. The records handed out
 /// before stay valid, and what the accessors return covers what was read.
-pub trait ProfileReader {
+pub trait ProfileReader: Send {
     /// Variant bits. A raw file with several profiles says those of the one
     /// being read, so ask before the first record and again after the last.
     fn kind(&self) -> ProfileKind;

@@ -10,9 +10,11 @@
 
 use crate::error::{Error, Result};
 use std::fmt;
+use std::str::FromStr;
 
 /// A major release of LLVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Release(pub u32);
 
 impl Release {
@@ -45,6 +47,24 @@ impl Default for Release {
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LLVM {}", self.0)
+    }
+}
+
+/// Takes every spelling of [`parse`], and what a release displays as.
+///
+/// ```
+/// use profbridge::instr::Release;
+///
+/// for text in ["17", "llvm-17", "clang-17.0.6", "rustc-1.75", "LLVM 17"] {
+///     assert_eq!(text.parse::<Release>()?, Release(17));
+/// }
+/// # Ok::<(), profbridge::Error>(())
+/// ```
+impl FromStr for Release {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse(text).map(ReleaseRow::release)
     }
 }
 
@@ -142,7 +162,7 @@ pub const RELEASES: [ReleaseRow; 25] = [
 ///
 /// A usage error that says which spellings there are, or which releases.
 pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
-    let (family, version) = match toolchain.split_once('-') {
+    let (family, version) = match toolchain.split_once(['-', ' ']) {
         Some((family, version)) => (family, version),
         None => ("llvm", toolchain),
     };

@@ -14,6 +14,7 @@ pub const CUTOFFS: [u32; 16] = [
 
 /// One row of the detailed summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SummaryRow {
     /// Share of the total count, parts per million.
     pub cutoff: u32,
@@ -25,6 +26,7 @@ pub struct SummaryRow {
 
 /// Totals and detailed rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProfileSummary {
     /// Records counted; wraps at 2^32, as in LLVM.
     pub num_functions: u32,

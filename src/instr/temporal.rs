@@ -4,6 +4,7 @@ use super::symbols::NameRef;
 
 /// Functions in order of their first execution in one run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TemporalTrace {
     /// How much the trace counts; the input's weight for raw files.
     pub weight: u64,
@@ -13,6 +14,7 @@ pub struct TemporalTrace {
 
 /// The traces that were kept, and how many were ever seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TemporalProfile {
     /// Kept traces.
     pub traces: Vec<TemporalTrace>,

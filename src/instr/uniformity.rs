@@ -3,6 +3,7 @@
 /// Of one record: how often each block was entered by a whole wave, or what
 /// is left of that in files. Programs of a host have neither (LLVM 23 on).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uniformity {
     /// How often each block was entered with all lanes of the wave: one number
     /// for each counter. Only raw files have them.

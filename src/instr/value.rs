@@ -1,7 +1,12 @@
 //! Value profiles: which values were seen at a place in a function, how often.
 
+use std::iter::FusedIterator;
+use std::ops::Range;
+
 /// What the values of a site are (`IPVK_*` in LLVM's `InstrProfData.inc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ValueKind {
     /// Kind 0: target of an indirect call; the value is its name's hash, 0 unknown.
     IndirectCallTarget = 0,
@@ -47,6 +52,7 @@ pub const MAX_VALUES_PER_SITE: usize = 255;
 
 /// A value and how often it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ValueCount {
     /// A name hash (kinds 0 and 2) or a size (kind 1).
     pub value: u64,
@@ -130,8 +136,8 @@ impl ValueSites {
     }
 
     /// All sites in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[ValueCount]> {
-        (0..self.len()).map(|index| self.site(index))
+    pub fn iter(&self) -> Sites<'_> {
+        Sites { sites: self, left: 0..self.len() }
     }
 
     /// All values of all sites in order.
@@ -149,9 +155,48 @@ impl ValueSites {
         &self.ends
     }
 
-    fn range(&self, index: usize) -> std::ops::Range<usize> {
+    fn range(&self, index: usize) -> Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         start as usize..self.ends[index] as usize
+    }
+}
+
+/// The sites of one kind in program order: the values of each.
+#[derive(Debug, Clone)]
+pub struct Sites<'a> {
+    sites: &'a ValueSites,
+    left: Range<usize>,
+}
+
+impl<'a> Iterator for Sites<'a> {
+    type Item = &'a [ValueCount];
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left.next().map(|index| self.sites.site(index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Sites<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.left.next_back().map(|index| self.sites.site(index))
+    }
+}
+
+impl ExactSizeIterator for Sites<'_> {}
+
+impl FusedIterator for Sites<'_> {}
+
+impl<'a> IntoIterator for &'a ValueSites {
+    type Item = &'a [ValueCount];
+    type IntoIter = Sites<'a>;
+
+    fn into_iter(self) -> Sites<'a> {
+        self.iter()
     }
 }
 

@@ -6,6 +6,8 @@ use std::fmt;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Level {
     /// Worth knowing.
     Info,
@@ -32,7 +34,8 @@ macro_rules! codes {
         /// What kind of finding it is.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
-        pub enum Code { $($(#[$doc])* $code,)* }
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        pub enum Code { $($(#[$doc])* #[cfg_attr(feature = "serde", serde(rename = $name))] $code,)* }
 
         impl Code {
             /// All codes.
@@ -184,6 +187,7 @@ impl fmt::Display for Code {
 /// The first case of a code in one part of the file, and how many more there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Finding {
     /// How bad.
     pub level: Level,
@@ -242,6 +246,7 @@ impl fmt::Display for Finding {
 
 /// What was done about findings, by code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Repair {
     /// Because of this.
     pub code: Code,
@@ -352,6 +357,8 @@ impl Findings {
 
 /// What a file is still good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Verdict {
     /// No errors, and profiles.
     Usable,

@@ -41,6 +41,8 @@ mod read;
 mod reader;
 mod repair;
 pub mod sections;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod statistics;
 pub mod tables;
 mod transform;

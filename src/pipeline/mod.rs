@@ -11,6 +11,7 @@ pub mod diff;
 mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
+mod format_text;
 mod images;
 mod iprof_inputs;
 pub mod iprof_merge;

@@ -4,7 +4,7 @@ use super::encode::{OutputFormat, WriteOptions, encode, write_file};
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, Result};
 use crate::input;
-use crate::instr::{FunctionView, Profile};
+use crate::instr::{FunctionView, Functions, Profile};
 use crate::limits::Limits;
 use crate::merge::{InputOptions, MergeOptions, Merger};
 use std::path::Path;
@@ -82,9 +82,9 @@ impl Profile {
 /// The functions of a profile, in order of first appearance.
 impl<'a> IntoIterator for &'a Profile {
     type Item = FunctionView<'a>;
-    type IntoIter = Box<dyn Iterator<Item = FunctionView<'a>> + 'a>;
+    type IntoIter = Functions<'a>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        Box::new(self.functions.iter())
+    fn into_iter(self) -> Functions<'a> {
+        self.functions.iter()
     }
 }

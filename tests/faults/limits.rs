@@ -5,7 +5,6 @@ use profbridge::bytes::{Endian, Sink, leb128};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Address space of a run in KiB: code, stacks and arenas of threads take most of it.
 const SPACE: &str = "ulimit -v 600000";
@@ -170,25 +169,6 @@ fn a_name_longer_than_the_limit_is_refused_in_every_format() {
             .assert_refused(&["length of a name is 5000, the limit is 4999"]);
         run_in_little_space(&["merge", "--limit", "name-bytes=5000", "-o", "/dev/null"], &path).assert_done();
     }
-}
-
-/// Seconds for a text of so many records of one name, each with another hash.
-fn time_for_records(count: usize, path: &Path) -> Duration {
-    let text: String = (0..count).map(|hash| format!("f\n{hash}\n1\n1\n")).collect();
-    fs::write(path, text).unwrap();
-    let begin = Instant::now();
-    run([Path::new("merge"), path, Path::new("-o"), Path::new("/dev/null")]).assert_done();
-    begin.elapsed()
-}
-
-#[test]
-fn time_grows_with_the_input_and_not_with_its_square() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("records.proftext");
-    let (small, large) = (time_for_records(10_000, &path), time_for_records(80_000, &path));
-    eprintln!("10,000 records of one name: {small:?}, 80,000: {large:?}");
-    // A square would be 64 times; a loaded machine is allowed much.
-    assert!(large < small * 30 + Duration::from_secs(2), "{small:?} became {large:?}");
 }
 
 /// The factor that SECURITY.md states, for the worst text that is known.

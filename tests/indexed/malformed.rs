@@ -308,8 +308,7 @@ fn a_kind_that_comes_twice_has_all_its_sites() {
     assert_eq!(bytes[first_kind], 0);
     bytes[first_kind] = 1;
     let view = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
-    let mut read = FunctionRecord::default();
-    assert!(view.get(b"f").unwrap().unwrap().records.next_into(&mut read).unwrap());
+    let read = view.get(b"f").unwrap().unwrap().records.next().unwrap().unwrap();
     assert_eq!((read.sites(ValueKind::MemOpSize).len(), read.sites(ValueKind::IndirectCallTarget).len()), (2, 0));
 }
 

@@ -3,7 +3,7 @@
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, Input, Job, Shape, difference};
 use profbridge::Compat;
-use profbridge::indexed::{self, IndexedProfile, ReadOptions, WriteOptions};
+use profbridge::indexed::{self, IndexedProfile, ReadOptions, Records, WriteOptions};
 use profbridge::instr::{FunctionRecord, FunctionTable, Loss, Profile, ProfileKind, Release, ValueKind};
 use profbridge::merge::{MergeOptions, Merger};
 use profbridge::text::{self, TextOptions};
@@ -94,13 +94,11 @@ fn lookup_finds_what_the_walk_finds() {
             let view = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
             let mut walked = 0;
             for entry in view.entries() {
-                let mut entry = entry.unwrap();
-                let mut found = view.get(entry.name).unwrap().expect("a name that was walked over");
-                let (mut a, mut b) = (FunctionRecord::default(), FunctionRecord::default());
-                while entry.records.next_into(&mut a).unwrap() {
-                    assert!(found.records.next_into(&mut b).unwrap());
-                    assert_eq!(a, b);
-                }
+                let entry = entry.unwrap();
+                let found = view.get(entry.name).unwrap().expect("a name that was walked over");
+                let all = |records: Records<'_>| records.map(Result::unwrap).collect::<Vec<FunctionRecord>>();
+                assert_eq!(entry.records.len(), all(entry.records.clone()).len());
+                assert_eq!(all(entry.records), all(found.records));
                 walked += 1;
             }
             assert_eq!(walked, view.len());

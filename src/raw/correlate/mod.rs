@@ -63,7 +63,7 @@ impl ImageRecords {
 }
 
 /// Finds the records of a profile that has none of its own.
-pub trait Correlator: fmt::Debug + Sync {
+pub trait Correlator: fmt::Debug + Send + Sync {
     /// The records for a profile with that header, of an image with one of
     /// those ids.
     ///

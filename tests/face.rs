@@ -1,0 +1,86 @@
+//! The library as other crates see it: what can be sent to another thread, read from text, walked over.
+
+use profbridge::indexed::{IndexedProfile, IndexedReader};
+use profbridge::input::WeightedInput;
+use profbridge::instr::{FunctionRecord, FunctionTable, ProfileKind, ProfileReader, Release, ValueSites};
+use profbridge::merge::Merger;
+use profbridge::pipeline::{MergeReport, ReadOptions, open_reader};
+use profbridge::raw::{RawProfile, RawReader};
+use profbridge::text::TextReader;
+use profbridge::{Error, OutputFormat, Profile, Warning};
+use profbridge::{iprof, memprof, sampleprof, stacks};
+
+fn sent<T: Send>() {}
+fn shared<T: Send + Sync>() {}
+
+#[test]
+fn models_and_views_can_be_shared_and_readers_sent() {
+    shared::<Profile>();
+    shared::<FunctionTable>();
+    shared::<FunctionRecord>();
+    shared::<RawProfile<'_>>();
+    shared::<IndexedProfile<'_>>();
+    shared::<iprof::Document>();
+    shared::<sampleprof::SampleProfile>();
+    shared::<memprof::MemoryProfile>();
+    shared::<stacks::model::StackTable>();
+    shared::<Error>();
+    shared::<Warning>();
+    shared::<MergeReport>();
+    sent::<Merger>();
+    sent::<Box<dyn ProfileReader>>();
+    sent::<RawReader<'_>>();
+    sent::<IndexedReader<'_>>();
+    sent::<TextReader<'_>>();
+}
+
+#[test]
+fn a_reader_is_read_on_another_thread() {
+    let bytes = std::fs::read("testdata/raw/clang-22-ir.profraw").expect("it is in the tree");
+    let options = ReadOptions::default();
+    let mut reader = open_reader(&bytes, &options).unwrap();
+    let records = std::thread::scope(|scope| {
+        let counted = scope.spawn(move || {
+            let mut records = 0;
+            while reader.next_record().unwrap().is_some() {
+                records += 1;
+            }
+            records
+        });
+        counted.join().unwrap()
+    });
+    assert_eq!(records, Profile::from_bytes(&bytes).unwrap().functions.records_len());
+}
+
+#[test]
+fn what_is_displayed_is_read_again() {
+    for release in [Release(4), Release(16), Release::DEFAULT] {
+        assert_eq!(release.to_string().parse::<Release>().unwrap(), release);
+        let format = OutputFormat::for_release(release);
+        assert_eq!(format.to_string().parse::<OutputFormat>().unwrap(), format);
+    }
+    let kind = ProfileKind::IR | ProfileKind::TEMPORAL;
+    assert_eq!(kind.to_string().parse::<ProfileKind>().unwrap(), kind);
+    let input: WeightedInput = "3,some folder/a,b.profraw".parse().unwrap();
+    assert_eq!(input.to_string(), "3,some folder/a,b.profraw");
+    for text in ["0,a", "-1,a", "a", "a,1", "1,"] {
+        assert!(text.parse::<WeightedInput>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn functions_and_sites_are_walked_from_both_ends() {
+    let profile = Profile::from_path("testdata/raw/clang-22-ir.profraw").unwrap();
+    let forward: Vec<&[u8]> = (&profile).into_iter().map(|function| function.name()).collect();
+    let mut backward: Vec<&[u8]> = profile.functions.iter().rev().map(|function| function.name()).collect();
+    backward.reverse();
+    assert_eq!((forward.len(), &forward), (profile.functions.iter().len(), &backward));
+    let mut sites = ValueSites::new();
+    for values in [&[][..], &[Default::default(); 2]] {
+        sites.push_site(values);
+    }
+    let mut lens: Vec<usize> = (&sites).into_iter().map(<[_]>::len).collect();
+    assert_eq!(lens, [0, 2]);
+    lens.reverse();
+    assert_eq!(sites.iter().rev().map(<[_]>::len).collect::<Vec<_>>(), lens);
+}
