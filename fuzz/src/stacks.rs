@@ -3,7 +3,7 @@
 use profbridge::Limits;
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 use profbridge::stacks::classes::Reference;
-use profbridge::stacks::model::StackTable;
+use profbridge::stacks::model::{SampleSource, StackTable};
 
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::{collapsed, jfr, pprof};
@@ -25,10 +25,12 @@ pub fn iprof(data: &[u8]) {
     assert_eq!(iprof::write(&again, &WriteOptions::default()), bytes, "writing again gives other bytes");
 }
 
-/// Flight Recorder recordings.
+/// Flight Recorder recordings, with every event that has a weight.
 pub fn recording(data: &[u8]) {
     let mut table = StackTable::new();
-    let _ = jfr::read_recording(data, &Limits::default(), &mut table);
+    let mut options = jfr::RecordingOptions::default();
+    options.events = SampleSource::ALL.into_iter().filter(|source| !source.is_timed()).collect();
+    let _ = jfr::read_recording(data, &options, &Limits::default(), &mut table);
     use_table(&table);
 }
 

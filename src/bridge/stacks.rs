@@ -8,7 +8,7 @@ use crate::iprof::{ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX
 use crate::stacks::java;
 use crate::stacks::model::{
     Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
-    StackTable,
+    StackTable, Unit,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -274,6 +274,7 @@ pub fn stacks_from_iprof(document: &Document, hits: IprofHits) -> (StackTable, S
     }
     table.observed.add_source(source);
     table.observed.parts = 1;
+    table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
     report.hits = table.total_hits();
     report.stacks = table.samples().len() as u64;
     report.saturated = table.saturated();

@@ -5,7 +5,7 @@
 //! frames where one side is an iprof, which has none.
 
 use super::diff::FileDiff;
-use super::samples::{StackOptions, StackSource, add_file, stack_source_of_file, without_addresses};
+use super::samples::{StackOptions, StackSource, add_file, stack_source_of_file, unit_of, without_addresses};
 use crate::error::{Error, Result, Warning};
 use crate::report::diff::{DiffOptions, Facts, Names, diff};
 use crate::stacks::model::{Function, FunctionId, SampleSource, Selection, StackTable};
@@ -49,9 +49,17 @@ pub fn diff_stacks(
         if selected.is_empty() {
             return Err(Error::usage("no sample is left to compare").in_file(path));
         }
-        Ok(without_addresses(&selected))
+        let unit = unit_of(&selected).map_err(|error| error.in_file(path))?;
+        Ok((without_addresses(&selected), unit))
     };
-    let mut tables = [table(first)?, table(second)?];
+    let [(one, unit), (other, other_unit)] = [table(first)?, table(second)?];
+    if unit != other_unit {
+        let detail = format!("it counts {}, the first counts {}", other_unit.word(), unit.word());
+        return Err(Error::usage(detail)
+            .in_file(second)
+            .with_hint("--sample-type and --weight choose what is counted"));
+    }
+    let mut tables = [one, other];
     if is_iprof(first)? || is_iprof(second)? {
         for (table, path) in tables.iter_mut().zip([first, second]) {
             *table = java_only(table).ok_or_else(|| Error::usage("no sample has a Java frame").in_file(path))?;

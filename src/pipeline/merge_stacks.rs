@@ -2,7 +2,7 @@
 //! everything else as tables of stacks.
 
 use super::merge::FailureMode;
-use super::samples::{StackOptions, StackSource, add_file, no_stacks, stack_source_of_file};
+use super::samples::{StackOptions, StackSource, add_file, check_units, no_stacks, stack_source_of_file};
 use crate::error::{Error, Result, Warning};
 use crate::input::{self, Access, Format, WeightedInput, detect};
 use crate::stacks::model::StackTable;
@@ -81,6 +81,7 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
         Ok(warnings)
     };
     let (warnings, used) = each_input(inputs, options.failure_mode, &mut add)?;
+    check_units(&sum)?;
     Ok(StackSum { sum, warnings, used })
 }
 

@@ -1,17 +1,29 @@
 //! The report and the flame graph of any input.
 
+use super::describe::describe;
+use super::diff::diff_files;
+use super::diff_stacks::{are_stacks, diff_stacks};
 use super::memory_stacks::AllocationUnit;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::samples::{
-    StackOptions, StackSource, add_file, add_input, read_iprof, stack_source, stack_source_of_file, without_addresses,
+    StackOptions, StackSource, add_file, add_input, check_units, read_iprof, stack_source, stack_source_of_file,
+    unit_of, without_addresses,
 };
 use crate::bridge::stacks::{IprofHits, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, Access, WeightedInput, detect};
 use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
-use crate::render::{FlameGraph, Report, from_iprof, from_llvm, from_memory, from_stacks, group_digits};
-use crate::stacks::model::{Selection, StackTable};
+use crate::limits::Limits;
+use crate::render::{
+    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_stacks, group_digits,
+    least_hits,
+};
+use crate::report::diff::{DiffOptions, SectionDiff};
+use crate::report::stacks::MethodPattern;
+use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
+use crate::stacks::model::{FunctionId, Selection, StackTable, Unit};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// What was read.
@@ -106,7 +118,7 @@ pub fn read_content(
                 let found = add_input(&data, options, &mut table).map_err(|error| error.in_file(path))?;
                 warnings.extend(in_file(found, path));
             }
-            None => llvm.push((path, detect(&data).to_string())),
+            None => llvm.push((path, words_of(&data, &options.limits))),
         }
     }
     if memory_profiles != 0 {
@@ -122,7 +134,52 @@ pub fn read_content(
         }
         (0, None) => Err(Error::usage("no input files")),
         (_, Some((path, source))) => Err(Error::usage(format!("{source} and stacks do not add up")).in_file(path)),
-        (_, None) => Ok((Content::Stacks(Box::new(without_addresses(&table.select(selection).0))), warnings)),
+        (_, None) => {
+            check_units(&table)?;
+            let selected = table.select(selection).0;
+            unit_of(&selected)?;
+            Ok((Content::Stacks(Box::new(without_addresses(&selected))), warnings))
+        }
+    }
+}
+
+/// Bytes from which a text is outlined, where that is enough.
+const OUTLINED_BYTES: u64 = 8 << 20;
+
+/// The flame graph of a large collapsed text as far as a drawing shows it, in much
+/// less time and memory than [`read_content`] takes. `None` for everything else.
+///
+/// # Errors
+///
+/// I/O errors with the path.
+pub fn outlined_graph(
+    path: &Path,
+    options: &StackOptions,
+    svg: &SvgOptions,
+) -> Result<Option<(FlameGraph, Vec<Warning>)>> {
+    let is_large = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() >= OUTLINED_BYTES);
+    let has_time = options.recording.from.is_some() || options.recording.to.is_some();
+    if !is_large || has_time || svg.min_width < LEAST_WIDTH || stack_source_of_file(path)? != Some(StackSource::Text) {
+        return Ok(None);
+    }
+    let data = input::open(path, Access::Read, &options.limits)?;
+    let Some(found) = outline(&data, &options.text, &options.limits, |total| least_hits(total, svg)) else {
+        return Ok(None);
+    };
+    let warning = found.simple_names.then(|| Warning::new(SIMPLE_NAMES).in_file(path));
+    Ok(Some((FlameGraph::from_outline(&found, Unit::Hits.word()), warning.into_iter().collect())))
+}
+
+/// Width in pixels below which too much is drawn for an outline to help.
+const LEAST_WIDTH: f64 = 0.02;
+
+/// What an LLVM profile is, with its version.
+fn words_of(data: &[u8], limits: &Limits) -> String {
+    let format = detect(data).to_string();
+    let described = describe(data, limits);
+    match described.parts.iter().find_map(|part| part.version.clone()) {
+        Some(version) if !format.contains(&version) => format!("{format}, version {version}"),
+        _ => format,
     }
 }
 
@@ -177,6 +234,9 @@ impl Content {
         Ok(match (self, baseline) {
             (Self::Stacks(table), None) => from_stacks::report(title, table, None),
             (Self::Stacks(table), Some(Self::Stacks(old))) => from_stacks::report(title, table, Some(old)),
+            (Self::Stacks(table), Some(Self::Iprof(old))) if !old.samples.is_empty() => {
+                from_stacks::report(title, table, Some(&old.samples))
+            }
             (Self::Iprof(content), None) => from_iprof::report(title, content.view(), None),
             (Self::Iprof(content), Some(Self::Iprof(old))) => {
                 from_iprof::report(title, content.view(), Some(old.view()))
@@ -202,25 +262,7 @@ impl Content {
     ///
     /// Unsupported for LLVM profiles, which have no stacks; usage errors when
     /// the two are of different kinds, and when there is nothing to draw.
-    pub fn flame_graph(&self, baseline: Option<&Self>) -> Result<FlameGraph> {
-        self.draw(baseline, "Flame graph", StackTable::clone)
-    }
-
-    /// As [`flame_graph`](Self::flame_graph), from what ran to its callers.
-    ///
-    /// # Errors
-    ///
-    /// As [`flame_graph`](Self::flame_graph).
-    pub fn reversed_flame_graph(&self, baseline: Option<&Self>) -> Result<FlameGraph> {
-        self.draw(baseline, "Flame graph, callers below", StackTable::reversed)
-    }
-
-    fn draw(
-        &self,
-        baseline: Option<&Self>,
-        title: &str,
-        turn: impl Fn(&StackTable) -> StackTable,
-    ) -> Result<FlameGraph> {
+    pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
         let no_stacks = || {
             Error::new(ErrorKind::Unsupported {
                 what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
@@ -242,13 +284,16 @@ impl Content {
                 Some(old)
             }
         };
-        let (table, old) = (turn(table), old.map(turn));
-        Ok(FlameGraph::new(title, "", unit, &table, old.as_ref()))
+        let (table, old) = (view.of(table), old.map(|old| view.of(old)));
+        if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
+            return Err(Error::usage("no stack holds the method"));
+        }
+        Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
     }
 
     fn stacks(&self) -> Option<(&StackTable, &'static str)> {
         match self {
-            Self::Stacks(table) => Some((table, "hits")),
+            Self::Stacks(table) => Some((table, table.unit().map_or("hits", Unit::word))),
             Self::Iprof(content) if content.samples.is_empty() && !content.calls.is_empty() => {
                 Some((&content.calls, "calls"))
             }
@@ -257,6 +302,69 @@ impl Content {
             Self::Llvm { .. } => None,
         }
     }
+}
+
+/// From where stacks are drawn.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct View {
+    /// Begin with what ran and follow its callers. Default: `false`.
+    pub reversed: bool,
+    /// Draw the stacks of each thread by themselves. Default: `false`.
+    pub by_thread: bool,
+    /// Draw what this method calls, wherever it is called from, or with
+    /// `reversed` what calls it. Default: the whole stacks.
+    pub method: Option<MethodPattern>,
+}
+
+impl View {
+    fn of(&self, table: &StackTable) -> StackTable {
+        let turned = match &self.method {
+            Some(method) => {
+                let meant: HashSet<FunctionId> = method.find(table).into_iter().collect();
+                table.of_method(self.reversed, |id| meant.contains(&id))
+            }
+            None if self.reversed => table.reversed(),
+            None => table.clone(),
+        };
+        if self.by_thread { turned.by_thread() } else { turned }
+    }
+
+    fn title(&self) -> &'static str {
+        match (self.reversed, self.by_thread) {
+            (true, true) => "Flame graph by thread, callers below",
+            (true, false) => "Flame graph, callers below",
+            (false, true) => "Flame graph by thread",
+            (false, false) => "Flame graph",
+        }
+    }
+}
+
+/// How much two profiles overlap, section by section, as `diff` says it.
+///
+/// # Errors
+///
+/// Those of the readers, with the path.
+pub fn overlap_table(before: &Path, now: &Path, read: &StackOptions, selection: &Selection) -> Result<Table> {
+    let mut options = DiffOptions::default();
+    (options.limits, options.topn) = (read.limits, 0);
+    let found = if are_stacks(before, now)? {
+        diff_stacks(before, now, read, selection, &options)?.0
+    } else {
+        diff_files(before, now, &options)?
+    };
+    let row = |section: &SectionDiff| {
+        vec![
+            Cell::Text(section.section.to_string()),
+            Cell::Percent(section.overlap * 100.0),
+            Cell::Count(section.common.into()),
+            Cell::Count(section.only_first.into()),
+            Cell::Count(section.only_second.into()),
+        ]
+    };
+    let text = "The sum of the smaller shares of everything that is counted, as `profbridge diff` says it: 100 % for the same distribution, whatever the totals.";
+    let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
+    Ok(Table::new("Overlap", text, &columns, found.report.sections.iter().map(row).collect()))
 }
 
 impl IprofContent {

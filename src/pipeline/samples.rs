@@ -9,8 +9,8 @@ use crate::limits::Limits;
 use crate::stacks::classes::Reference;
 use crate::stacks::collapsed::{TextOptions, looks_like_stacks, read_stacks as read_text};
 use crate::stacks::java;
-use crate::stacks::jfr;
-use crate::stacks::model::{Frame, Function, StackTable};
+use crate::stacks::jfr::{self, RecordingOptions};
+use crate::stacks::model::{Frame, Function, StackTable, Unit};
 use crate::stacks::pprof::{self, ValueChoice};
 use flate2::read::MultiGzDecoder;
 use std::io::{BufRead, BufReader, Read};
@@ -33,6 +33,8 @@ pub enum StackSource {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StackOptions {
+    /// Recordings.
+    pub recording: RecordingOptions,
     /// Collapsed and folded text.
     pub text: TextOptions,
     /// Which counts of an iprof are hits.
@@ -95,13 +97,46 @@ pub fn read_stacks(paths: &[PathBuf], options: &StackOptions) -> Result<(StackTa
         let read = add_file(path, options, &mut table).map_err(|error| error.in_file(path))?;
         warnings.extend(read.into_iter().map(|warning| warning.in_file(path)));
     }
+    check_units(&table)?;
     Ok((table, warnings))
+}
+
+/// Says no to a table whose sources count different things under one name, such
+/// as bytes and samples.
+pub(super) fn check_units(table: &StackTable) -> Result<()> {
+    let units = &table.observed.units;
+    for (position, (source, unit)) in units.iter().enumerate() {
+        if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
+            let (first, second) = (other.word(), unit.word());
+            let detail = format!("one input counts {first} and another {second}: they do not add up");
+            return Err(Error::usage(detail).with_hint("--sample-type and --weight choose what is counted"));
+        }
+    }
+    Ok(())
+}
+
+/// What the selected samples of a table count.
+///
+/// # Errors
+///
+/// Usage when they count different things.
+pub fn unit_of(selected: &StackTable) -> Result<Unit> {
+    selected.unit().ok_or_else(|| {
+        let there = selected.hits_by_source();
+        let units = selected.observed.units.iter().filter(|(source, _)| there.iter().any(|(of, _)| of == source));
+        let units: Vec<String> = units.map(|(source, unit)| format!("{} {}", source.word(), unit.word())).collect();
+        Error::usage(format!("the events chosen count different things: {}", units.join(", ")))
+            .with_hint("choose one sort with --events, or --weight count")
+    })
 }
 
 /// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
 /// it is never in memory as a whole.
 pub(super) fn add_file(path: &Path, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
     if stack_source_of_file(path)? != Some(StackSource::Jfr) {
+        if options.recording.from.is_some() || options.recording.to.is_some() {
+            return Err(Error::usage("only recordings say when a sample was taken: there is no time to choose by"));
+        }
         let data = input::open(path, Access::Read, &options.limits)?;
         return add_input(&data, options, table);
     }
@@ -113,9 +148,9 @@ pub(super) fn add_file(path: &Path, options: &StackOptions, table: &mut StackTab
         if let Some(size) = std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len()) {
             limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
         }
-        return jfr::read_recording_from(MultiGzDecoder::new(stream), &limits, table);
+        return jfr::read_recording_from(MultiGzDecoder::new(stream), &options.recording, &limits, table);
     }
-    jfr::read_recording_from(stream, &options.limits, table)
+    jfr::read_recording_from(stream, &options.recording, &options.limits, table)
 }
 
 /// How a gzip stream begins.
@@ -128,7 +163,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// As [`read_stacks`].
 pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
     match stack_source(data) {
-        Some(StackSource::Jfr) => jfr::read_recording(data, &options.limits, table),
+        Some(StackSource::Jfr) => jfr::read_recording(data, &options.recording, &options.limits, table),
         Some(StackSource::Text) => read_text(data, &options.text, &options.limits, table),
         Some(StackSource::Iprof) => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
@@ -209,7 +244,8 @@ fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, dep
         Some(StackSource::Iprof) => read_iprof(&data, limits).map(|(document, _)| add_reference(&document, reference)),
         Some(StackSource::Jfr) => {
             let mut table = StackTable::new();
-            jfr::read_recording(&data, limits, &mut table).map(|_| reference.add_table(&table))
+            jfr::read_recording(&data, &RecordingOptions::default(), limits, &mut table)
+                .map(|_| reference.add_table(&table))
         }
         _ => reference.add_classes(&data, limits),
     };

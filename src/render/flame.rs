@@ -1,5 +1,7 @@
 //! Stacks joined to a tree of names, for drawing.
 
+use super::change::Totals;
+use crate::stacks::collapsed::{Outline, OutlineNode};
 use crate::stacks::model::{FrameKind, Function, FunctionId, StackTable};
 use foldhash::{HashMap, HashMapExt};
 
@@ -70,9 +72,9 @@ pub struct FlameGraph {
     /// The frames in depth-first order.
     pub nodes: Vec<FlameNode>,
     /// All hits.
-    pub total: u64,
+    pub total: Totals,
     /// All hits of the profile compared with, if there is one.
-    pub base_total: Option<u64>,
+    pub base_total: Option<Totals>,
     /// Frames that were left out since there are too many.
     pub left_out: usize,
 }
@@ -94,14 +96,30 @@ impl FlameGraph {
         if let Some(baseline) = baseline {
             building.add(baseline, 1);
         }
-        let clamp = |hits: u128| u64::try_from(hits).unwrap_or(u64::MAX);
         let mut graph = building.finish();
         graph.title = title.to_string();
         graph.text = text.to_string();
         graph.unit = unit;
-        graph.total = clamp(table.total_hits());
-        graph.base_total = baseline.map(|baseline| clamp(baseline.total_hits()));
+        let totals = |table: &StackTable| Totals::new(table.samples().map(|sample| sample.hits), unit);
+        graph.total = totals(table);
+        graph.base_total = baseline.map(totals);
         graph
+    }
+
+    /// The tree of a text's outline.
+    pub fn from_outline(outline: &Outline, unit: &'static str) -> Self {
+        let clamp = |hits: u128| u64::try_from(hits).unwrap_or(u64::MAX);
+        let node =
+            |node: &OutlineNode| FlameNode { depth: node.depth, name: node.name, value: clamp(node.hits), base: 0 };
+        let name =
+            |(name, id, kind): &(String, FunctionId, FrameKind)| (name.clone(), family(&outline.table, *id, *kind));
+        Self {
+            unit,
+            names: outline.names.iter().map(name).collect(),
+            nodes: outline.nodes.iter().map(node).collect(),
+            total: Totals { sum: clamp(outline.total), samples: outline.total as f64 },
+            ..Self::default()
+        }
     }
 
     /// Frames of the deepest stack.

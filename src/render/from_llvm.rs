@@ -4,7 +4,7 @@ use super::from_stacks::compare_shares;
 use super::{Cell, Histogram, Report, Section, Table, group_digits, percent};
 use crate::instr::summary::{CUTOFFS, SummaryRules};
 use crate::instr::{Profile, SummaryBuilder, SymbolTable, ValueKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The report of `profile`, perhaps compared with `baseline`.
 ///
@@ -48,6 +48,16 @@ fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
         ("Records".to_string(), group_digits(profile.functions.records_len() as u128)),
         ("Counters".to_string(), group_digits(counters as u128)),
     ];
+    let mut builder = SummaryBuilder::new(SummaryRules::default());
+    profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+    let summary = builder.finish(&[]);
+    for (label, count) in [
+        ("Total of all counters", summary.total_count),
+        ("Largest function count", summary.max_function_count),
+        ("Largest counter", summary.max_count),
+    ] {
+        facts.push((label.to_string(), group_digits(count.into())));
+    }
     let words = profile.kind.words();
     if !words.is_empty() {
         facts.push(("Kind".to_string(), words.join(", ")));
@@ -55,7 +65,8 @@ fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
     if !profile.temporal.traces.is_empty() {
         facts.push(("Temporal traces".to_string(), group_digits(profile.temporal.traces.len() as u128)));
     }
-    for id in &profile.binary_ids {
+    let ids: BTreeSet<_> = profile.binary_ids.iter().collect();
+    for id in ids {
         let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         facts.push(("Binary id".to_string(), hex));
     }
@@ -91,14 +102,19 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts> {
     functions
 }
 
+/// Where the symbol begins in the name of a local function: behind the file and a
+/// semicolon, before LLVM 17 a colon. Mangled names hold neither.
+fn local_symbol(text: &str) -> usize {
+    let is_mangled = |at: usize| ["_Z", "_R", "__Z", "__R"].iter().any(|mark| text[at..].starts_with(mark));
+    let behind = |mark: char| text.rfind(mark).map(|at| at + 1);
+    behind(';').or_else(|| behind(':').filter(|at| is_mangled(*at))).unwrap_or(0)
+}
+
 /// A name for people: Rust and C++ names as in their source, what is no UTF-8
 /// escaped. The file before the name of a local function stays.
 fn display(name: &[u8]) -> String {
     let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
-    let (file, symbol) = match text.rsplit_once(';') {
-        Some((file, symbol)) => (format!("{file};"), symbol),
-        None => (String::new(), text),
-    };
+    let (file, symbol) = text.split_at(local_symbol(text));
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
         return format!("{file}{rust:#}");
     }
@@ -200,6 +216,9 @@ mod tests {
             ("main", "main"),
             ("_ZN3foo3barEi", "foo::bar(int)"),
             ("a.cc;_ZN3foo3barEi", "a.cc;foo::bar(int)"),
+            ("app.cpp:_ZL3addii", "app.cpp:add(int, int)"),
+            ("C:/src/app.c:main", "C:/src/app.c:main"),
+            ("-[Foo bar:]", "-[Foo bar:]"),
             ("_RNvCsgtmH1J7MYwC_11workspace_111print_hello", "workspace_1::print_hello"),
             ("_Znonsense", "_Znonsense"),
         ] {

@@ -5,9 +5,6 @@ use crate::report::stacks::{SampleStatistics, statistics};
 use crate::stacks::model::StackTable;
 use std::collections::BTreeMap;
 
-/// What is counted, in words.
-const UNIT: &str = "hits";
-
 /// The report of `table`, perhaps compared with `baseline`.
 pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) -> Report {
     let now = statistics(table);
@@ -15,10 +12,10 @@ pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) ->
     report.facts = facts(table, &now);
     if let Some(baseline) = baseline {
         let before = statistics(baseline);
-        report.facts.push(("Hits of the baseline".to_string(), group_digits(before.hits)));
+        report.facts.push((format!("{} of the baseline", heading(before.unit)), group_digits(before.hits)));
         report.sections.extend(changes(&now, &before));
     }
-    report.sections.push(flame(table, baseline, UNIT));
+    report.sections.push(flame(table, baseline, now.unit));
     report.sections.push(Section::Table(methods(&now)));
     if !now.threads.is_empty() {
         report.sections.push(Section::Table(threads(&now)));
@@ -51,7 +48,7 @@ pub(super) fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'s
 fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, String)> {
     let mut facts = vec![
         ("Source".to_string(), statistics.sources.join(", ")),
-        ("Hits".to_string(), group_digits(statistics.hits)),
+        (heading(statistics.unit).to_string(), group_digits(statistics.hits)),
         ("Distinct stacks".to_string(), group_digits(statistics.stacks.into())),
         ("Methods".to_string(), group_digits(statistics.methods.len() as u128)),
         (
@@ -74,6 +71,15 @@ fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, Stri
         facts.push(("Sorts of samples".to_string(), sorts.join(", ")));
     }
     facts
+}
+
+/// What is counted, as a label.
+fn heading(unit: &str) -> &'static str {
+    match unit {
+        "bytes" => "Bytes",
+        "ns" => "Nanoseconds",
+        _ => "Hits",
+    }
 }
 
 fn methods(statistics: &SampleStatistics) -> Table {
@@ -103,7 +109,7 @@ fn threads(statistics: &SampleStatistics) -> Table {
         let name = row.thread.clone().unwrap_or_else(|| "(no thread)".to_string());
         vec![Cell::Text(name), Cell::Count(row.hits), Cell::Percent(percent(row.hits, statistics.hits))]
     });
-    Table::new("Threads", "", &["Thread", "Hits", "%"], rows.collect())
+    Table::new("Threads", "", &["Thread", heading(statistics.unit), "%"], rows.collect())
 }
 
 /// Risers and fallers by their exclusive share.
@@ -123,8 +129,6 @@ pub(super) fn compare_shares(now: &[(String, f64)], before: &[(String, f64)], of
     for (name, share) in before {
         rows.entry(name).or_default().1 += share;
     }
-    // The sum of nothing is -0.
-    let overlap = rows.values().map(|(now, before)| now.min(*before)).sum::<f64>() + 0.0;
     let mut rows: Vec<(&str, f64, f64)> = rows.into_iter().map(|(name, (now, before))| (name, now, before)).collect();
     // Equal changes stay in order of name.
     rows.sort_by(|a, b| (b.1 - b.2).total_cmp(&(a.1 - a.2)));
@@ -132,7 +136,7 @@ pub(super) fn compare_shares(now: &[(String, f64)], before: &[(String, f64)], of
         vec![Cell::Text(name.to_string()), Cell::Percent(*before), Cell::Percent(*now), Cell::Change(now - before)]
     };
     let columns = ["Name", "Before %", "Now %", "Change"];
-    let text = format!("Shares of {of}, in percentage points. Overlap of the two profiles: {overlap:.3} %.");
+    let text = format!("Shares of {of}, in percentage points.");
     let risers = rows.iter().filter(|row| row.1 > row.2).map(cells).collect();
     let fallers = rows.iter().rev().filter(|row| row.1 < row.2).map(cells).collect();
     vec![

@@ -157,7 +157,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
         out.push_str("<span class=\"key less\">10 points less, or more than that</span> <span class=\"key same\">no change beyond chance</span> <span class=\"key more\">10 points more, or more than that</span>");
     } else {
         for family in Family::ALL {
-            if graph.names.iter().any(|(_, of)| *of == family) {
+            if graph.nodes.iter().any(|node| graph.names[node.name as usize].1 == family) {
                 let _ = write!(out, "<span class=\"key f{}\">{}</span> ", family.number(), family.words());
             }
         }
@@ -184,7 +184,7 @@ fn write_data(out: &mut String, graph: &FlameGraph) {
         }
         out.push(']');
     };
-    let _ = write!(out, "{{\"total\":{},", graph.total);
+    let _ = write!(out, "{{\"total\":{},\"samples\":{:.0},", graph.total.sum, graph.total.samples);
     list(out, "names", &mut graph.names.iter().map(|(name, _)| json_text(name)));
     out.push(',');
     list(out, "family", &mut graph.names.iter().map(|(_, family)| family.number().to_string()));
@@ -195,7 +195,7 @@ fn write_data(out: &mut String, graph: &FlameGraph) {
     out.push(',');
     list(out, "value", &mut graph.nodes.iter().map(|node| node.value.to_string()));
     if let Some(total) = graph.base_total {
-        let _ = write!(out, ",\"baseTotal\":{total},");
+        let _ = write!(out, ",\"baseTotal\":{},\"baseSamples\":{:.0},", total.sum, total.samples);
         list(out, "base", &mut graph.nodes.iter().map(|node| node.base.to_string()));
     }
     out.push('}');

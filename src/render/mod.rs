@@ -22,9 +22,10 @@ mod html;
 mod label;
 mod svg;
 
+pub use change::Totals;
 pub use flame::{Family, FlameGraph, FlameNode};
 pub use html::write_html;
-pub use svg::{SvgOptions, write_svg};
+pub use svg::{SvgOptions, least_hits, write_svg};
 
 use crate::report::stacks::percent;
 

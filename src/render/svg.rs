@@ -41,7 +41,7 @@ const LETTER: f64 = 7.2;
 
 /// The whole file.
 pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
-    let inner = f64::from(options.width.max(100).saturating_sub(2 * MARGIN));
+    let inner = inner_width(options);
     let boxes = layout(graph, inner, options.min_width);
     let rows = boxes.iter().map(|(index, _, _)| graph.nodes[*index].depth + 1).max().unwrap_or(0);
     let height = HEAD + rows.saturating_mul(ROW) + FOOT;
@@ -58,7 +58,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
          <text class=\"ink\" id=\"search\" x=\"{}\" y=\"38\" text-anchor=\"end\" tabindex=\"0\" role=\"button\">Search (/)</text>\n\
          <text class=\"ink\" id=\"details\" x=\"{MARGIN}\" y=\"{}\" aria-live=\"polite\">{} {} in all</text>\n\
          <text class=\"ink\" id=\"found\" x=\"{}\" y=\"38\" text-anchor=\"middle\" aria-live=\"polite\"></text>\n",
-        graph.total,
+        graph.total.sum,
         markup(graph.unit),
         u8::from(options.full_names),
         u8::from(options.upright),
@@ -67,11 +67,11 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
         markup(&options.title),
         width - MARGIN,
         height - 10,
-        group_digits(graph.total.into()),
+        group_digits(graph.total.sum.into()),
         markup(graph.unit),
         width / 2,
     );
-    write_legend(&mut out, graph, height - 28);
+    write_legend(&mut out, graph, &boxes, height - 28);
     for (index, x, w) in &boxes {
         let depth = graph.nodes[*index].depth;
         let row = if options.upright { rows - 1 - depth } else { depth };
@@ -83,15 +83,27 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
 
 const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}g:hover rect,g:focus rect{stroke:#fff}}";
 
+/// The smallest number of hits, of so many, whose box is drawn.
+pub fn least_hits(total: u128, options: &SvgOptions) -> u128 {
+    let least = options.min_width * total as f64 / inner_width(options);
+    // What is too wide by rounding is left out by the drawing.
+    (least.max(0.0) * 0.999_999) as u128
+}
+
+/// Pixels for what counts everything.
+fn inner_width(options: &SvgOptions) -> f64 {
+    f64::from(options.width.max(100).saturating_sub(2 * MARGIN))
+}
+
 /// Boxes wide enough to be drawn: node, left edge, width.
 fn layout(graph: &FlameGraph, inner: f64, min_width: f64) -> Vec<(usize, f64, f64)> {
     let mut boxes = Vec::new();
-    if graph.total == 0 {
+    if graph.total.sum == 0 {
         return boxes;
     }
     // Left edge of the next child, by depth.
     let mut next: Vec<f64> = vec![0.0];
-    let scale = inner / graph.total as f64;
+    let scale = inner / graph.total.sum as f64;
     for (index, node) in graph.nodes.iter().enumerate() {
         let depth = node.depth as usize;
         next.truncate(depth + 1);
@@ -109,7 +121,7 @@ fn layout(graph: &FlameGraph, inner: f64, min_width: f64) -> Vec<(usize, f64, f6
 }
 
 /// What the colours mean, on the line whose letters stand on `y`.
-fn write_legend(out: &mut String, graph: &FlameGraph, y: u32) {
+fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)], y: u32) {
     let keys: Vec<(String, String)> = if graph.base_total.is_some() {
         let key = |change: f64, words: &str| (of_change(change), words.to_string());
         vec![
@@ -120,7 +132,8 @@ fn write_legend(out: &mut String, graph: &FlameGraph, y: u32) {
             key(1.0, &format!("+{FULL_POINTS} points or more")),
         ]
     } else {
-        let is_there = |family: &Family| graph.names.iter().any(|(_, of)| of == family);
+        let of_box = |(index, _, _): &(usize, f64, f64)| graph.names[graph.nodes[*index].name as usize].1;
+        let is_there = |family: &Family| boxes.iter().any(|drawn| of_box(drawn) == *family);
         let key = |family: Family| (mix(of_family(family), [0xff; 3], 0.0), family.words().to_string());
         Family::ALL.into_iter().filter(is_there).map(key).collect()
     };
@@ -145,10 +158,11 @@ fn write_box(out: &mut String, graph: &FlameGraph, options: &SvgOptions, index: 
         "{name}: {} {}, {:.3} %",
         group_digits(node.value.into()),
         graph.unit,
-        percent(node.value.into(), graph.total.into())
+        percent(node.value.into(), graph.total.sum.into())
     );
     if let Some(base_total) = graph.base_total {
-        let change = percent(node.value.into(), graph.total.into()) - percent(node.base.into(), base_total.into());
+        let change =
+            percent(node.value.into(), graph.total.sum.into()) - percent(node.base.into(), base_total.sum.into());
         let _ = write!(title, "; baseline {}; change {change:+.3} points", group_digits(node.base.into()));
     }
     let fits = ((w - 6.0) / LETTER).max(0.0) as usize;
@@ -171,7 +185,7 @@ fn write_box(out: &mut String, graph: &FlameGraph, options: &SvgOptions, index: 
 fn color(graph: &FlameGraph, index: usize, name: &str, family: Family) -> String {
     if let Some(base_total) = graph.base_total {
         let node = graph.nodes[index];
-        return of_change(intensity(node.value, graph.total, node.base, base_total));
+        return of_change(intensity(node.value, &graph.total, node.base, &base_total));
     }
     let base = of_family(family);
     // The same name has the same shade everywhere (FNV-1a).

@@ -2,10 +2,12 @@
 # Makes the recordings in this folder and what they should be read as.
 #
 #   JAVA_HOME=/usr/lib/jvm/java-17-openjdk-amd64 testdata/java/make.sh shapes-jdk17
+#   JAVA_HOME=... JAVAC=/usr/bin/javac testdata/java/make.sh waits-jdk11
 #   testdata/java/make.sh classes
 #
-# Needs a JDK of version 17 or later, python3 and gzip. Samples differ from run
-# to run, so both files are always made together.
+# shapes-* are samples, waits-* are allocations, locks, reads and writes. Needs a
+# JDK of version 11 or later, python3 and gzip; JAVAC is for a runtime without a
+# compiler. Samples differ from run to run, so both files are always made together.
 set -eu
 name=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,6 +21,18 @@ if [ "$name" = classes ]; then
     cp "$work/Shapes.class" "$here/"
     exit
 fi
+javac=${JAVAC:-${bin}javac}
+case $name in waits-*)
+    "$javac" -g --release 8 -nowarn -d "$work" "$here/Waits.java"
+    "${bin}java" -Xmx300m -XX:StartFlightRecording=filename="$work/out.jfr",settings="$here/events.jfc" -cp "$work" Waits
+    events=ObjectAllocationInNewTLAB,ObjectAllocationOutsideTLAB,ObjectAllocationSample,JavaMonitorEnter,JavaMonitorWait
+    events=$events,ThreadPark,SocketRead,SocketWrite,FileRead,FileWrite
+    "${bin}jfr" print --json --stack-depth 100 --events "$events" "$work/out.jfr" |
+        python3 "$here/expected_events.py" | gzip -9n > "$here/$name.expected.gz"
+    gzip -9nc "$work/out.jfr" > "$here/$name.jfr.gz"
+    exit
+    ;;
+esac
 settings=$here/samples.jfc
 if "${bin}java" -version 2>&1 | grep -q '"2[5-9]'; then
     # JDK 25 also samples by CPU time.
@@ -26,7 +40,7 @@ if "${bin}java" -version 2>&1 | grep -q '"2[5-9]'; then
         "$settings" > "$work/samples.jfc"
     settings=$work/samples.jfc
 fi
-"${bin}javac" -g -d "$work" "$here/Shapes.java"
+"$javac" -g --release 8 -nowarn -d "$work" "$here/Shapes.java"
 "${bin}java" -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints \
     -XX:StartFlightRecording=filename="$work/out.jfr",settings="$settings" -cp "$work" Shapes "${2:-1}"
 "${bin}jfr" print --json --stack-depth 100 --events 'ExecutionSample,NativeMethodSample,CPUTimeSample' "$work/out.jfr" |

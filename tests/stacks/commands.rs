@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A folder of its own for one test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
         std::fs::write(self.0.join(name), content).unwrap();
         self
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         String::from_utf8(std::fs::read(self.0.join(name)).unwrap()).unwrap()
     }
 
-    fn run(&self, arguments: &str) -> Output {
+    pub(crate) fn run(&self, arguments: &str) -> Output {
         Command::new(env!("CARGO_BIN_EXE_profbridge"))
             .args(arguments.split_whitespace())
             .current_dir(&self.0)
@@ -33,7 +33,7 @@ impl Folder {
     }
 
     /// Standard error of a run that must succeed.
-    fn ok(&self, arguments: &str) -> String {
+    pub(crate) fn ok(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{arguments}: {stderr}");
@@ -41,7 +41,7 @@ impl Folder {
     }
 
     /// Standard error of a run that must fail with 1.
-    fn fails(&self, arguments: &str) -> String {
+    pub(crate) fn fails(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments}");
         String::from_utf8(output.stderr).unwrap()
@@ -134,18 +134,30 @@ fn pictures_are_made_of_every_kind_of_profile() {
     );
     for (arguments, text) in [
         ("report a.jfr -o out", "Flight Recorder 2.1"),
-        ("report a.jfr --baseline b.collapsed -o out", "Overlap of the two profiles"),
+        ("report a.jfr --baseline b.collapsed -o out", "<h2 id=\"h0\">Overlap</h2>"),
         ("report a.proftext -o out", "<td>other</td><td class=\"n\" data-v=\"300\">300</td>"),
-        ("report a.proftext --baseline a.proftext -o out", "Overlap of the two profiles: 100.000 %"),
+        (
+            "report a.proftext --baseline a.proftext -o out",
+            "<td>counters</td><td class=\"n\" data-v=\"100\">100.000</td>",
+        ),
         ("report a.iprof -o out", "<td>a.B.f() @3</td><td class=\"n\" data-v=\"4\">4</td>"),
         ("flamegraph a.jfr b.collapsed -o out", "<title>Shapes$Circle.area: 7 hits"),
         ("flamegraph a.jfr b.collapsed -o out --baseline b.collapsed", ">a.jfr, b.collapsed against b.collapsed<"),
         ("report a.proftext --title Mine -o out", "<title>Mine</title>"),
+        ("report a.proftext -o out", "<dt>Total of all counters</dt><dd>400</dd>"),
         ("flamegraph a.iprof -o out", "<title>a.B.f(): 5 calls, 100.000 %</title>"),
+        ("flamegraph a.jfr --per-thread -o out", "<title>poly; worker [2]: "),
+        ("flamegraph a.jfr --merge Shapes.step --reverse -o out", "<title>Shapes.step(Shapes$Shape,int): "),
+        ("flamegraph a.jfr --thread text -o out.html", ""),
+        ("report a.jfr -o out.svg", ""),
     ] {
         folder.ok(arguments);
         assert!(folder.read("out").contains(text), "{arguments}: {text}");
     }
+    assert!(folder.read("out.html").starts_with("<!doctype html>"), "flamegraph -o x.html is a page");
+    assert!(folder.read("out.svg").starts_with("<?xml"), "report -o x.svg is a drawing");
+    assert!(folder.fails("report a.jfr --per-thread -o out").contains("are for flame graphs"));
+    assert!(folder.fails("flamegraph a.jfr --merge nothing -o out").contains("no stack holds the method"));
     assert!(folder.fails("flamegraph a.proftext -o out").contains("which has no stacks"));
     assert!(folder.fails("report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
     assert!(folder.fails("report a.jfr a.proftext -o out").contains("do not add up"));

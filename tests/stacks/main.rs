@@ -1,6 +1,9 @@
 //! Sampled stacks, from the files in `testdata/`, and their pictures.
 
 mod commands;
+mod events;
+mod gates;
+mod outline;
 mod pictures;
 mod recordings;
 mod webdriver;

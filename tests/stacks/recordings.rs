@@ -2,7 +2,7 @@
 
 use flate2::read::GzDecoder;
 use profbridge::Limits;
-use profbridge::stacks::model::{FrameKind, Function, Sample, SampleSource, StackTable};
+use profbridge::stacks::model::{FrameId, FrameKind, Function, Sample, SampleSource, StackTable};
 use profbridge::stacks::{java, jfr};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -18,7 +18,8 @@ pub(crate) fn unpack(name: &str) -> Vec<u8> {
 
 fn read(bytes: &[u8]) -> StackTable {
     let mut table = StackTable::new();
-    let warnings = jfr::read_recording(bytes, &Limits::default(), &mut table).unwrap();
+    let warnings =
+        jfr::read_recording(bytes, &jfr::RecordingOptions::default(), &Limits::default(), &mut table).unwrap();
     assert_eq!(warnings, []);
     table
 }
@@ -34,25 +35,25 @@ fn line(table: &StackTable, sample: Sample) -> String {
         other => panic!("unexpected source {other:?}"),
     };
     let thread = table.thread(sample.key.thread.expect("every sample has a thread"));
-    let frames: Vec<String> = table
-        .frames(sample.key.stack)
-        .map(|frame| {
-            let frame = table.frame(frame);
-            let Function::Java { class, name, signature } = table.function(frame.function) else { panic!("not Java") };
-            let types: Vec<&str> = table.signature(signature.unwrap()).iter().map(|id| table.name(*id)).collect();
-            let kind = match frame.kind {
-                FrameKind::Interpreted => "Interpreted",
-                FrameKind::Compiled => "JIT compiled",
-                FrameKind::Inlined => "Inlined",
-                FrameKind::Native => "Native",
-                other => panic!("unexpected kind {other:?}"),
-            };
-            let line = frame.line.map_or(-1, i64::from);
-            let bci = frame.bci.unwrap_or(-1);
-            format!("{}.{}({})@{bci}:{line}:{kind}", table.name(class), table.name(name), types.join(","))
-        })
-        .collect();
+    let frames: Vec<String> = table.frames(sample.key.stack).map(|frame| frame_line(table, frame)).collect();
     format!("{event}\t{thread}\t{}\t{}", sample.key.truncated, frames.join(" "))
+}
+
+/// A frame as the expected files write it.
+pub(crate) fn frame_line(table: &StackTable, frame: FrameId) -> String {
+    let frame = table.frame(frame);
+    let Function::Java { class, name, signature } = table.function(frame.function) else { panic!("not Java") };
+    let types: Vec<&str> = table.signature(signature.unwrap()).iter().map(|id| table.name(*id)).collect();
+    let kind = match frame.kind {
+        FrameKind::Interpreted => "Interpreted",
+        FrameKind::Compiled => "JIT compiled",
+        FrameKind::Inlined => "Inlined",
+        FrameKind::Native => "Native",
+        other => panic!("unexpected kind {other:?}"),
+    };
+    let line = frame.line.map_or(-1, i64::from);
+    let bci = frame.bci.unwrap_or(-1);
+    format!("{}.{}({})@{bci}:{line}:{kind}", table.name(class), table.name(name), types.join(","))
 }
 
 fn lines(table: &StackTable) -> Lines {
@@ -78,7 +79,7 @@ fn expected(name: &str) -> Lines {
 }
 
 /// `a/B.m(I)V@1:2:kind` as [`line`] writes it.
-fn expected_frame(frame: &str) -> String {
+pub(crate) fn expected_frame(frame: &str) -> String {
     let (method, position) = frame.rsplit_once('@').unwrap();
     let (name, descriptor) = method.split_at(method.rfind('(').unwrap());
     let (class, name) = name.rsplit_once('.').unwrap();
@@ -92,6 +93,22 @@ fn every_sample_of_jdk_17_is_what_the_jdk_prints() {
     assert_eq!(lines(&table), expected("shapes-jdk17.expected.gz"));
     assert!(table.samples().any(|sample| sample.key.truncated), "the deep thread has truncated stacks");
     assert_eq!(table.observed.sources, ["Flight Recorder 2.1"]);
+    assert!(has_native_frames(&table), "the waiter is in native code");
+}
+
+fn has_native_frames(table: &StackTable) -> bool {
+    table.samples().any(|sample| {
+        sample.key.source == SampleSource::Native && table.frame(table.leaf(sample.key.stack)).kind == FrameKind::Native
+    })
+}
+
+#[test]
+fn every_sample_of_jdk_11_and_21_is_what_the_jdk_prints() {
+    for (name, version) in [("shapes-jdk11", "Flight Recorder 2.0"), ("shapes-jdk21", "Flight Recorder 2.1")] {
+        let table = read(&unpack(&format!("{name}.jfr.gz")));
+        assert_eq!(lines(&table), expected(&format!("{name}.expected.gz")), "{name}");
+        assert_eq!(table.observed.sources, [version]);
+    }
 }
 
 #[test]
@@ -133,7 +150,12 @@ fn damaged_recordings_never_panic() {
             let at = random(damaged.len());
             damaged[at] = random(256) as u8;
         }
-        let read = jfr::read_recording(&damaged, &Limits::default(), &mut StackTable::new());
+        let read = jfr::read_recording(
+            &damaged,
+            &jfr::RecordingOptions::default(),
+            &Limits::default(),
+            &mut StackTable::new(),
+        );
         faults += usize::from(read.is_err());
     }
     assert!(faults > 0, "some damage is noticed");

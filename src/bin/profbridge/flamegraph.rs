@@ -12,6 +12,8 @@ use std::process::ExitCode;
   profbridge flamegraph app.jfr -o app.svg
   profbridge flamegraph new.collapsed --baseline old.collapsed -o changes.svg
   profbridge flamegraph cpu.pprof --reverse --exclude runtime.gcBgMarkWorker -o hot.html
+  profbridge flamegraph app.jfr --events allocation -o allocated.svg
+  profbridge flamegraph app.jfr --merge java.util.HashMap.put --reverse -o callers.svg
   profbridge flamegraph app.memprofraw --profiled-binary app --allocations -o allocations.svg
   profbridge flamegraph app.iprof --width 1800 -o app.svg")]
 pub(crate) struct FlamegraphArgs {
@@ -35,6 +37,12 @@ pub(crate) struct FlamegraphArgs {
 impl FlamegraphArgs {
     /// Reads, draws and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if self.pictures.named_format() != Some(PictureFormat::Html) {
+            let draw = |title, graph: &FlameGraph| self.drawing(title, graph);
+            if let Some(code) = self.pictures.run_outlined(&self.options(), draw)? {
+                return Ok(code);
+            }
+        }
         self.pictures.run(|title, content, baseline| {
             let graph = self.pictures.flame_graph(content, baseline)?;
             match self.pictures.named_format() {
@@ -45,13 +53,18 @@ impl FlamegraphArgs {
     }
 
     fn drawing(&self, title: String, graph: &FlameGraph) -> String {
-        let mut options = SvgOptions::default();
+        let mut options = self.options();
         options.title = title;
+        write_svg(graph, &options)
+    }
+
+    fn options(&self) -> SvgOptions {
+        let mut options = SvgOptions::default();
         options.width = self.width;
         options.min_width = self.min_width;
         options.full_names = self.full_names;
         options.upright = self.upright;
-        write_svg(graph, &options)
+        options
     }
 }
 

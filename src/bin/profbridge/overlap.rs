@@ -7,7 +7,7 @@ use clap::Args;
 use profbridge::input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;
 use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
-use profbridge::report::diff::DiffOptions;
+use profbridge::report::diff::{DiffOptions, SectionDiff};
 use profbridge::report::overlap::OverlapOptions;
 use profbridge::sampleprof::overlap;
 use profbridge::{Compat, Error, Result};
@@ -39,7 +39,7 @@ pub(crate) struct OverlapArgs {
     /// Totals of the context-sensitive records instead of the plain ones
     #[arg(long)]
     cs: bool,
-    /// Print JSON, see docs/json-schema/overlap-1.json, overlap-samples-1.json
+    /// Print JSON, see docs/json-schema/overlap-1.json, overlap-samples-1.json, overlap-stacks-1.json
     #[arg(long)]
     json: bool,
 }
@@ -52,6 +52,12 @@ struct Compared<R> {
     base: String,
     #[serde(flatten)]
     report: R,
+}
+
+/// The sections of two sources of stacks.
+#[derive(serde::Serialize)]
+struct StackSections<'a> {
+    sections: &'a [SectionDiff],
 }
 
 impl OverlapArgs {
@@ -124,12 +130,17 @@ impl OverlapArgs {
             (self.function.is_some(), "--function"),
             (self.value_cutoff != u64::MAX, "--value-cutoff"),
             (self.cs, "--cs"),
-            (self.json, "--json"),
         ];
         refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
         let found = pipeline::diff_files(&self.base, &self.test, &options)?;
+        if self.json {
+            let (base, format) = (self.base.to_string_lossy().into_owned(), Some("stacks"));
+            let report = StackSections { sections: &found.report.sections };
+            let value = console::json("profbridge.overlap/1", &self.test, &Compared { format, base, report })?;
+            return write_output(&self.output, |out| writeln!(out, "{value}")).map(|()| ExitCode::SUCCESS);
+        }
         write_output(&self.output, |out| {
             for section in &found.report.sections {
                 let (first, second) = (section.first_events, section.second_events);

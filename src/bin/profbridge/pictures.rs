@@ -6,9 +6,9 @@ use crate::memprof::DrawMemoryArgs;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::Result;
-use profbridge::input::output;
-use profbridge::pipeline::pictures::{Content, read_content};
-use profbridge::render::FlameGraph;
+use profbridge::input::{self, output};
+use profbridge::pipeline::pictures::{Content, View, outlined_graph, overlap_table, read_content};
+use profbridge::render::{FlameGraph, SvgOptions, Table};
 use profbridge::report::stacks::{MethodPattern, samples_with_methods};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,6 +38,12 @@ pub(crate) struct PictureArgs {
     /// Begin with what ran and follow its callers
     #[arg(long)]
     reverse: bool,
+    /// Draw what METHOD calls, merged wherever it is called from; with --reverse what calls it
+    #[arg(long, value_name = "METHOD")]
+    merge: Option<String>,
+    /// Draw the stacks of each thread by themselves
+    #[arg(long)]
+    per_thread: bool,
     #[command(flatten)]
     stacks: StackArgs,
     #[command(flatten)]
@@ -67,6 +73,25 @@ impl PictureArgs {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Draws one large text without reading all of it; `None` where more is asked for.
+    pub(crate) fn run_outlined(
+        &self,
+        svg: &SvgOptions,
+        draw: impl FnOnce(String, &FlameGraph) -> String,
+    ) -> Result<Option<ExitCode>> {
+        let [input] = &self.inputs[..] else { return Ok(None) };
+        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
+        if !self.baseline.is_empty() || self.is_turned() || is_filtered {
+            return Ok(None);
+        }
+        let Some((graph, warnings)) = outlined_graph(input, &self.stacks.read_options(), svg)? else {
+            return Ok(None);
+        };
+        warnings.iter().for_each(console::warning);
+        output::replace(&self.output, draw(self.title(), &graph).as_bytes())?;
+        Ok(Some(ExitCode::SUCCESS))
+    }
+
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
         let mut options = self.stacks.read_options();
         options.memory = self.memory.options();
@@ -91,16 +116,29 @@ impl PictureArgs {
 
     /// The flame graph, as the options turn it.
     pub(crate) fn flame_graph(&self, content: &Content, baseline: Option<&Content>) -> Result<FlameGraph> {
-        let graph = if self.reverse { content.reversed_flame_graph(baseline) } else { content.flame_graph(baseline) };
-        graph.map_err(|error| match &self.inputs[..] {
+        let mut view = View::default();
+        (view.reversed, view.by_thread) = (self.reverse, self.per_thread);
+        view.method = self.merge.as_deref().map(MethodPattern::parse).transpose()?;
+        content.flame_graph(baseline, &view).map_err(|error| match &self.inputs[..] {
             [input] => error.in_file(input),
             _ => error,
         })
     }
 
-    /// Whether the flame graph begins with what ran.
-    pub(crate) fn is_reversed(&self) -> bool {
-        self.reverse
+    /// Whether the flame graph shows other than whole stacks from their entries.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.reverse || self.per_thread || self.merge.is_some()
+    }
+
+    /// How much the input overlaps with what it is compared with; `None` where
+    /// `diff` compares something else.
+    pub(crate) fn overlap(&self) -> Result<Option<Table>> {
+        let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
+        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
+        if is_filtered || [before, now].into_iter().any(|path| input::comes_once(path)) {
+            return Ok(None);
+        }
+        overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)
     }
 
     /// The heading asked for, or the names of the files without their folders.

@@ -2,7 +2,7 @@
 
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::render::{SvgOptions, write_html, write_svg};
+use profbridge::render::{Section, SvgOptions, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::process::ExitCode;
 
@@ -26,10 +26,15 @@ impl ReportArgs {
                 options.title = title;
                 return Ok(write_svg(&self.pictures.flame_graph(content, baseline)?, &options));
             }
-            if self.pictures.is_reversed() {
-                return Err(Error::usage("--reverse is for flame graphs, not for the whole report"));
+            if self.pictures.is_turned() {
+                let detail = "--reverse, --merge and --per-thread are for flame graphs, not for the whole report";
+                return Err(Error::usage(detail).with_hint("`profbridge flamegraph` draws them, also as .html"));
             }
-            Ok(write_html(&content.report(&title, baseline)?))
+            let mut report = content.report(&title, baseline)?;
+            if let Some(overlap) = self.pictures.overlap()? {
+                report.sections.insert(0, Section::Table(overlap));
+            }
+            Ok(write_html(&report))
         })
     }
 }

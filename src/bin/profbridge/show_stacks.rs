@@ -3,7 +3,7 @@
 use crate::console;
 use crate::stacks::StackArgs;
 use profbridge::input::output;
-use profbridge::pipeline::samples::{read_stacks, without_addresses};
+use profbridge::pipeline::samples::{read_stacks, unit_of, without_addresses};
 use profbridge::report::stacks::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
     write_statistics,
@@ -53,9 +53,12 @@ pub(crate) fn run(
     let (table, warnings) = read_stacks(&[PathBuf::from(path)], &read.read_options())?;
     warnings.iter().for_each(console::warning);
     let (selected, _) = table.select(&read.selection());
-    if selected.is_empty() && !table.is_empty() {
+    let observed = &table.observed;
+    let is_left_out = !observed.events_passed_over.is_empty() || observed.samples_out_of_time > 0;
+    if selected.is_empty() && (!table.is_empty() || is_left_out) {
         return Err(crate::stacks::no_samples(&table).in_file(path));
     }
+    unit_of(&selected)?;
     let table = without_addresses(&selected);
     let mut options = ChainOptions::default();
     options.by_position = chains.positions;

@@ -11,7 +11,8 @@ use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
 use profbridge::pipeline::samples::{self, StackOptions, StackSource};
 use profbridge::stacks::classes::Overload;
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
-use profbridge::stacks::model::{SampleSource, Selection, StackTable};
+use profbridge::stacks::jfr::TimeBound;
+use profbridge::stacks::model::{SampleSource, Selection, StackTable, Unit, Weight};
 use profbridge::stacks::pprof::{self, from_table};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
@@ -20,9 +21,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for stacks (JFR, collapsed, folded, pprof, iprof)")]
 pub(crate) struct StackArgs {
-    /// Sorts of samples to take of a recording; by default the one that it is mostly for
+    /// Sorts of samples and events to take of a recording; by default the samples that it is mostly for
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SORT")]
     events: Vec<SourceArg>,
+    /// Count events of a recording by their number, bytes or nanoseconds; by default allocations by
+    /// bytes, everything else that is no sample by time
+    #[arg(long, value_enum, value_name = "WHAT")]
+    weight: Option<WeightArg>,
+    /// Only what began within this time of a recording, such as 90s..2m, 1.5h.. or ..30s after its
+    /// beginning, or between dates in UTC such as 2026-11-22T04:38:00Z
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_time)]
+    time: Option<TimeArg>,
     /// Only samples of the thread of this name
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
@@ -58,8 +67,75 @@ enum SourceArg {
     CpuTime,
     /// By wall clock (async-profiler)
     WallClock,
-    /// All of these
+    /// All samples: the sorts above
     All,
+    /// Samples of allocations (JDK 16 and later)
+    Allocation,
+    /// Allocations of and outside of threads' buffers
+    Tlab,
+    /// Waiting for monitors that others hold
+    Lock,
+    /// Inside Object.wait
+    Wait,
+    /// Parked threads
+    Park,
+    /// Reads from sockets
+    SocketRead,
+    /// Writes to sockets
+    SocketWrite,
+    /// Reads from files
+    FileRead,
+    /// Writes to files
+    FileWrite,
+    /// All reads and writes
+    Io,
+}
+
+impl SourceArg {
+    /// The sorts that it names.
+    fn sources(self) -> Vec<SampleSource> {
+        use SampleSource as Source;
+        match self {
+            Self::Execution => vec![Source::Execution],
+            Self::Native => vec![Source::Native],
+            Self::CpuTime => vec![Source::CpuTime],
+            Self::WallClock => vec![Source::WallClock],
+            Self::All => Source::ALL.into_iter().filter(|source| source.is_timed()).collect(),
+            Self::Allocation => vec![Source::Allocation],
+            Self::Tlab => vec![Source::Tlab],
+            Self::Lock => vec![Source::Lock],
+            Self::Wait => vec![Source::Wait],
+            Self::Park => vec![Source::Park],
+            Self::SocketRead => vec![Source::SocketRead],
+            Self::SocketWrite => vec![Source::SocketWrite],
+            Self::FileRead => vec![Source::FileRead],
+            Self::FileWrite => vec![Source::FileWrite],
+            Self::Io => vec![Source::SocketRead, Source::SocketWrite, Source::FileRead, Source::FileWrite],
+        }
+    }
+}
+
+/// From when, and before when.
+type TimeArg = (Option<TimeBound>, Option<TimeBound>);
+
+fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
+    let (from, to) = text.split_once("..").ok_or("write FROM..TO, of which one may be missing")?;
+    let bound = |text: &str| if text.is_empty() { Ok(None) } else { text.parse::<TimeBound>().map(Some) };
+    match (bound(from), bound(to)) {
+        (Ok(from), Ok(to)) => Ok((from, to)),
+        (Err(error), _) | (_, Err(error)) => Err(format!("{error} ({})", error.hint().unwrap_or_default())),
+    }
+}
+
+/// What events are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WeightArg {
+    /// The number of events
+    Count,
+    /// Bytes allocated, read or written
+    Bytes,
+    /// Nanoseconds that it took
+    Time,
 }
 
 /// A form of text.
@@ -83,6 +159,15 @@ impl StackArgs {
             DialectArg::Collapsed => Dialect::Collapsed,
             DialectArg::Folded => Dialect::Folded,
         };
+        options.recording.events = self.sources();
+        options.recording.events.retain(|source| *source != SampleSource::Unknown);
+        options.recording.weight = match self.weight {
+            None => Weight::Usual,
+            Some(WeightArg::Count) => Weight::Count,
+            Some(WeightArg::Bytes) => Weight::Bytes,
+            Some(WeightArg::Time) => Weight::Time,
+        };
+        (options.recording.from, options.recording.to) = self.time.unwrap_or_default();
         options.text.perf_raw = self.perf_raw;
         options.text.accept_weights = self.value;
         options.value.name.clone_from(&self.sample_type);
@@ -90,9 +175,18 @@ impl StackArgs {
         options
     }
 
+    /// The sorts of samples and events that were named.
+    fn sources(&self) -> Vec<SampleSource> {
+        self.events.iter().flat_map(|sort| sort.sources()).collect()
+    }
+
     /// Whether nothing is chosen among the samples.
-    fn takes_all(&self) -> bool {
-        self.events.is_empty() && self.thread.is_none() && !self.drop_truncated && self.sample_type.is_none()
+    pub(crate) fn takes_all(&self) -> bool {
+        self.events.is_empty()
+            && self.thread.is_none()
+            && !self.drop_truncated
+            && self.sample_type.is_none()
+            && self.time.is_none()
     }
 
     /// Whether an input holds stacks and nothing else: a recording, text, or a pprof.
@@ -106,15 +200,7 @@ impl StackArgs {
     /// Which samples count.
     pub(crate) fn selection(&self) -> Selection {
         let mut selection = Selection::default();
-        for source in &self.events {
-            match source {
-                SourceArg::Execution => selection.sources.push(SampleSource::Execution),
-                SourceArg::Native => selection.sources.push(SampleSource::Native),
-                SourceArg::CpuTime => selection.sources.push(SampleSource::CpuTime),
-                SourceArg::WallClock => selection.sources.push(SampleSource::WallClock),
-                SourceArg::All => selection.sources.extend(SampleSource::ALL),
-            }
-        }
+        selection.sources = self.sources();
         selection.thread.clone_from(&self.thread);
         selection.drop_truncated = self.drop_truncated;
         selection
@@ -322,6 +408,7 @@ impl StackJob<'_> {
     }
 
     fn iprof(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
+        self.refuse_weights(table)?;
         let mut options = SampleOptions::default();
         options.selection = self.read.selection();
         options.unknown_bci = self.write.bci_unknown;
@@ -333,6 +420,22 @@ impl StackJob<'_> {
         }
         let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
         Ok((iprof::write(&document, &iprof::WriteOptions::default()), stacks))
+    }
+
+    /// An iprof's samples say how long something ran, which allocated bytes do not.
+    fn refuse_weights(&self, table: &StackTable) -> Result<()> {
+        let (selected, _) = table.select(&self.read.selection());
+        let sorts = selected.hits_by_source();
+        let weighed = sorts.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
+        let unit = samples::unit_of(&selected)?;
+        let what = match (weighed, unit) {
+            _ if self.read.value => return Ok(()),
+            (None, Unit::Hits) => return Ok(()),
+            (None, unit) => unit.word().to_string(),
+            (Some(source), unit) => format!("{} of the sort {}", unit.word(), source.word()),
+        };
+        let detail = format!("the samples of an iprof measure time, these count {what}");
+        Err(Error::usage(detail).in_file(self.output).with_hint("--value takes the numbers as hits all the same"))
     }
 
     /// The samples that are to be written.
@@ -355,6 +458,10 @@ impl StackJob<'_> {
 
     fn collapsed(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
         let selected = self.select(table, losses)?;
+        let unit = samples::unit_of(&selected)?;
+        if unit != Unit::Hits {
+            losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
+        }
         let mut options = CollapsedOptions::default();
         options.style = if self.write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
         options.descriptors = !self.write.no_descriptors;
@@ -422,7 +529,14 @@ pub(crate) fn no_samples(table: &StackTable) -> Error {
     let sorts: Vec<String> =
         table.hits_by_source().iter().map(|(source, hits)| format!("{hits} {}", source.word())).collect();
     let error = Error::usage("no stack is left to write");
-    if sorts.is_empty() {
+    let passed_over = &table.observed.events_passed_over;
+    if table.observed.samples_out_of_time > 0 && sorts.is_empty() {
+        error.with_hint(format!("{} samples are outside of --time", table.observed.samples_out_of_time))
+    } else if sorts.is_empty() && !passed_over.is_empty() {
+        let sorts: Vec<String> =
+            passed_over.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
+        error.with_hint(format!("the inputs hold no samples, but events: {}; see --events", sorts.join(", ")))
+    } else if sorts.is_empty() {
         error.with_hint("the inputs hold no samples; an iprof may have call counts only (see --call-counts)")
     } else {
         error.with_hint(format!("the inputs hold {}; see --events and --thread", sorts.join(", ")))

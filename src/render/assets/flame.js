@@ -75,7 +75,7 @@
       if (!base) return colors[data.name[i]];
       const now = share(i), before = baseShare(i);
       const variance = (part, all) => (all ? (part * (1 - part)) / all : 0);
-      const noise = 2 * Math.sqrt(variance(now, data.total) + variance(before, data.baseTotal));
+      const noise = 2 * Math.sqrt(variance(now, data.samples) + variance(before, data.baseSamples));
       const points = now - before; // full from 0.1, none within noise
       const change = Math.abs(points) <= noise ? 0 : Math.sign(points) * Math.sqrt(Math.min(Math.abs(points) / 0.1, 1));
       return change > 0 ? mix("#f4f4f4", "#f08c2e", change) : mix("#f4f4f4", "#4a9fd8", -change);

@@ -91,6 +91,8 @@
   }
 
   for (const box of boxes) {
+    box.g.setAttribute("role", "button");
+    box.g.setAttribute("aria-label", box.title);
     box.g.addEventListener("click", () => zoom(box));
     box.g.addEventListener("mouseenter", () => (details.textContent = box.title));
     box.g.addEventListener("focus", () => (details.textContent = box.title));

@@ -78,7 +78,7 @@ impl MethodPattern {
 
     /// The functions that are meant: those whose name begins so, or else those
     /// whose name or class ends so. An iprof is searched by the same rules.
-    fn find(&self, table: &StackTable) -> Vec<FunctionId> {
+    pub fn find(&self, table: &StackTable) -> Vec<FunctionId> {
         let by = |wanted: &dyn Fn(FunctionId) -> bool| table.functions().filter(|id| wanted(*id)).collect::<Vec<_>>();
         match &self.0 {
             Pattern::Regex(regex) => by(&|id| regex.is_match(&table.display_function(id))),

@@ -14,7 +14,7 @@ pub use chains::{CallChain, ChainOptions, Direction, MethodPattern, call_chains,
 pub use hits::percent;
 pub use text::{write_chains, write_statistics};
 
-use crate::stacks::model::{Certainty, FunctionId, StackTable, ThreadId};
+use crate::stacks::model::{Certainty, FunctionId, StackTable, ThreadId, Unit};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,6 +47,8 @@ pub struct ThreadHits {
 pub struct SampleStatistics {
     /// What wrote the samples.
     pub sources: Vec<String>,
+    /// What a hit is: `hits` for samples, `bytes`, `ns`; `mixed` for samples that count different things.
+    pub unit: &'static str,
     /// All hits.
     pub hits: u128,
     /// Distinct stacks with hits.
@@ -110,6 +112,7 @@ pub fn statistics(table: &StackTable) -> SampleStatistics {
     let by_sort = table.hits_by_source().into_iter().map(|(source, hits)| (source.word(), hits)).collect();
     SampleStatistics {
         sources: table.observed.sources.clone(),
+        unit: table.unit().map_or("mixed", Unit::word),
         hits: total,
         stacks: stacks.len() as u64,
         max_depth,

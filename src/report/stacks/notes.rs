@@ -1,7 +1,8 @@
 //! How samplers mislead, as far as the samples themselves show it.
 
 use super::hits::{includes_waiting, percent};
-use crate::stacks::model::{Certainty, FrameKind, Function, Sample, SampleSource, StackTable};
+use crate::stacks::model::{Certainty, FrameKind, Function, Sample, SampleSource, StackTable, Weight};
+use std::collections::BTreeSet;
 
 /// Share of one-frame stacks, in percent, from which broken stacks are suspected.
 const BROKEN_STACKS: f64 = 20.0;
@@ -31,7 +32,34 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     if has("folded") {
         notes.push("stacks of perf are whole only where all code keeps frame pointers (-XX:+PreserveFramePointer); interpreted methods have no name there".to_string());
     }
+    notes.extend(events(table));
     notes.extend(measured(table, total));
+    notes
+}
+
+/// What events other than samples say, and which there are that nobody asked for.
+fn events(table: &StackTable) -> Vec<String> {
+    let there: BTreeSet<SampleSource> = table.samples().map(|sample| sample.key.source).collect();
+    let has = |sources: &[SampleSource]| sources.iter().any(|source| there.contains(source));
+    let mut notes = Vec::new();
+    if has(&[SampleSource::Allocation]) {
+        notes.push("jdk.ObjectAllocationSample takes so many allocations a second; each stands for the bytes that its thread allocated since the one before".to_string());
+    }
+    if has(&[SampleSource::Tlab]) {
+        notes.push(
+            "of the allocations in a thread's buffer only the first is recorded, and stands for the whole buffer"
+                .to_string(),
+        );
+    }
+    if there.iter().any(|source| source.unit(Weight::Time).is_some()) {
+        notes.push("locks, waiting, reads and writes are recorded only where they took longer than the recording's threshold (20 ms in the JDK's default settings)".to_string());
+    }
+    let passed_over = &table.observed.events_passed_over;
+    if !passed_over.is_empty() {
+        let sorts: Vec<String> =
+            passed_over.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
+        notes.push(format!("events of other sorts are there too (see --events): {}", sorts.join(", ")));
+    }
     notes
 }
 
@@ -75,6 +103,7 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     let observed = &table.observed;
     for (count, words) in [
         (observed.samples_without_stack, "samples have no stack and are not counted"),
+        (observed.samples_out_of_time, "samples and events are outside the time asked for"),
         (observed.samples_lost, "samples were lost, says the source"),
         (observed.lines_skipped, "lines are no stacks and not counted"),
         (observed.parts_cut, "parts at the end were cut off and not counted"),

@@ -13,8 +13,12 @@ pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
     };
     line(format!("Source: {}", statistics.sources.join(", ")));
     line(format!(
-        "Hits: {} in {} distinct stacks, {:.1} frames deep on average, {} at most",
-        statistics.hits, statistics.stacks, statistics.mean_depth, statistics.max_depth
+        "{}: {} in {} distinct stacks, {:.1} frames deep on average, {} at most",
+        counted(statistics),
+        statistics.hits,
+        statistics.stacks,
+        statistics.mean_depth,
+        statistics.max_depth
     ));
     if statistics.duration_nanos > 0 {
         line(format!("Recorded time: {:.3} s", statistics.duration_nanos as f64 / 1e9));
@@ -35,12 +39,29 @@ pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
     out
 }
 
+/// The heading of what is counted.
+fn counted(statistics: &SampleStatistics) -> &'static str {
+    match statistics.unit {
+        "bytes" => "Bytes",
+        "ns" => "ns",
+        _ => "Hits",
+    }
+}
+
 fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
     let shown = &statistics.methods[..statistics.methods.len().min(limit)];
     let width = shown.iter().map(|row| row.method.chars().count()).chain([11]).max().unwrap_or(11);
     let mut out = String::new();
     let marks = if statistics.has_certainty { format!(" {:>10} {:>10}", "Exact", "Heuristic") } else { String::new() };
-    let _ = writeln!(out, "{:<width$} {:>10} {:>8} {:>10} {:>8}{marks}", "Method name", "Hits", "%", "Inclusive", "%");
+    let _ = writeln!(
+        out,
+        "{:<width$} {:>10} {:>8} {:>10} {:>8}{marks}",
+        "Method name",
+        counted(statistics),
+        "%",
+        "Inclusive",
+        "%"
+    );
     for row in shown {
         let marks =
             if statistics.has_certainty { format!(" {:>10} {:>10}", row.exact, row.heuristic) } else { String::new() };
@@ -65,7 +86,7 @@ fn thread_table(statistics: &SampleStatistics, limit: usize) -> String {
     let shown = &statistics.threads[..statistics.threads.len().min(limit)];
     let width = shown.iter().map(|row| name(&row.thread).chars().count()).chain([6]).max().unwrap_or(6);
     let mut out = String::new();
-    let _ = writeln!(out, "{:<width$} {:>10} {:>8}", "Thread", "Hits", "%");
+    let _ = writeln!(out, "{:<width$} {:>10} {:>8}", "Thread", counted(statistics), "%");
     for row in shown {
         let _ =
             writeln!(out, "{:<width$} {:>10} {:>8.3}", name(&row.thread), row.hits, percent(row.hits, statistics.hits));

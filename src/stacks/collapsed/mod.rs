@@ -13,17 +13,21 @@
 //! form has bytecode indexes.
 
 pub(in crate::stacks) mod exact;
+mod lines;
 mod names;
+mod outline;
 mod write;
 
+pub use outline::{Outline, OutlineNode, outline};
 pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
 
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::stacks::model::{
-    Certainty, Frame, FrameId, FrameKind, MAX_HITS, SampleKey, SampleSource, StackTable, ThreadId,
+    Certainty, Frame, FrameId, FrameKind, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId, Unit,
 };
 use foldhash::{HashMap, HashMapExt};
+use lines::{class_leaves, is_folded, lines, split_thread, without_mark};
 use names::{Named, TextFrame};
 use std::borrow::Cow;
 
@@ -56,7 +60,7 @@ pub struct TextOptions {
 /// Whether a text that is none of the LLVM formats looks like stacks: its first
 /// two lines end in a space and a number.
 pub fn looks_like_stacks(data: &[u8]) -> bool {
-    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let data = without_mark(data);
     let ends_in_number = |line: &[u8]| {
         let line = line.trim_ascii();
         let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -86,7 +90,7 @@ pub fn read_stacks(
     limits: &Limits,
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
-    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let data = without_mark(data);
     let folded = match options.dialect {
         Dialect::Collapsed => false,
         Dialect::Folded => true,
@@ -98,28 +102,12 @@ pub fn read_stacks(
     let warnings = reader.warnings();
     table.observed.add_source(format);
     table.observed.parts += 1;
+    table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
     Ok(warnings)
 }
 
-/// How many lines are looked at to tell the form.
-const SAMPLE_LINES: usize = 2000;
-
-fn lines(data: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let mut offset = 0u64;
-    data.split(|byte| *byte == b'\n').map(move |line| {
-        let start = offset;
-        offset += line.len() as u64 + 1;
-        (start, line.strip_suffix(b"\r").unwrap_or(line))
-    })
-}
-
-fn is_folded(data: &[u8]) -> bool {
-    lines(data).take(SAMPLE_LINES).any(|(_, line)| {
-        let line = String::from_utf8_lossy(line);
-        let stack = line.rsplit_once(' ').map_or(&*line, |(stack, _)| stack);
-        stack.split(';').skip(1).any(names::is_perf_frame)
-    })
-}
+/// What is said of a text whose profiler was told to shorten names.
+pub const SIMPLE_NAMES: &str = "class names have no packages; what is made of them matches no program";
 
 struct TextReader<'a> {
     folded: bool,
@@ -128,6 +116,9 @@ struct TextReader<'a> {
     table: &'a mut StackTable,
     /// Frames by their text: a text of many lines has few distinct frames.
     known: HashMap<Box<str>, FrameId>,
+    /// The stack of the line before, and where in it each frame ends.
+    before: String,
+    path: Vec<(usize, StackId)>,
     stacks_read: u64,
     skipped: u64,
     first_skipped: Option<u64>,
@@ -142,6 +133,8 @@ impl<'a> TextReader<'a> {
             limits,
             table,
             known: HashMap::new(),
+            before: String::new(),
+            path: Vec::new(),
             stacks_read: 0,
             skipped: 0,
             first_skipped: None,
@@ -181,13 +174,7 @@ impl<'a> TextReader<'a> {
         if self.options.accept_weights || self.folded {
             return Ok(());
         }
-        let (mut all, mut classes) = (0u64, 0u64);
-        for (_, line) in lines(data).take(SAMPLE_LINES) {
-            let line = String::from_utf8_lossy(line);
-            let Some((stack, _)) = line.rsplit_once(' ') else { continue };
-            all += 1;
-            classes += u64::from(names::is_class_leaf(stack.rsplit(';').next().unwrap_or(stack)));
-        }
+        let (all, classes) = class_leaves(data);
         if classes * 2 <= all {
             return Ok(());
         }
@@ -204,20 +191,8 @@ impl<'a> TextReader<'a> {
         let Ok(hits) = hits.parse::<u64>() else { return Ok(false) };
         let (thread, stack) = if self.folded { split_process(stack) } else { split_thread(stack) };
         let thread: Option<ThreadId> = thread.map(|name| self.table.intern_thread(name));
-        let mut parent = None;
-        for (depth, text) in self.split_frames(stack)?.iter().enumerate() {
-            if depth as u64 >= u64::from(self.limits.context_depth) {
-                let kind = ErrorKind::LimitExceeded {
-                    what: "number of frames of a stack",
-                    found: depth as u64 + 1,
-                    limit: self.limits.context_depth.into(),
-                };
-                return Err(Error::new(kind));
-            }
-            let frame = self.frame(text)?;
-            parent = Some(self.table.push_frame(parent, frame));
-        }
-        let Some(stack) = parent else { return Ok(false) };
+        let found = if self.folded { self.folded_stack(stack)? } else { self.collapsed_stack(stack)? };
+        let Some(stack) = found else { return Ok(false) };
         if hits > 0 {
             let key = SampleKey {
                 stack,
@@ -231,11 +206,65 @@ impl<'a> TextReader<'a> {
         Ok(true)
     }
 
-    /// The frames of a stack, outermost first.
+    /// The stack of frames that semicolons separate. Lines next to each other have
+    /// most of their frames in common.
+    fn collapsed_stack(&mut self, stack: &str) -> Result<Option<StackId>> {
+        let common = stack.bytes().zip(self.before.bytes()).take_while(|(now, before)| now == before).count();
+        let is_end = |at: usize| stack.as_bytes().get(at).is_none_or(|byte| *byte == b';');
+        let shared = self.path.partition_point(|(end, _)| *end < common);
+        // A frame that ends where the difference begins is the same if it ends in both.
+        let shared = shared + usize::from(self.path.get(shared).is_some_and(|(end, _)| *end == common && is_end(*end)));
+        self.path.truncate(shared);
+        let (mut at, mut parent) = self.path.last().map_or((0, None), |(end, stack)| (*end, Some(*stack)));
+        // What was not read to its end would be taken for read.
+        self.before.clear();
+        while at < stack.len() {
+            let rest = &stack[at..];
+            if let Some(rest) = rest.strip_prefix(';') {
+                at = stack.len() - rest.len();
+                continue;
+            }
+            let text = rest.split(';').next().unwrap_or(rest);
+            self.check_depth(self.path.len())?;
+            let frame = self.frame(text)?;
+            let pushed = self.table.push_frame(parent, frame);
+            at += text.len();
+            parent = Some(pushed);
+            self.path.push((at, pushed));
+        }
+        self.before.push_str(stack);
+        Ok(parent)
+    }
+
+    /// The stack of perf's frames.
+    fn folded_stack(&mut self, stack: &str) -> Result<Option<StackId>> {
+        let mut parent = None;
+        for (depth, text) in self.split_frames(stack)?.iter().enumerate() {
+            self.check_depth(depth)?;
+            let frame = self.frame(text)?;
+            parent = Some(self.table.push_frame(parent, frame));
+        }
+        Ok(parent)
+    }
+
+    /// Whether there may be a frame on top of so many.
+    fn check_depth(&self, depth: usize) -> Result<()> {
+        if depth as u64 >= u64::from(self.limits.context_depth) {
+            let kind = ErrorKind::LimitExceeded {
+                what: "number of frames of a stack",
+                found: depth as u64 + 1,
+                limit: self.limits.context_depth.into(),
+            };
+            return Err(Error::new(kind));
+        }
+        Ok(())
+    }
+
+    /// The frames of perf's stack, outermost first.
     fn split_frames<'t>(&self, stack: &'t str) -> Result<Vec<Cow<'t, str>>> {
         let mut frames: Vec<Cow<'t, str>> = Vec::new();
         for part in stack.split(';') {
-            if self.folded && (part.starts_with("::") || self.continues_descriptor(&frames)) {
+            if part.starts_with("::") || self.continues_descriptor(&frames) {
                 if !self.options.perf_raw {
                     let detail = "frames are cut apart at the `;` inside `L…;::` names";
                     return Err(Error::usage(detail).with_hint("--perf-raw glues them together"));
@@ -249,9 +278,6 @@ impl<'a> TextReader<'a> {
             if !part.is_empty() {
                 frames.push(Cow::Borrowed(part));
             }
-        }
-        if !self.folded {
-            return Ok(frames);
         }
         Ok(frames.into_iter().flat_map(split_inlined).collect())
     }
@@ -304,34 +330,10 @@ impl<'a> TextReader<'a> {
             warnings.push(Warning::new(format!("{} lines are not UTF-8; their names were mended", self.mended)));
         }
         if self.table.observed.simple_names {
-            let message = "class names have no packages; what is made of them matches no program";
-            warnings.push(Warning::new(message));
+            warnings.push(Warning::new(SIMPLE_NAMES));
         }
         warnings
     }
-}
-
-/// Takes `[name tid=123]` off the front; the name may hold anything.
-fn split_thread(stack: &str) -> (Option<&str>, &str) {
-    if let Some(rest) = stack.strip_prefix('[') {
-        let mut from = 0;
-        while let Some(at) = rest.get(from..).and_then(|rest| rest.find(" tid=")) {
-            let at = from + at;
-            let after = &rest[at + " tid=".len()..];
-            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            if digits > 0
-                && let Some(end) = after[digits..].strip_prefix(']')
-            {
-                match end.strip_prefix(';') {
-                    Some(frames) => return (Some(&rest[..at]), frames),
-                    None if end.is_empty() => return (Some(&rest[..at]), ""),
-                    None => {}
-                }
-            }
-            from = at + 1;
-        }
-    }
-    (None, stack)
 }
 
 /// Takes the process off the front: `java`, `java-123`, `java-123/456`.

@@ -20,6 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes of a chunk header.
 pub(super) const HEADER_BYTES: u64 = 68;
 
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 const MAGIC: [u8; 4] = *b"FLR\0";
 
 /// The size that the header of a chunk announces; 0 when `header` is cut or no
@@ -44,8 +46,13 @@ pub(super) struct Chunk<'data> {
     pub(super) pools_offset: u64,
     /// Offset in the chunk of the metadata event.
     pub(super) metadata_offset: u64,
+    /// When it began, in nanoseconds since 1970.
+    pub(super) start_nanos: u64,
     /// Nanoseconds covered.
     pub(super) duration_nanos: u64,
+    /// When it began, in ticks.
+    start_ticks: u64,
+    ticks_per_second: u64,
     /// Integers are base 128.
     pub(super) compressed: bool,
 }
@@ -92,10 +99,10 @@ impl<'data> Chunk<'data> {
         let size = header.u64("chunk size")?;
         let pools_offset = header.u64("offset of constant pools")?;
         let metadata_offset = header.u64("offset of metadata")?;
-        header.u64("start")?;
+        let start_nanos = header.u64("start")?;
         let duration_nanos = header.u64("duration")?;
-        header.u64("start ticks")?;
-        header.u64("ticks per second")?;
+        let start_ticks = header.u64("start ticks")?;
+        let ticks_per_second = header.u64("ticks per second")?;
         let flags = header.u32("flags")?;
         let have = data.len() as u64;
         if size > have || metadata_offset == 0 {
@@ -108,7 +115,36 @@ impl<'data> Chunk<'data> {
         }
         let data = usize::try_from(size).ok().and_then(|size| data.get(..size)).unwrap_or(data);
         let compressed = flags & 1 != 0;
-        Ok(Next::Chunk(Self { data, base, version, pools_offset, metadata_offset, duration_nanos, compressed }))
+        Ok(Next::Chunk(Self {
+            data,
+            base,
+            version,
+            pools_offset,
+            metadata_offset,
+            start_nanos,
+            duration_nanos,
+            start_ticks,
+            ticks_per_second,
+            compressed,
+        }))
+    }
+
+    /// Ticks as nanoseconds. A clock without a rate ticks in nanoseconds.
+    pub(super) fn nanos_of(&self, ticks: u64) -> u64 {
+        if matches!(self.ticks_per_second, 0 | NANOS_PER_SECOND) {
+            return ticks;
+        }
+        let nanos = u128::from(ticks) * u128::from(NANOS_PER_SECOND) / u128::from(self.ticks_per_second);
+        u64::try_from(nanos).unwrap_or(u64::MAX)
+    }
+
+    /// A time in ticks as nanoseconds since 1970.
+    pub(super) fn nanos_since_1970(&self, ticks: u64) -> u64 {
+        match ticks.checked_sub(self.start_ticks) {
+            Some(after) => self.start_nanos.saturating_add(self.nanos_of(after)),
+            // What began before the chunk, such as a long wait, is written when it ends.
+            None => self.start_nanos.saturating_sub(self.nanos_of(self.start_ticks - ticks)),
+        }
     }
 
     /// A reader at `offset` of the chunk; at its end when `offset` lies beyond.

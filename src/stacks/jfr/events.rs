@@ -1,12 +1,15 @@
-//! The events of a chunk: sample events are counted by what they refer to, all
-//! others are passed over unread.
+//! The events of a chunk: samples, and the events that were asked for, are added
+//! up by what they refer to, all others are passed over unread.
 
 use super::chunk::{Chunk, HEADER_BYTES};
 use super::metadata::{ClassIndex, Role, Types};
 use super::numbers::Reader;
+use super::options::RecordingOptions;
 use crate::error::Result;
-use crate::stacks::model::{Certainty, SampleSource};
+use crate::stacks::model::{Certainty, MAX_HITS, SampleSource, Unit};
 use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A value that a field refers to or holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,7 +29,7 @@ pub(super) struct EventKey {
     pub(super) certainty: Certainty,
 }
 
-/// Sample events of one chunk, equal ones counted.
+/// Samples and events of one chunk, equal ones added up.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// In order of first appearance.
@@ -34,33 +37,69 @@ pub(super) struct Counts {
     index: HashMap<EventKey, usize>,
     /// What `jdk.CPUTimeSamplesLost` events say.
     pub(super) lost: u64,
+    /// Events that were not asked for.
+    pub(super) passed_over: BTreeMap<SampleSource, u64>,
+    /// Samples and events outside the time that was asked for.
+    pub(super) out_of_time: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Sample(SampleSource),
+    /// Adds up by this unit.
+    Sample(SampleSource, Unit),
+    /// Is only counted.
+    PassedOver(SampleSource),
     Lost,
 }
 
-const EVENTS: [(&str, Kind); 5] = [
-    ("jdk.ExecutionSample", Kind::Sample(SampleSource::Execution)),
-    ("jdk.NativeMethodSample", Kind::Sample(SampleSource::Native)),
-    ("jdk.CPUTimeSample", Kind::Sample(SampleSource::CpuTime)),
-    ("profiler.WallClockSample", Kind::Sample(SampleSource::WallClock)),
-    ("jdk.CPUTimeSamplesLost", Kind::Lost),
+const EVENTS: [(&str, SampleSource); 14] = [
+    ("jdk.ExecutionSample", SampleSource::Execution),
+    ("jdk.NativeMethodSample", SampleSource::Native),
+    ("jdk.CPUTimeSample", SampleSource::CpuTime),
+    ("profiler.WallClockSample", SampleSource::WallClock),
+    ("jdk.ObjectAllocationSample", SampleSource::Allocation),
+    ("jdk.ObjectAllocationInNewTLAB", SampleSource::Tlab),
+    ("jdk.ObjectAllocationOutsideTLAB", SampleSource::Tlab),
+    ("jdk.JavaMonitorEnter", SampleSource::Lock),
+    ("jdk.JavaMonitorWait", SampleSource::Wait),
+    ("jdk.ThreadPark", SampleSource::Park),
+    ("jdk.SocketRead", SampleSource::SocketRead),
+    ("jdk.SocketWrite", SampleSource::SocketWrite),
+    ("jdk.FileRead", SampleSource::FileRead),
+    ("jdk.FileWrite", SampleSource::FileWrite),
 ];
 
+const LOST: &str = "jdk.CPUTimeSamplesLost";
+
+/// What is to be done with events of a name; `None` for most.
+fn kind_of(name: &str, options: &RecordingOptions) -> Option<Kind> {
+    if name == LOST {
+        return Some(Kind::Lost);
+    }
+    let (_, source) = EVENTS.iter().find(|(known, _)| *known == name)?;
+    if source.is_timed() {
+        return Some(Kind::Sample(*source, Unit::Hits));
+    }
+    let unit = source.unit(options.weight).filter(|_| options.events.contains(source));
+    Some(unit.map_or(Kind::PassedOver(*source), |unit| Kind::Sample(*source, unit)))
+}
+
 impl Counts {
-    /// Counts the sample events of a chunk.
+    /// Adds up the events of a chunk that began within `time`, nanoseconds since 1970.
     ///
     /// # Errors
     ///
     /// Truncated or malformed, with the place.
-    pub(super) fn read(chunk: &Chunk<'_>, types: &mut Types) -> Result<Self> {
+    pub(super) fn read(
+        chunk: &Chunk<'_>,
+        types: &mut Types,
+        options: &RecordingOptions,
+        time: &Range<u64>,
+    ) -> Result<Self> {
         let mut wanted: HashMap<u64, (ClassIndex, Kind)> = HashMap::new();
         for (id, class) in types.ids() {
-            if let Some((_, kind)) = EVENTS.iter().find(|(name, _)| *name == types.classes[class].name) {
-                wanted.insert(id, (class, *kind));
+            if let Some(kind) = kind_of(&types.classes[class].name, options) {
+                wanted.insert(id, (class, kind));
             }
         }
         for (class, _) in wanted.values() {
@@ -73,9 +112,11 @@ impl Counts {
             let mut event = chunk.event(offset, "events")?;
             offset += event.size;
             match wanted.get(&event.type_id) {
-                Some((class, Kind::Sample(source))) => {
-                    counts.read_sample(chunk, types, *class, *source, &mut event.reader)?;
+                Some((class, Kind::Sample(source, unit))) => {
+                    let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
+                    counts.add(found, *unit, chunk, time);
                 }
+                Some((_, Kind::PassedOver(source))) => *counts.passed_over.entry(*source).or_default() += 1,
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
                 None => {}
             }
@@ -83,37 +124,24 @@ impl Counts {
         Ok(counts)
     }
 
-    fn read_sample(
-        &mut self,
-        chunk: &Chunk<'_>,
-        types: &Types,
-        class: ClassIndex,
-        source: SampleSource,
-        reader: &mut Reader<'_>,
-    ) -> Result<()> {
-        let mut key = EventKey { stack: None, thread: None, source, certainty: Certainty::Unknown };
-        let mut weight = 1;
-        for field in &types.classes[class].fields {
-            match field.role {
-                Role::StackTrace => key.stack = read_value(chunk, types, field, reader)?,
-                Role::Thread => key.thread = read_value(chunk, types, field, reader)?,
-                Role::Biased => {
-                    key.certainty = match types.integer(field, reader)? {
-                        Some(0) => Certainty::Exact,
-                        Some(_) => Certainty::Heuristic,
-                        None => Certainty::Unknown,
-                    }
-                }
-                Role::Samples => weight = types.integer(field, reader)?.unwrap_or(1).min(u32::MAX.into()),
-                _ => types.skip_field(field, reader)?,
-            }
+    fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) {
+        if found.start_ticks.is_some_and(|ticks| !time.contains(&chunk.nanos_since_1970(ticks))) {
+            self.out_of_time += 1;
+            return;
         }
-        let index = *self.index.entry(key).or_insert_with(|| {
-            self.samples.push((key, 0));
+        let weight = match unit {
+            Unit::Hits => found.samples,
+            Unit::Bytes => found.bytes,
+            Unit::Nanoseconds => chunk.nanos_of(found.ticks),
+        };
+        if weight == 0 {
+            return;
+        }
+        let index = *self.index.entry(found.key).or_insert_with(|| {
+            self.samples.push((found.key, 0));
             self.samples.len() - 1
         });
-        self.samples[index].1 = self.samples[index].1.saturating_add(weight);
-        Ok(())
+        self.samples[index].1 = self.samples[index].1.saturating_add(weight).min(MAX_HITS);
     }
 
     fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
@@ -127,6 +155,57 @@ impl Counts {
         }
         Ok(())
     }
+}
+
+/// What one event says.
+struct Found {
+    key: EventKey,
+    /// Equal samples that it stands for.
+    samples: u64,
+    bytes: u64,
+    /// How long it took.
+    ticks: u64,
+    start_ticks: Option<u64>,
+}
+
+impl Found {
+    fn read(
+        chunk: &Chunk<'_>,
+        types: &Types,
+        class: ClassIndex,
+        source: SampleSource,
+        reader: &mut Reader<'_>,
+    ) -> Result<Self> {
+        let key = EventKey { stack: None, thread: None, source, certainty: Certainty::Unknown };
+        let mut found = Self { key, samples: 1, bytes: 0, ticks: 0, start_ticks: None };
+        let (mut bytes, mut of_object) = (None, None);
+        for field in &types.classes[class].fields {
+            match field.role {
+                Role::StackTrace => found.key.stack = read_value(chunk, types, field, reader)?,
+                Role::Thread => found.key.thread = read_value(chunk, types, field, reader)?,
+                Role::Biased => {
+                    found.key.certainty = match types.integer(field, reader)? {
+                        Some(0) => Certainty::Exact,
+                        Some(_) => Certainty::Heuristic,
+                        None => Certainty::Unknown,
+                    }
+                }
+                Role::Samples => found.samples = types.integer(field, reader)?.unwrap_or(1).min(u32::MAX.into()),
+                Role::StartTime => found.start_ticks = types.integer(field, reader)?,
+                Role::Duration => found.ticks = not_negative(types.integer(field, reader)?),
+                Role::Bytes => bytes = types.integer(field, reader)?,
+                Role::AllocationSize => of_object = types.integer(field, reader)?,
+                _ => types.skip_field(field, reader)?,
+            }
+        }
+        found.bytes = not_negative(bytes.or(of_object));
+        Ok(found)
+    }
+}
+
+/// Sizes and lengths are signed; −1 says that something is not known or has ended.
+fn not_negative(value: Option<u64>) -> u64 {
+    value.filter(|value| *value <= MAX_HITS).unwrap_or(0)
 }
 
 /// What a field refers to or holds; `None` for a list.

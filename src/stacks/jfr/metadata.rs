@@ -37,7 +37,7 @@ pub(super) enum Role {
     Other,
     /// `stackTrace` of an event.
     StackTrace,
-    /// `sampledThread`, or `eventThread` of a CPU-time sample.
+    /// `sampledThread`, or `eventThread` of everything that is no sample by the clock.
     Thread,
     /// `biased` of a CPU-time sample.
     Biased,
@@ -45,6 +45,15 @@ pub(super) enum Role {
     Samples,
     /// `lostSamples` of `jdk.CPUTimeSamplesLost`.
     LostSamples,
+    /// `startTime` of an event, in ticks.
+    StartTime,
+    /// `duration` of an event, in ticks.
+    Duration,
+    /// `weight` of an allocation sample, `tlabSize` of an allocation in a new
+    /// buffer, `bytesRead` and `bytesWritten`.
+    Bytes,
+    /// `allocationSize`: the bytes of one object.
+    AllocationSize,
     /// `truncated` of a stack trace.
     Truncated,
     /// `frames` of a stack trace.
@@ -81,6 +90,10 @@ impl Role {
             "biased" => Self::Biased,
             "samples" => Self::Samples,
             "lostSamples" => Self::LostSamples,
+            "startTime" => Self::StartTime,
+            "duration" => Self::Duration,
+            "weight" | "tlabSize" | "bytesRead" | "bytesWritten" => Self::Bytes,
+            "allocationSize" => Self::AllocationSize,
             "truncated" => Self::Truncated,
             "frames" => Self::Frames,
             "method" => Self::Method,
@@ -213,7 +226,7 @@ impl Types {
         Self::link(found)
     }
 
-    /// OrderedWorkers the ids of classes into positions.
+    /// Turns the ids of classes into positions.
     fn link(found: Vec<FoundClass>) -> Result<Self> {
         let mut types = Self::default();
         for (index, class) in found.iter().enumerate() {

@@ -14,8 +14,10 @@
 //! | 2.1 | JDK 14 and later, GraalVM Native Image |
 //!
 //! Only events that are samples are decoded (`jdk.ExecutionSample`,
-//! `jdk.NativeMethodSample`, `jdk.CPUTimeSample`, `profiler.WallClockSample`):
-//! a recording may hold environment variables, system properties and process
+//! `jdk.NativeMethodSample`, `jdk.CPUTimeSample`, `profiler.WallClockSample`),
+//! and those of [`RecordingOptions::events`]: allocations, locks, waiting, reads
+//! and writes, of which nothing but stack, thread, time and weight is read. A
+//! recording may hold environment variables, system properties and process
 //! lists, and none of that is read. Field order and type numbers come from the
 //! metadata. A number in one chunk says nothing about another chunk.
 
@@ -23,20 +25,24 @@ mod chunk;
 mod events;
 mod metadata;
 mod numbers;
+mod options;
 mod pools;
 mod resolve;
 
+pub use options::{RecordingOptions, TimeBound};
+
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
-use crate::stacks::model::StackTable;
+use crate::stacks::model::{SampleSource, StackTable, Unit};
 use chunk::{Chunk, Next};
 use events::Counts;
 use metadata::Types;
 use pools::Pools;
 use resolve::{Gaps, Resolver};
 use std::io::Read;
+use std::ops::Range;
 
-/// Adds the samples of a recording to `table`, chunk by chunk.
+/// Adds the samples of a recording, and the events asked for, to `table`, chunk by chunk.
 ///
 /// A last chunk whose end is missing (the process was killed, the file was
 /// copied while it grew) is left out with a warning as long as a whole chunk
@@ -47,9 +53,15 @@ use std::io::Read;
 /// Bad magic, unsupported version, truncated or malformed, with section and
 /// byte offset; limit exceeded for stacks deeper than
 /// [`Limits::context_depth`] and names longer than [`Limits::name_bytes`].
-/// `table` holds the chunks before the fault then.
-pub fn read_recording(data: &[u8], limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
-    let mut reading = Reading::new(limits, table);
+/// `table` holds the chunks before the fault then. Usage as
+/// [`RecordingOptions::check`] says.
+pub fn read_recording(
+    data: &[u8],
+    options: &RecordingOptions,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
+    let mut reading = Reading::new(options, limits, table)?;
     let mut rest = data;
     loop {
         let read = reading.add_chunk(rest).map_err(|error| reading.place(error))?;
@@ -66,8 +78,13 @@ pub fn read_recording(data: &[u8], limits: &Limits, table: &mut StackTable) -> R
 ///
 /// As [`read_recording`], and those of the stream; limit exceeded beyond
 /// [`Limits::stream_bytes`].
-pub fn read_recording_from(stream: impl Read, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
-    let mut reading = Reading::new(limits, table);
+pub fn read_recording_from(
+    stream: impl Read,
+    options: &RecordingOptions,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
+    let mut reading = Reading::new(options, limits, table)?;
     let mut stream = stream.take(limits.stream_bytes.saturating_add(1));
     let mut chunk = Vec::new();
     loop {
@@ -101,19 +118,31 @@ fn read_chunk_bytes(stream: &mut impl Read, chunk: &mut Vec<u8>) -> Result<()> {
 
 /// A recording being read chunk by chunk.
 struct Reading<'a> {
+    options: &'a RecordingOptions,
     limits: &'a Limits,
     table: &'a mut StackTable,
     warnings: Vec<Warning>,
     format: String,
     /// Offset of the next chunk in the file.
     base: u64,
+    /// When the first chunk began, in nanoseconds since 1970.
+    start: Option<u64>,
     gaps: Gaps,
 }
 
 impl<'a> Reading<'a> {
-    fn new(limits: &'a Limits, table: &'a mut StackTable) -> Self {
+    fn new(options: &'a RecordingOptions, limits: &'a Limits, table: &'a mut StackTable) -> Result<Self> {
+        options.check()?;
         let format = "Flight Recorder".to_string();
-        Self { limits, table, warnings: Vec::new(), format, base: 0, gaps: Gaps::default() }
+        let gaps = Gaps::default();
+        Ok(Self { options, limits, table, warnings: Vec::new(), format, base: 0, start: None, gaps })
+    }
+
+    /// The nanoseconds since 1970 that were asked for.
+    fn time(&self) -> Range<u64> {
+        let start = self.start.unwrap_or(0);
+        let from = self.options.from.map_or(0, |from| from.nanos(start));
+        from..self.options.to.map_or(u64::MAX, |to| to.nanos(start))
     }
 
     fn place(&self, error: Error) -> Error {
@@ -141,7 +170,9 @@ impl<'a> Reading<'a> {
         };
         self.format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
         self.table.observed.add_source(&self.format);
-        let gaps = read_chunk(&chunk, self.limits, self.table)?;
+        self.start.get_or_insert(chunk.start_nanos);
+        let time = self.time();
+        let gaps = read_chunk(&chunk, self.options, &time, self.limits, self.table)?;
         self.gaps.missing += gaps.missing;
         self.gaps.nameless += gaps.nameless;
         self.base += chunk.data.len() as u64;
@@ -165,11 +196,25 @@ impl<'a> Reading<'a> {
 }
 
 /// Adds one chunk; returns what it should say and does not.
-fn read_chunk(chunk: &Chunk<'_>, limits: &Limits, table: &mut StackTable) -> Result<Gaps> {
+fn read_chunk(
+    chunk: &Chunk<'_>,
+    options: &RecordingOptions,
+    time: &Range<u64>,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<Gaps> {
     let mut types = Types::read(chunk)?;
-    let counts = Counts::read(chunk, &mut types)?;
+    let counts = Counts::read(chunk, &mut types, options, time)?;
     let observed = &mut table.observed;
     observed.parts += 1;
+    for (key, _) in &counts.samples {
+        observed.add_unit(key.source, unit(key.source, options));
+    }
+    for (source, events) in &counts.passed_over {
+        let sum = observed.events_passed_over.entry(*source).or_default();
+        *sum = sum.saturating_add(*events);
+    }
+    observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
     observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
     observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
     if counts.samples.is_empty() {
@@ -179,6 +224,11 @@ fn read_chunk(chunk: &Chunk<'_>, limits: &Limits, table: &mut StackTable) -> Res
     let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table);
     resolver.add_samples(&counts)?;
     Ok(resolver.gaps)
+}
+
+/// What the samples of a sort are counted by.
+fn unit(source: SampleSource, options: &RecordingOptions) -> Unit {
+    if source.is_timed() { Unit::Hits } else { source.unit(options.weight).unwrap_or_default() }
 }
 
 #[cfg(test)]

@@ -357,7 +357,7 @@ fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> V
 
 fn read(bytes: &[u8]) -> Result<(StackTable, Vec<Warning>)> {
     let mut table = StackTable::new();
-    let warnings = read_recording(bytes, &Limits::default(), &mut table)?;
+    let warnings = read_recording(bytes, &RecordingOptions::default(), &Limits::default(), &mut table)?;
     Ok((table, warnings))
 }
 
@@ -456,7 +456,7 @@ fn a_stream_gives_what_the_whole_bytes_give() {
     for len in (0..=whole.len()).step_by(31).chain([68, half - 1, half, half + 1, whole.len()]) {
         let bytes = &whole[..len];
         let mut table = StackTable::new();
-        let streamed = read_recording_from(bytes, &Limits::default(), &mut table);
+        let streamed = read_recording_from(bytes, &RecordingOptions::default(), &Limits::default(), &mut table);
         match (read(bytes), streamed) {
             (Ok((expected, warnings)), Ok(found)) => {
                 assert_eq!((lines(&table), found), (lines(&expected), warnings));
@@ -467,7 +467,8 @@ fn a_stream_gives_what_the_whole_bytes_give() {
         }
     }
     let tight = Limits { stream_bytes: 100, ..Limits::default() };
-    let error = read_recording_from(whole.as_slice(), &tight, &mut StackTable::new()).unwrap_err();
+    let error = read_recording_from(whole.as_slice(), &RecordingOptions::default(), &tight, &mut StackTable::new())
+        .unwrap_err();
     assert!(error.to_string().contains("size of the recording is 101, the limit is 100"), "{error}");
 }
 
@@ -547,7 +548,8 @@ fn a_method_without_a_name_is_called_unknown_and_said() {
 #[test]
 fn stacks_deeper_than_the_limit_are_refused() {
     let limits = Limits { context_depth: 1, ..Limits::default() };
-    let error = read_recording(&chunk(true, "app/Main"), &limits, &mut StackTable::new()).unwrap_err();
+    let error = read_recording(&chunk(true, "app/Main"), &RecordingOptions::default(), &limits, &mut StackTable::new())
+        .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { found: 2, limit: 1, .. }), "{error}");
 }
 

@@ -17,9 +17,12 @@
 mod intern;
 mod observed;
 mod select;
+mod source;
+mod turned;
 
 pub use observed::Observed;
 pub use select::{NotSelected, Selection};
+pub use source::{SampleSource, Unit, Weight};
 
 use intern::Interner;
 
@@ -127,38 +130,6 @@ pub struct Frame {
     pub line: Option<u32>,
     /// How it ran.
     pub kind: FrameKind,
-}
-
-/// What asked for a sample to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum SampleSource {
-    /// Not told: collapsed and folded stacks, iprof.
-    #[default]
-    Unknown,
-    /// `jdk.ExecutionSample`: a thread that executes Java, by the wall clock.
-    Execution,
-    /// `jdk.NativeMethodSample`: a thread inside a native method.
-    Native,
-    /// `jdk.CPUTimeSample` (JDK 25): by the CPU time of the thread.
-    CpuTime,
-    /// `profiler.WallClockSample` of async-profiler: any thread, waiting or not.
-    WallClock,
-}
-
-impl SampleSource {
-    /// All, in the order of reports.
-    pub const ALL: [Self; 5] = [Self::Unknown, Self::Execution, Self::Native, Self::CpuTime, Self::WallClock];
-
-    /// One word for reports and options.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unknown => "samples",
-            Self::Execution => "execution",
-            Self::Native => "native",
-            Self::CpuTime => "cpu-time",
-            Self::WallClock => "wall-clock",
-        }
-    }
 }
 
 /// Whether the sampled position is the one where the thread was.
@@ -412,23 +383,6 @@ impl StackTable {
         let mut out = StackTable { keys: Interner::default(), hits: Vec::new(), ..self.clone() };
         for sample in self.samples().filter(keep) {
             out.add(sample.key, sample.hits);
-        }
-        out
-    }
-
-    /// The same samples with every stack turned round: what ran comes first, then
-    /// its callers.
-    pub fn reversed(&self) -> StackTable {
-        let mut out = self.with_same_names();
-        for sample in self.samples() {
-            let mut turned = None;
-            for frame in self.frames(sample.key.stack) {
-                let frame = out.intern_frame(self.frame(frame));
-                turned = Some(out.push_frame(turned, frame));
-            }
-            if let Some(stack) = turned {
-                out.add(SampleKey { stack, ..sample.key }, sample.hits);
-            }
         }
         out
     }

@@ -1,5 +1,8 @@
 //! What a source of samples shows about itself.
 
+use super::{SampleSource, Unit};
+use std::collections::BTreeMap;
+
 /// Counts kept while samples are read: what the source is, what was left out,
 /// and what hints at the bias of its sampler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,8 +18,13 @@ pub struct Observed {
     /// Samples that had no stack at all (`failed` CPU-time samples, events
     /// whose stack is null).
     pub samples_without_stack: u64,
-    /// Samples of sources that were not asked for, see the reader's options.
-    pub samples_not_selected: u64,
+    /// What the numbers of each sort of sample count; a sort has several units
+    /// where sources that do not add up were read into one table.
+    pub units: Vec<(SampleSource, Unit)>,
+    /// Events of a recording that the reader was not asked for.
+    pub events_passed_over: BTreeMap<SampleSource, u64>,
+    /// Samples and events before or after the time asked for.
+    pub samples_out_of_time: u64,
     /// Lines of text that are no stack.
     pub lines_skipped: u64,
     /// Parts at the end that were cut off.
@@ -39,11 +47,18 @@ impl Observed {
             self.add_source(source);
         }
         self.simple_names |= other.simple_names;
+        for (source, unit) in &other.units {
+            self.add_unit(*source, *unit);
+        }
+        for (source, events) in &other.events_passed_over {
+            let sum = self.events_passed_over.entry(*source).or_default();
+            *sum = sum.saturating_add(*events);
+        }
         for (sum, part) in [
             (&mut self.parts, other.parts),
             (&mut self.duration_nanos, other.duration_nanos),
             (&mut self.samples_without_stack, other.samples_without_stack),
-            (&mut self.samples_not_selected, other.samples_not_selected),
+            (&mut self.samples_out_of_time, other.samples_out_of_time),
             (&mut self.lines_skipped, other.lines_skipped),
             (&mut self.parts_cut, other.parts_cut),
             (&mut self.unknown_bci_frames, other.unknown_bci_frames),
@@ -51,6 +66,13 @@ impl Observed {
             (&mut self.samples_lost, other.samples_lost),
         ] {
             *sum = sum.saturating_add(part);
+        }
+    }
+
+    /// Says what the numbers of a sort of sample count.
+    pub fn add_unit(&mut self, source: SampleSource, unit: Unit) {
+        if !self.units.contains(&(source, unit)) {
+            self.units.push((source, unit));
         }
     }
 

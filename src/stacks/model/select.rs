@@ -1,6 +1,7 @@
 //! Which samples of a table are meant.
 
-use super::{Sample, SampleSource, StackTable};
+use super::{Sample, SampleSource, StackTable, Unit};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Samples that count, of a table that may hold several sorts.
 #[derive(Debug, Clone, Default)]
@@ -31,25 +32,38 @@ pub struct NotSelected {
 impl StackTable {
     /// The sort of samples that a table is mostly for: samples without a
     /// source, else execution, CPU time, wall clock, native, whichever comes
-    /// first in this order.
+    /// first in this order; events, such as allocations, where there is nothing else.
     pub fn main_source(&self) -> Option<SampleSource> {
-        let order = [
+        let timed = [
             SampleSource::Unknown,
             SampleSource::Execution,
             SampleSource::CpuTime,
             SampleSource::WallClock,
             SampleSource::Native,
         ];
-        order.into_iter().find(|source| self.samples().any(|sample| sample.key.source == *source))
+        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        timed.into_iter().chain(SampleSource::ALL).find(|source| there.contains(source))
+    }
+
+    /// What the numbers of the samples count; `None` where they count different things.
+    pub fn unit(&self) -> Option<Unit> {
+        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        let units = self.observed.units.iter().filter(|(source, _)| there.contains(source));
+        let units: BTreeSet<Unit> = units.map(|(_, unit)| *unit).collect();
+        match units.len() {
+            0 => Some(Unit::Hits),
+            1 => units.first().copied(),
+            _ => None,
+        }
     }
 
     /// Hits by sort of sample, in the order of [`SampleSource::ALL`], without zeros.
     pub fn hits_by_source(&self) -> Vec<(SampleSource, u128)> {
-        let hits = |source| {
-            let of_source = self.samples().filter(move |sample| sample.key.source == source);
-            (source, of_source.map(|sample| u128::from(sample.hits)).sum())
-        };
-        SampleSource::ALL.into_iter().map(hits).filter(|(_, hits)| *hits > 0).collect()
+        let mut hits: BTreeMap<SampleSource, u128> = BTreeMap::new();
+        for sample in self.samples().filter(|sample| sample.hits > 0) {
+            *hits.entry(sample.key.source).or_default() += u128::from(sample.hits);
+        }
+        hits.into_iter().collect()
     }
 
     /// The selected samples, and how many hits were not selected.

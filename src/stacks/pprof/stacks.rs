@@ -10,6 +10,7 @@ use crate::error::{Error, Result, Warning};
 use crate::stacks::collapsed::exact;
 use crate::stacks::model::{
     self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable,
+    Unit, Weight,
 };
 use foldhash::{HashMap, HashMapExt};
 use regex::Regex;
@@ -29,8 +30,8 @@ impl ValueChoice {
         Self { name: Some(name.into()) }
     }
 
-    /// Columns of values and what each counts.
-    fn columns(&self, profile: &Profile) -> Result<Vec<(usize, SampleSource)>> {
+    /// Columns of values, the sort of sample of each, and what it counts.
+    fn columns(&self, profile: &Profile) -> Result<Vec<(usize, SampleSource, Unit)>> {
         let names = profile.value_names();
         if let Some(wanted) = &self.name {
             let is_wanted =
@@ -38,18 +39,43 @@ impl ValueChoice {
             let at = names.iter().position(is_wanted).ok_or_else(|| {
                 Error::usage(format!("there is no value {wanted}")).with_hint(format!("values: {}", names.join(", ")))
             })?;
-            return Ok(vec![(at, SampleSource::Unknown)]);
+            return Ok(vec![(at, SampleSource::Unknown, unit(&names[at]))]);
         }
         let sort = |name: &str| {
-            let kind = name.strip_suffix("/count")?;
-            SampleSource::ALL.into_iter().find(|source| source.word() == kind)
+            let (kind, _) = name.split_once('/')?;
+            SampleSource::ALL.into_iter().find(|source| {
+                let is_of_source = WEIGHTS.into_iter().any(|weight| source.unit(weight) == Some(unit(name)));
+                source.word() == kind && is_of_source
+            })
         };
-        let sorts: Vec<(usize, SampleSource)> =
-            names.iter().enumerate().filter_map(|(at, name)| Some((at, sort(name)?))).collect();
-        if sorts.iter().any(|(_, source)| *source != SampleSource::Unknown) {
+        let sorts: Vec<(usize, SampleSource, Unit)> =
+            names.iter().enumerate().filter_map(|(at, name)| Some((at, sort(name)?, unit(name)))).collect();
+        if sorts.iter().any(|(_, source, _)| *source != SampleSource::Unknown) {
             return Ok(sorts);
         }
-        Ok(profile.main_value().map(|at| (at, SampleSource::Unknown)).into_iter().collect())
+        let main = profile.main_value().map(|at| (at, SampleSource::Unknown, unit(&names[at])));
+        Ok(main.into_iter().collect())
+    }
+}
+
+const WEIGHTS: [Weight; 3] = [Weight::Count, Weight::Bytes, Weight::Time];
+
+/// What a value counts, by the unit in its name; hits for what is neither bytes
+/// nor nanoseconds.
+fn unit(name: &str) -> Unit {
+    match name.rsplit_once('/') {
+        Some((_, "bytes")) => Unit::Bytes,
+        Some((_, "nanoseconds")) => Unit::Nanoseconds,
+        _ => Unit::Hits,
+    }
+}
+
+/// How the schema calls a unit.
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Hits => "count",
+        Unit::Bytes => "bytes",
+        Unit::Nanoseconds => "nanoseconds",
     }
 }
 
@@ -76,7 +102,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     let (mut negative, mut labelled) = (0u64, 0u64);
     for sample in profile.samples.iter() {
         let hits = |at: usize| u64::try_from(sample.values[at]);
-        if columns.iter().all(|(at, _)| hits(*at) == Ok(0)) {
+        if columns.iter().all(|(at, _, _)| hits(*at) == Ok(0)) {
             continue;
         }
         let Some(stack) = adder.stack(sample.locations) else {
@@ -87,7 +113,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         let thread = sample.labels.iter().find(is_thread);
         labelled += u64::from(sample.labels.len() > usize::from(thread.is_some()));
         let thread = thread.map(|label| adder.table.intern_thread(&profile.text(label.text)));
-        for (at, source) in &columns {
+        for (at, source, _) in &columns {
             match hits(*at) {
                 Ok(0) => {}
                 Ok(hits) => {
@@ -99,10 +125,13 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         }
     }
     let mended = adder.mended;
-    let names: Vec<String> = columns.iter().map(|(at, _)| profile.value_name(profile.sample_types[*at])).collect();
+    let names: Vec<String> = columns.iter().map(|(at, _, _)| profile.value_name(profile.sample_types[*at])).collect();
     let observed = &mut table.observed;
     observed.add_source(&format!("{FORMAT} ({})", names.join(", ")));
     observed.parts += 1;
+    for (_, source, unit) in &columns {
+        observed.add_unit(*source, *unit);
+    }
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += mended;
@@ -308,8 +337,10 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn build(&mut self) {
         let sorts: Vec<SampleSource> = self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
-        let unit = self.strings.intern(b"count");
         for sort in &sorts {
+            let units = &self.table.observed.units;
+            let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
+            let unit = self.strings.intern(unit_name(unit).as_bytes());
             let kind = self.strings.intern(sort.word().as_bytes());
             self.profile.sample_types.push(ValueType { kind, unit });
         }

@@ -1,0 +1,254 @@
+//! The stacks of a text as a tree without what lies in its thin branches.
+//!
+//! A picture shows nothing that is narrower than a part of a pixel, and most of
+//! a long text is. So lines are divided by their first frame, each part by its
+//! second, and so on, until a part is too small to be seen: most frames are
+//! never looked at, and memory holds the text, a few words for each line, and
+//! what is drawn.
+
+use super::lines::{class_leaves, is_folded, split_thread, without_mark};
+use super::names::{self, Named, TextFrame};
+use super::{Dialect, TextOptions};
+use crate::limits::Limits;
+use crate::stacks::java;
+use crate::stacks::model::{FrameKind, FunctionId, MAX_HITS, StackTable};
+use foldhash::HashMap;
+use std::io::BufRead;
+
+/// A tree of functions, each before what it calls, siblings by name.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Outline {
+    /// Holds the functions; it has no samples.
+    pub table: StackTable,
+    /// Every name once: as it is displayed, one of its functions, and how that ran.
+    pub names: Vec<(String, FunctionId, FrameKind)>,
+    /// The tree in depth-first order.
+    pub nodes: Vec<OutlineNode>,
+    /// All hits.
+    pub total: u128,
+    /// Class names have no packages.
+    pub simple_names: bool,
+}
+
+/// One function of an [`Outline`] in one place of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutlineNode {
+    /// Frames below it: 0 for the entries of threads.
+    pub depth: u32,
+    /// Position in [`Outline::names`].
+    pub name: u32,
+    /// Hits of all stacks through it.
+    pub hits: u128,
+}
+
+/// The outline of a text; `least` says, for the sum of all hits, how many hits a
+/// function needs for what it calls to be part of it.
+///
+/// `None` for a text that needs the careful reader: perf's form, weights instead
+/// of hits, names that are not UTF-8, lines that are no stack, and whatever is
+/// beyond a limit.
+pub fn outline(
+    data: &[u8],
+    options: &TextOptions,
+    limits: &Limits,
+    least: impl FnOnce(u128) -> u128,
+) -> Option<Outline> {
+    let text = std::str::from_utf8(without_mark(data)).ok()?;
+    let is_plain = match options.dialect {
+        Dialect::Collapsed => true,
+        Dialect::Folded => false,
+        Dialect::Auto => !is_folded(text.as_bytes()),
+    };
+    let (all, classes) = class_leaves(text.as_bytes());
+    if !is_plain || !options.accept_weights && classes * 2 > all {
+        return None;
+    }
+    let mut lines = split_lines(text, limits)?;
+    let total = lines.iter().map(|line| u128::from(line.hits)).sum();
+    let mut tree = Tree { text, resolver: Resolver::default(), least: least(total).max(1), nodes: Vec::new() };
+    tree.build(&mut lines);
+    let Resolver { table, names, simple_names, .. } = tree.resolver;
+    Some(Outline { table, names, nodes: tree.nodes, total, simple_names })
+}
+
+/// What is left of a line.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// Offset of the next frame.
+    at: usize,
+    /// Bytes up to the end of the stack.
+    left: u32,
+    /// The frame before, as [`Resolver::names`] counts plus one; 0 when there is none.
+    name: u32,
+    hits: u64,
+}
+
+/// The stacks of all lines; `None` where one is irregular.
+fn split_lines(text: &str, limits: &Limits) -> Option<Vec<Line>> {
+    let mut lines = Vec::new();
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let at = text.len() - rest.len();
+        let read = rest.skip_until(b'\n').ok()?;
+        let line = text.get(at..at + read)?.trim_end();
+        if line.is_empty() {
+            continue;
+        }
+        let (stack, hits) = line.rsplit_once(' ')?;
+        let hits = hits.parse::<u64>().ok()?.min(MAX_HITS);
+        let (_, frames) = split_thread(stack);
+        let depth = frames.bytes().filter(|byte| *byte == b';').count() as u64 + 1;
+        let is_within = frames.len() as u64 <= limits.name_bytes && depth <= u64::from(limits.context_depth);
+        if !is_within || frames.bytes().all(|byte| byte == b';') {
+            return None;
+        }
+        if hits > 0 {
+            let left = u32::try_from(frames.len()).ok()?;
+            lines.push(Line { at: at + stack.len() - frames.len(), left, name: 0, hits });
+        }
+    }
+    (!lines.is_empty()).then_some(lines)
+}
+
+struct Tree<'t> {
+    text: &'t str,
+    resolver: Resolver<'t>,
+    least: u128,
+    nodes: Vec<OutlineNode>,
+}
+
+/// Lines that begin alike: which, and the node that they are the stacks of.
+struct Part {
+    from: usize,
+    to: usize,
+    node: OutlineNode,
+}
+
+impl<'t> Tree<'t> {
+    fn build(&mut self, lines: &mut [Line]) {
+        let mut open = self.divide(lines, 0, 0);
+        while let Some(part) = open.pop() {
+            self.nodes.push(part.node);
+            if part.node.hits >= self.least {
+                let below = self.divide(&mut lines[part.from..part.to], part.from, part.node.depth + 1);
+                open.extend(below);
+            }
+        }
+    }
+
+    /// Sorts lines by their next frame, and says which stand together then, the
+    /// last name first. The first of them is line `from` of all.
+    fn divide(&mut self, lines: &mut [Line], from: usize, depth: u32) -> Vec<Part> {
+        let mut before: (&str, u32) = ("", 0);
+        for line in &mut *lines {
+            let rest = &self.text[line.at..line.at + line.left as usize];
+            let rest = if rest.starts_with(';') { rest.trim_start_matches(';') } else { rest };
+            let frame = next_frame(rest, before.0);
+            if frame != before.0 {
+                before = (frame, self.resolver.name(frame));
+            }
+            line.at += line.left as usize - rest.len() + frame.len();
+            line.left = (rest.len() - frame.len()) as u32;
+            line.name = if frame.is_empty() { 0 } else { before.1 + 1 };
+        }
+        if !lines.is_sorted_by_key(|line| line.name) {
+            lines.sort_by_key(|line| line.name);
+        }
+        let mut parts = Vec::new();
+        let mut start = from;
+        for part in lines.chunk_by(|a, b| a.name == b.name) {
+            let hits = part.iter().map(|line| u128::from(line.hits)).sum();
+            if let Some(name) = part.first().and_then(|line| line.name.checked_sub(1)) {
+                let node = OutlineNode { depth, name, hits };
+                parts.push(Part { from: start, to: start + part.len(), node });
+            }
+            start += part.len();
+        }
+        let names = &self.resolver.names;
+        let name = |part: &Part| names[part.node.name as usize].0.as_str();
+        parts.sort_by(|a, b| name(b).cmp(name(a)));
+        parts
+    }
+}
+
+/// The frame that `rest` begins with; most often it is the one of the line before.
+fn next_frame<'t>(rest: &'t str, before: &'t str) -> &'t str {
+    if !before.is_empty() && rest.starts_with(before) && matches!(rest.as_bytes().get(before.len()), None | Some(b';'))
+    {
+        return &rest[..before.len()];
+    }
+    let mut bytes = rest.as_bytes();
+    let read = bytes.skip_until(b';').unwrap_or(0);
+    let frame = &rest[..read];
+    frame.strip_suffix(';').unwrap_or(frame)
+}
+
+/// Numbers of names, by the text of frames. Different texts may have one name.
+#[derive(Default)]
+struct Resolver<'t> {
+    table: StackTable,
+    names: Vec<(String, FunctionId, FrameKind)>,
+    by_text: HashMap<&'t str, u32>,
+    by_name: HashMap<String, u32>,
+    simple_names: bool,
+}
+
+impl<'t> Resolver<'t> {
+    fn name(&mut self, text: &'t str) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(known) = self.by_text.get(text) {
+            return *known;
+        }
+        let TextFrame { name, kind, .. } = names::parse_collapsed(text);
+        let function = match name {
+            Named::Symbol(name) => self.table.intern_symbol(&name),
+            Named::Java { class, name, types } => {
+                self.simple_names |= class == "Thread" && name == "run";
+                let class = java::without_address(&class).unwrap_or(class);
+                let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
+                self.table.intern_java(&class, &name, types.as_deref())
+            }
+        };
+        let shown = self.table.display_function(function);
+        let next = self.names.len() as u32;
+        let number = *self.by_name.entry(shown.clone()).or_insert(next);
+        if number == next {
+            self.names.push((shown, function, kind));
+        }
+        self.by_text.insert(text, number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(text: &str, least: u128) -> Option<Vec<(u32, String, u128)>> {
+        let outline = outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| least)?;
+        let row = |node: &OutlineNode| (node.depth, outline.names[node.name as usize].0.clone(), node.hits);
+        Some(outline.nodes.iter().map(row).collect())
+    }
+
+    #[test]
+    fn stacks_join_by_name_whatever_the_order_and_the_spelling() {
+        let text = "[t tid=1];a/B.main_[j];a/B.f 1\na/B.main;a/B.g 4\n\na.B.main_[0];;a/B.f@3;x 2\r\na/B.main 0\n";
+        let row = |depth, name: &str, hits| (depth, name.to_string(), hits);
+        let whole = [row(0, "a.B.main", 7), row(1, "a.B.f", 3), row(2, "x", 2), row(1, "a.B.g", 4)];
+        assert_eq!(tree(text, 1).unwrap(), whole);
+        assert_eq!(tree(text, 4).unwrap(), [whole[0].clone(), whole[1].clone(), whole[3].clone()]);
+    }
+
+    #[test]
+    fn what_is_irregular_is_left_to_the_careful_reader() {
+        for text in ["", "a;b\n", "a;b x\n", "a;b 1\n;; 2\n", "java;a/B:::f 1\n", "a/B.main;java.lang.String_[i] 9\n"] {
+            assert_eq!(tree(text, 1), None, "{text}");
+        }
+        assert!(outline(b"a;\xff 1\n", &TextOptions::default(), &Limits::default(), |_| 1).is_none());
+        let shallow = Limits { context_depth: 2, ..Limits::default() };
+        assert!(outline(b"a;b;c 1\n", &TextOptions::default(), &shallow, |_| 1).is_none());
+    }
+}

@@ -1,0 +1,111 @@
+//! What a Java team does with stacks: choose events, gate a release, compare
+//! across kinds, and read the same number everywhere.
+
+use crate::commands::Folder;
+use crate::recordings::unpack;
+
+fn json(folder: &Folder, arguments: &str) -> serde_json::Value {
+    let output = folder.run(arguments);
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_release_is_gated_on_its_stacks() {
+    let folder = Folder::new("gate");
+    folder.write("release.jfr", unpack("shapes-jdk17.jfr.gz")).write("nightly.jfr", unpack("shapes-jdk21.jfr.gz"));
+    folder.write("slow.collapsed", "Shapes.step;Shapes$Circle.area 1\nShapes.main;Shapes.sleep 99\n");
+    folder.ok("convert release.jfr --events execution -o release.iprof");
+    folder.ok("convert release.jfr --events execution -o release.collapsed");
+    folder.ok("convert release.jfr --events execution -o release.pprof");
+    // The same samples under every kind pass whatever the bar.
+    for other in ["release.jfr", "release.iprof", "release.collapsed", "release.pprof"] {
+        folder.ok(&format!("diff release.jfr {other} --events execution --fail-below 100%"));
+    }
+    folder.ok("diff release.jfr nightly.jfr --events execution --fail-below 20% --section methods");
+    let output = folder.run("diff release.jfr slow.collapsed --fail-below 50% --section methods");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("the overlap of methods is 0.0"), "{stderr}");
+    let error = folder.fails("diff release.jfr slow.collapsed --fail-below 50% --section nothing");
+    assert!(error.contains("sections: methods, stacks"), "{error}");
+}
+
+#[test]
+fn report_overlap_and_diff_give_the_same_number() {
+    let folder = Folder::new("overlap");
+    folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.jfr", unpack("shapes-jdk21.jfr.gz"));
+    folder.write("a.proftext", ":ir\nmain\n5\n2\n10\n90\n\nother\n6\n1\n300\n\n");
+    folder.write("b.proftext", ":ir\nmain\n5\n2\n70\n30\n\nother\n6\n1\n100\n\n");
+    folder.ok("convert a.jfr -o a.iprof");
+    folder.ok("convert b.jfr -o b.iprof");
+    folder.ok("convert b.jfr -o b.collapsed --no-descriptors");
+    for (first, second) in [
+        ("a.jfr", "b.jfr"),
+        ("a.jfr", "b.collapsed"),
+        ("a.iprof", "b.iprof"),
+        ("a.jfr", "b.iprof"),
+        ("a.proftext", "b.proftext"),
+    ] {
+        let found = json(&folder, &format!("diff {first} {second} --json"));
+        folder.ok(&format!("report {second} --baseline {first} -o out.html")
+            .replace("b.iprof --baseline a.jfr", "a.jfr --baseline b.iprof"));
+        let page = folder.read("out.html");
+        for section in found["sections"].as_array().unwrap() {
+            let percent = section["overlap"].as_f64().unwrap() * 100.0;
+            let cell = format!("<td>{}</td><td class=\"n\" data-v=\"", section["section"].as_str().unwrap());
+            let (_, rest) = page.split_once(&cell).unwrap_or_else(|| panic!("{first} {second}: {cell}"));
+            let shown: f64 = rest.split('"').next().unwrap().parse().unwrap();
+            assert!((shown - percent).abs() < 1e-9, "{first} {second}: {shown} for {percent}");
+        }
+    }
+    let (diff, overlap) = (json(&folder, "diff a.jfr b.jfr --json"), json(&folder, "overlap a.jfr b.jfr --json"));
+    assert_eq!((&overlap["schema"], &overlap["format"]), (&"profbridge.overlap/1".into(), &"stacks".into()));
+    assert_eq!(overlap["sections"], diff["sections"]);
+}
+
+#[test]
+fn events_are_chosen_by_name_and_say_what_they_count() {
+    let folder = Folder::new("events");
+    folder.write("a.jfr", unpack("waits-jdk21.jfr.gz"));
+    for (arguments, text) in [
+        ("show a.jfr --events tlab", "Bytes: "),
+        ("show a.jfr --events lock", "ns: "),
+        ("show a.jfr --events io --weight count", "Hits: "),
+        ("show a.jfr --events io --weight bytes --thread files", "Bytes: "),
+        ("show a.jfr --events lock,park,wait", "Note: locks, waiting, reads and writes are recorded only where"),
+        ("show a.jfr --events park --time 0s..1h", "ns: "),
+    ] {
+        let output = folder.run(arguments);
+        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.contains(text), "{arguments}: {shown}");
+    }
+    for (arguments, text) in [
+        ("show a.jfr", "the inputs hold no samples, but events: "),
+        ("show a.jfr --events lock,tlab", "the events chosen count different things"),
+        ("show a.jfr --events lock --weight bytes", "events of the sort lock have no bytes"),
+        ("show a.jfr --events lock --time 2h..", "samples are outside of --time"),
+        (
+            "convert a.jfr --events tlab -o out.iprof",
+            "the samples of an iprof measure time, these count bytes of the sort tlab",
+        ),
+    ] {
+        let error = folder.fails(arguments);
+        assert!(error.contains(text), "{arguments}: {error}");
+    }
+    let shown = json(&folder, "show a.jfr --events allocation --json");
+    assert_eq!((&shown["unit"], &shown["hits_by_sort"][0][0]), (&"bytes".into(), &"allocation".into()));
+    // The unit goes into a pprof and comes back.
+    folder.ok("convert a.jfr --events tlab,lock -o out.pprof");
+    for (sort, unit) in [("tlab", "bytes"), ("lock", "ns")] {
+        let direct = json(&folder, &format!("show a.jfr --events {sort} --json"));
+        let back = json(&folder, &format!("show out.pprof --events {sort} --json"));
+        assert_eq!((&back["unit"], &back["hits"]), (&unit.into(), &direct["hits"]), "{sort}");
+    }
+    folder.ok("flamegraph a.jfr --events tlab -o out.svg");
+    assert!(folder.read("out.svg").contains(" bytes, "));
+    folder.write("b.collapsed", "Waits.main 5\n");
+    assert!(folder.fails("show b.collapsed --time 1s..2s").contains("only recordings say when"));
+    assert!(folder.fails("diff a.jfr b.collapsed --events tlab").contains("it counts hits, the first counts bytes"));
+}
