@@ -6,7 +6,6 @@
 
 use profbridge::indexed::{IndexedProfile, ReadOptions};
 use profbridge::input::{self, Access};
-use profbridge::instr::FunctionRecord;
 use profbridge::{Limits, Result};
 
 fn main() -> Result<()> {
@@ -17,12 +16,12 @@ fn main() -> Result<()> {
     let file = input::open(path.as_ref(), Access::Map, &Limits::default())?;
     let profile = IndexedProfile::read(&file, ReadOptions::default())?;
     println!("version {}, {} functions", profile.version(), profile.len());
-    let Some(mut entry) = profile.get(name.as_bytes())? else {
+    let Some(entry) = profile.get(name.as_bytes())? else {
         println!("no function of that name");
         return Ok(());
     };
-    let mut record = FunctionRecord::default();
-    while entry.records.next_into(&mut record)? {
+    for record in entry.records {
+        let record = record?;
         println!("{:#018x} {:?}", record.func_hash, record.counters);
     }
     Ok(())

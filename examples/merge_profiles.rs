@@ -1,28 +1,35 @@
-//! Merges records of two inputs by hand and writes an indexed profile.
+//! Merges profiles, each with its weight, and writes an indexed profile.
 //!
 //! ```console
-//! $ cargo run --example merge_profiles -- merged.profdata
+//! $ cargo run --example merge_profiles -- merged.profdata 1,a.profraw 3,b.profraw
 //! ```
 
-use profbridge::merge::{InputOptions, MergeOptions, Merger};
+use profbridge::input::{self, WeightedInput};
+use profbridge::instr::RecordRef;
+use profbridge::merge::{AddOutcome, InputOptions, MergeOptions, Merger};
 use profbridge::pipeline::{ReadOptions, open_reader};
-use profbridge::{Limits, Result, indexed, input};
+use profbridge::{Error, Limits, OutputFormat, Result};
 
 fn main() -> Result<()> {
-    let output = std::env::args_os().nth(1).unwrap_or_else(|| "merged.profdata".into());
+    let mut arguments = std::env::args().skip(1);
+    let output = arguments.next().ok_or_else(|| Error::usage("usage: merge_profiles OUTPUT WEIGHT,FILE..."))?;
     let options = ReadOptions::default();
     let mut merger = Merger::new(MergeOptions::default());
-    for (path, weight) in [("testdata/raw/clang-14-ir.profraw", 1), ("testdata/raw/clang-22-ir.profraw", 3)] {
-        let file = input::open(path.as_ref(), Default::default(), &Limits::default())?;
-        let mut reader = open_reader(&file, &options)?;
-        merger.add_reader(reader.as_mut(), &InputOptions::weighted(weight), &mut |record, outcome| {
+    for argument in arguments {
+        let WeightedInput { path, weight } = argument.parse()?;
+        let file = input::open(&path, input::Access::Read, &Limits::default())?;
+        let mut reader = open_reader(&file, &options).map_err(|error| error.in_file(&path))?;
+        // Records that do not fit to those before are left out, and told here.
+        let mut tell = |record: RecordRef<'_>, outcome: AddOutcome| {
             if let Some(error) = outcome.error {
-                eprintln!("{path}: {}: {error}", record.name.escape_ascii());
+                eprintln!("{}: {}: {error}", path.display(), record.name.escape_ascii());
             }
-        })?;
+        };
+        merger
+            .add_reader(reader.as_mut(), &InputOptions::weighted(weight.get()), &mut tell)
+            .map_err(|error| error.in_file(&path))?;
     }
     let profile = merger.finish();
     println!("{} functions, {} records", profile.functions.len(), profile.functions.records_len());
-    let bytes = indexed::write(&profile, &indexed::WriteOptions::default())?;
-    input::output::replace(output.as_ref(), &bytes)
+    profile.write_to_path(output, OutputFormat::default())
 }

@@ -129,6 +129,12 @@ pub enum ErrorKind {
         /// Why.
         detail: String,
     },
+    /// The binary has no section or entries of that sort.
+    #[error("unable to correlate profile: could not find {what} in correlated file")]
+    NotInBinary {
+        /// What was looked for.
+        what: &'static str,
+    },
     /// The binary does not tell what the raw profile lacks.
     #[error("unable to correlate profile: {detail}")]
     UnableToCorrelate {
@@ -397,6 +403,7 @@ impl Error {
             ErrorKind::UnableToSymbolize { detail } => return detail.clone(),
             ErrorKind::NotAnObject { .. } => "The file was not recognized as a valid object file",
             ErrorKind::UnableToCorrelate { detail } => return format!("unable to correlate profile: {detail}"),
+            ErrorKind::NotInBinary { .. } => return self.inner.kind.to_string(),
             other => return other.to_string(),
         };
         match &self.inner.llvm_detail {

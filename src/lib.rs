@@ -92,7 +92,25 @@ pub use instr::Profile;
 pub use limits::Limits;
 pub use pipeline::OutputFormat;
 
-/// The example of the README compiles.
+/// The examples of the README and of the pages in `docs` compile and run.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct ReadmeExamples;
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/bridge.md")]
+    struct Bridge;
+    #[doc = include_str!("../docs/cross-release.md")]
+    struct CrossRelease;
+    #[doc = include_str!("../docs/iprof.md")]
+    struct Iprof;
+    #[doc = include_str!("../docs/memprof.md")]
+    struct Memprof;
+    #[doc = include_str!("../docs/merging.md")]
+    struct Merging;
+    #[doc = include_str!("../docs/performance.md")]
+    struct Performance;
+    #[doc = include_str!("../docs/sampleprof.md")]
+    struct Sampleprof;
+    #[doc = include_str!("../docs/stacks.md")]
+    struct Stacks;
+}

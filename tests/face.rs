@@ -84,3 +84,43 @@ fn functions_and_sites_are_walked_from_both_ends() {
     lens.reverse();
     assert_eq!(sites.iter().rev().map(<[_]>::len).collect::<Vec<_>>(), lens);
 }
+
+#[test]
+fn every_page_of_the_documents_is_among_the_doctests() {
+    let root = std::fs::read_to_string("src/lib.rs").unwrap();
+    for entry in std::fs::read_dir("docs").unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_included = root.contains(&format!("include_str!(\"../docs/{name}\")"));
+        assert!(!name.ends_with(".md") || is_included, "the examples of docs/{name} are not tested");
+    }
+}
+
+/// Runs an example of the folder; cargo builds them for a run of all tests.
+fn example(name: &str, arguments: &[&str]) -> Option<String> {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_profbridge")).with_file_name("examples").join(name);
+    if !program.exists() {
+        eprintln!("SKIPPED: the example {name} was not built");
+        return None;
+    }
+    let output = std::process::Command::new(program).args(arguments).output().expect("it starts");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn the_examples_do_what_they_say() {
+    if let Some(listed) = example("raw_profile", &["testdata/raw/clang-22-ir.profraw"]) {
+        assert!(listed.starts_with("version 10, ") && listed.contains(" main ["), "{listed}");
+    }
+    if let Some(found) = example("indexed_profile", &["testdata/merge/clang-22/llvm-22.profdata", "main"]) {
+        assert_eq!(found.lines().count(), 2, "{found}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let merged = folder.path().join("merged.profdata");
+    let inputs = ["1,testdata/raw/clang-14-ir.profraw", "3,testdata/raw/clang-22-ir.profraw"];
+    let arguments = [&[merged.to_str().unwrap()], &inputs[..]].concat();
+    if let Some(said) = example("merge_profiles", &arguments) {
+        let profile = Profile::from_path(&merged).unwrap();
+        assert!(said.starts_with(&format!("{} functions, ", profile.functions.len())), "{said}");
+    }
+}

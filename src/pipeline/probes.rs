@@ -42,8 +42,8 @@ pub fn list_probes(image: &Path, options: &ProbeOptions) -> Result<Vec<u8>> {
 /// LLVM words one error otherwise when it writes YAML.
 fn in_words_of_yaml(error: Error) -> Error {
     match (error.kind(), error.path()) {
-        (ErrorKind::UnableToCorrelate { detail }, Some(path)) if detail.ends_with(" in correlated file") => {
-            let detail = detail.replace(" in correlated file", " in debug info");
+        (ErrorKind::NotInBinary { what }, Some(path)) => {
+            let detail = format!("could not find {what} in debug info");
             Error::new(ErrorKind::UnableToCorrelate { detail }).in_file(path)
         }
         _ => error,

@@ -17,7 +17,7 @@ pub enum Ends {
 const DEEPEST: usize = 16;
 
 /// What a path leads to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Found<'a> {
     pub module: &'a Module,
     /// The path leads to the module itself, to no item in it.
@@ -75,7 +75,7 @@ impl Crate {
     }
 
     /// A path as it is written in a module, from the root on: it may start with a child of the module.
-    fn at_root(&self, at: &[String], path: Segments) -> Segments {
+    pub fn at_root(&self, at: &[String], path: Segments) -> Segments {
         let is_child =
             path.first().is_some_and(|first| self.modules.get(at).is_some_and(|m| m.children.contains(first)));
         if is_child { at.iter().cloned().chain(path).collect() } else { path }

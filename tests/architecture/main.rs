@@ -3,13 +3,14 @@
 
 mod graph;
 mod made_up;
+mod public_api;
 mod rules;
 mod sources;
 
 use rules::Row;
 use sources::{Crate, texts_below};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 /// Modules that every other module may use.
 const BASE: &[&str] = &["digits", "error", "limits", "compat", "memory", "threads"];
@@ -135,15 +136,12 @@ fn source_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-fn library() -> &'static Crate {
-    static LIBRARY: LazyLock<Crate> = LazyLock::new(|| Crate::new(&texts_below(&source_root()), "lib.rs"));
-    &LIBRARY
+fn library() -> Crate {
+    Crate::new(&texts_below(&source_root()), "lib.rs")
 }
 
-fn program() -> &'static Crate {
-    static PROGRAM: LazyLock<Crate> =
-        LazyLock::new(|| Crate::new(&texts_below(&source_root().join("bin/profbridge")), "main.rs"));
-    &PROGRAM
+fn program() -> Crate {
+    Crate::new(&texts_below(&source_root().join("bin/profbridge")), "main.rs")
 }
 
 fn assert_none(faults: &[String]) {
@@ -152,7 +150,7 @@ fn assert_none(faults: &[String]) {
 
 #[test]
 fn modules_use_only_what_the_dependency_rule_allows() {
-    assert_none(&rules::forbidden_uses(library(), BASE, MODULES));
+    assert_none(&rules::forbidden_uses(&library(), BASE, MODULES));
 }
 
 #[test]
@@ -171,7 +169,7 @@ fn every_module_of_the_library_has_a_row() {
 
 #[test]
 fn files_of_a_module_do_not_use_each_other_in_circles() {
-    assert_none(&rules::judge_circles(&rules::circles_in_modules(library()), KNOWN_CIRCLES));
+    assert_none(&rules::judge_circles(&rules::circles_in_modules(&library()), KNOWN_CIRCLES));
 }
 
 #[test]
@@ -182,7 +180,31 @@ fn files_of_the_program_do_not_use_each_other_in_circles() {
 
 #[test]
 fn the_program_takes_the_public_interface_only() {
-    assert_none(&rules::faults_of_program(program(), library(), "profbridge", PROGRAM_USES));
+    assert_none(&rules::faults_of_program(&program(), &library(), "profbridge", PROGRAM_USES));
+}
+
+/// The interface as it was when somebody last looked at it.
+const LISTED_INTERFACE: &str = "docs/public-api.txt";
+
+/// With `PROFBRIDGE_RENEW=1` in the environment the listing is written anew.
+#[test]
+fn the_public_interface_is_the_one_that_is_listed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(LISTED_INTERFACE);
+    let found: String = public_api::listing(&library()).into_iter().map(|line| line + "\n").collect();
+    if std::env::var_os("PROFBRIDGE_RENEW").is_some() {
+        std::fs::write(&path, &found).expect("the listing can be written");
+    }
+    let listed = std::fs::read_to_string(&path).unwrap_or_default();
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    let (listed, found) = (lines(&listed), lines(&found));
+    let gone = listed.difference(&found).map(|line| format!("- {line}"));
+    let changes: Vec<String> = gone.chain(found.difference(&listed).map(|line| format!("+ {line}"))).collect();
+    assert!(
+        changes.is_empty(),
+        "the public interface is not that of {LISTED_INTERFACE}:\n{}\nIf that is meant: \
+         PROFBRIDGE_RENEW=1 cargo test --test architecture public_interface",
+        changes.join("\n")
+    );
 }
 
 #[test]

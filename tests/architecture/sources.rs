@@ -20,14 +20,22 @@ pub struct Import {
     pub target: Segments,
     /// Whether others may name it through this module.
     pub is_reexport: bool,
+    /// Whether other crates may name it so.
+    pub is_public: bool,
     pub is_hidden: bool,
 }
 
 /// A module: a file, or a block in one.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Module {
+    /// From the crate's root on.
+    pub path: Segments,
     /// The file that holds it.
     pub file: String,
+    /// Whether all modules down to it are public.
+    pub is_public: bool,
+    /// What stands in it, tests left out.
+    pub code: Vec<Item>,
     pub is_hidden: bool,
     /// Items it defines, and whether documentation leaves them out.
     pub items: BTreeMap<String, bool>,
@@ -44,7 +52,7 @@ pub struct Module {
 }
 
 /// A crate as its files describe it. Code for tests only is left out.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Crate {
     pub modules: BTreeMap<Segments, Module>,
 }
@@ -54,42 +62,49 @@ impl Crate {
     pub fn new(texts: &Texts, root: &str) -> Self {
         let mut made = Self::default();
         let folder = root.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        made.read_file(texts, root.to_owned(), &folder, Vec::new(), false);
+        let module = Module { file: root.to_owned(), is_public: true, ..Module::default() };
+        made.read_file(texts, &folder, module);
         made
     }
 
     /// `folder` is where the files of child modules lie: empty, or ending in `/`.
-    fn read_file(&mut self, texts: &Texts, file: String, folder: &str, path: Segments, is_hidden: bool) {
-        let text = texts.get(&file).unwrap_or_else(|| panic!("{file} is declared and not there"));
+    fn read_file(&mut self, texts: &Texts, folder: &str, module: Module) {
+        let file = &module.file;
+        let text = texts.get(file).unwrap_or_else(|| panic!("{file} is declared and not there"));
         let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
-        self.read_items(texts, &parsed.items, &file, folder, path, is_hidden);
+        self.read_items(texts, parsed.items, folder, module);
     }
 
-    fn read_items(&mut self, texts: &Texts, items: &[Item], file: &str, folder: &str, path: Segments, hidden: bool) {
-        let mut module = Module { file: file.to_owned(), is_hidden: hidden, ..Module::default() };
+    fn read_items(&mut self, texts: &Texts, mut items: Vec<Item>, folder: &str, mut module: Module) {
+        items.retain(|item| !is_for_tests(attributes(item)));
+        let path = module.path.clone();
         let mut reader = ItemReader { module: &mut module, path: &path };
-        for item in items {
-            reader.visit_item(item);
-        }
-        for item in items {
-            let Item::Mod(child) = item else { continue };
-            if !is_for_tests(&child.attrs) {
-                self.read_child(texts, child, file, folder, &path);
+        items.iter().for_each(|item| reader.visit_item(item));
+        for item in &items {
+            if let Item::Mod(child) = item {
+                self.read_child(texts, child, folder, &module);
             }
         }
+        module.code = items;
         self.modules.insert(path, module);
     }
 
-    fn read_child(&mut self, texts: &Texts, child: &ItemMod, file: &str, folder: &str, parent: &[String]) {
+    fn read_child(&mut self, texts: &Texts, child: &ItemMod, folder: &str, parent: &Module) {
         let name = child.ident.to_string();
-        let path: Segments = parent.iter().cloned().chain([name.clone()]).collect();
-        let (hidden, below) = (is_hidden(&child.attrs), format!("{folder}{name}/"));
+        let below = format!("{folder}{name}/");
+        let mut module = Module {
+            path: parent.path.iter().cloned().chain([name.clone()]).collect(),
+            file: parent.file.clone(),
+            is_public: parent.is_public && matches!(child.vis, Visibility::Public(_)),
+            is_hidden: is_hidden(&child.attrs),
+            ..Module::default()
+        };
         if let Some((_, items)) = &child.content {
-            return self.read_items(texts, items, file, &below, path, hidden);
+            return self.read_items(texts, items.clone(), &below, module);
         }
         let (single, own) = (format!("{folder}{name}.rs"), format!("{folder}{name}/mod.rs"));
-        let found = if texts.contains_key(&single) { single } else { own };
-        self.read_file(texts, found, &below, path, hidden);
+        module.file = if texts.contains_key(&single) { single } else { own };
+        self.read_file(texts, &below, module);
     }
 }
 
@@ -117,29 +132,26 @@ struct ItemReader<'a> {
 }
 
 impl ItemReader<'_> {
-    /// Reads `use` trees; `from` are the segments before.
-    fn import(&mut self, tree: &UseTree, mut from: Segments, is_reexport: bool, is_hidden: bool) {
+    /// Reads `use` trees; `from` are the segments before, `how` has all but the target.
+    fn import(&mut self, tree: &UseTree, mut from: Segments, how: &Import) {
         match tree {
             UseTree::Path(path) => {
                 from.push(path.ident.to_string());
-                self.import(&path.tree, from, is_reexport, is_hidden);
+                self.import(&path.tree, from, how);
             }
-            UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.import(tree, from.clone(), is_reexport, is_hidden));
-            }
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.import(tree, from.clone(), how)),
             UseTree::Glob(_) => {
                 let target = self.absolute(from);
-                self.module.globs.push(Import { target, is_reexport, is_hidden });
+                self.module.globs.push(Import { target, ..how.clone() });
             }
-            UseTree::Name(name) => self.import_as(from, &name.ident.to_string(), None, is_reexport, is_hidden),
+            UseTree::Name(name) => self.import_as(from, &name.ident.to_string(), None, how),
             UseTree::Rename(rename) => {
-                let name = rename.rename.to_string();
-                self.import_as(from, &rename.ident.to_string(), Some(name), is_reexport, is_hidden);
+                self.import_as(from, &rename.ident.to_string(), Some(rename.rename.to_string()), how);
             }
         }
     }
 
-    fn import_as(&mut self, mut from: Segments, item: &str, name: Option<String>, is_reexport: bool, is_hidden: bool) {
+    fn import_as(&mut self, mut from: Segments, item: &str, name: Option<String>, how: &Import) {
         if item != "self" {
             from.push(item.to_owned());
         }
@@ -150,7 +162,7 @@ impl ItemReader<'_> {
         while self.module.imports.contains_key(&name) {
             name.push('\'');
         }
-        self.module.imports.insert(name, Import { target, is_reexport, is_hidden });
+        self.module.imports.insert(name, Import { target, ..how.clone() });
     }
 
     /// The path from the root on. Paths into another crate stay as they are.
@@ -188,17 +200,19 @@ pub fn absolute(module: &[String], segments: &[String]) -> Option<Segments> {
 
 impl<'ast> Visit<'ast> for ItemReader<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
-        if is_for_tests(attributes(item)) {
-            return;
-        }
         match item {
             Item::Mod(child) => {
                 self.module.children.insert(child.ident.to_string());
                 return;
             }
             Item::Use(import) => {
-                let is_reexport = !matches!(import.vis, Visibility::Inherited);
-                self.import(&import.tree, Vec::new(), is_reexport, is_hidden(&import.attrs));
+                let how = Import {
+                    target: Vec::new(),
+                    is_reexport: !matches!(import.vis, Visibility::Inherited),
+                    is_public: matches!(import.vis, Visibility::Public(_)),
+                    is_hidden: is_hidden(&import.attrs),
+                };
+                self.import(&import.tree, Vec::new(), &how);
                 return;
             }
             Item::Const(item) => self.define(item.ident.to_string(), &item.attrs),
@@ -296,12 +310,15 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.meta.require_list().is_ok_and(|list| {
-                list.tokens.to_string().split(|c: char| !c.is_alphabetic()).any(|word| word == "test")
+                list.tokens
+                    .to_string()
+                    .split(|c: char| !c.is_alphabetic())
+                    .any(|word| ["doctest", "test"].contains(&word))
             })
     })
 }
 
-fn is_hidden(attributes: &[Attribute]) -> bool {
+pub fn is_hidden(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("doc")
             && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string() == "hidden")

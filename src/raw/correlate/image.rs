@@ -3,7 +3,7 @@
 use super::dwarf::{self, Probe};
 use super::{CorrelationKind, ImageRecords};
 use crate::bytes::{Encoding, Endian, PointerWidth};
-use crate::error::{Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::instr::{BinaryId, SymbolTable};
 use crate::limits::Limits;
 use crate::objects::{self, contents, unable};
@@ -48,8 +48,8 @@ const BITMAPS: SectionName = SectionName("__llvm_prf_bits", ".lprfb");
 const DATA: SectionName = SectionName("__llvm_covdata", ".lcovd");
 const NAMES: SectionName = SectionName("__llvm_covnames", ".lcovn");
 
-/// Says what LLVM says when an image has nothing to tell.
-const NO_METADATA: &str = "could not find any profile data metadata in correlated file";
+/// What LLVM did not find in an image that has nothing to tell.
+const NO_METADATA: ErrorKind = ErrorKind::NotInBinary { what: "any profile data metadata" };
 
 impl Image {
     /// Finds the profiling sections in the bytes of an object file.
@@ -112,7 +112,7 @@ impl Image {
                     "the image needs -profile-correlate=binary; for -profile-correlate=debug-info use --debug-info"
                 }
             };
-            return Err(unable(NO_METADATA.to_string()).with_hint(hint));
+            return Err(Error::new(NO_METADATA).with_hint(hint));
         }
         Ok(Self {
             path: path.to_path_buf(),
@@ -245,7 +245,7 @@ impl Image {
             return Ok((0, 0));
         }
         if self.bitmaps.is_empty() {
-            return Err(unable("could not find profile bitmap section in correlated file".to_string()));
+            return Err(Error::new(ErrorKind::NotInBinary { what: "profile bitmap section" }));
         }
         if !self.bitmaps.contains(&address) {
             let Range { start, end } = self.bitmaps;

@@ -1,0 +1,240 @@
+//! What other crates may name: a line for each item, so that a change of the interface is seen in review.
+//!
+//! Items stand under the module that defines them, with a `pub use` wherever else they may be named.
+
+use crate::sources::{Crate, Module, Segments, is_hidden};
+use quote::ToTokens;
+use std::collections::BTreeSet;
+use syn::{Attribute, Fields, ImplItem, Item, Signature, TraitItem, Visibility};
+
+/// The lines, sorted.
+pub fn listing(library: &Crate) -> BTreeSet<String> {
+    let public = Public::new(library);
+    let mut lines = BTreeSet::new();
+    for module in library.modules.values() {
+        if module.is_public && !module.is_hidden {
+            lines.extend(reexports(library, module));
+        }
+        for item in &module.code {
+            public.list(module, item, &mut lines);
+        }
+    }
+    lines
+}
+
+fn reexports(library: &Crate, module: &Module) -> Vec<String> {
+    let public = |hidden: bool, public: bool| public && !hidden;
+    let at = |name: &str| joined(&module.path, name);
+    let named = module.imports.iter().filter(|(_, import)| public(import.is_hidden, import.is_public));
+    let named = named.map(|(name, import)| {
+        format!("pub use {} = {}", at(name), library.at_root(&module.path, import.target.clone()).join("::"))
+    });
+    let globs = module.globs.iter().filter(|import| public(import.is_hidden, import.is_public));
+    let globs = globs.map(|import| {
+        format!("pub use {} = {}::*", at("*"), library.at_root(&module.path, import.target.clone()).join("::"))
+    });
+    named.chain(globs).collect()
+}
+
+/// The items that other crates can name, by where they are defined.
+struct Public<'a> {
+    library: &'a Crate,
+    items: BTreeSet<String>,
+}
+
+impl<'a> Public<'a> {
+    fn new(library: &'a Crate) -> Self {
+        let mut items = BTreeSet::new();
+        for module in library.modules.values().filter(|module| module.is_public && !module.is_hidden) {
+            let own = module.code.iter().filter_map(public_name);
+            items.extend(own.map(|name| joined(&module.path, &name)));
+            for import in module.imports.values().filter(|import| import.is_public && !import.is_hidden) {
+                let target = library.at_root(&module.path, import.target.clone());
+                items.extend(target.last().and_then(|name| defined(library, &target, name)));
+            }
+        }
+        Self { library, items }
+    }
+
+    fn list(&self, module: &Module, item: &Item, lines: &mut BTreeSet<String>) {
+        if let Item::Impl(block) = item {
+            return self.list_impl(module, block, lines);
+        }
+        let Some(name) = public_name(item) else { return };
+        let path = joined(&module.path, &name);
+        if !self.items.contains(&path) {
+            return;
+        }
+        let derived = derived(item);
+        if !derived.is_empty() {
+            lines.insert(format!("impl {} for {path}", derived.join(" + ")));
+        }
+        let mut add = |line: String| {
+            lines.insert(line);
+        };
+        match item {
+            Item::Const(item) => add(format!("pub const {path}: {}", text(&item.ty))),
+            Item::Static(item) => add(format!("pub static {path}: {}", text(&item.ty))),
+            Item::Type(item) => add(format!("pub type {path}{} = {}", text(&item.generics), text(&item.ty))),
+            Item::Fn(item) => add(signature(&path, &item.sig)),
+            Item::Struct(item) => {
+                add(format!("pub struct {path}{}{}", text(&item.generics), openness(&item.attrs)));
+                fields(&path, &item.fields, false, &mut add);
+            }
+            Item::Enum(item) => {
+                add(format!("pub enum {path}{}{}", text(&item.generics), openness(&item.attrs)));
+                for variant in &item.variants {
+                    let path = format!("{path}::{}", variant.ident);
+                    add(format!("pub {path}{}", openness(&variant.attrs)));
+                    fields(&path, &variant.fields, true, &mut add);
+                }
+            }
+            Item::Trait(item) => {
+                let bounds = text(&item.supertraits);
+                let colon = if bounds.is_empty() { "" } else { ": " };
+                add(format!("pub trait {path}{}{colon}{bounds}", text(&item.generics)));
+                for method in &item.items {
+                    if let TraitItem::Fn(method) = method {
+                        let name = format!("{path}::{}", method.sig.ident);
+                        let given = if method.default.is_some() { " { .. }" } else { "" };
+                        add(format!("{}{given}", signature(&name, &method.sig)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn list_impl(&self, module: &Module, block: &syn::ItemImpl, lines: &mut BTreeSet<String>) {
+        let whole = text(&block.self_ty);
+        let name = whole.trim_start_matches('&').split(['<', ' ']).next().unwrap_or_default();
+        let segments: Segments = name.split("::").map(str::to_owned).collect();
+        let last = segments.last().cloned().unwrap_or_default();
+        let found = match module.items.contains_key(name) {
+            true => Some(joined(&module.path, name)),
+            false => self
+                .library
+                .find_mentioned(&module.path, module, &segments)
+                .filter(|found| !found.is_module)
+                .map(|found| joined(&found.module.path, &last)),
+        };
+        let Some(path) = found.filter(|path| self.items.contains(path)) else { return };
+        if let Some((_, of, _)) = &block.trait_ {
+            lines.insert(format!("impl {} for {}", text(of), whole.replacen(name, &path, 1)));
+            return;
+        }
+        for item in &block.items {
+            match item {
+                ImplItem::Fn(method) if is_public(&method.vis) && !is_hidden(&method.attrs) => {
+                    lines.insert(signature(&format!("{path}::{}", method.sig.ident), &method.sig));
+                }
+                ImplItem::Const(item) if is_public(&item.vis) => {
+                    lines.insert(format!("pub const {path}::{}: {}", item.ident, text(&item.ty)));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Where what a path names is defined; `None` for modules and what is not of this crate.
+fn defined(library: &Crate, target: &[String], name: &str) -> Option<String> {
+    let found = library.find(target).filter(|found| !found.is_module && !found.is_hidden)?;
+    Some(joined(&found.module.path, name))
+}
+
+/// The name of an item that is public by itself and not left out of the documentation.
+fn public_name(item: &Item) -> Option<String> {
+    let (vis, attributes, name) = match item {
+        Item::Const(item) => (&item.vis, &item.attrs, &item.ident),
+        Item::Enum(item) => (&item.vis, &item.attrs, &item.ident),
+        Item::Fn(item) => (&item.vis, &item.attrs, &item.sig.ident),
+        Item::Static(item) => (&item.vis, &item.attrs, &item.ident),
+        Item::Struct(item) => (&item.vis, &item.attrs, &item.ident),
+        Item::Trait(item) => (&item.vis, &item.attrs, &item.ident),
+        Item::Type(item) => (&item.vis, &item.attrs, &item.ident),
+        _ => return None,
+    };
+    (is_public(vis) && !is_hidden(attributes)).then(|| name.to_string())
+}
+
+fn is_public(vis: &Visibility) -> bool {
+    matches!(vis, Visibility::Public(_))
+}
+
+fn joined(path: &[String], name: &str) -> String {
+    path.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::")
+}
+
+fn openness(attributes: &[Attribute]) -> &'static str {
+    if attributes.iter().any(|attribute| attribute.path().is_ident("non_exhaustive")) {
+        " (non-exhaustive)"
+    } else {
+        ""
+    }
+}
+
+/// Traits that an item derives, sorted.
+fn derived(item: &Item) -> Vec<String> {
+    let attributes: &[Attribute] = match item {
+        Item::Enum(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        _ => &[],
+    };
+    let lists = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    let tokens = lists.filter_map(|attribute| attribute.meta.require_list().ok()).map(|list| text(&list.tokens));
+    let mut names: Vec<String> =
+        tokens.flat_map(|list| list.split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>()).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names
+}
+
+fn fields(path: &str, fields: &Fields, all: bool, add: &mut impl FnMut(String)) {
+    for (at, field) in fields.iter().enumerate() {
+        if all || is_public(&field.vis) {
+            let name = field.ident.as_ref().map_or_else(|| at.to_string(), ToString::to_string);
+            add(format!("pub {path}::{name}: {}", text(&field.ty)));
+        }
+    }
+}
+
+/// A function's line, its name replaced by its whole path.
+fn signature(path: &str, signature: &Signature) -> String {
+    let line = text(signature);
+    format!("pub {}", line.replacen(&format!("fn {}", signature.ident), &format!("fn {path}"), 1))
+}
+
+/// Tokens as people write them.
+fn text(tokens: &impl ToTokens) -> String {
+    let mut text = tokens.to_token_stream().to_string().replace('\n', " ");
+    for (from, to) in [
+        (" :: ", "::"),
+        (":: ", "::"),
+        (" ::", "::"),
+        (" < ", "<"),
+        ("< ", "<"),
+        (" >", ">"),
+        ("& ", "&"),
+        ("? ", "?"),
+        (" : ", ": "),
+        (" ,", ","),
+        (" ;", ";"),
+        (",)", ")"),
+        (", )", ")"),
+        (",>", ">"),
+    ] {
+        text = text.replace(from, to);
+    }
+    let mut tidy = String::with_capacity(text.len());
+    for c in text.chars() {
+        // An opening parenthesis stands close to a name, as in `Fn(u8)`.
+        let close =
+            c == '(' && tidy.ends_with(' ') && tidy.trim_end().ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if close {
+            tidy.truncate(tidy.trim_end().len());
+        }
+        tidy.push(c);
+    }
+    tidy
+}
