@@ -4,7 +4,7 @@
 use super::profiles::{self, drain};
 use profbridge::bytes::names::{Chunks, split_names};
 use profbridge::indexed::{IndexedProfile, IndexedReader, ReadOptions as IndexedOptions};
-use profbridge::instr::{FunctionRecord, ProfileReader};
+use profbridge::instr::ProfileReader;
 use profbridge::pipeline::{self, ReadOptions};
 use profbridge::raw::{Image, ImageSum, RawOptions, RawProfile, RawReader, Targets};
 use profbridge::text::TextReader;
