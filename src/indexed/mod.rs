@@ -32,6 +32,7 @@
 
 mod describe;
 mod dialect;
+mod extent;
 mod layout;
 mod lookup;
 mod losses;

@@ -47,18 +47,18 @@ impl ReadOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct IndexedProfile<'data> {
-    file: &'data [u8],
+    pub(super) file: &'data [u8],
     options: ReadOptions,
     version: u32,
     version_word: u64,
     kind: ProfileKind,
     summary: Option<ProfileSummary>,
     context_sensitive_summary: Option<ProfileSummary>,
-    table: Table<'data>,
-    binary_ids: Option<Cursor<'data>>,
+    pub(super) table: Table<'data>,
+    pub(super) binary_ids: Option<Cursor<'data>>,
     vtable_names: Option<Cursor<'data>>,
-    traces: Option<Cursor<'data>>,
-    memprof: Option<(u64, &'data [u8])>,
+    pub(super) traces: Option<Cursor<'data>>,
+    pub(super) memprof: Option<(u64, &'data [u8])>,
 }
 
 impl<'data> IndexedProfile<'data> {
@@ -265,7 +265,7 @@ impl<'data> IndexedProfile<'data> {
         Ok(all)
     }
 
-    fn vtable_names_bytes(&self) -> Result<Option<(&'data [u8], u64)>> {
+    pub(super) fn vtable_names_bytes(&self) -> Result<Option<(&'data [u8], u64)>> {
         let Some(mut cursor) = self.vtable_names.clone() else { return Ok(None) };
         let len = cursor.u64("size of vtable names")?;
         let offset = cursor.position();
@@ -370,7 +370,7 @@ fn read_summary(cursor: &mut Cursor<'_>) -> Result<ProfileSummary> {
     })
 }
 
-fn read_binary_ids(cursor: &mut Cursor<'_>) -> Result<Vec<BinaryId>> {
+pub(super) fn read_binary_ids(cursor: &mut Cursor<'_>) -> Result<Vec<BinaryId>> {
     let size = cursor.u64("size of binary ids")?;
     if size % 8 != 0 {
         let detail = format!("the size of binary ids is {size}, which is not a multiple of 8");
@@ -401,7 +401,7 @@ fn read_binary_ids(cursor: &mut Cursor<'_>) -> Result<Vec<BinaryId>> {
     Ok(all)
 }
 
-fn read_traces(cursor: &mut Cursor<'_>) -> Result<TemporalProfile> {
+pub(super) fn read_traces(cursor: &mut Cursor<'_>) -> Result<TemporalProfile> {
     let count = cursor.u64("number of temporal traces")?;
     let mut temporal = TemporalProfile { stream_size: cursor.u64("trace stream size")?, traces: Vec::new() };
     for _ in 0..count {
