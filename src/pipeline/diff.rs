@@ -2,6 +2,7 @@
 
 use super::diff_samples::{are_samples, diff_samples};
 use super::diff_stacks::{are_stacks, diff_stacks};
+use super::file_diff::FileDiff;
 use super::memory;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::mixed::Family;
@@ -13,41 +14,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, WeightedInput};
 use crate::instr::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::iprof::compare::{CommonSpace, Events};
-use crate::iprof::fit::{self, Fit};
+use crate::iprof::fit;
 use crate::iprof::statistics::ChainsBy;
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::memprof::{self, MemoryProfile};
-use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff, write_text};
+use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::stacks::model::Selection;
-use serde::Serialize;
 use std::collections::HashMap;
-use std::fmt;
 use std::path::Path;
-
-/// What comparing two files gave.
-#[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
-pub struct FileDiff {
-    /// How they differ.
-    #[serde(flatten)]
-    pub report: DiffReport,
-    /// How far the first fits the program of the second; `None` for LLVM profiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fit: Option<Fit>,
-}
-
-impl FileDiff {
-    /// Writes everything as text.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
-    pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        write_text(out, &self.report)?;
-        self.fit.as_ref().map_or(Ok(()), |found| fit::write_text(out, found))
-    }
-}
 
 /// Compares two profiles, iprof, LLVM (counted or sampled) or sampled stacks; `-` is standard input. Where only one
 /// is LLVM's, it is compared as the iprof that the bridge makes of it.

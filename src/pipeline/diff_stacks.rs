@@ -4,7 +4,7 @@
 //! indexes always, parameter types where one side has methods without, native
 //! frames where one side is an iprof, which has none.
 
-use super::diff::FileDiff;
+use super::file_diff::FileDiff;
 use super::samples::{StackOptions, StackSource, add_file, stack_source_of_file, unit_of, without_addresses};
 use crate::error::{Error, Result, Warning};
 use crate::report::diff::{DiffOptions, Facts, Names, diff};

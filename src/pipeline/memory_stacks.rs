@@ -2,7 +2,6 @@
 
 use super::memory;
 use super::open::ReadOptions;
-use super::pictures::MemoryContent;
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::indexed::{self, IndexedProfile};
@@ -12,6 +11,7 @@ use crate::memprof::MemoryProfile;
 #[cfg(feature = "correlate")]
 use crate::memprof::raw::Programs;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
+use crate::render::{from_memory, group_digits};
 use crate::stacks::model::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
@@ -33,6 +33,37 @@ impl AllocationUnit {
             Self::Bytes => "bytes",
             Self::Allocations => "allocations",
         }
+    }
+}
+
+/// Allocations by call stack, and what the profiles say altogether.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct MemoryContent {
+    /// Allocation contexts; hits are bytes or allocations.
+    pub table: StackTable,
+    /// Which of the two.
+    pub unit: AllocationUnit,
+    /// All allocations.
+    pub allocations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes in contexts that a compiler takes for cold.
+    pub cold_bytes: u64,
+    /// Bytes in contexts that a compiler takes for hot, when it minds hot hints.
+    pub hot_bytes: u64,
+}
+
+impl MemoryContent {
+    pub(super) fn view(&self) -> from_memory::MemoryView<'_> {
+        let facts = [
+            ("Allocations", self.allocations),
+            ("Bytes", self.bytes),
+            ("Bytes in cold contexts", self.cold_bytes),
+            ("Bytes in hot contexts", self.hot_bytes),
+        ];
+        let facts = facts.map(|(label, number)| (label.to_string(), group_digits(number.into())));
+        from_memory::MemoryView { table: &self.table, unit: self.unit.word(), facts: facts.to_vec() }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod diff;
 mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
+mod file_diff;
 mod format_text;
 mod images;
 mod iprof_inputs;
@@ -37,8 +38,9 @@ mod worker;
 
 pub use check::{CheckFinding, FileCheck, check_file};
 pub use describe::describe;
-pub use diff::{FileDiff, diff_files};
+pub use diff::diff_files;
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
+pub use file_diff::FileDiff;
 pub use merge::{
     FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums, Silent,
     merge_files,

@@ -3,7 +3,7 @@
 use super::describe::describe;
 use super::diff::diff_files;
 use super::diff_stacks::{are_stacks, diff_stacks};
-use super::memory_stacks::AllocationUnit;
+use super::memory_stacks::MemoryContent;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::samples::{
     StackOptions, StackSource, add_file, add_input, check_units, read_iprof, stack_source, stack_source_of_file,
@@ -16,8 +16,7 @@ use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
 use crate::limits::Limits;
 use crate::render::{
-    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_stacks, group_digits,
-    least_hits,
+    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_stacks, least_hits,
 };
 use crate::report::diff::{DiffOptions, SectionDiff};
 use crate::report::stacks::MethodPattern;
@@ -54,24 +53,6 @@ pub struct IprofContent {
     pub samples: StackTable,
     /// Its `callCountProfiles`.
     pub calls: StackTable,
-}
-
-/// Allocations by call stack, and what the profiles say altogether.
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct MemoryContent {
-    /// Allocation contexts; hits are bytes or allocations.
-    pub table: StackTable,
-    /// Which of the two.
-    pub unit: AllocationUnit,
-    /// All allocations.
-    pub allocations: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Bytes in contexts that a compiler takes for cold.
-    pub cold_bytes: u64,
-    /// Bytes in contexts that a compiler takes for hot, when it minds hot hints.
-    pub hot_bytes: u64,
 }
 
 /// Reads inputs for a picture. Several inputs add up: stacks of any source,
@@ -370,19 +351,6 @@ pub fn overlap_table(before: &Path, now: &Path, read: &StackOptions, selection: 
 impl IprofContent {
     fn view(&self) -> from_iprof::IprofView<'_> {
         from_iprof::IprofView { document: &self.document, samples: &self.samples, calls: &self.calls }
-    }
-}
-
-impl MemoryContent {
-    fn view(&self) -> from_memory::MemoryView<'_> {
-        let facts = [
-            ("Allocations", self.allocations),
-            ("Bytes", self.bytes),
-            ("Bytes in cold contexts", self.cold_bytes),
-            ("Bytes in hot contexts", self.hot_bytes),
-        ];
-        let facts = facts.map(|(label, number)| (label.to_string(), group_digits(number.into())));
-        from_memory::MemoryView { table: &self.table, unit: self.unit.word(), facts: facts.to_vec() }
     }
 }
 

@@ -35,11 +35,12 @@
 //! one profile, [`RawReader`] reads whole files into the common model, [`write()`]
 //! makes a file out of it.
 
-pub mod chunks;
+mod chunks;
 pub mod correlate;
 pub mod counters;
 pub mod describe;
 pub mod header;
+#[doc(hidden)]
 pub mod image;
 pub mod layout;
 pub mod names;
@@ -55,11 +56,12 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-pub use chunks::NameChunks;
+pub(crate) use chunks::NameChunks;
 pub use correlate::{Correlator, ImageRecords};
 pub use counters::{Counters, TimedCounters};
 pub use describe::describe;
 pub use header::Header;
+#[doc(hidden)]
 pub use image::{Image, ImageSum};
 pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 pub use names::RawNames;

@@ -21,7 +21,7 @@ pub struct RawOptions<'a> {
     /// Names read from another file, used again if they are this file's too.
     pub names: Option<Arc<RawNames>>,
     /// Chunks of names met in other files, which need no work again.
-    pub known_chunks: Option<Arc<NameChunks>>,
+    pub(crate) known_chunks: Option<Arc<NameChunks>>,
     /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
     pub large_counters: LargeCounters,
     /// Threads that may share reading the names; `None` is one.
@@ -34,7 +34,7 @@ pub enum LargeCounters {
     /// As `Compat` says: a failure at the end of the file for LLVM's
     /// `merge`, else a warning.
     #[default]
-    ByManner,
+    ByCompat,
     /// A warning; the value is kept.
     Warn,
     /// Nothing is said, as in LLVM's `show`.
@@ -42,7 +42,7 @@ pub enum LargeCounters {
 }
 
 impl RawOptions<'_> {
-    /// The defaults under a compat.
+    /// The defaults under those rules.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }
     }

@@ -359,7 +359,7 @@ impl<'data> RawReader<'data> {
 
     fn warns_of_large_counters(&self) -> bool {
         match self.options.large_counters {
-            LargeCounters::ByManner => !self.options.compat.large_counter_fails_the_file(),
+            LargeCounters::ByCompat => !self.options.compat.large_counter_fails_the_file(),
             LargeCounters::Warn => true,
             LargeCounters::Accept => false,
         }
@@ -369,7 +369,7 @@ impl<'data> RawReader<'data> {
     fn finish(&mut self) -> Result<()> {
         let Some(value) = self.large.first else { return Ok(()) };
         let fails = self.options.compat.large_counter_fails_the_file();
-        if self.options.large_counters == LargeCounters::ByManner && fails {
+        if self.options.large_counters == LargeCounters::ByCompat && fails {
             return Err(ErrorKind::CounterValueTooLarge { value }.into());
         }
         if self.large.functions > 1 && self.warns_of_large_counters() {

@@ -95,8 +95,6 @@ const KNOWN_CIRCLES: &[&[&str]] = &[
     &["merge/cross_release/front_end.rs", "merge/cross_release/mod.rs", "merge/cross_release/names.rs"],
     &["merge/join.rs", "merge/merger.rs", "merge/states.rs"],
     &["pipeline/check.rs", "pipeline/check_samples.rs", "pipeline/check_stacks.rs"],
-    &["pipeline/diff.rs", "pipeline/diff_stacks.rs"],
-    &["pipeline/memory_stacks.rs", "pipeline/pictures.rs", "pipeline/samples.rs"],
     &["pipeline/merge.rs", "pipeline/partial.rs", "pipeline/worker.rs"],
     &["report/show/ahead.rs", "report/show/text.rs"],
     &[

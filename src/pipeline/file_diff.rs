@@ -1,0 +1,30 @@
+//! What comparing two files gives, whatever they are.
+
+use crate::iprof::fit::{self, Fit};
+use crate::report::diff::{DiffReport, write_text};
+use serde::Serialize;
+use std::fmt;
+
+/// What comparing two files gave.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FileDiff {
+    /// How they differ.
+    #[serde(flatten)]
+    pub report: DiffReport,
+    /// How far the first fits the program of the second; `None` for LLVM profiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+}
+
+impl FileDiff {
+    /// Writes everything as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        write_text(out, &self.report)?;
+        self.fit.as_ref().map_or(Ok(()), |found| fit::write_text(out, found))
+    }
+}
