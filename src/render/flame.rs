@@ -100,9 +100,8 @@ impl FlameGraph {
         graph.title = title.to_string();
         graph.text = text.to_string();
         graph.unit = unit;
-        let totals = |table: &StackTable| Totals::new(table.samples().map(|sample| sample.hits), unit);
-        graph.total = totals(table);
-        graph.base_total = baseline.map(totals);
+        graph.total = total_of(table, unit);
+        graph.base_total = baseline.map(|table| total_of(table, unit));
         graph
     }
 
@@ -226,4 +225,9 @@ fn family(table: &StackTable, id: FunctionId, kind: FrameKind) -> Family {
             if jdk.iter().any(|prefix| class.starts_with(prefix)) { Family::Jdk } else { Family::Program }
         }
     }
+}
+
+/// All hits of a table.
+fn total_of(table: &StackTable, unit: &'static str) -> Totals {
+    Totals::new(table.samples().map(|sample| sample.hits), unit)
 }
