@@ -121,6 +121,27 @@ impl FlameGraph {
         }
     }
 
+    /// The positions of the nodes that one meets by following the widest frame from
+    /// the widest entry, as far as it is wider than what its caller ran by itself.
+    /// `assets/flame.js` does the same.
+    pub fn hottest_path(&self) -> Vec<usize> {
+        let mut path: Vec<usize> = Vec::new();
+        loop {
+            let (from, depth) = path.last().map_or((0, 0), |at| (*at + 1, self.nodes[*at].depth + 1));
+            let below = || self.nodes.iter().enumerate().skip(from).take_while(|(_, node)| node.depth >= depth);
+            let children = || below().filter(|(_, node)| node.depth == depth);
+            let alone = path.last().map_or(0, |at| {
+                let called: u128 = children().map(|(_, node)| u128::from(node.value)).sum();
+                u128::from(self.nodes[*at].value).saturating_sub(called)
+            });
+            // Of equal ones the first.
+            match children().max_by_key(|(at, node)| (node.value, std::cmp::Reverse(*at))) {
+                Some((at, node)) if node.value > 0 && u128::from(node.value) >= alone => path.push(at),
+                _ => return path,
+            }
+        }
+    }
+
     /// Frames of the deepest stack.
     pub fn depth(&self) -> u32 {
         self.nodes.iter().map(|node| node.depth + 1).max().unwrap_or(0)

@@ -154,7 +154,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     }
     out.push_str("</p>\n<p class=\"legend\">");
     if graph.base_total.is_some() {
-        out.push_str("<span class=\"key less\">10 points less, or more than that</span> <span class=\"key same\">no change beyond chance</span> <span class=\"key more\">10 points more, or more than that</span>");
+        out.push_str("<span class=\"key less\">−10 points or more</span> <span class=\"key bit-less\">−2.5</span> <span class=\"key same\">no change beyond chance</span> <span class=\"key bit-more\">+2.5</span> <span class=\"key more\">+10 points or more</span>");
     } else {
         for family in Family::ALL {
             if graph.nodes.iter().any(|node| graph.names[node.name as usize].1 == family) {
@@ -162,6 +162,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
             }
         }
     }
+    out.push_str(" <span class=\"key edge\">hottest path</span>");
     out.push_str("</p>\n<div class=\"view\"><canvas tabindex=\"0\" role=\"application\" aria-label=\"Flame graph: arrow keys move, Enter zooms, Backspace zooms out, Escape shows all, slash searches, N goes to the next match\"></canvas></div>\n");
     out.push_str("<p class=\"details\" aria-live=\"polite\">Point at a box, or move with the arrow keys. Enter zooms, Backspace zooms out, Escape shows all, / searches, N goes to the next match.</p>\n");
     if graph.left_out > 0 {

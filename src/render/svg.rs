@@ -72,16 +72,17 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
         width / 2,
     );
     write_legend(&mut out, graph, &boxes, height - 28);
+    let hot = graph.hottest_path();
     for (index, x, w) in &boxes {
         let depth = graph.nodes[*index].depth;
         let row = if options.upright { rows - 1 - depth } else { depth };
-        write_box(&mut out, graph, options, *index, (*x, *w, HEAD + row * ROW));
+        write_box(&mut out, graph, options, (*index, hot.contains(index)), (*x, *w, HEAD + row * ROW));
     }
     let _ = write!(out, "<script>//<![CDATA[\n{LABEL_SCRIPT}{SCRIPT}//]]></script>\n</svg>\n");
     out
 }
 
-const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}g:hover rect,g:focus rect{stroke:#fff}}";
+const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}.edge{fill:none}.edge,g.hot rect{stroke:#111;stroke-width:1.2}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}.edge,g.hot rect,g:hover rect,g:focus rect{stroke:#fff}}";
 
 /// The smallest number of hits, of so many, whose box is drawn.
 pub fn least_hits(total: u128, options: &SvgOptions) -> u128 {
@@ -148,10 +149,22 @@ fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)
         );
         x += 17.0 + (words.chars().count() as f64 + 2.0) * LETTER;
     }
+    let _ = writeln!(
+        out,
+        "<rect class=\"edge\" x=\"{x:.1}\" y=\"{}\" width=\"12\" height=\"12\"/><text class=\"ink\" x=\"{:.1}\" y=\"{y}\">hottest path</text>",
+        y - 10,
+        x + 17.0,
+    );
 }
 
 /// Draws a box at its left edge, width and upper edge.
-fn write_box(out: &mut String, graph: &FlameGraph, options: &SvgOptions, index: usize, (x, w, y): (f64, f64, u32)) {
+fn write_box(
+    out: &mut String,
+    graph: &FlameGraph,
+    options: &SvgOptions,
+    (index, is_hot): (usize, bool),
+    (x, w, y): (f64, f64, u32),
+) {
     let node = graph.nodes[index];
     let (name, family) = &graph.names[node.name as usize];
     let mut title = format!(
@@ -167,19 +180,22 @@ fn write_box(out: &mut String, graph: &FlameGraph, options: &SvgOptions, index: 
     }
     let fits = ((w - 6.0) / LETTER).max(0.0) as usize;
     let text = label(name, fits, options.full_names);
-    let _ = writeln!(
+    let hot = if is_hot { " class=\"hot\"" } else { "" };
+    let _ = write!(
         out,
-        "<g tabindex=\"-1\" data-x=\"{x:.3}\" data-w=\"{w:.3}\" data-d=\"{}\"><title>{}</title><rect x=\"{:.2}\" y=\"{y}\" width=\"{:.2}\" height=\"{}\" fill=\"{}\"/><text x=\"{:.2}\" y=\"{}\">{}</text></g>",
+        "<g{hot} data-b=\"{} {x:.3} {w:.3}\"><title>{}</title><rect x=\"{:.2}\" y=\"{y}\" width=\"{:.2}\" height=\"{}\" fill=\"{}\"/>",
         node.depth,
         markup(&title),
         x + f64::from(MARGIN),
         (w - 0.3).max(0.1),
         ROW - 1,
         color(graph, index, name, *family),
-        x + f64::from(MARGIN) + 3.0,
-        y + 12,
-        markup(&text)
     );
+    if !text.is_empty() {
+        let left = x + f64::from(MARGIN) + 3.0;
+        let _ = write!(out, "<text x=\"{left:.2}\" y=\"{}\">{}</text>", y + 12, markup(&text));
+    }
+    out.push_str("</g>\n");
 }
 
 fn color(graph: &FlameGraph, index: usize, name: &str, family: Family) -> String {

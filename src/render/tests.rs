@@ -63,7 +63,7 @@ fn a_differential_graph_has_the_frames_of_both() {
         Some(&stacks(&[("main;old", 5), ("main;new", 1)])),
     );
     assert_eq!(nodes(&graph), [(0, "app.Main.main", 3, 6), (1, "app.Main.new", 3, 1), (1, "app.Main.old", 0, 5)]);
-    assert_eq!(graph.base_total.map(|total| total.sum), Some(6));
+    assert_eq!(graph.base_total.map(|totals| totals.sum), Some(6));
 }
 
 #[test]
@@ -97,6 +97,19 @@ fn a_svg_has_one_box_for_each_frame_that_can_be_seen() {
     assert!(svg.contains("<title>app.Main.big: 999,999 hits, 100.000 %</title>"));
     let empty = write_svg(&FlameGraph::new("", "", "hits", &StackTable::new(), None), &SvgOptions::default());
     assert!(empty.contains("0 hits in all"));
+}
+
+#[test]
+fn the_hottest_path_follows_the_widest_frame_until_one_runs_by_itself() {
+    let table = stacks(&[("main;a", 3), ("main;b", 9)]);
+    let graph = FlameGraph::new("", "", "hits", &table, None);
+    let path: Vec<&str> =
+        graph.hottest_path().iter().map(|at| graph.names[graph.nodes[*at].name as usize].0.as_str()).collect();
+    assert_eq!(path, ["app.Main.main", "app.Main.b"]);
+    let empty = FlameGraph::new("", "", "hits", &StackTable::new(), None);
+    assert!(empty.hottest_path().is_empty());
+    let svg = write_svg(&graph, &SvgOptions::default());
+    assert_eq!(svg.matches("<g class=\"hot\" ").count(), 2);
 }
 
 #[test]

@@ -20,3 +20,4 @@ mkdir -p "${program%/*}"
 "$program" cpu "$here/squares.pprof" 1500 2
 "$program" cpu "$here/circles.pprof" 1500 14
 "$program" heap "$here/heap.pprof" 0 0
+python3 "$here/bad.py" "$here/bad"

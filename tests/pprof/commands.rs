@@ -223,7 +223,7 @@ fn pictures_show_what_was_asked_for() {
     assert!(said.contains("there is no stack to draw"), "{said}");
     assert!(!folder.0.join("none.svg").exists());
     let said = folder.fails("report a.collapsed --reverse -o a.html");
-    assert!(said.contains("--reverse is for flame graphs"), "{said}");
+    assert!(said.contains("are for flame graphs, not for the whole report"), "{said}");
 }
 
 #[test]

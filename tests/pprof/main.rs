@@ -3,6 +3,7 @@
 
 mod commands;
 mod golang;
+mod malformed;
 #[path = "../compat/schema.rs"]
 mod schema;
 mod support;

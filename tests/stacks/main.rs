@@ -4,6 +4,7 @@ mod commands;
 mod events;
 mod gates;
 mod outline;
+mod perf;
 mod pictures;
 mod recordings;
 mod webdriver;

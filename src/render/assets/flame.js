@@ -47,7 +47,7 @@
     let searching = false;
     let zoomed = -1; // -1 is everything
     let focused = -1;
-    let values, total, left;
+    let values, total, left, hot;
 
     function measure() {
       const old = side && side.value === "base";
@@ -60,6 +60,7 @@
         left[i] = (parent[i] < 0 ? 0 : left[parent[i]]) + used[above];
         used[above] += values[i];
       }
+      hot = hottest();
     }
 
     function share(i) {
@@ -114,6 +115,20 @@
       }
     }
 
+    // Follows the widest box, as far as it is wider than what its caller ran by itself.
+    function hottest() {
+      const path = new Set();
+      let from = 0, stop = count, all = Infinity;
+      for (;;) {
+        let sum = 0;
+        for (let at = from; at < stop; at = end[at]) sum += values[at];
+        const best = widest(from, stop);
+        if (best < 0 || (all < Infinity && values[best] < all - sum)) return path;
+        path.add(best);
+        [from, stop, all] = [best + 1, end[best], values[best]];
+      }
+    }
+
     function draw() {
       const width = view.clientWidth;
       const height = view.clientHeight;
@@ -140,6 +155,11 @@
         context.globalAlpha = faded ? 0.55 : 1;
         context.fillStyle = color(i);
         context.fillRect(at.x, y, Math.max(at.w - 0.5, 0.4), ROW - 1);
+        if (hot.has(i)) {
+          context.strokeStyle = "#111";
+          context.lineWidth = 1.2;
+          context.strokeRect(at.x + 0.6, y + 0.6, Math.max(at.w - 1.7, 0.4), ROW - 2.2);
+        }
         if (at.w > letter * 3) {
           const name = data.names[data.name[i]];
           const fits = Math.floor((at.w - 6) / letter);

@@ -6,13 +6,10 @@
   const margin = Number(svg.dataset.margin);
   const total = Number(svg.dataset.total);
   const details = document.getElementById("details");
-  const boxes = Array.from(svg.querySelectorAll("g"), (g) => ({
-    g,
-    x: Number(g.dataset.x),
-    w: Number(g.dataset.w),
-    d: Number(g.dataset.d),
-    title: g.querySelector("title").textContent,
-  }));
+  const boxes = Array.from(svg.querySelectorAll("g"), function (g) {
+    const [d, x, w] = g.dataset.b.split(" ").map(Number);
+    return { g, d, x, w, title: g.querySelector("title").textContent };
+  });
   const found = document.getElementById("found");
   let zoomed = null;
 
@@ -36,13 +33,18 @@
       if (!shown) continue;
       const x = above ? 0 : (box.x - from) * scale;
       const w = above ? inner : box.w * scale;
-      const [rect, text] = [box.g.querySelector("rect"), box.g.querySelector("text")];
+      const rect = box.g.querySelector("rect");
+      let text = box.g.querySelector("text");
       rect.setAttribute("x", x + margin);
       rect.setAttribute("width", Math.max(w - 0.3, 0.1));
+      const label = fitLabel(name(box), Math.floor((w - 6) / 7.2), svg.dataset.whole === "1");
+      if (!text && label) {
+        text = box.g.appendChild(document.createElementNS(svg.namespaceURI, "text"));
+        text.setAttribute("y", Number(rect.getAttribute("y")) + 12);
+      }
+      if (!text) continue;
       text.setAttribute("x", x + margin + 3);
-      const fits = Math.floor((w - 6) / 7.2);
-      const label = name(box);
-      text.textContent = fitLabel(label, fits, svg.dataset.whole === "1");
+      text.textContent = label;
     }
   }
 
@@ -91,6 +93,7 @@
   }
 
   for (const box of boxes) {
+    box.g.setAttribute("tabindex", "-1");
     box.g.setAttribute("role", "button");
     box.g.setAttribute("aria-label", box.title);
     box.g.addEventListener("click", () => zoom(box));

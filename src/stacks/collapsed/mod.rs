@@ -1,4 +1,5 @@
-//! Collapsed stacks of async-profiler and folded stacks of Linux perf.
+//! Collapsed stacks of async-profiler, folded stacks of Linux perf, and what
+//! `perf script` prints.
 //!
 //! One stack a line, frames from the thread's entry to the leaf, then the hits:
 //!
@@ -16,6 +17,7 @@ pub(in crate::stacks) mod exact;
 mod lines;
 mod names;
 mod outline;
+mod script;
 mod write;
 
 pub use outline::{Outline, OutlineNode, outline};
@@ -24,7 +26,8 @@ pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::stacks::model::{
-    Certainty, Frame, FrameId, FrameKind, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId, Unit,
+    Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
+    Unit,
 };
 use foldhash::{HashMap, HashMapExt};
 use lines::{class_leaves, is_folded, lines, split_thread, without_mark};
@@ -58,8 +61,11 @@ pub struct TextOptions {
 }
 
 /// Whether a text that is none of the LLVM formats looks like stacks: its first
-/// two lines end in a space and a number.
+/// two lines end in a space and a number, or are a sample of `perf script`.
 pub fn looks_like_stacks(data: &[u8]) -> bool {
+    if script::is_script(data) {
+        return true;
+    }
     let data = without_mark(data);
     let ends_in_number = |line: &[u8]| {
         let line = line.trim_ascii();
@@ -91,6 +97,9 @@ pub fn read_stacks(
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
     let data = without_mark(data);
+    if options.dialect != Dialect::Collapsed && script::is_script(data) {
+        return read_script(data, options, limits, table).map_err(|error| error.in_format(SCRIPT));
+    }
     let folded = match options.dialect {
         Dialect::Collapsed => false,
         Dialect::Folded => true,
@@ -101,6 +110,29 @@ pub fn read_stacks(
     reader.read(data).map_err(|error| error.in_format(format))?;
     let warnings = reader.warnings();
     table.observed.add_source(format);
+    table.observed.parts += 1;
+    table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
+    Ok(warnings)
+}
+
+/// What `perf script` prints, in words.
+const SCRIPT: &str = "folded stacks (perf script)";
+
+/// Adds the samples of `perf script`.
+fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let mut reader = TextReader::new(true, options, limits, table);
+    let (events, skipped) = script::each_sample(data, |(thread, frames), number, offset| {
+        reader.add_script_sample(&thread, &frames).map_err(|error| error.at(format!("line {number}"), offset))
+    })?;
+    (reader.skipped, reader.first_skipped) = (skipped.len() as u64, skipped.first().copied());
+    let mut warnings = reader.warnings();
+    if events.len() > 1 {
+        let events: Vec<String> = events.into_iter().collect();
+        let message = format!("samples of several events are added up: {}", events.join(", "));
+        warnings.push(Warning::new(message));
+    }
+    table.observed.lines_skipped += skipped.len() as u64;
+    table.observed.add_source(SCRIPT);
     table.observed.parts += 1;
     table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
     Ok(warnings)
@@ -288,10 +320,28 @@ impl<'a> TextReader<'a> {
             && frames.last().is_some_and(|last| last.contains(";::") && last.contains('(') && !last.contains(')'))
     }
 
-    fn frame(&mut self, text: &str) -> Result<FrameId> {
-        if let Some(known) = self.known.get(text) {
-            return Ok(*known);
+    /// Adds one sample of `perf script`, whose frames come from the outermost on.
+    fn add_script_sample(&mut self, thread: &str, frames: &[(String, FrameKind)]) -> Result<()> {
+        let mut parent = None;
+        for (depth, (symbol, kind)) in frames.iter().enumerate() {
+            self.check_depth(depth)?;
+            self.check_length(symbol)?;
+            let TextFrame { name, bci, kind } = script::name_of(symbol, *kind);
+            let function = self.function(name);
+            let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
+            parent = Some(self.table.push_frame(parent, frame));
         }
+        let Some(stack) = parent else {
+            self.table.observed.samples_without_stack += 1;
+            return Ok(());
+        };
+        let thread = Some(self.table.intern_thread(thread));
+        let (source, certainty) = (SampleSource::Unknown, Certainty::Unknown);
+        self.table.add(SampleKey { stack, thread, source, certainty, truncated: false }, 1);
+        Ok(())
+    }
+
+    fn check_length(&self, text: &str) -> Result<()> {
         if text.len() as u64 > self.limits.name_bytes {
             let kind = ErrorKind::LimitExceeded {
                 what: "length of a name",
@@ -300,9 +350,24 @@ impl<'a> TextReader<'a> {
             };
             return Err(Error::new(kind));
         }
+        Ok(())
+    }
+
+    fn frame(&mut self, text: &str) -> Result<FrameId> {
+        if let Some(known) = self.known.get(text) {
+            return Ok(*known);
+        }
+        self.check_length(text)?;
         let TextFrame { name, bci, kind } =
             if self.folded { names::parse_perf(text) } else { names::parse_collapsed(text) };
-        let function = match name {
+        let function = self.function(name);
+        let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
+        self.known.insert(text.into(), frame);
+        Ok(frame)
+    }
+
+    fn function(&mut self, name: Named) -> FunctionId {
+        match name {
             Named::Symbol(name) => self.table.intern_symbol(&name),
             Named::Java { class, name, types } => {
                 if class == "Thread" && name == "run" {
@@ -312,10 +377,7 @@ impl<'a> TextReader<'a> {
                 let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
                 self.table.intern_java(&class, &name, types.as_deref())
             }
-        };
-        let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
-        self.known.insert(text.into(), frame);
-        Ok(frame)
+        }
     }
 
     fn warnings(&self) -> Vec<Warning> {

@@ -1,0 +1,66 @@
+//! One file for each way in which a pprof profile can be broken, and what is said of it.
+
+use crate::support::{Folder, data};
+
+/// Every file of `bad/` but the good one, and what its error says.
+const FAULTS: &[(&str, &str)] = &[
+    ("field-0", "section profile, byte 0x84: malformed: field number 0"),
+    ("first-text-not-empty", "section string table, byte 0x53: malformed: the first text is not empty"),
+    ("fixed-cut", "section profile, byte 0x85: truncated: fixed 64-bit number needs 8 bytes, 1 left"),
+    ("function-not-there", "section line, byte 0x36: malformed: function 9 is not there, the file has 2 of them"),
+    ("function-twice", "section function, byte 0x49: malformed: two functions have the id 1"),
+    ("group", "section profile, byte 0x84: malformed: wire type 3, expected 0, 1, 2 or 5"),
+    ("gzip-cut", "cannot decompress: gzip: incomplete deflate stream"),
+    ("label-text-not-there", "section label, byte 0x11: malformed: text 99 is not there, the file has 6 of them"),
+    (
+        "location-id-huge",
+        "section sample, byte 0x8: malformed: location 18446744073709551615 is not there, the file has 2 of them",
+    ),
+    ("location-not-there", "section sample, byte 0x8: malformed: location 9 is not there, the file has 2 of them"),
+    ("location-twice", "section location, byte 0x30: malformed: two locations have the id 1"),
+    ("location-without-id", "section location, byte 0x21: malformed: a location has the id 0, which means none"),
+    ("mapping-not-there", "section location, byte 0x25: malformed: mapping 9 is not there, the file has 1 of them"),
+    ("mapping-without-id", "section mapping, byte 0x15: malformed: a mapping has the id 0, which means none"),
+    ("message-for-number", "section profile, byte 0x84: malformed: field 9 holds bytes, expected a number"),
+    ("nested-length-beyond-parent", "section profile, byte 0x27: truncated: content needs 64 bytes, 1 left"),
+    ("number-endless", "section profile, byte 0x8f: malformed: number does not fit 64 bits"),
+    ("number-for-message", "section sample type, byte 0x84: malformed: field 1 holds a number, expected bytes"),
+    ("tag-cut", "section profile, byte 0x85: truncated: tag needs 1 bytes, 0 left"),
+    ("text-cut", "section profile, byte 0x86: truncated: content needs 127 bytes, 3 left"),
+    ("text-not-there", "section sample type, byte 0x2: malformed: text 77 is not there, the file has 6 of them"),
+    ("values-missing", "section sample, byte 0x6: malformed: a sample has 0 values, the profile has 1 types of values"),
+    (
+        "values-too-many",
+        "section sample, byte 0x6: malformed: a sample has 2 values, the profile has 1 types of values",
+    ),
+];
+
+#[test]
+fn every_fault_is_named_with_its_place() {
+    let folder = Folder::new("malformed");
+    let mut files: Vec<String> = std::fs::read_dir(data("bad"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace(".pprof", ""))
+        .collect();
+    files.retain(|name| name != "good" && name != "gzip-of-zeros");
+    files.sort();
+    assert!(files.iter().eq(FAULTS.iter().map(|(name, _)| name)), "each file has its line: {files:?}");
+    for (name, expected) in FAULTS {
+        let file = data("bad").join(format!("{name}.pprof"));
+        for command in ["show", "convert -o out.pprof", "merge -o out.pprof"] {
+            let (_, said) = folder.ends(1, &format!("{command} {}", file.display()));
+            assert!(said.contains(expected), "{command}: {said}\nexpected {expected}");
+        }
+    }
+    assert!(!folder.0.join("out.pprof").exists(), "nothing is written of what is broken");
+}
+
+#[test]
+fn what_is_whole_reads_and_what_grows_too_much_does_not() {
+    let folder = Folder::new("malformed-bounds");
+    let [good, zeros] = ["good", "gzip-of-zeros"].map(|name| data("bad").join(format!("{name}.pprof")));
+    let (shown, _) = folder.ends(0, &format!("show {}", good.display()));
+    assert!(shown.contains("main.loop"), "{shown}");
+    let (_, said) = folder.ends(1, &format!("show {} --limit inflate-ratio=100", zeros.display()));
+    assert!(said.contains("size of the inflated input is"), "{said}");
+}
