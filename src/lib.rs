@@ -63,6 +63,7 @@
 
 pub mod bridge;
 pub mod bytes;
+pub mod call_chains;
 pub mod compat;
 mod digits;
 pub mod error;

@@ -6,8 +6,8 @@ use super::names;
 use super::sections::{RowSection, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables, TypeHandle};
 use super::version::Version;
+use crate::call_chains::MethodPattern;
 use crate::error::{Error, ErrorKind, Result};
-use regex::Regex;
 use std::collections::BTreeSet;
 
 impl Document {
@@ -195,52 +195,8 @@ impl Document {
 /// Which methods are wanted, by package or by pattern.
 #[derive(Debug, Clone, Default)]
 pub struct MethodFilter {
-    only: Vec<Pattern>,
-    exclude: Vec<Pattern>,
-}
-
-#[derive(Debug, Clone)]
-enum Pattern {
-    /// A package with its subpackages, a type with its nested types, or a method.
-    Prefix(String),
-    Regex(Regex),
-}
-
-impl Pattern {
-    /// `java.util` or `java.util.*` is a package, `app.Main.run` a method,
-    /// `/…/` a regular expression over `app.Main.run(int)`.
-    fn parse(text: &str) -> Result<Self> {
-        if let Some(expression) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
-            let compiled = Regex::new(expression).map_err(|error| Error::usage(format!("\"{text}\": {error}")))?;
-            return Ok(Self::Regex(compiled));
-        }
-        let prefix = text.strip_suffix(".**").or_else(|| text.strip_suffix(".*")).unwrap_or(text);
-        if prefix.is_empty() || prefix.contains('*') {
-            let hint = "give a package, a class, a method, or /a regular expression/";
-            return Err(Error::usage(format!("\"{text}\" is no package or pattern")).with_hint(hint));
-        }
-        Ok(Self::Prefix(prefix.to_string()))
-    }
-
-    fn matches(&self, method: &str) -> bool {
-        match self {
-            Self::Prefix(prefix) => method
-                .strip_prefix(prefix.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$', '('])),
-            Self::Regex(expression) => expression.is_match(method),
-        }
-    }
-
-    /// Whether this is how a method's name ends: `run`, `Main.run` or `run(int)`,
-    /// or the name of its class: `Main`.
-    fn ends(&self, method: &str) -> bool {
-        let Self::Prefix(text) = self else { return false };
-        // A name may hold a parenthesis; the last one begins the parameters.
-        let named = method.rfind('(').map_or(method, |end| &method[..end]);
-        let class = named.rfind('.').map_or("", |end| &named[..end]);
-        [named, method].iter().any(|name| name.strip_suffix(text.as_str()).is_some_and(|rest| rest.ends_with('.')))
-            || class.strip_suffix(text.as_str()).is_some_and(|rest| rest.ends_with(['.', '$']))
-    }
+    only: Vec<MethodPattern>,
+    exclude: Vec<MethodPattern>,
 }
 
 impl MethodFilter {
@@ -250,7 +206,7 @@ impl MethodFilter {
     ///
     /// Usage for what is no pattern.
     pub fn new(only: &[String], exclude: &[String]) -> Result<Self> {
-        let parse = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect::<Result<_>>();
+        let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<_>>();
         Ok(Self { only: parse(only)?, exclude: parse(exclude)? })
     }
 
@@ -263,19 +219,6 @@ impl MethodFilter {
     pub fn matches(&self, method: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(method)))
             && !self.exclude.iter().any(|pattern| pattern.matches(method))
-    }
-
-    /// The methods that match, or else those whose name ends so: `run` finds
-    /// `app.Main.run(int)`, `Main` all of that class.
-    pub(super) fn find(&self, tables: &Tables) -> BTreeSet<MethodHandle> {
-        let by = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<MethodHandle> {
-            tables.methods().filter(|method| wanted(&tables.human_name(*method))).collect()
-        };
-        let found = by(&|method| self.matches(method));
-        if !found.is_empty() {
-            return found;
-        }
-        by(&|method| self.only.iter().any(|pattern| pattern.ends(method)))
     }
 
     /// Keeps entries whose innermost method is wanted. Monitors belong to no

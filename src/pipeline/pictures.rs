@@ -251,9 +251,15 @@ impl Content {
             .with_hint("`profbridge report` shows its functions, --memory its memory profile")
         };
         let (table, unit) = self.stacks().ok_or_else(no_stacks)?;
-        if table.is_empty() && baseline.is_none() {
-            return Err(Error::usage("there is no stack to draw")
-                .with_hint("the input holds neither samples nor call counts, or none that was asked for"));
+        let has_old = baseline.and_then(Self::stacks).is_some_and(|(old, _)| !old.is_empty());
+        if table.is_empty() && !has_old {
+            let hint = match self {
+                Self::Iprof(content) if !content.document.sections.is_empty() => {
+                    "the input holds neither samples nor call counts; `profbridge report` shows branches and receivers"
+                }
+                _ => "the input holds neither samples nor call counts, or none that was asked for",
+            };
+            return Err(Error::usage("there is no stack to draw").with_hint(hint));
         }
         let old = match baseline {
             None => None,

@@ -13,10 +13,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules that every other module may use.
-const BASE: &[&str] = &["digits", "error", "limits", "compat", "memory", "threads"];
+const BASE: &[&str] = &["call_chains", "digits", "error", "limits", "compat", "memory", "threads"];
 
 /// Each module and the modules it may use beside [`BASE`] and itself.
 const MODULES: &[Row] = &[
+    ("call_chains", &[]),
     ("digits", &[]),
     ("error", &[]),
     ("limits", &[]),

@@ -1,24 +1,12 @@
 //! Call trees: who calls a method, and what it calls.
 
 use super::{ChainsBy, share};
+use crate::call_chains::{ChainTree, Direction, MethodPattern};
 use crate::error::{Error, Result};
 use crate::iprof::context::Frame;
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::{MethodHandle, Tables};
-use crate::iprof::transform::MethodFilter;
 use serde::Serialize;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
-
-/// Which way a call tree goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the method, innermost, to its callers.
-    Callers,
-    /// From the method to what it calls.
-    Callees,
-}
 
 /// A call tree.
 #[derive(Debug, Clone, Serialize)]
@@ -49,152 +37,101 @@ pub struct CallNode {
     pub nodes: Vec<CallNode>,
 }
 
-type Key = (MethodHandle, Option<i32>);
-
-#[derive(Debug, Default)]
-struct Node {
-    count: u128,
-    children: HashMap<Key, usize>,
-    /// The entry that was counted last: a stack counts once on each path.
-    last: u64,
-}
-
-/// The trees of one kind of count.
-#[derive(Debug)]
-struct Tree {
-    nodes: Vec<Node>,
-    entries: u64,
-    total: u128,
-}
-
-impl Tree {
-    fn new() -> Self {
-        Self { nodes: vec![Node::default()], entries: 0, total: 0 }
-    }
-
-    fn add_path(&mut self, path: impl Iterator<Item = Key>, count: u64) {
-        let mut at = 0;
-        for key in path {
-            let next = self.nodes.len();
-            let child = *self.nodes[at].children.entry(key).or_insert(next);
-            if child == next {
-                self.nodes.push(Node::default());
-            }
-            let node = &mut self.nodes[child];
-            if std::mem::replace(&mut node.last, self.entries) != self.entries {
-                node.count += u128::from(count);
-            }
-            at = child;
-        }
-    }
-
-    fn list(&self, at: usize, above: u128, tables: &Tables, topn: usize, depth: usize) -> Vec<CallNode> {
-        let mut nodes: Vec<CallNode> = Vec::new();
-        if depth == 0 {
-            return nodes;
-        }
-        let mut children: Vec<(usize, MethodHandle, Option<i32>)> =
-            self.nodes[at].children.iter().map(|((method, bci), child)| (*child, *method, *bci)).collect();
-        children.sort_by_cached_key(|(child, method, bci)| {
-            (Reverse(self.nodes[*child].count), tables.human_name(*method), *bci)
-        });
-        for (child, method, bci) in children.into_iter().take(topn) {
-            let count = self.nodes[child].count;
-            nodes.push(CallNode {
-                method: tables.human_name(method),
-                bci,
-                count,
-                share: share(count, above),
-                nodes: self.list(child, count, tables, topn, depth - 1),
-            });
-        }
-        nodes
-    }
-}
-
-/// Deepest path that is listed: as deep as for other sources of stacks, and
-/// as JSON less deep than common parsers bear.
+/// Levels below the methods asked for: as many as for other sources of stacks, and as JSON
+/// fewer than common parsers bear.
 const MAX_DEPTH: usize = 32;
 
 /// Gathers call trees entry by entry.
 #[derive(Debug)]
 pub(super) struct ChainBuilder {
     asked: String,
-    filter: MethodFilter,
+    pattern: MethodPattern,
     direction: Direction,
     positions: bool,
     by: Option<ChainsBy>,
-    chosen: Option<BTreeSet<MethodHandle>>,
-    calls: Tree,
-    samples: Tree,
+    /// By method: whether it is meant.
+    meant: Option<Vec<bool>>,
+    calls: Counted,
+    samples: Counted,
+    frames: Vec<(MethodHandle, Option<i32>)>,
+}
+
+/// The tree of one kind of count, and the sum of all entries.
+#[derive(Debug)]
+struct Counted {
+    tree: ChainTree<MethodHandle>,
+    total: u128,
 }
 
 impl ChainBuilder {
     /// Trees of the methods that `asked` finds.
     pub(super) fn new(asked: &str, direction: Direction, positions: bool, by: Option<ChainsBy>) -> Result<Self> {
-        let filter = MethodFilter::new(&[asked.to_string()], &[])?;
-        let (calls, samples) = (Tree::new(), Tree::new());
-        Ok(Self { asked: asked.to_string(), filter, direction, positions, by, chosen: None, calls, samples })
+        let counted = || Counted { tree: ChainTree::new(direction, MAX_DEPTH), total: 0 };
+        Ok(Self {
+            asked: asked.to_string(),
+            pattern: MethodPattern::parse(asked)?,
+            direction,
+            positions,
+            by,
+            meant: None,
+            calls: counted(),
+            samples: counted(),
+            frames: Vec::new(),
+        })
     }
 
-    fn chosen(&mut self, tables: &Tables) -> &BTreeSet<MethodHandle> {
-        let filter = &self.filter;
-        self.chosen.get_or_insert_with(|| filter.find(tables))
+    fn find(pattern: &MethodPattern, tables: &Tables) -> Vec<bool> {
+        let mut meant = vec![false; tables.methods_count()];
+        let found = pattern.find(tables.methods(), |method| (tables.human_name(method), true));
+        found.into_iter().for_each(|method| meant[method.index()] = true);
+        meant
     }
 
     /// Adds an entry of call counts or samples; its frames are innermost first.
     pub(super) fn add(&mut self, tables: &Tables, kind: SectionKind, frames: &[Frame], count: u64) {
-        self.chosen(tables);
-        let Some(chosen) = &self.chosen else { return };
-        let tree = match kind {
+        let counted = match kind {
             SectionKind::CallCount if self.by != Some(ChainsBy::Samples) => &mut self.calls,
             SectionKind::Sampling if self.by != Some(ChainsBy::Calls) => &mut self.samples,
             _ => return,
         };
-        tree.entries += 1;
-        tree.total += u128::from(count);
-        let positions = self.positions;
-        // Where the innermost method stood is no call.
-        let key = |(at, frame): (usize, &Frame)| (frame.method, (positions && at > 0).then_some(frame.bci));
-        for at in starts(frames, chosen, kind, self.direction) {
-            match self.direction {
-                Direction::Callers => tree.add_path(frames[at..].iter().enumerate().map(key), count),
-                Direction::Callees => tree.add_path(frames[..=at].iter().enumerate().rev().map(key), count),
-            }
+        let meant = self.meant.get_or_insert_with(|| Self::find(&self.pattern, tables));
+        let is_meant = |method: MethodHandle| meant[method.index()];
+        counted.total += u128::from(count);
+        self.frames.clear();
+        self.frames.extend(frames.iter().map(|frame| (frame.method, self.positions.then_some(frame.bci))));
+        if kind == SectionKind::Sampling {
+            return counted.tree.add_stack(&self.frames, is_meant, count);
         }
+        // A count of calls is one of the innermost method alone, and that it began at 0 goes without saying.
+        if let Some(innermost) = self.frames.first_mut() {
+            innermost.1 = None;
+        }
+        let last = if self.direction == Direction::Callers { 1 } else { frames.len() };
+        let starts = (0..last.min(frames.len())).filter(|at| is_meant(frames[*at].method));
+        counted.tree.add_starts(&self.frames, starts, count);
     }
 
     pub(super) fn finish(mut self, tables: &Tables, topn: usize) -> Result<CallTree> {
-        if self.chosen(tables).is_empty() {
+        let meant = self.meant.get_or_insert_with(|| Self::find(&self.pattern, tables));
+        if !meant.contains(&true) {
             return Err(Error::usage(format!("no method of the profile matches `{}`", self.asked))
                 .with_hint("give a package, a class, a method such as app.Main.run, or /a regular expression/"));
         }
-        let by = self.by.unwrap_or(if self.samples.entries > 0 { ChainsBy::Samples } else { ChainsBy::Calls });
-        let tree = if by == ChainsBy::Samples { &self.samples } else { &self.calls };
-        let roots = tree.list(0, tree.total, tables, topn, MAX_DEPTH);
+        let by = self.by.unwrap_or(if self.samples.tree.stacks() > 0 { ChainsBy::Samples } else { ChainsBy::Calls });
+        let Counted { tree, total } = if by == ChainsBy::Samples { &self.samples } else { &self.calls };
+        let make = |method, bci, count, nodes: Vec<CallNode>| CallNode { method, bci, count, share: 0.0, nodes };
+        let select = |nodes: &mut Vec<usize>, _: &ChainTree<MethodHandle>| nodes.truncate(topn);
+        let mut roots = tree.list(tree.roots(), &|method| tables.human_name(method), &select, &make);
+        roots.iter_mut().for_each(|root| root.add_shares(*total));
         Ok(CallTree { by, direction: self.direction, roots })
     }
 }
 
-/// Where paths begin among frames, the innermost first.
-///
-/// A sample holds a method once, however often it recurs: callers are followed
-/// from its innermost occurrence, callees from its outermost, as for all other
-/// sources of stacks. A count of calls is one of the innermost method alone.
-fn starts(frames: &[Frame], chosen: &BTreeSet<MethodHandle>, kind: SectionKind, direction: Direction) -> Vec<usize> {
-    let is_chosen = |at: &usize| chosen.contains(&frames[*at].method);
-    let all: Vec<usize> = (0..frames.len()).filter(is_chosen).collect();
-    match (kind, direction) {
-        (SectionKind::Sampling, _) => {
-            let mut seen = BTreeSet::new();
-            let mut is_new = |at: &usize| seen.insert(frames[*at].method);
-            match direction {
-                Direction::Callers => all.into_iter().filter(|at| is_new(at)).collect(),
-                Direction::Callees => all.into_iter().rev().filter(|at| is_new(at)).collect(),
-            }
-        }
-        (_, Direction::Callers) => all.into_iter().filter(|at| *at == 0).collect(),
-        (_, Direction::Callees) => all,
+impl CallNode {
+    fn add_shares(&mut self, above: u128) {
+        self.share = share(self.count, above);
+        let count = self.count;
+        self.nodes.iter_mut().for_each(|node| node.add_shares(count));
     }
 }
 
@@ -211,7 +148,6 @@ mod tests {
         // f called f, which called g.
         let frames = [(g, 0), (f, 1), (f, 2)].map(|(method, bci)| Frame { method, bci });
         builder.add(&tables, SectionKind::Sampling, &frames, 5);
-        assert_eq!(builder.samples.nodes.len(), 4);
         let tree = builder.finish(&tables, 10).unwrap();
         assert_eq!((tree.roots.len(), tree.roots[0].count), (1, 5));
         let below: Vec<_> = tree.roots[0].nodes.iter().map(|node| (node.method.as_str(), node.count)).collect();

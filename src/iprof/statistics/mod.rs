@@ -14,7 +14,8 @@ mod model;
 mod text;
 mod top;
 
-pub use chains::{CallTree, Direction};
+pub use crate::call_chains::Direction;
+pub use chains::CallTree;
 pub use model::{
     BranchSite, BranchStatistics, BranchTarget, ChainsBy, Coverage, HotMethod, ReceiverSite, ReceiverStatistics,
     SampledMethod, SectionStatistics, SizeStatistics, Statistics, TypeStatistics,

@@ -1,0 +1,142 @@
+//! Which methods are meant.
+
+use crate::error::{Error, Result};
+use regex::Regex;
+
+/// Which methods are meant: a package, a class, a method, or a regular expression.
+#[derive(Debug, Clone)]
+pub struct MethodPattern(Pattern);
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// A method, with or without types, package and class; a class; a package.
+    Name(String),
+    /// Any part of the whole name.
+    Regex(Regex),
+}
+
+impl MethodPattern {
+    /// A method by its whole name (`app.Main.loop(int)`), without types (all
+    /// overloads), without package (`Main.loop`) or alone (`loop`); all methods
+    /// of a class with its nested ones, or of a package with those below it
+    /// (`java.util` or `java.util.*`); or `/regular expression/`.
+    ///
+    /// # Errors
+    ///
+    /// Usage for what is no regular expression, and for wildcards elsewhere than at the end.
+    pub fn parse(text: &str) -> Result<Self> {
+        let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|inner| !inner.is_empty());
+        if let Some(inner) = inner {
+            let no_regex = |error| Error::usage(format!("{text} is no regular expression: {error}"));
+            return Ok(Self(Pattern::Regex(Regex::new(inner).map_err(no_regex)?)));
+        }
+        let name = text.strip_suffix(".**").or_else(|| text.strip_suffix(".*")).unwrap_or(text);
+        // C++ has stars in parameters and operators.
+        let begins_with_star = name.split(['.', ':']).any(|part| part.starts_with('*'));
+        if name.is_empty() || begins_with_star {
+            let hint = "give a package, a class, a method, or /a regular expression/";
+            return Err(Error::usage(format!("\"{text}\" is no package or pattern")).with_hint(hint));
+        }
+        Ok(Self(Pattern::Name(name.to_string())))
+    }
+
+    /// Whether a Java method is meant by its whole name or by its package, class or method.
+    pub fn matches(&self, method: &str) -> bool {
+        match &self.0 {
+            Pattern::Name(wanted) => method
+                .strip_prefix(wanted.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$', '('])),
+            Pattern::Regex(expression) => expression.is_match(method),
+        }
+    }
+
+    /// Whether a Java method's name ends so (`run`, `Main.run` or `run(int)`), or that of its class (`Main`).
+    fn ends(&self, method: &str) -> bool {
+        let Pattern::Name(wanted) = &self.0 else { return false };
+        // A name may hold a parenthesis; the last one begins the parameters.
+        let named = method.rfind('(').map_or(method, |end| &method[..end]);
+        let class = named.rfind('.').map_or("", |end| &named[..end]);
+        let ends =
+            |whole: &str, marks: &[char]| whole.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(marks));
+        ends(named, &['.']) || ends(method, &['.']) || ends(class, &['.', '$'])
+    }
+
+    fn is_symbol(&self, symbol: &str) -> bool {
+        match &self.0 {
+            Pattern::Name(wanted) => wanted == symbol,
+            Pattern::Regex(expression) => expression.is_match(symbol),
+        }
+    }
+
+    fn ends_symbol(&self, symbol: &str) -> bool {
+        let Pattern::Name(wanted) = &self.0 else { return false };
+        symbol.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(['.', ':', '/']))
+    }
+
+    /// The functions that are meant: those whose name begins so, or else those
+    /// whose name or class ends so. `name` gives a function's name as people
+    /// write it, and whether it is a Java method.
+    pub(crate) fn find<T: Copy>(
+        &self,
+        functions: impl Iterator<Item = T>,
+        name: impl Fn(T) -> (String, bool),
+    ) -> Vec<T> {
+        let functions: Vec<T> = functions.collect();
+        let by = |in_java: &dyn Fn(&str) -> bool, in_symbols: &dyn Fn(&str) -> bool| {
+            let is_meant = |function: &T| match name(*function) {
+                (method, true) => in_java(&method),
+                (symbol, false) => in_symbols(&symbol),
+            };
+            functions.iter().copied().filter(is_meant).collect::<Vec<_>>()
+        };
+        let found = by(&|method| self.matches(method), &|symbol| self.is_symbol(symbol));
+        if found.is_empty() { by(&|method| self.ends(method), &|symbol| self.ends_symbol(symbol)) } else { found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [(&str, bool); 6] = [
+        ("app.Main.run(int)", true),
+        ("app.Main.run()", true),
+        ("app.Main$Inner.go()", true),
+        ("app.sub.Other.run()", true),
+        ("libc.so`read", false),
+        ("ns::Type::draw(char*)", false),
+    ];
+
+    fn found(pattern: &str) -> Vec<usize> {
+        let pattern = MethodPattern::parse(pattern).unwrap();
+        pattern.find(0..NAMES.len(), |at: usize| (NAMES[at].0.to_string(), NAMES[at].1))
+    }
+
+    #[test]
+    fn methods_are_meant_by_what_their_names_begin_or_end_with() {
+        for (pattern, expected) in [
+            ("app.Main.run(int)", &[0][..]),
+            ("app.Main.run", &[0, 1]),
+            ("app.Main", &[0, 1, 2]),
+            ("app", &[0, 1, 2, 3]),
+            ("app.*", &[0, 1, 2, 3]),
+            ("run", &[0, 1, 3]),
+            ("run()", &[1, 3]),
+            ("Main.run", &[0, 1]),
+            ("Inner", &[2]),
+            ("Other", &[3]),
+            ("un", &[]),
+            ("ap", &[]),
+            ("libc.so`read", &[4]),
+            ("draw(char*)", &[5]),
+            ("ns", &[]),
+            ("/^app.*run/", &[0, 1, 3]),
+            ("/read$/", &[4]),
+        ] {
+            assert_eq!(found(pattern), expected, "{pattern}");
+        }
+        for wrong in ["", "*", "*.Main", "app.*.run", ".*", "/(/"] {
+            assert!(MethodPattern::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
