@@ -71,6 +71,7 @@ pub mod indexed;
 pub mod input;
 pub mod instr;
 pub mod iprof;
+pub mod java;
 pub mod limits;
 mod memory;
 pub mod memprof;

@@ -105,7 +105,7 @@ def workloads(scale):
     }
 
 
-# Nobody else's tool checks, shows or merges iprof files: what it is measured
+# Nobody else's tool checks, shows, merges or converts iprof files: what it is measured
 # against is reading the file into memory at all.
 IPROF_PEER = ["python3", "-c", "import json, sys; json.load(open(sys.argv[1], 'rb'))"]
 
@@ -119,6 +119,7 @@ def iprof_rows(scale, runs):
         "check": [program, "check", str(profile)],
         "show": [program, "show", str(profile)],
         "merge": [program, "merge", str(profile), str(profile), "-o", str(ROOT / "out.iprof")],
+        "convert": [program, "convert", str(profile), "-o", str(ROOT / "out.iprof")],
     }
     for name, command in commands.items():
         figures = {"ours": [], "theirs": []}

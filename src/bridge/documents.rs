@@ -6,9 +6,10 @@
 use super::consistency::{Ownership, Trust};
 use super::decode::{add_records as add_to_document, own_records};
 use super::extension::{self, Extension};
+use super::records::PROFILE_KIND;
 use super::records::RecordForm;
 use super::to_iprof::{ToIprofOptions, to_iprof, without_records};
-use super::to_llvm::{PROFILE_KIND, add_records, document_records, unknown_members};
+use super::to_llvm::{add_records, document_records, unknown_members};
 use crate::error::Result;
 use crate::instr::{Loss, Losses, Profile, RecordId};
 use crate::iprof::Document;

@@ -64,5 +64,6 @@ mod to_llvm;
 
 pub use consistency::Trust;
 pub use documents::{Parts, carries_profile, join, split};
+pub use records::PROFILE_KIND;
 pub use to_iprof::{ToIprofOptions, to_iprof};
-pub use to_llvm::{PROFILE_KIND, ToLlvmOptions, to_llvm};
+pub use to_llvm::{ToLlvmOptions, to_llvm};

@@ -10,6 +10,7 @@
 //! and a text that the writer would not have made is no text of this notation.
 
 use super::escape::{Escapes, push_encoded, push_escaped, unescape};
+use crate::java;
 
 /// What a method is known by across files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -24,24 +25,13 @@ pub struct MethodIdentity {
     pub returns: Vec<u8>,
 }
 
-/// Java's primitive types by the letter that stands for them in an array's name.
-const PRIMITIVES: [(u8, &[u8]); 8] = [
-    (b'Z', b"boolean"),
-    (b'B', b"byte"),
-    (b'S', b"short"),
-    (b'C', b"char"),
-    (b'I', b"int"),
-    (b'F', b"float"),
-    (b'J', b"long"),
-    (b'D', b"double"),
-];
-
 /// Splits the name of an array into its dimensions and the element's spelling;
 /// no dimensions for what is no well-formed array.
 fn split_array(name: &[u8]) -> (usize, Element<'_>) {
     let dimensions = name.iter().take_while(|byte| **byte == b'[').count();
     let element = match &name[dimensions..] {
-        [letter] => PRIMITIVES.iter().find(|(l, _)| l == letter).map(|(_, word)| Element::Primitive(word)),
+        // There is no array of nothing.
+        [letter] if *letter != b'V' => java::primitive(*letter).map(|word| Element::Primitive(word.as_bytes())),
         [b'L', class @ .., b';'] if !class.is_empty() => Some(Element::Class(class)),
         _ => None,
     };
@@ -63,7 +53,7 @@ pub fn push_type(out: &mut Vec<u8>, name: &[u8]) {
     let (dimensions, element) = split_array(name);
     match element {
         Element::Primitive(word) => out.extend_from_slice(word),
-        Element::Class(class) => push_class(out, class, is_primitive_word(class)),
+        Element::Class(class) => push_class(out, class, java::is_primitive(class)),
         Element::Plain(name) => push_class(out, name, false),
     }
     (0..dimensions).for_each(|_| out.extend_from_slice(b"[]"));
@@ -86,10 +76,6 @@ fn push_class(out: &mut Vec<u8>, name: &[u8], like_a_primitive: bool) {
     }
 }
 
-fn is_primitive_word(name: &[u8]) -> bool {
-    name == b"void" || PRIMITIVES.iter().any(|(_, word)| *word == name)
-}
-
 /// The name, as in `types[].name`, of a type in the notation.
 pub fn parse_type(text: &[u8]) -> Option<Vec<u8>> {
     let mut base = text;
@@ -103,8 +89,8 @@ pub fn parse_type(text: &[u8]) -> Option<Vec<u8>> {
         plain
     } else {
         let mut name = vec![b'['; dimensions];
-        match PRIMITIVES.iter().find(|(_, word)| *word == base) {
-            Some((letter, _)) => name.push(*letter),
+        match java::primitive_letter(base).filter(|letter| *letter != b'V') {
+            Some(letter) => name.push(letter),
             None => {
                 name.push(b'L');
                 name.extend(plain);

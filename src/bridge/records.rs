@@ -4,7 +4,13 @@ use super::content::{BranchShapes, Content, ContextCounts, TypeCounts};
 use super::record_name::{MONITORS, func_hash};
 use super::shape::{Branch, Shape};
 use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{FunctionRecord, LossKind, Losses, ValueCount, ValueKind, ValueSites};
+use crate::instr::{FunctionRecord, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
+
+/// The kind of the profiles that the bridge makes: counters by the IR pass, the
+/// entry first, context-sensitive records beside the others.
+pub const PROFILE_KIND: ProfileKind = ProfileKind::from_bits(
+    ProfileKind::IR.bits() | ProfileKind::CONTEXT_SENSITIVE.bits() | ProfileKind::ENTRY_FIRST.bits(),
+);
 
 /// Value sites of the monitors' record: one may not hold all types.
 pub(super) const MONITOR_SITES: usize = 256;

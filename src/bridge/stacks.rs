@@ -5,7 +5,7 @@
 //! happened. What an iprof has no place for is counted in [`SampleReport`].
 
 use crate::iprof::{ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, bci};
-use crate::stacks::java;
+use crate::java;
 use crate::stacks::model::{
     Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
     StackTable, Unit,

@@ -7,8 +7,8 @@ use super::foreign::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
 use super::notation::MethodIdentity;
+use super::records::PROFILE_KIND;
 use super::resolve_branches::resolve_branches;
-use super::to_llvm::PROFILE_KIND;
 use crate::error::Result;
 use crate::instr::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use crate::iprof::{BranchClash, Document, MethodHandle, Table, Tables};

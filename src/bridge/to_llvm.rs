@@ -4,19 +4,13 @@ use super::consistency::{Ownership, Trust};
 use super::content::gather;
 use super::extension;
 use super::foreign::{LLVM_NAME, METHOD_TARGETS};
-use super::records::{NamedRecord, RecordForm, RecordMaker};
+use super::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
 use super::spelling::Spelling;
 use crate::error::{Error, Result};
-use crate::instr::{Loss, LossKind, Losses, Profile, ProfileKind};
+use crate::instr::{Loss, LossKind, Losses, Profile};
 use crate::iprof::document::EntryMember;
 use crate::iprof::{ContextHandle, Document, SectionKind};
 use std::collections::HashSet;
-
-/// The kind of the profiles that the bridge makes: counters by the IR pass, the
-/// entry first, context-sensitive records beside the others.
-pub const PROFILE_KIND: ProfileKind = ProfileKind::from_bits(
-    ProfileKind::IR.bits() | ProfileKind::CONTEXT_SENSITIVE.bits() | ProfileKind::ENTRY_FIRST.bits(),
-);
 
 /// How an iprof document becomes an LLVM profile.
 #[derive(Debug, Clone, PartialEq, Eq)]

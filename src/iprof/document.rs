@@ -37,6 +37,24 @@ pub(crate) enum EntryMember {
     Other(Box<[u8]>, Box<[u8]>),
 }
 
+/// Additional members of entries, by table and position.
+pub(crate) type Extras = BTreeMap<(Table, usize), Box<[EntryMember]>>;
+
+/// Moves members to where their entries have gone, of which some were kept.
+pub(crate) fn move_extras(extras: &mut Extras, table: Table, kept: &[bool]) {
+    let moved = extras.range((table, 0)..=(table, usize::MAX)).map(|(place, _)| place.1).collect::<Vec<_>>();
+    let (mut counted, mut new) = (0, 0);
+    for at in moved {
+        new += kept[counted.min(kept.len())..at.min(kept.len())].iter().filter(|kept| **kept).count();
+        counted = at;
+        let Some(members) = extras.remove(&(table, at)) else { continue };
+        // Positions only go down, and in order: nothing is overwritten that is still to come.
+        if kept.get(at) == Some(&true) {
+            extras.insert((table, new), members);
+        }
+    }
+}
+
 /// A member of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TopMember {
@@ -85,7 +103,7 @@ pub struct Document {
     /// How the instance-of section is called.
     pub instanceof_spelling: InstanceofSpelling,
     pub(crate) layout: Vec<TopMember>,
-    pub(crate) extras: BTreeMap<(Table, usize), Box<[EntryMember]>>,
+    pub(crate) extras: Extras,
 }
 
 impl Default for Document {
@@ -97,7 +115,7 @@ impl Default for Document {
             sections: Sections::default(),
             instanceof_spelling: InstanceofSpelling::default(),
             layout: vec![TopMember::Version, TopMember::Types, TopMember::Methods],
-            extras: BTreeMap::new(),
+            extras: Extras::new(),
         }
     }
 }

@@ -7,12 +7,12 @@
 use super::document::Document;
 use super::findings::{Code, Findings, Verdict};
 use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights};
-use super::names;
 use super::read::{Examination, examine_from, refusal};
 use super::reader::ReadOptions;
 use super::sections::SectionKind;
 use super::version::Version;
 use crate::error::Result;
+use crate::java;
 use std::io::Read;
 
 /// How a file is repaired.
@@ -71,7 +71,7 @@ fn drop_nonsense(document: &mut Document, findings: &mut Findings, options: &Rep
         document.drop_empty_entries(kind);
         let occupied = document.sections.entries_count(kind) as u64;
         findings.repaired(Code::EmptyRecords, "dropped", kind.name(), entries - occupied);
-        document.retain_types(kind, |tables, pair| !names::is_primitive(tables.type_name(pair.class)));
+        document.retain_types(kind, |tables, pair| !java::is_primitive(tables.type_name(pair.class)));
         findings.repaired(Code::PrimitiveReceiver, "dropped pairs", kind.name(), before - pairs(document));
         document.drop_empty_entries(kind);
         let left = document.sections.entries_count(kind) as u64;

@@ -2,6 +2,7 @@
 
 use super::index::Index;
 use super::names::{self, NameHandle, Names};
+use crate::java;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -74,7 +75,36 @@ pub struct Tables {
     duplicates: bool,
 }
 
+/// Some types and methods of other tables.
+#[derive(Debug)]
+pub(crate) struct Selected {
+    pub(crate) tables: Tables,
+    /// By the old handle: the new one of a type that was kept.
+    pub(crate) types: Vec<TypeHandle>,
+    /// The same of methods.
+    pub(crate) methods: Vec<MethodHandle>,
+}
+
 impl Tables {
+    /// A copy of some types and methods under their ids, and where each has gone.
+    /// All types that the methods have must be among them.
+    pub(crate) fn selected(&self, types: &[bool], methods: &[bool]) -> Selected {
+        let mut tables = Self::default();
+        let mut new_types = vec![TypeHandle::from_index(0); types.len()];
+        for handle in self.types().filter(|handle| types[handle.index()]) {
+            new_types[handle.index()] = tables.push_type(self.type_id(handle), self.type_name(handle)).0;
+        }
+        let mut new_methods = vec![MethodHandle::from_index(0); methods.len()];
+        let mut signature = Vec::new();
+        for handle in self.methods().filter(|handle| methods[handle.index()]) {
+            signature.clear();
+            signature.extend(self.signature(handle).iter().map(|part| new_types[part.index()]));
+            new_methods[handle.index()] =
+                tables.push_method(self.method_id(handle), self.method_name(handle), &signature).0;
+        }
+        Selected { tables, types: new_types, methods: new_methods }
+    }
+
     /// How many types are declared.
     pub fn types_count(&self) -> usize {
         self.types.len()
@@ -170,7 +200,7 @@ impl Tables {
 
     /// Declares a type, and says which earlier one has this name.
     pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
-        let primitive = names::is_primitive(name);
+        let primitive = java::is_primitive(name);
         let name = self.names.add(name);
         let handle = TypeHandle::from_index(self.types.len());
         if handle.index().is_multiple_of(64) {
@@ -276,7 +306,7 @@ impl Tables {
         text.push('(');
         for (at, parameter) in signature.iter().skip(2).enumerate() {
             text.push_str(if at > 0 { "," } else { "" });
-            text.push_str(&names::display(&names::source_type_name(self.type_name(*parameter))));
+            text.push_str(&names::display(&java::source_type_name(self.type_name(*parameter))));
         }
         text.push(')');
         text
@@ -284,7 +314,7 @@ impl Tables {
 
     /// A method as the JVM writes it: `Lapp/Main;.loop(I)V`.
     pub fn descriptor_name(&self, handle: MethodHandle) -> Vec<u8> {
-        let mut parts = self.signature(handle).iter().map(|t| names::type_descriptor(self.type_name(*t)));
+        let mut parts = self.signature(handle).iter().map(|t| java::type_descriptor(self.type_name(*t)));
         let mut text = parts.next().unwrap_or_default();
         let result = parts.next().unwrap_or_default();
         text.push(b'.');

@@ -1,10 +1,10 @@
 //! Leaving parts of a document out: entries, sections, and what nothing refers to.
 
 use super::context::{ContextHandle, ContextTree, Frame};
-use super::document::{Document, Table, TopMember};
+use super::document::{Document, Table, TopMember, move_extras};
 use super::names;
 use super::sections::{RowSection, SectionKind, TypeCount};
-use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::tables::{MethodHandle, Selected, Tables};
 use super::version::Version;
 use crate::call_chains::MethodPattern;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +31,7 @@ impl Document {
         } else {
             self.sections.conditionals = self.sections.conditionals.filter(&mut note, |_| true);
         }
-        self.move_extras(Table::Section(kind), &kept);
+        move_extras(&mut self.extras, Table::Section(kind), &kept);
     }
 
     /// Keeps the type counts of a section that `keep` wants, and entries even without any.
@@ -57,30 +57,7 @@ impl Document {
         } else {
             return;
         }
-        self.move_extras(Table::Section(kind), &kept);
-    }
-
-    /// Moves additional members to where their entries have gone.
-    fn move_extras(&mut self, table: Table, kept: &[bool]) {
-        let moved = self.extras.range((table, 0)..=(table, usize::MAX)).map(|(place, _)| *place).collect::<Vec<_>>();
-        if moved.is_empty() {
-            return;
-        }
-        let mut next = 0;
-        let positions: Vec<Option<usize>> = kept
-            .iter()
-            .map(|wanted| {
-                next += usize::from(*wanted);
-                wanted.then(|| next - 1)
-            })
-            .collect();
-        for place in moved {
-            let Some(members) = self.extras.remove(&place) else { continue };
-            // Positions only go down, and in order: nothing is overwritten that is still to come.
-            if let Some(Some(new)) = positions.get(place.1) {
-                self.extras.insert((table, *new), members);
-            }
-        }
+        move_extras(&mut self.extras, Table::Section(kind), &kept);
     }
 
     /// Drops a section altogether, its mention included.
@@ -137,27 +114,9 @@ impl Document {
 
     /// Rebuilds tables and contexts from what is kept; everything referred to must be.
     fn keep_tables(&mut self, types: &[bool], methods: &[bool], contexts: &[bool]) {
-        let mut tables = Tables::default();
-        let mut extras = std::mem::take(&mut self.extras);
-        let mut new_types = vec![TypeHandle::from_index(0); types.len()];
-        for handle in self.tables.types().filter(|handle| types[handle.index()]) {
-            let new = tables.push_type(self.tables.type_id(handle), self.tables.type_name(handle)).0;
-            new_types[handle.index()] = new;
-            if let Some(members) = extras.remove(&(Table::Types, handle.index())) {
-                self.extras.insert((Table::Types, new.index()), members);
-            }
-        }
-        let mut new_methods = vec![MethodHandle::from_index(0); methods.len()];
-        for handle in self.tables.methods().filter(|handle| methods[handle.index()]) {
-            let signature: Vec<_> = self.tables.signature(handle).iter().map(|part| new_types[part.index()]).collect();
-            let (id, name) = (self.tables.method_id(handle), self.tables.method_name(handle));
-            let new = tables.push_method(id, name, &signature).0;
-            new_methods[handle.index()] = new;
-            if let Some(members) = extras.remove(&(Table::Methods, handle.index())) {
-                self.extras.insert((Table::Methods, new.index()), members);
-            }
-        }
-        self.extras.extend(extras.into_iter().filter(|((table, _), _)| matches!(table, Table::Section(_))));
+        let Selected { tables, types: new_types, methods: new_methods } = self.tables.selected(types, methods);
+        move_extras(&mut self.extras, Table::Types, types);
+        move_extras(&mut self.extras, Table::Methods, methods);
         let mut tree = ContextTree::default();
         let mut new_contexts = vec![ContextHandle::ROOT; self.contexts.len()];
         for (context, caller, frame) in self.contexts.iter().filter(|(context, ..)| contexts[context.index()]) {

@@ -14,22 +14,13 @@ use super::json::{self, Scan, Stop};
 use super::sections::SectionKind;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+pub use entries::Layout;
 use entries::{Entries, write_list};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use texts::{FrameTexts, write_number, write_signed};
-
-/// How the text is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
-    /// One line, no spaces, no final newline: what GraalVM writes.
-    #[default]
-    Compact,
-    /// Indented by two, with a final newline.
-    Pretty,
-}
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, Default)]

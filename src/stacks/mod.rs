@@ -21,7 +21,6 @@
 
 pub mod classes;
 pub mod collapsed;
-pub mod java;
 pub mod jfr;
 pub mod model;
 pub mod pprof;

@@ -13,13 +13,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules that every other module may use.
-const BASE: &[&str] = &["call_chains", "digits", "error", "limits", "compat", "memory", "threads"];
+const BASE: &[&str] = &["call_chains", "digits", "error", "java", "limits", "compat", "memory", "threads"];
 
 /// Each module and the modules it may use beside [`BASE`] and itself.
 const MODULES: &[Row] = &[
     ("call_chains", &[]),
     ("digits", &[]),
     ("error", &[]),
+    ("java", &[]),
     ("limits", &[]),
     ("compat", &[]),
     ("memory", &[]),
@@ -88,11 +89,6 @@ const PROGRAM_USES: &[&str] = &[
 
 /// Circles that are still there. The list only shrinks: one that is gone has to leave it.
 const KNOWN_CIRCLES: &[&[&str]] = &[
-    &["bridge/consistency.rs", "bridge/to_iprof.rs", "bridge/to_llvm.rs"],
-    &["bridge/extension/decode.rs", "bridge/extension/encode.rs", "bridge/extension/mod.rs"],
-    &["iprof/reader/entries.rs", "iprof/reader/mod.rs", "iprof/reader/pieces.rs"],
-    &["iprof/statistics/chains.rs", "iprof/statistics/mod.rs", "iprof/statistics/model.rs", "iprof/statistics/top.rs"],
-    &["iprof/writer.rs", "iprof/writer/entries.rs"],
     &["merge/cross_release/front_end.rs", "merge/cross_release/mod.rs", "merge/cross_release/names.rs"],
     &["merge/join.rs", "merge/merger.rs", "merge/states.rs"],
     &["pipeline/check.rs", "pipeline/check_samples.rs", "pipeline/check_stacks.rs"],

@@ -137,6 +137,21 @@ fn call_chains_of_a_method_are_found_by_its_name_alone() {
 }
 
 #[test]
+fn branches_alone_are_no_flame_graph() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("b.iprof"), branch("5,0,9,8,1,1")).expect("written");
+    for baseline in [&[][..], &["--baseline", "b.iprof"]] {
+        let arguments = [&["flamegraph", "b.iprof", "-o", "b.svg"], baseline].concat();
+        let said = fail(folder.path(), &arguments);
+        assert!(said.contains("no stack to draw") && said.contains("`profbridge report` shows branches"), "{said}");
+        assert!(!folder.path().join("b.svg").exists());
+    }
+    succeed(folder.path(), &["report", "b.iprof", "-o", "b.html"]);
+    let page = std::fs::read_to_string(folder.path().join("b.html")).expect("written");
+    assert!(page.contains("conditionalProfiles"), "the branches are shown");
+}
+
+#[test]
 fn reports_do_not_mix_with_a_profile_on_standard_output() {
     let folder = tempfile::tempdir().expect("a folder");
     let example = path("statistics.iprof");

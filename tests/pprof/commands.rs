@@ -281,6 +281,11 @@ fn call_chains_agree_for_all_forms() {
             for form in forms {
                 assert_eq!(of(form), expected, "{form} {direction} {pattern}");
             }
+            let iprof = folder.shows(&format!("show a.iprof --{direction} {pattern} --bci --topn 100 --json"));
+            let by_position = chains(&serde_json::from_str::<Value>(&iprof).unwrap()[direction]);
+            let roots =
+                |rows: &[(String, u64)]| rows.iter().filter(|row| row.0.starts_with("0 ")).cloned().collect::<Vec<_>>();
+            assert_eq!(roots(&by_position), roots(&expected), "positions change no root");
         }
     }
 }

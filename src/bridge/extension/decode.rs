@@ -4,8 +4,8 @@
 //! change the profile in silence.
 
 use super::super::escape::from_hex;
-use super::{Approximations, Extension, VERSION, malformed};
-use crate::error::Result;
+use super::layout::{Approximations, Extension, VERSION};
+use crate::error::{Error, Result};
 use crate::instr::{
     FunctionRecord, FunctionTable, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
     ValueKind, ValueSites,
@@ -18,7 +18,7 @@ pub(super) fn read(json: &[u8]) -> Result<Extension> {
     // Only the version first: another layout may differ in everything else.
     let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
     if version != VERSION {
-        let error = malformed(format!("version {version} of the extension, expected {VERSION}"));
+        let error = Error::malformed(format!("version {version} of the extension, expected {VERSION}"));
         return Err(error.with_hint("a newer profbridge wrote this file"));
     }
     let json: Json = serde_json::from_slice(json).map_err(syntax)?;
@@ -27,8 +27,8 @@ pub(super) fn read(json: &[u8]) -> Result<Extension> {
     Ok(Extension { approximate: json.approximate, profile: has_profile.then_some(profile) })
 }
 
-fn syntax(error: serde_json::Error) -> crate::error::Error {
-    malformed(format!("the extension cannot be read: {error}"))
+fn syntax(error: serde_json::Error) -> Error {
+    Error::malformed(format!("the extension cannot be read: {error}"))
 }
 
 #[derive(Deserialize)]
@@ -159,13 +159,13 @@ impl Function {
     fn add_to(&self, functions: &mut FunctionTable) -> Result<()> {
         let name = &self.name.0;
         if functions.find(name).is_some() {
-            return Err(malformed(format!("function {} is listed twice", name.escape_ascii())));
+            return Err(Error::malformed(format!("function {} is listed twice", name.escape_ascii())));
         }
         let id = functions.intern(name);
         for record in &self.records {
             if functions.find_record(id, record.hash.0).is_some() {
                 let detail = format!("function {} has two records of hash {}", name.escape_ascii(), record.hash.0);
-                return Err(malformed(detail));
+                return Err(Error::malformed(detail));
             }
             functions.push_record(id, &record.record()?);
         }
@@ -195,7 +195,8 @@ impl Record {
         record.uniformity.counts = self.uniform_counts.iter().map(|count| count.0).collect();
         for sites in &self.values {
             let known = ValueKind::from_number(sites.kind);
-            let kind = known.ok_or_else(|| malformed(format!("values of kind {}, known are 0 to 2", sites.kind)))?;
+            let kind =
+                known.ok_or_else(|| Error::malformed(format!("values of kind {}, known are 0 to 2", sites.kind)))?;
             sites.read_into(record.sites_mut(kind))?;
         }
         Ok(record)
@@ -212,12 +213,12 @@ struct Sites {
 impl Sites {
     fn read_into(&self, sites: &mut ValueSites) -> Result<()> {
         if !sites.is_empty() {
-            return Err(malformed(format!("values of kind {} are listed twice in one record", self.kind)));
+            return Err(Error::malformed(format!("values of kind {} are listed twice in one record", self.kind)));
         }
         for site in &self.sites {
             let (pairs, rest) = site.as_chunks::<2>();
             if !rest.is_empty() {
-                return Err(malformed(format!("a value site of {} numbers, expected pairs", site.len())));
+                return Err(Error::malformed(format!("a value site of {} numbers, expected pairs", site.len())));
             }
             pairs.iter().for_each(|[value, count]| sites.push_value(ValueCount { value: value.0, count: count.0 }));
             sites.end_site();

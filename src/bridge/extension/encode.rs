@@ -1,7 +1,7 @@
 //! From a profile to JSON, function by function, without a copy of it.
 
 use super::super::escape::to_hex;
-use super::{Approximations, Extension, VERSION};
+use super::layout::{Approximations, Extension, VERSION};
 use crate::instr::{
     FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
     ValueKind, ValueSites,

@@ -28,28 +28,13 @@
 
 mod decode;
 mod encode;
+mod layout;
 
-use crate::error::{Error, Result};
-use crate::instr::Profile;
-use std::collections::BTreeMap;
+use crate::error::Result;
+pub use layout::{Approximations, Extension};
 
 /// The member's name.
 pub const MEMBER: &[u8] = b"llvm";
-
-/// The version of this layout; another number means that something else is meant.
-const VERSION: u32 = 1;
-
-/// Section of the file → why its numbers are not quite what the format says.
-pub type Approximations = BTreeMap<String, String>;
-
-/// What the member holds.
-#[derive(Debug, Clone, Default)]
-pub struct Extension {
-    /// Standard sections whose numbers are approximate, and why.
-    pub approximate: Approximations,
-    /// The profile, unless it was left out.
-    pub profile: Option<Profile>,
-}
 
 impl Extension {
     /// Reads the member's value.
@@ -65,15 +50,6 @@ impl Extension {
     pub fn write(&self) -> Vec<u8> {
         encode::write(self)
     }
-
-    /// Whether there is nothing to write.
-    pub fn is_empty(&self) -> bool {
-        self.approximate.is_empty() && self.profile.is_none()
-    }
-}
-
-fn malformed(detail: impl Into<String>) -> Error {
-    Error::malformed(detail)
 }
 
 #[cfg(test)]

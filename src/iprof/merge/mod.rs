@@ -11,6 +11,7 @@
 //! ([`Keep`](BranchClash::Keep)).
 
 pub mod branches;
+mod gathered;
 mod report;
 mod sites;
 mod totals;
@@ -330,8 +331,8 @@ impl Merger {
         ];
         report.saturated = saturated.into_iter().filter(|(_, count)| *count > 0).collect();
         let mut document = Document { version, tables, contexts, ..Document::default() };
-        document.sections.call_counts = calls.entries;
-        document.sections.samples = samples.entries;
+        document.sections.call_counts = calls.into_entries();
+        document.sections.samples = samples.into_entries();
         document.sections.conditionals = conditionals;
         document.sections.virtual_invokes = virtual_invokes.into_section();
         document.sections.monitors = monitors.into_section();

@@ -1,125 +1,58 @@
 //! Sums by context: what a merge gathers for each section.
 
 use super::branches::{self, BranchClash, Resolved, add_saturating};
+use super::gathered::{Gathered, OfContext};
 use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::sections::{BranchRow, CountEntry, RowSection, TypeCount};
 use crate::iprof::tables::TypeHandle;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashTable;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
-/// Contexts of entries, by position.
-trait Entries {
-    /// The context of an entry.
-    fn context(&self, at: usize) -> Option<ContextHandle>;
-    fn len(&self) -> usize;
-}
-
-/// From contexts to the positions of their entries. Callers have contexts of
-/// their own, so far fewer contexts have entries than there are.
-#[derive(Debug, Default)]
-struct Positions {
-    /// The entry after the last one that was found.
-    next: usize,
-    /// One bit a context: whether it has an entry.
-    occupied: Vec<u64>,
-    /// Made when it is first needed: of one input no context is asked for twice.
-    index: HashMap<ContextHandle, u32, foldhash::fast::FixedState>,
-    /// Entries that are in the index.
-    indexed: usize,
-}
-
-impl Positions {
-    /// The context that probably comes next; behind the last entry an input begins from the first.
-    fn expected(&self, entries: &impl Entries) -> Option<ContextHandle> {
-        entries.context(self.next).or_else(|| entries.context(0))
-    }
-
-    /// The position of a context's entry.
-    fn find(&mut self, entries: &impl Entries, context: ContextHandle) -> Option<usize> {
-        if self.next == entries.len() && entries.context(0) == Some(context) {
-            self.next = 0;
-        }
-        if entries.context(self.next) == Some(context) {
-            self.next += 1;
-            return Some(self.next - 1);
-        }
-        let word = self.occupied.get(context.index() / 64)?;
-        if word >> (context.index() % 64) & 1 == 0 {
-            return None;
-        }
-        self.index.reserve(entries.len() - self.indexed);
-        for at in self.indexed..entries.len() {
-            if let Some(context) = entries.context(at) {
-                self.index.insert(context, u32::try_from(at).expect("fewer than 2^32 entries"));
-            }
-        }
-        self.indexed = entries.len();
-        let at = *self.index.get(&context)? as usize;
-        self.next = at + 1;
-        Some(at)
-    }
-
-    /// Takes note of an entry that is appended.
-    fn append(&mut self, at: usize, context: ContextHandle) {
-        let word = context.index() / 64;
-        if self.occupied.len() <= word {
-            self.occupied.resize(word + 1, 0);
-        }
-        self.occupied[word] |= 1 << (context.index() % 64);
-        // Behind what is new goes on what is new; among what is known its place is kept.
-        self.next += usize::from(self.next == at);
-    }
-}
-
 /// One number a context.
 #[derive(Debug, Default)]
 pub(super) struct CountSites {
-    pub(super) entries: Vec<CountEntry>,
-    positions: Positions,
+    sites: Gathered<CountEntry>,
     pub(super) saturated: u64,
 }
 
-impl Entries for Vec<CountEntry> {
-    fn context(&self, at: usize) -> Option<ContextHandle> {
-        self.get(at).map(|entry| entry.context)
-    }
-
-    fn len(&self) -> usize {
-        self.len()
+impl OfContext for CountEntry {
+    fn context(&self) -> ContextHandle {
+        self.context
     }
 }
 
 impl CountSites {
     /// The context that probably comes next.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
-        self.positions.expected(&self.entries)
+        self.sites.expected()
     }
 
     /// Adds to a context. Returns the position of its entry if that is new.
     pub(super) fn add(&mut self, context: ContextHandle, count: u64, weight: Weight) -> Option<usize> {
         let (count, saturated) = weight.apply(count);
         self.saturated += u64::from(saturated);
-        if let Some(at) = self.positions.find(&self.entries, context) {
-            self.saturated += u64::from(add_saturating(&mut self.entries[at].count, count));
-            return None;
+        let (at, is_new) = self.sites.place(context, || CountEntry { context, count });
+        if !is_new {
+            self.saturated += u64::from(add_saturating(&mut self.sites.entries[at].count, count));
         }
-        let at = self.entries.len();
-        self.positions.append(at, context);
-        self.entries.push(CountEntry { context, count });
-        Some(at)
+        is_new.then_some(at)
+    }
+
+    /// The entries, in order of first appearance.
+    pub(super) fn into_entries(self) -> Vec<CountEntry> {
+        self.sites.entries
     }
 }
 
 /// Types a context, in order of first appearance.
 #[derive(Debug, Default)]
 pub(super) struct TypeSites {
-    sites: Vec<Site>,
+    sites: Gathered<Site>,
     pairs: Vec<ChainedPair>,
-    positions: Positions,
     /// Pairs behind the first few of their site.
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
@@ -140,13 +73,9 @@ impl Site {
     }
 }
 
-impl Entries for Vec<Site> {
-    fn context(&self, at: usize) -> Option<ContextHandle> {
-        self.get(at).map(|site| site.context)
-    }
-
-    fn len(&self) -> usize {
-        self.len()
+impl OfContext for Site {
+    fn context(&self) -> ContextHandle {
+        self.context
     }
 }
 
@@ -164,7 +93,7 @@ struct ChainedPair {
 impl TypeSites {
     /// The context that probably comes next.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
-        self.positions.expected(&self.sites)
+        self.sites.expected()
     }
 
     /// Adds to a context. Returns the position of its entry if that is new.
@@ -174,22 +103,16 @@ impl TypeSites {
         pairs: impl Iterator<Item = TypeCount>,
         weight: Weight,
     ) -> Option<usize> {
-        let known = self.positions.find(&self.sites, context);
-        let at = known.unwrap_or_else(|| {
-            let at = self.sites.len();
-            self.positions.append(at, context);
-            self.sites.push(Site::new(context));
-            at
-        });
+        let (at, is_new) = self.sites.place(context, || Site::new(context));
         for pair in pairs {
             self.add_pair(at, pair.class, weight.apply(pair.count));
         }
-        if known.is_none() { Some(at) } else { None }
+        is_new.then_some(at)
     }
 
     fn add_pair(&mut self, at: usize, class: TypeHandle, (count, saturated): (u64, bool)) {
         self.saturated += u64::from(saturated);
-        let mut next = self.sites[at].first;
+        let mut next = self.sites.entries[at].first;
         let mut walked = 0;
         while let Some(known) = self.pairs.get_mut(next as usize).filter(|_| walked < WALKED_PAIRS) {
             if known.class == class {
@@ -220,7 +143,7 @@ impl TypeSites {
             });
         }
         self.pairs.push(ChainedPair { site, class, count, next: NONE });
-        let site = &mut self.sites[at];
+        let site = &mut self.sites.entries[at];
         match self.pairs.get_mut(site.last as usize) {
             Some(last) => last.next = new,
             None => site.first = new,
@@ -232,7 +155,7 @@ impl TypeSites {
     pub(super) fn into_section(self) -> RowSection<TypeCount> {
         let mut section = RowSection::default();
         let mut rows = Vec::new();
-        for site in &self.sites {
+        for site in &self.sites.entries {
             rows.clear();
             let mut next = site.first;
             while let Some(pair) = self.pairs.get(next as usize) {
@@ -248,10 +171,9 @@ impl TypeSites {
 /// Branch lists a context, by shape.
 #[derive(Debug, Default)]
 pub(super) struct BranchSites {
-    sites: Vec<Site>,
+    sites: Gathered<Site>,
     shapes: Vec<Shape>,
     rows: Vec<BranchRow>,
-    positions: Positions,
     /// Shapes of sites that have several.
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
@@ -276,24 +198,18 @@ impl Shape {
 impl BranchSites {
     /// The context that probably comes next.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
-        self.positions.expected(&self.sites)
+        self.sites.expected()
     }
 
     /// How many contexts there are.
     pub(super) fn len(&self) -> usize {
-        self.sites.len()
+        self.sites.entries.len()
     }
 
     /// Adds a list to a context. Returns the position of its site if that is new.
     pub(super) fn add(&mut self, context: ContextHandle, rows: &[BranchRow], weight: Weight) -> Option<usize> {
-        let known = self.positions.find(&self.sites, context);
-        let at = known.unwrap_or_else(|| {
-            let at = self.sites.len();
-            self.positions.append(at, context);
-            self.sites.push(Site::new(context));
-            at
-        });
-        let usual = self.shapes.get(self.sites[at].first as usize).copied();
+        let (at, is_new) = self.sites.place(context, || Site::new(context));
+        let usual = self.shapes.get(self.sites.entries[at].first as usize).copied();
         let same = |shape: &Shape| {
             let pair = |row: &BranchRow| (row.index, row.bci);
             self.rows[shape.range()].iter().map(pair).eq(rows.iter().map(pair))
@@ -306,7 +222,7 @@ impl BranchSites {
             }
             None => self.add_shape(at, rows, weight),
         }
-        if known.is_none() { Some(at) } else { None }
+        is_new.then_some(at)
     }
 
     fn add_count(&mut self, at: usize, count: u64, weight: Weight) {
@@ -317,7 +233,7 @@ impl BranchSites {
     /// Adds a list that is not of its site's first shape as it stands.
     fn add_shape(&mut self, at: usize, rows: &[BranchRow], weight: Weight) {
         let number = u32::try_from(at).unwrap_or(NONE);
-        let site = &self.sites[at];
+        let site = &self.sites.entries[at];
         if site.first != NONE {
             let order = branches::canonical_order(rows);
             if let Some(shape) = self.find_shape(number, rows, &order) {
@@ -337,7 +253,7 @@ impl BranchSites {
         }
         let new = u32::try_from(self.shapes.len()).expect("fewer than 2^32 branch lists");
         self.shapes.push(Shape { site: number, start, end: position(self.rows.len()), next: NONE });
-        let site = &mut self.sites[at];
+        let site = &mut self.sites.entries[at];
         let Some(last) = self.shapes.get_mut(site.last as usize) else {
             (site.first, site.last) = (new, new);
             return;
@@ -356,7 +272,7 @@ impl BranchSites {
 
     /// A site's shape of these rows, in any order.
     fn find_shape(&self, number: u32, rows: &[BranchRow], order: &[usize]) -> Option<Shape> {
-        let site = &self.sites[number as usize];
+        let site = &self.sites.entries[number as usize];
         let is_same = |shape: &Shape| shape.site == number && is_same_shape(self.rows_of(*shape), rows, order);
         if site.first == site.last {
             return self.shapes.get(site.first as usize).copied().filter(is_same);
@@ -382,14 +298,14 @@ impl BranchSites {
         policy: BranchClash,
         mut clash: impl FnMut(ContextHandle, usize),
     ) -> (RowSection<BranchRow>, u64) {
-        if self.shapes.len() == self.sites.len() {
+        if self.shapes.len() == self.sites.entries.len() {
             // Every site got its one shape when it was made: everything is in order already.
-            let contexts = self.sites.iter().map(|site| site.context).collect();
+            let contexts = self.sites.entries.iter().map(|site| site.context).collect();
             let ends = self.shapes.iter().map(|shape| shape.range().end).collect();
             return (RowSection::from_parts(contexts, ends, self.rows), self.saturated);
         }
         let mut section = RowSection::default();
-        for site in std::mem::take(&mut self.sites) {
+        for site in std::mem::take(&mut self.sites.entries) {
             let shape = |at: u32| self.shapes.get(at as usize);
             let Some(first) = shape(site.first) else { continue };
             if first.next == NONE {

@@ -1,8 +1,7 @@
-//! One entry of a profile section, from text to numbers.
+//! One entry of a profile section, from text to numbers, member by member.
 //!
-//! Entries as GraalVM writes them take a short way: their text is compared
-//! with what it always is, and numbers are parsed in place. Anything else goes
-//! through the members one by one.
+//! Entries as GraalVM writes them come in [batches](super::batch); these are
+//! the others.
 
 use super::context_text::{self, RawFrame};
 use super::members::{Defect, KnownMembers, Walk, walk};
@@ -53,35 +52,7 @@ impl Parsed {
         self.at = scan.pos;
         self.troubles.clear();
         self.walk = Walk::default();
-        if !options.bare && self.fast_path(scan, options.identities) {
-            return Ok(());
-        }
-        scan.pos = self.at;
-        self.troubles.clear();
         self.members(scan, options)
-    }
-
-    /// The short way; false when the entry is not what it always is.
-    #[inline]
-    fn fast_path(&mut self, scan: &mut Scan<'_>, identities: bool) -> bool {
-        if !scan.literal(b"{\"ctx\":\"") {
-            return false;
-        }
-        self.context_at = scan.pos - 1;
-        let parsed = context_text::parse(scan.data, scan.pos, b'<', &mut self.frames);
-        if !parsed.sound {
-            return false;
-        }
-        self.sound_context = true;
-        if identities {
-            self.identity = context_text::identity(&scan.data[scan.pos..parsed.end], parsed, &self.frames);
-        }
-        scan.pos = parsed.end;
-        if !scan.literal(b"\",\"records\":") {
-            return false;
-        }
-        self.records_at = scan.pos;
-        matches!(self.records(scan), Ok(None)) && scan.literal(b"}")
     }
 
     fn members(&mut self, scan: &mut Scan<'_>, options: &ParseOptions) -> Result<(), Stop> {

@@ -4,8 +4,8 @@
 //! of an earlier one, entry by entry, nothing is stored and nothing looked up;
 //! once one differs, what was the same is copied and reading goes on as ever.
 
-use crate::iprof::names;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
+use crate::java;
 use std::sync::Arc;
 
 /// How far a file's tables are known.
@@ -30,7 +30,7 @@ impl KnownTables {
         }
         let handle = TypeHandle::from_index(at);
         let same = i64::from(self.tables.type_id(handle)) == id && self.tables.type_name(handle) == name;
-        if !same || !names::is_java_type_name(name) {
+        if !same || !java::is_java_type_name(name) {
             return None;
         }
         self.types += 1;
@@ -78,14 +78,9 @@ impl KnownTables {
         if self.has_all_types() && self.methods == self.tables.methods_count() {
             return self.tables;
         }
-        let mut copy = Tables::default();
-        let known = &self.tables;
-        for handle in known.types().take(self.types) {
-            copy.push_type(known.type_id(handle), known.type_name(handle));
-        }
-        for handle in known.methods().take(self.methods) {
-            copy.push_method(known.method_id(handle), known.method_name(handle), known.signature(handle));
-        }
-        Arc::new(copy)
+        let first = |known: usize, all: usize| (0..all).map(|at| at < known).collect::<Vec<_>>();
+        let types = first(self.types, self.tables.types_count());
+        let methods = first(self.methods, self.tables.methods_count());
+        Arc::new(self.tables.selected(&types, &methods).tables)
     }
 }

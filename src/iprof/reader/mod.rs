@@ -22,13 +22,14 @@ mod other;
 mod part;
 mod pieces;
 mod records;
+mod sink;
+mod table_text;
 mod tables;
 
-use super::context::Frame;
-use super::document::{EntryMember, InstanceofSpelling, Table, TopMember};
+use super::document::{Extras, InstanceofSpelling, Table, TopMember};
 use super::findings::{Code, Findings, Verdict};
 use super::json::Shape;
-use super::sections::{Records, SectionKind};
+use super::sections::SectionKind;
 use super::tables::Tables;
 use super::version::Version;
 use super::window::{Elements, Halt, Window};
@@ -37,42 +38,10 @@ use ids::IdMap;
 use known::KnownTables;
 pub use options::ReadOptions;
 use part::Part;
+pub(crate) use sink::{Entry, Sink};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-pub(crate) use tables::Extras;
 use tables::TableReader;
-
-/// One sound entry.
-#[derive(Debug)]
-pub(crate) struct Entry<'a> {
-    pub(crate) kind: SectionKind,
-    /// Innermost first; empty for monitors.
-    pub(crate) frames: &'a [Frame],
-    pub(crate) records: Records<'a>,
-    pub(crate) members: Option<Box<[EntryMember]>>,
-}
-
-/// Takes the entries of a file, in order.
-pub(crate) trait Sink {
-    /// Takes one; handles refer to `tables`, which are complete.
-    fn entry(&mut self, tables: &Tables, entry: Entry<'_>);
-
-    /// Tables that the file may have in common with what was read before; everything
-    /// in them is declared once.
-    fn known_tables(&self) -> Option<Arc<Tables>> {
-        None
-    }
-
-    /// Tells the complete tables, before the first entry and perhaps again.
-    fn tables(&mut self, tables: &Arc<Tables>) {
-        let _ = tables;
-    }
-
-    /// Tells the outermost frames of entries that come soon, for those who have to look them up.
-    fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
-        drop(outermost);
-    }
-}
 
 /// Size of a part of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

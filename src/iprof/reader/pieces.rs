@@ -6,9 +6,9 @@
 //! else, up to its last byte; otherwise what follows is read again, in order.
 //! Entries are handed on in the order of the text, by the calling thread.
 
-use super::Sink;
 use super::batch::{BATCH_BYTES, Batch, Irregular, Rules};
 use super::entries::EntryReader;
+use super::sink::Sink;
 use crate::iprof::entry_threads;
 use crate::iprof::window::{Halt, Window};
 use crate::threads::ordered_workers::OrderedWorkers;

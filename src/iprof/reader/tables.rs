@@ -1,179 +1,22 @@
 //! Reading the tables: types and methods.
 
-use super::context_text;
 use super::ids::{IdMap, Meaning};
 use super::known::KnownTables;
-use super::members::{Defect, KnownMembers, Walk, walk};
-use crate::iprof::document::{EntryMember, Table};
+use super::members::Defect;
+use super::table_text::{METHOD_MEMBERS, Parsed, TYPE_MEMBERS};
+use crate::iprof::document::{Extras, Table, move_extras};
 use crate::iprof::findings::{Code, Findings};
-use crate::iprof::json::{self, Number, Scan, Shape, Stop};
+use crate::iprof::json::{Scan, Stop};
 use crate::iprof::names;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::iprof::window::Elements;
-use std::collections::BTreeMap;
+use crate::java;
 use std::sync::Arc;
 
-const TYPE_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "typeName")];
-const METHOD_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "methodName"), ("signature", "signature")];
 const TYPES: &str = "types";
 const METHODS: &str = "methods";
 /// Ids are Java ints in every known reader.
 const MAX_ID: i64 = i32::MAX as i64;
-
-/// Additional members of entries.
-pub(crate) type Extras = BTreeMap<(Table, usize), Box<[EntryMember]>>;
-
-/// One table entry as it was parsed.
-#[derive(Debug, Default)]
-struct Parsed {
-    id: i64,
-    has_id: bool,
-    name: Vec<u8>,
-    name_at: usize,
-    signature: Vec<i64>,
-    offset: u64,
-    base: u64,
-    walk: Walk,
-    /// Integral numbers with a point or exponent, which strict readers reject.
-    fraction: bool,
-}
-
-impl Parsed {
-    fn parse(
-        &mut self,
-        scan: &mut Scan<'_>,
-        base: u64,
-        known: &KnownMembers,
-        keep_others: bool,
-        name_limit: u64,
-    ) -> Result<(), Stop> {
-        scan.space();
-        self.offset = base + scan.pos as u64;
-        self.base = base;
-        self.signature.clear();
-        self.name.clear();
-        self.fraction = false;
-        self.has_id = false;
-        let start = scan.pos;
-        if self.fast_path(scan, known.len() > TYPE_MEMBERS.len(), name_limit).is_some() {
-            self.walk = Walk::default();
-            return Ok(());
-        }
-        scan.pos = start;
-        self.signature.clear();
-        self.name.clear();
-        self.has_id = false;
-        let Self { id, has_id, name, name_at, signature, fraction, .. } = self;
-        self.walk = walk(scan, known, keep_others, |scan, member, _| {
-            let at = scan.pos;
-            match (member, scan.shape()?) {
-                (0, Shape::Number) => match scan.number()? {
-                    Number::Int(value) => (*id, *has_id) = (value, true),
-                    Number::Fraction(Some(value)) => (*id, *has_id, *fraction) = (value, true, true),
-                    Number::Fraction(None) => {
-                        return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id is an integer")));
-                    }
-                    Number::Huge { .. } => {
-                        return Ok(Some(Defect::new(Code::IdRange, at, ".id", "no number of 64 bits holds this id")));
-                    }
-                },
-                (1, Shape::String) => {
-                    let text = scan.string()?;
-                    *name_at = at;
-                    if text.len() as u64 > name_limit {
-                        return Ok(Some(Defect::new(Code::BadName, at, ".name", "the name is longer than the limit")));
-                    }
-                    name.extend_from_slice(&text);
-                }
-                (2, Shape::Array) => return parse_signature(scan, signature, fraction),
-                (0, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".id", "an integer was expected"))),
-                (1, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".name", "a string was expected"))),
-                _ => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".signature", "an array was expected"))),
-            }
-            Ok(None)
-        })?;
-        Ok(())
-    }
-
-    /// Takes an entry that looks as GraalVM writes it; `None` when it is not what it always is.
-    fn fast_path(&mut self, scan: &mut Scan<'_>, is_method: bool, name_limit: u64) -> Option<()> {
-        let number = |scan: &mut Scan<'_>| {
-            let (value, end) = context_text::plain_number(scan.data, scan.pos)?;
-            scan.pos = end;
-            Some(value)
-        };
-        let literal = |scan: &mut Scan<'_>, text: &[u8]| scan.literal(text).then_some(());
-        literal(scan, b"{\"id\":")?;
-        self.id = number(scan)?;
-        self.has_id = true;
-        literal(scan, b",\"name\":\"")?;
-        self.name_at = scan.pos - 1;
-        let rest = &scan.data[scan.pos..];
-        let mut len = json::plain_len(rest);
-        len += rest[len..].iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        if rest[len] != b'"' || len as u64 > name_limit {
-            return None;
-        }
-        self.name.extend_from_slice(&rest[..len]);
-        scan.pos += len + 1;
-        if is_method {
-            literal(scan, b",\"signature\":[")?;
-            loop {
-                self.signature.push(number(scan)?);
-                if !scan.literal(b",") {
-                    break;
-                }
-            }
-            literal(scan, b"]")?;
-        }
-        literal(scan, b"}")
-    }
-
-    /// What is wrong with the name.
-    fn name_defect(&self) -> Option<Defect> {
-        let at = self.name_at;
-        if self.name.is_empty() {
-            return Some(Defect::new(Code::EmptyName, at, ".name", "a name has at least one character"));
-        }
-        let special = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xe2);
-        if !self.name.iter().fold(false, |found, byte| found | special(byte)) {
-            return None;
-        }
-        let terminated = self.name.iter().any(|b| matches!(b, b'\n' | b'\r'))
-            || self.name.windows(3).any(|w| w == b"\xe2\x80\xa8" || w == b"\xe2\x80\xa9");
-        terminated.then(|| Defect::new(Code::BadName, at, ".name", "a name has no line terminator"))
-    }
-}
-
-fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut bool) -> Result<Option<Defect>, Stop> {
-    scan.expect(b'[', "an array")?;
-    let mut more = !scan.take(b']')?;
-    while more {
-        let (shape, at) = (scan.shape()?, scan.pos);
-        let below = || format!(".signature[{}]", signature.len());
-        if shape != Shape::Number {
-            return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "a type id was expected")));
-        }
-        match scan.number()? {
-            Number::Int(id) => signature.push(id),
-            Number::Fraction(Some(id)) => {
-                signature.push(id);
-                *fraction = true;
-            }
-            Number::Fraction(None) => {
-                return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id is an integer")));
-            }
-            Number::Huge { .. } => {
-                return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large")));
-            }
-        }
-        more = scan.take(b',')?;
-        if !more {
-            scan.expect(b']', "a comma or the end of the array")?;
-        }
-    }
-    Ok(None)
-}
 
 /// What reading a table needs from the reader.
 pub(crate) struct Context<'r> {
@@ -293,7 +136,7 @@ impl<'r> TableReader<'r> {
 
     fn commit_type(&mut self, index: usize) {
         let at = self.parsed.name_at;
-        if !names::is_java_type_name(&self.parsed.name) {
+        if !java::is_java_type_name(&self.parsed.name) {
             let message = format!("no class is called \"{}\"", names::display(&self.parsed.name));
             self.report(index, &Defect::new(Code::OddTypeName, at, ".name", message));
         }
@@ -475,39 +318,26 @@ impl<'r> TableReader<'r> {
 
     fn remove_ambiguous(&mut self) {
         let old = std::mem::take(self.context.tables);
-        let tables = Arc::make_mut(self.context.tables);
-        let extras = std::mem::take(self.context.extras);
-        let of_types = self.table == Table::Types;
-        for handle in old.types() {
-            if of_types && self.ambiguous.binary_search(&handle.index()).is_ok() {
-                continue;
-            }
-            let (id, name) = (old.type_id(handle), old.type_name(handle));
-            let new = tables.push_type(id, name).0.index();
-            if let Meaning::Entry(at) = self.context.types.find(i64::from(id))
-                && at as usize == handle.index()
-            {
-                self.context.types.set(i64::from(id), new as u32);
-            }
-            if let Some(members) = extras.get(&(Table::Types, handle.index())) {
-                self.context.extras.insert((Table::Types, new), members.clone());
-            }
-        }
-        // Types come first, so methods exist only when methods are ambiguous, and types stay as they are.
-        for handle in old.methods() {
-            if self.ambiguous.binary_search(&handle.index()).is_ok() {
-                continue;
-            }
-            let id = old.method_id(handle);
-            let new = tables.push_method(id, old.method_name(handle), old.signature(handle)).0.index();
-            if let Meaning::Entry(at) = self.context.methods.find(i64::from(id))
-                && at as usize == handle.index()
-            {
-                self.context.methods.set(i64::from(id), new as u32);
-            }
-            if let Some(members) = extras.get(&(Table::Methods, handle.index())) {
-                self.context.extras.insert((Table::Methods, new), members.clone());
-            }
+        let mut types = vec![true; old.types_count()];
+        let mut methods = vec![true; old.methods_count()];
+        let kept = if self.table == Table::Types { &mut types } else { &mut methods };
+        self.ambiguous.iter().for_each(|at| kept[*at] = false);
+        let new = old.selected(&types, &methods);
+        let type_ids = old.types().map(|handle| (old.type_id(handle), new.types[handle.index()].index()));
+        renumber(self.context.types, &types, type_ids);
+        let method_ids = old.methods().map(|handle| (old.method_id(handle), new.methods[handle.index()].index()));
+        renumber(self.context.methods, &methods, method_ids);
+        move_extras(self.context.extras, Table::Types, &types);
+        move_extras(self.context.extras, Table::Methods, &methods);
+        *self.context.tables = Arc::new(new.tables);
+    }
+}
+
+/// Leads the ids of what was kept to its new positions.
+fn renumber(ids: &mut IdMap, kept: &[bool], new: impl Iterator<Item = (u32, usize)>) {
+    for (at, (id, new)) in new.enumerate().filter(|(at, _)| kept[*at]) {
+        if ids.find(i64::from(id)) == Meaning::Entry(at as u32) {
+            ids.set(i64::from(id), new as u32);
         }
     }
 }

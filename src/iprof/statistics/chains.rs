@@ -1,12 +1,22 @@
 //! Call trees: who calls a method, and what it calls.
 
-use super::{ChainsBy, share};
+use super::share::share;
 use crate::call_chains::{ChainTree, Direction, MethodPattern};
 use crate::error::{Error, Result};
 use crate::iprof::context::Frame;
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::{MethodHandle, Tables};
 use serde::Serialize;
+
+/// What call trees count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChainsBy {
+    /// Entries of the innermost method.
+    Calls,
+    /// Samples.
+    Samples,
+}
 
 /// A call tree.
 #[derive(Debug, Clone, Serialize)]

@@ -9,16 +9,18 @@
 //! samples: not to have been sampled is not to have run.
 
 mod chains;
+mod coverage;
 mod kept;
 mod model;
+mod share;
 mod text;
 mod top;
 
 pub use crate::call_chains::Direction;
-pub use chains::CallTree;
+pub use chains::{CallTree, ChainsBy};
 pub use model::{
-    BranchSite, BranchStatistics, BranchTarget, ChainsBy, Coverage, HotMethod, ReceiverSite, ReceiverStatistics,
-    SampledMethod, SectionStatistics, SizeStatistics, Statistics, TypeStatistics,
+    BranchSite, BranchStatistics, BranchTarget, Coverage, HotMethod, ReceiverSite, ReceiverStatistics, SampledMethod,
+    SectionStatistics, SizeStatistics, Statistics, TypeStatistics,
 };
 pub use text::write_text;
 
@@ -34,11 +36,13 @@ use super::tables::Tables;
 use super::window::Window;
 use crate::error::Result;
 use chains::ChainBuilder;
+use coverage::coverage;
 use kept::{Kept, listed, offer};
+pub(crate) use share::share;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Read;
-use top::{hot_methods, sampled_methods};
+use top::{MethodSums, hot_methods, sampled_methods};
 
 /// Which statistics are wanted.
 #[derive(Debug, Clone)]
@@ -163,15 +167,6 @@ struct SectionSums {
     depth: u64,
     max_depth: usize,
     leaves: Vec<bool>,
-}
-
-/// Sums over the entries that concern one method.
-#[derive(Debug, Default, Clone, Copy)]
-struct MethodSums {
-    calls: u128,
-    inlined_calls: u128,
-    chains: u64,
-    exclusive: u128,
 }
 
 /// What is touched for every frame, each in a dense list of its own.
@@ -461,11 +456,6 @@ fn class(types: usize) -> Option<&'static str> {
     }
 }
 
-/// A share of exact totals; 0 of nothing.
-pub(crate) fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
 /// Frames as people write them: `app.Main.loop(int):4 < app.Main.main():2`.
 fn describe(tables: &Tables, frames: &[Frame]) -> String {
     let frames: Vec<_> =
@@ -498,28 +488,6 @@ fn type_statistics(
         by_name.into_iter().map(|(name, events)| TypeStatistics { name: names::display(name), events }).collect();
     statistics.sort_by_key(|figure| Reverse(figure.events));
     statistics
-}
-
-fn coverage(tables: &Tables, executed: &[bool]) -> (Coverage, Vec<Coverage>) {
-    // By declaring type first: there are far fewer types than methods.
-    let mut by_class = vec![(0u64, 0u64); tables.types_count()];
-    for (handle, executed) in tables.methods().zip(executed) {
-        let [declaring, ..] = tables.signature(handle) else { continue };
-        let (declared, run) = &mut by_class[declaring.index()];
-        *declared += 1;
-        *run += u64::from(*executed);
-    }
-    let mut all = Coverage::default();
-    let mut packages: BTreeMap<&[u8], Coverage> = BTreeMap::new();
-    for (class, (declared, run)) in tables.types().zip(by_class).filter(|(_, (declared, _))| *declared > 0) {
-        let of_package = packages.entry(names::package(tables.type_name(class))).or_default();
-        for coverage in [&mut all, of_package] {
-            coverage.declared += declared;
-            coverage.executed += run;
-        }
-    }
-    let named = |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(names::display(name)), ..coverage };
-    (all, packages.into_iter().map(named).collect())
 }
 
 #[cfg(test)]

@@ -3,16 +3,6 @@
 use super::chains::CallTree;
 use serde::Serialize;
 
-/// What call trees count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChainsBy {
-    /// Entries of the innermost method.
-    Calls,
-    /// Samples.
-    Samples,
-}
-
 /// All statistics of a file.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]

@@ -1,9 +1,18 @@
 //! The methods with most calls or samples.
 
 use super::model::{HotMethod, SampledMethod};
-use super::{MethodSums, share};
+use super::share::share;
 use crate::iprof::tables::{MethodHandle, Tables};
 use std::cmp::Reverse;
+
+/// Sums over the entries that concern one method.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct MethodSums {
+    pub(super) calls: u128,
+    pub(super) inlined_calls: u128,
+    pub(super) chains: u64,
+    pub(super) exclusive: u128,
+}
 
 /// The methods with most of something, ties in order of name.
 fn top_methods(tables: &Tables, events: &[u128], topn: usize) -> Vec<(String, u128, usize)> {

@@ -1,6 +1,5 @@
 //! Entries of tables and sections as text, any range of them by itself.
 
-use super::Layout;
 use crate::iprof::document::{Document, EntryMember, Table};
 use crate::iprof::json;
 use crate::threads::ordered_writer::write_in_order;
@@ -11,6 +10,16 @@ use std::ops::Range;
 const BLOCK_ENTRIES: usize = 1 << 10;
 /// Fewer entries are written before threads have started.
 const ALONE_ENTRIES: usize = 8 * BLOCK_ENTRIES;
+
+/// How the text is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// One line, no spaces, no final newline: what GraalVM writes.
+    #[default]
+    Compact,
+    /// Indented by two, with a final newline.
+    Pretty,
+}
 
 /// How the entries of a list are written.
 pub(super) struct Entries<'a, K> {

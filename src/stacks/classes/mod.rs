@@ -5,8 +5,8 @@ mod class_file;
 mod zip;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::java;
 use crate::limits::Limits;
-use crate::stacks::java;
 use crate::stacks::model::{Frame, Function, FunctionId, MAX_HITS, NameId, SampleKey, SignatureId, StackTable};
 use foldhash::{HashMap, HashMapExt};
 

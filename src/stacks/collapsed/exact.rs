@@ -5,7 +5,7 @@
 //! `|` stands for the `;` of descriptors. Characters that would be misread are
 //! percent-encoded, so names and frames correspond one to one.
 
-use crate::stacks::java;
+use crate::java;
 
 /// Characters that mean something in a frame.
 const RESERVED: &str = "%;|@()[]/.`";
@@ -78,8 +78,8 @@ fn decode_class(text: &str) -> Option<String> {
 
 /// Appends a type as a descriptor has it, with `|` for `;`.
 fn encode_type(binary: &str, out: &mut String) {
-    if let Some(letter) = java::primitive_letter(binary) {
-        out.push(letter);
+    if let Some(letter) = java::primitive_letter(binary.as_bytes()) {
+        out.push(char::from(letter));
         return;
     }
     let element = binary.trim_start_matches('[');

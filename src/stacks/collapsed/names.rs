@@ -1,7 +1,7 @@
 //! What a frame of collapsed or folded text names.
 
 use super::exact;
-use crate::stacks::java;
+use crate::java;
 use crate::stacks::model::FrameKind;
 
 /// One frame of text.

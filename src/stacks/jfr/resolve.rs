@@ -6,8 +6,8 @@ use super::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
 use super::numbers::{Reader, Text};
 use super::pools::Pools;
 use crate::error::{Error, ErrorKind, Result};
+use crate::java;
 use crate::limits::Limits;
-use crate::stacks::java;
 use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, ThreadId};
 use foldhash::{HashMap, HashMapExt};
 

@@ -20,7 +20,8 @@ mod select;
 mod source;
 mod turned;
 
-pub use observed::Observed;
+pub use crate::java;
+use observed::Observed;
 pub use select::{NotSelected, Selection};
 pub use source::{SampleSource, Unit, Weight};
 
@@ -458,26 +459,7 @@ impl StackTable {
 /// A type as it is written in source code: `[Ljava.lang.String;` is
 /// `java.lang.String[]`. What is no array stays as it is.
 pub fn source_type(name: &str) -> String {
-    let element = name.trim_start_matches('[');
-    let dimensions = name.len() - element.len();
-    if dimensions == 0 {
-        return name.to_string();
-    }
-    let element = match element {
-        "Z" => "boolean",
-        "B" => "byte",
-        "C" => "char",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        "F" => "float",
-        "D" => "double",
-        class => match class.strip_prefix('L').and_then(|class| class.strip_suffix(';')) {
-            Some(class) => class,
-            None => return name.to_string(),
-        },
-    };
-    format!("{element}{}", "[]".repeat(dimensions))
+    String::from_utf8_lossy(&java::source_type_name(name.as_bytes())).into_owned()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //! | descriptor | `Ljava/util/Map$Entry;`, `(I)V` | class files, recordings |
 //! | source | `java.util.Map$Entry`, `int[]` | people, the JDK's perf map |
 
+use std::borrow::Cow;
+
 /// The most dimensions an array type can have (JVM specification, 4.3.2).
 const MAX_DIMENSIONS: usize = 255;
 
@@ -51,38 +53,6 @@ pub fn without_address(binary: &str) -> Option<String> {
         name.ends_with("$$Lambda") && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     });
     Some(format!("{}/0x…", numbered.map_or(outer, |(name, _)| name)))
-}
-
-/// Binary name of a primitive type or `void` by its letter in descriptors.
-fn primitive(letter: u8) -> Option<&'static str> {
-    Some(match letter {
-        b'Z' => "boolean",
-        b'B' => "byte",
-        b'C' => "char",
-        b'S' => "short",
-        b'I' => "int",
-        b'J' => "long",
-        b'F' => "float",
-        b'D' => "double",
-        b'V' => "void",
-        _ => return None,
-    })
-}
-
-/// Letter in descriptors of a primitive type or `void`.
-pub fn primitive_letter(binary: &str) -> Option<char> {
-    Some(match binary {
-        "boolean" => 'Z',
-        "byte" => 'B',
-        "char" => 'C',
-        "short" => 'S',
-        "int" => 'I',
-        "long" => 'J',
-        "float" => 'F',
-        "double" => 'D',
-        "void" => 'V',
-        _ => return None,
-    })
 }
 
 /// Takes one type off the front of a descriptor: its binary name and the rest.
@@ -162,11 +132,129 @@ pub fn parse_source_type(source: &str) -> String {
     if dimensions == 0 || dimensions > MAX_DIMENSIONS || element.is_empty() {
         return source.trim().to_string();
     }
-    let element = match primitive_letter(element) {
-        Some(letter) => letter.to_string(),
+    let element = match primitive_letter(element.as_bytes()) {
+        Some(letter) => char::from(letter).to_string(),
         None => format!("L{element};"),
     };
     "[".repeat(dimensions) + &element
+}
+
+/// The primitive types and `void`, with their letters in descriptors.
+const PRIMITIVES: [(&str, u8); 9] = [
+    ("boolean", b'Z'),
+    ("byte", b'B'),
+    ("short", b'S'),
+    ("char", b'C'),
+    ("int", b'I'),
+    ("float", b'F'),
+    ("long", b'J'),
+    ("double", b'D'),
+    ("void", b'V'),
+];
+
+/// Name of a primitive type or `void` by its letter in descriptors.
+pub fn primitive(letter: u8) -> Option<&'static str> {
+    PRIMITIVES.iter().find(|(_, known)| *known == letter).map(|(name, _)| *name)
+}
+
+/// Letter in descriptors of a primitive type or `void`.
+pub fn primitive_letter(name: &[u8]) -> Option<u8> {
+    PRIMITIVES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, letter)| *letter)
+}
+
+/// Whether a type is one of Java's eight primitive types or `void`.
+pub fn is_primitive(type_name: &[u8]) -> bool {
+    primitive_letter(type_name).is_some()
+}
+
+/// Whether a type name is what `Class.getName()` of some class could return.
+///
+/// Hidden classes end in `/` and a suffix. By JVMS 4.2 a class name may hold
+/// anything but `. ; [ /`; control characters are refused here as well.
+pub fn is_java_type_name(type_name: &[u8]) -> bool {
+    let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
+    let element = &type_name[dimensions..];
+    if dimensions == 0 {
+        return is_class_name(element);
+    }
+    match element {
+        [letter] => *letter != b'V' && primitive(*letter).is_some(),
+        [b'L', class @ .., b';'] => dimensions <= 255 && is_class_name(class),
+        _ => false,
+    }
+}
+
+fn is_class_name(name: &[u8]) -> bool {
+    let (plain, suffix) = split_suffix(name);
+    let part =
+        |part: &[u8]| !part.is_empty() && !part.iter().any(|b| matches!(b, b';' | b'[' | b'/' | 0..=0x1f | 0x7f));
+    plain.split(|b| *b == b'.').all(part) && suffix.is_none_or(|suffix| part(suffix) && !suffix.contains(&b'.'))
+}
+
+/// Splits a hidden class's binary name at its last slash.
+fn split_suffix(name: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match name.iter().rposition(|b| *b == b'/') {
+        Some(slash) => (&name[..slash], Some(&name[slash + 1..])),
+        None => (name, None),
+    }
+}
+
+/// The JVM descriptor of a type: `java.util.Map$Entry` gives `Ljava/util/Map$Entry;`.
+///
+/// In a hidden class's name the last `/` becomes `.`, so that no two names
+/// have one descriptor.
+pub fn type_descriptor(type_name: &[u8]) -> Vec<u8> {
+    if let Some(letter) = primitive_letter(type_name) {
+        return vec![letter];
+    }
+    let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
+    let (brackets, element) = type_name.split_at(dimensions);
+    let mut descriptor = brackets.to_vec();
+    if dimensions > 0 && element.len() == 1 {
+        descriptor.extend(element);
+        return descriptor;
+    }
+    let class = match element {
+        [b'L', class @ .., b';'] if dimensions > 0 => class,
+        other => other,
+    };
+    let (plain, suffix) = split_suffix(class);
+    descriptor.push(b'L');
+    descriptor.extend(plain.iter().map(|b| if *b == b'.' { b'/' } else { *b }));
+    if let Some(suffix) = suffix {
+        descriptor.push(b'.');
+        descriptor.extend(suffix);
+    }
+    descriptor.push(b';');
+    descriptor
+}
+
+/// A type as in Java source: `[[I` gives `int[][]`.
+pub fn source_type_name(type_name: &[u8]) -> Cow<'_, [u8]> {
+    let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
+    if dimensions == 0 {
+        return Cow::Borrowed(type_name);
+    }
+    let element: &[u8] = match &type_name[dimensions..] {
+        [b'L', class @ .., b';'] => class,
+        [letter] => match primitive(*letter) {
+            Some(name) => name.as_bytes(),
+            None => return Cow::Borrowed(type_name),
+        },
+        _ => return Cow::Borrowed(type_name),
+    };
+    Cow::Owned([element, &b"[]".repeat(dimensions)].concat())
+}
+
+/// The package of a type, empty for the unnamed one; that of the element for arrays.
+pub fn package(type_name: &[u8]) -> &[u8] {
+    let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
+    let element = match &type_name[dimensions..] {
+        [b'L', class @ .., b';'] if dimensions > 0 => class,
+        other => other,
+    };
+    let (plain, _) = split_suffix(element);
+    plain.iter().rposition(|b| *b == b'.').map_or(&[], |dot| &plain[..dot])
 }
 
 #[cfg(test)]
@@ -215,5 +303,39 @@ mod tests {
         {
             assert_eq!(parse_source_type(source), binary);
         }
+    }
+
+    #[test]
+    fn descriptors_follow_the_name_of_each_kind_of_type() {
+        for (name, descriptor) in [
+            ("int", "I"),
+            ("void", "V"),
+            ("java.util.Map$Entry", "Ljava/util/Map$Entry;"),
+            ("[[C", "[[C"),
+            ("[Ljava.lang.String;", "[Ljava/lang/String;"),
+            ("p.Outer$$Lambda/0xd5f5", "Lp/Outer$$Lambda.0xd5f5;"),
+            ("[Lp.Outer$$Lambda/0xd5;", "[Lp/Outer$$Lambda.0xd5;"),
+        ] {
+            assert_eq!(String::from_utf8(type_descriptor(name.as_bytes())).unwrap(), descriptor);
+            assert!(is_java_type_name(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_no_class_is_called_is_odd() {
+        for name in ["", "a..b", "[", "[V", "[Lx", "a;b", ".a", "a.", "a/b/c", "Ljava/lang/String;", "p.X/0.1", "[Q"] {
+            assert!(!is_java_type_name(name.as_bytes()), "{name}");
+        }
+        assert!(is_java_type_name("p.Ünïcode$1".as_bytes()));
+    }
+
+    #[test]
+    fn people_read_brackets_behind_the_element() {
+        assert_eq!(source_type_name(b"[[I").as_ref(), b"int[][]");
+        assert_eq!(source_type_name(b"[La.B;").as_ref(), b"a.B[]");
+        assert_eq!(source_type_name(b"[weird").as_ref(), b"[weird");
+        assert_eq!(package(b"[La.b.C;"), b"a.b");
+        assert_eq!(package(b"a.b.C$$Lambda/0x1.2"), b"a.b");
+        assert_eq!(package(b"Main"), b"");
     }
 }
