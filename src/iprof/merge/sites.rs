@@ -369,7 +369,7 @@ mod tests {
             }
             let expected: Vec<_> =
                 order.iter().map(|number| CountEntry { context: context(*number), count: sums[number] }).collect();
-            prop_assert_eq!(sites.entries, expected);
+            prop_assert_eq!(sites.into_entries(), expected);
         }
 
         #[test]
