@@ -19,7 +19,7 @@ use crate::render::{
     Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_stacks, least_hits,
 };
 use crate::report::diff::{DiffOptions, SectionDiff};
-use crate::report::stacks::MethodPattern;
+use crate::report::stacks::{MethodPattern, functions_meant};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::model::{FunctionId, Selection, StackTable, Unit};
 use std::collections::HashSet;
@@ -308,7 +308,7 @@ impl View {
     fn of(&self, table: &StackTable) -> StackTable {
         let turned = match &self.method {
             Some(method) => {
-                let meant: HashSet<FunctionId> = method.find(table).into_iter().collect();
+                let meant: HashSet<FunctionId> = functions_meant(method, table).into_iter().collect();
                 table.of_method(self.reversed, |id| meant.contains(&id))
             }
             None if self.reversed => table.reversed(),

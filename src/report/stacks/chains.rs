@@ -38,8 +38,9 @@ pub struct CallChain {
     pub next: Vec<CallChain>,
 }
 
-/// The functions that a pattern means.
-fn find(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
+/// The functions that a pattern means: those whose name begins so, or else those
+/// whose name or class ends so.
+pub fn functions_meant(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
     let name = |id| (table.display_function(id), matches!(table.function(id), Function::Java { .. }));
     pattern.find(table.functions(), name)
 }
@@ -49,7 +50,7 @@ fn find(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
 pub fn samples_with_methods(table: &StackTable, only: &[MethodPattern], exclude: &[MethodPattern]) -> StackTable {
     let meant = |patterns: &[MethodPattern]| {
         let mut marks = vec![false; table.functions().len()];
-        patterns.iter().flat_map(|pattern| find(pattern, table)).for_each(|id| marks[id.index()] = true);
+        patterns.iter().flat_map(|pattern| functions_meant(pattern, table)).for_each(|id| marks[id.index()] = true);
         marks
     };
     let (wanted, unwanted) = (meant(only), meant(exclude));
@@ -67,7 +68,7 @@ pub fn call_chains(
     options: &ChainOptions,
 ) -> Vec<CallChain> {
     let mut meant = vec![false; table.functions().len()];
-    find(pattern, table).into_iter().for_each(|id| meant[id.index()] = true);
+    functions_meant(pattern, table).into_iter().for_each(|id| meant[id.index()] = true);
     let mut tree = ChainTree::new(direction, options.depth);
     let mut frames = Vec::new();
     for sample in table.samples().filter(|sample| sample.hits > 0) {

@@ -10,7 +10,9 @@ mod hits;
 pub mod notes;
 mod text;
 
-pub use chains::{CallChain, ChainOptions, Direction, MethodPattern, call_chains, samples_with_methods};
+pub use chains::{
+    CallChain, ChainOptions, Direction, MethodPattern, call_chains, functions_meant, samples_with_methods,
+};
 pub use hits::percent;
 pub use text::{write_chains, write_statistics};
 

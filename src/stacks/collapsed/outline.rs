@@ -9,8 +9,8 @@
 use super::lines::{class_leaves, is_folded, split_thread, without_mark};
 use super::names::{self, Named, TextFrame};
 use super::{Dialect, TextOptions};
+use crate::java;
 use crate::limits::Limits;
-use crate::stacks::java;
 use crate::stacks::model::{FrameKind, FunctionId, MAX_HITS, StackTable};
 use foldhash::HashMap;
 use std::io::BufRead;
