@@ -210,6 +210,7 @@ struct Inner {
     hint: Option<String>,
     llvm_detail: Option<String>,
     llvm_message: Option<String>,
+    llvm_diagnostic: Option<String>,
 }
 
 impl Error {
@@ -225,6 +226,7 @@ impl Error {
                 hint: None,
                 llvm_detail: None,
                 llvm_message: None,
+                llvm_diagnostic: None,
             }),
         }
     }
@@ -304,6 +306,14 @@ impl Error {
         self
     }
 
+    /// Adds the lines that llvm-profdata 22 prints while it reads the input,
+    /// before and apart from the message.
+    #[must_use]
+    pub fn with_llvm_diagnostic(mut self, lines: impl Into<String>) -> Self {
+        self.inner.llvm_diagnostic.get_or_insert_with(|| lines.into());
+        self
+    }
+
     /// Whether it is about a raw memory profile: llvm-profdata ends a merge at
     /// such a fault, whatever the failure mode.
     pub fn is_of_raw_memory_profile(&self) -> bool {
@@ -358,6 +368,12 @@ impl Error {
     /// What was added with [`with_llvm_detail`](Self::with_llvm_detail).
     pub fn llvm_detail(&self) -> Option<&str> {
         self.inner.llvm_detail.as_deref()
+    }
+
+    /// What was added with [`with_llvm_diagnostic`](Self::with_llvm_diagnostic):
+    /// whole lines.
+    pub fn llvm_diagnostic(&self) -> Option<&str> {
+        self.inner.llvm_diagnostic.as_deref()
     }
 
     /// The text that llvm-profdata 22 prints for this error, without path.

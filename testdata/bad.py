@@ -220,3 +220,25 @@ save("memprof-unknown-version.profdata", with_word(stored, section, 9))
 save("memprof-stacks-out-of-range.profdata", with_word(stored, section + 8, 1 << 40))
 save("memprof-huge-schema.profdata", with_word(stored, section + 32, 1 << 61))
 save("memprof-unknown-field.profdata", with_word(stored, section + 40, 99))
+save("memprof-id-0.profdata", with_word(stored, section + 40, 0))
+save("memprof-index-out-of-range.profdata", with_word(stored, section + 24, 1 << 40))
+save("memprof-odd-stacks.profdata", with_word(stored, section + 8, struct.unpack_from("<Q", stored, section + 8)[0] + 1))
+
+# More of raw dumps.
+save("other-magic-behind.memprofraw", dump + with_word(dump, 0, 1))
+save("rubbish-behind.memprofraw", dump + b"rubbish")
+save("size-0.memprofraw", with_word(dump, 16, 0))
+save("long-build-id.memprofraw", with_word(dump, 48 + 8 + 24, 33))
+save("other-segments-behind.memprofraw", dump + with_word(dump, 48 + 8, 0x1000))
+save("huge-number-of-segments.memprofraw", with_word(dump, 48, 1 << 60))
+save("huge-histogram.memprofraw", with_word(dump, dump_records + 16 + 132, (1 << 32) - 1))
+save("huge-number-of-stacks.memprofraw", with_word(dump, dump_stacks, 1 << 60))
+
+# YAML.
+save("unknown-key.yaml", b"---\nHeapProfileRecords:\n  - GUID: f\n    Unknown: 1\n")
+save("decimal-guid.yaml", b"---\nHeapProfileRecords:\n  - GUID: 12\n")
+save("word-for-number.yaml", b"---\nHeapProfileRecords:\n  - GUID: f\n    AllocSites:\n      - Callstack: []\n"
+     b"        MemInfoBlock: { AllocCount: many }\n")
+save("open-bracket.yaml", b"---\nHeapProfileRecords: [\n")
+save("missing-key.yaml", b"---\nHeapProfileRecords:\n  - AllocSites: []\n")
+save("anchor.yaml", b"---\nHeapProfileRecords: &all []\n")

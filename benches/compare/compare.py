@@ -74,6 +74,17 @@ def workloads(scale):
         inputs = make.sample_profiles(folder, 100, count, encoding)
         return Workload(name, what, inputs, ["--sample", f"--{encoding}"])
 
+    def allocations(name, what, command="merge"):
+        contexts = some(200_000)
+        dump = make.memory_dump(ROOT / f"memory-{contexts}", ROOT, contexts)
+        arguments = [f"--profiled-binary={make.deep_program(ROOT)}"]
+        return Workload(name, what, dump, arguments + (["--memory"] if command == "show" else []), command)
+
+    def stored_allocations():
+        contexts = some(200_000)
+        section = make.memory_section(ROOT / f"memory-section-{contexts}", ROOT, contexts)
+        return Workload("W10i", "memory profile of 200,000 contexts, show the section", section, ["--memory"], "show")
+
     many, few = 129_000, 1_400
     listing = ["--all-functions", "--counts"]
     return {
@@ -101,6 +112,9 @@ def workloads(scale):
         "W7f": lambda: Workload("W7f", "W1a, filtered", raws(), ["--function=merge"]),
         "W9t": lambda: sampled("W9t", "sample profiles, text", "text"),
         "W9x": lambda: sampled("W9x", "sample profiles, extensible binary", "extbinary"),
+        "W10m": lambda: allocations("W10m", "memory dump of 200,000 contexts, merge"),
+        "W10s": lambda: allocations("W10s", "memory dump of 200,000 contexts, show", "show"),
+        "W10i": stored_allocations,
         "S": lambda: Workload("S", "one 1 MB raw: start-up", make.small_raw(ROOT / "small"), []),
     }
 

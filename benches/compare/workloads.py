@@ -22,7 +22,7 @@ def quiet(command, **options):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
 
 
-SUFFIXES = (".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo")
+SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo")
 
 
 def once(make):
@@ -126,6 +126,61 @@ def value_heavy_runs(folder, root, count):
     for run in range(count):
         environment = dict(os.environ, LLVM_PROFILE_FILE=str(folder / f"{run:05}.profraw"), LLVM_VP_MAX_NUM_VALS_PER_SITE="255")
         quiet([str(program), str(run)], env=environment)
+
+
+# C++ that allocates along many call stacks.
+
+DEEP_SOURCE = """#include <cstdint>
+#include <cstdlib>
+#define OWN __attribute__((noinline))
+#define WITHIN static inline __attribute__((always_inline))
+constexpr int FUNCTIONS = 300;
+void *volatile kept;
+template <int N> WITHIN void *grab(uint64_t way) { return way & 1 ? malloc(8 + N) : operator new(24 + N); }
+template <int N> OWN void *step(uint64_t way, int depth);
+template <int N> WITHIN void *further(uint64_t way, int depth) { return step<N % FUNCTIONS>(way, depth); }
+template <int N> OWN void *step(uint64_t way, int depth) {
+  if (!depth) return way & 2 ? grab<N>(way) : grab<N + 1>(way);
+  switch (way & 3) {
+  case 0: return step<(N * 5 + 1) % FUNCTIONS>(way >> 2, depth - 1);
+  case 1: return step<(N * 7 + 2) % FUNCTIONS>(way >> 2, depth - 1);
+  case 2: return further<N * 11 + 3>(way >> 2, depth - 1);
+  default: return further<N * 13 + 4>(way >> 2, depth - 1);
+  }
+}
+int main(int, char **arguments) {
+  uint64_t random = 1;
+  for (int left = atoi(arguments[1]); left > 0; left--) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    void *block = step<0>(random >> 20, 10 + (random >> 60));
+    *(volatile char *)block = 1;
+    kept = block;
+    free(block);
+  }
+}
+"""
+
+
+def deep_program(root):
+    return root / "deep"
+
+
+@once
+def memory_dump(folder, root, contexts):
+    """A raw memory profile of about so many contexts."""
+    source, program = root / "deep.cpp", deep_program(root)
+    source.write_text(DEEP_SOURCE)
+    quiet([CLANG, "-O1", "-gmlt", "-fdebug-info-for-profiling", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer",
+           "-fmemory-profile", "-Wl,--build-id", str(source), "-o", str(program)])
+    quiet([str(program), str(contexts)], env=dict(os.environ, MEMPROF_OPTIONS=f"log_path={folder}/dump"))
+    (dump,) = folder.glob("dump.*")
+    dump.rename(folder / "deep.memprofraw")
+
+
+@once
+def memory_section(folder, root, contexts):
+    (dump,) = memory_dump(root / f"memory-{contexts}", root, contexts)
+    quiet([PROFDATA, "merge", f"--profiled-binary={deep_program(root)}", str(dump), "-o", str(folder / "deep.profdata")])
 
 
 # Synthetic profiles.

@@ -14,13 +14,7 @@ const TOOL: &str = "llvm-profdata-22";
 /// and what it refuses we refuse. Its crashes are passed over, and so are
 /// binary files that it accepts and we do not: it reads beyond its buffers, and
 /// what it finds there depends on luck.
-///
-/// Indexed files with a memory profile are passed over: llvm-profdata refuses a
-/// damaged one also where it only merges records, which carries it unread here.
 pub fn same_as_llvm(data: &[u8]) {
-    if has_memory_profile(data) {
-        return;
-    }
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     if !INSTALLED.get_or_init(|| Command::new(TOOL).arg("--version").stdout(Stdio::null()).status().is_ok()) {
         return;
@@ -38,11 +32,6 @@ pub fn same_as_llvm(data: &[u8]) {
         (Verdict::Accepted(_), Verdict::Refused) if !data.is_ascii() => {}
         (theirs, ours) => panic!("{TOOL}: {theirs:?}, we: {ours:?}"),
     }
-}
-
-/// Whether an indexed file has bit 62 of its version word.
-fn has_memory_profile(data: &[u8]) -> bool {
-    data.starts_with(b"\xfflprofi\x81") && data.get(15).is_some_and(|byte| byte & 0x40 != 0)
 }
 
 #[derive(Debug)]

@@ -1,13 +1,15 @@
-//! The memory profile inside an indexed file: carried to another place, or
-//! written empty.
+//! The memory profile inside an indexed file: looked at as LLVM does, carried
+//! to another place, or written empty.
 //!
 //! Offsets in the section count from the start of the file. When it moves,
 //! those of its header and of the bucket indexes of its hash tables move along;
 //! nothing else holds offsets.
 
+use crate::bytes::names::Chunks;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{MemProfSection, Release};
+use crate::limits::Limits;
 
 /// What a header word of the section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,93 @@ pub(super) fn section_version(first_word: u64) -> Option<usize> {
         1..=4 => Some(first_word as usize),
         _ => None,
     }
+}
+
+/// The first version with a summary between header and schema, and with
+/// accesses to static data.
+const SUMMARY_SINCE: usize = 4;
+/// Fields that LLVM 22 knows; it takes the id 0 for one as well.
+const FIELDS: u64 = 28;
+
+/// Looks at a section as far as llvm-profdata 22 does when it opens a file,
+/// whatever the file is opened for: at the version, the schema, and the names
+/// of static data. The section begins at byte `offset` of the file; nobody asks
+/// whether it ends before the next one begins.
+///
+/// Of the versions that it does not read, 0 and 1, the header is looked at too,
+/// unless they are to be refused (`newest_only`).
+///
+/// # Errors
+///
+/// Unsupported version; malformed for a schema that LLVM refuses; those of
+/// names; truncated where LLVM reads beyond its buffer.
+pub(super) fn check_as_llvm(file: &[u8], offset: u64, newest_only: bool, limits: &Limits) -> Result<()> {
+    let section = usize::try_from(offset).ok().and_then(|start| file.get(start..));
+    let section = section.ok_or_else(|| Error::truncated("memory profile", 8, 0).at("memprof", offset))?;
+    let mut cursor = Cursor::new(section, offset, Endian::Little, "memprof");
+    let found = cursor.clone().u64("first word")?;
+    let refused = || {
+        let detail = "memory profile versions 0 to 4 are known".to_string();
+        let kind = ErrorKind::UnsupportedVersion { found, detail };
+        let llvm = format!("MemProf version {found} not supported; requires version between 2 and 4, inclusive");
+        Error::from(kind).at("memprof", offset).with_llvm_detail(llvm)
+    };
+    match section_version(found) {
+        Some(version @ 0..=1) if !newest_only => check_header(&mut cursor, version).map(|_| ()).map_err(|_| refused()),
+        Some(version @ 2..) => {
+            let data_access = check_header(&mut cursor, version)?;
+            data_access.map_or(Ok(()), |start| check_data_names(file, start, limits))
+        }
+        _ => Err(refused()),
+    }
+}
+
+/// Reads header, summary and schema; returns where accesses to static data
+/// begin, if there are some.
+fn check_header(cursor: &mut Cursor<'_>, version: usize) -> Result<Option<u64>> {
+    let (mut index, mut data_access) = (0, 0);
+    for word in HEADERS[version] {
+        let value = cursor.u64("header word")?;
+        match word {
+            Word::TableIndex => index = value,
+            Word::OptionalOffset => data_access = value,
+            Word::Version | Word::Offset => {}
+        }
+    }
+    if version >= SUMMARY_SINCE {
+        let count = cursor.u32("fields of the summary")?;
+        cursor.take("summary", u64::from(count) * 8)?;
+    }
+    let place = cursor.position();
+    let invalid =
+        |detail: String| Error::malformed(detail).at("memprof", place).with_llvm_detail("memprof schema invalid");
+    let count = cursor.u64("fields of the schema")?;
+    if count > FIELDS {
+        return Err(invalid(format!("the schema has {count} fields, {FIELDS} at most are known")));
+    }
+    for _ in 0..count {
+        let id = cursor.u64("field of the schema")?;
+        if id >= FIELDS {
+            return Err(invalid(format!("the schema has field {id}, which is unknown")));
+        }
+    }
+    Ok((data_access > index).then_some(data_access))
+}
+
+/// Inflates the names of static data.
+fn check_data_names(file: &[u8], start: u64, limits: &Limits) -> Result<()> {
+    let part = usize::try_from(start).ok().and_then(|start| file.get(start..));
+    let part = part.ok_or_else(|| Error::truncated("data access profile", 24, 0).at("memprof", start))?;
+    let mut cursor = Cursor::new(part, start, Endian::Little, "memprof");
+    cursor.u64("number of strings")?;
+    cursor.u64("number of cold symbols")?;
+    let len = cursor.u64("bytes of strings")?;
+    let offset = cursor.position();
+    let mut chunks = Chunks::new(cursor.take("strings", len)?, offset, *limits);
+    while let Some(chunk) = chunks.next_chunk()? {
+        chunk.text()?;
+    }
+    Ok(())
 }
 
 /// Appends a section that stood elsewhere for byte `start` of a file, its

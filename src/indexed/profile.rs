@@ -97,6 +97,12 @@ impl<'data> IndexedProfile<'data> {
         }
         let section = |offset: u64, name: &'static str| section(file, offset, name);
         let has = |since| version >= since;
+        // LLVM looks at memory profiles before it looks at what stands behind them.
+        let has_memprof = has(since::MEMPROF) && kind.contains(ProfileKind::MEMPROF);
+        if has_memprof && options.compat.is_llvm() {
+            let newest_only = !options.compat.reads_every_indexed_version();
+            memprof::check_as_llvm(file, words.memprof, newest_only, &options.limits)?;
+        }
         let mut profile = Self {
             file,
             options,
@@ -114,7 +120,7 @@ impl<'data> IndexedProfile<'data> {
         if has(since::TRACES) && kind.contains(ProfileKind::TEMPORAL) {
             profile.traces = Some(section(words.traces, "temporal traces")?);
         }
-        if has(since::MEMPROF) && kind.contains(ProfileKind::MEMPROF) {
+        if has_memprof {
             profile.memprof = Some(profile.locate_memprof(words.memprof, words.binary_ids)?);
         }
         profile.check_sections()?;
@@ -139,14 +145,9 @@ impl<'data> IndexedProfile<'data> {
             place(Error::truncated("memory profile", end.saturating_sub(offset), self.file.len() as u64))
         })?;
         let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
-        let known = memprof::section_version(first);
-        let oldest = if self.options.compat.reads_every_indexed_version() { 0 } else { 2 };
-        let readable = known.is_some_and(|version| version >= oldest);
-        if !readable {
-            let found = known.map_or(first, |version| version as u64);
+        if memprof::section_version(first).is_none() {
             let detail = "memory profile versions 0 to 4 are known".to_string();
-            let llvm = format!("MemProf version {found} not supported; requires version between 2 and 4, inclusive");
-            return Err(place(ErrorKind::UnsupportedVersion { found, detail }.into()).with_llvm_detail(llvm));
+            return Err(place(ErrorKind::UnsupportedVersion { found: first, detail }.into()));
         }
         Ok((offset, bytes))
     }

@@ -226,25 +226,63 @@ impl Schema {
     }
 }
 
+/// Where each field is in a block that has all of them, in the order of ids.
+const OFFSETS: [u8; FIELD_COUNT] = {
+    let (mut offsets, mut at, mut end) = ([0; FIELD_COUNT], 0, 0);
+    while at < FIELD_COUNT {
+        offsets[at] = end;
+        end += ROWS[at].2;
+        at += 1;
+    }
+    offsets
+};
+
+/// Bytes of a block, the pointer at its end aside.
+const BLOCK_SIZE: usize = OFFSETS[FIELD_COUNT - 1] as usize;
+
 /// What was measured of the allocations of one context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+///
+/// There are as many as there are contexts, so the numbers are as narrow as in
+/// files, and in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemInfoBlock {
-    values: [u64; FIELD_COUNT],
+    bytes: [u8; BLOCK_SIZE],
+}
+
+impl Default for MemInfoBlock {
+    fn default() -> Self {
+        Self { bytes: [0; BLOCK_SIZE] }
+    }
 }
 
 impl MemInfoBlock {
+    /// The block of a file that has the fields from the first one on.
+    pub(super) fn from_stored(stored: &[u8]) -> Self {
+        let mut block = Self::default();
+        let len = stored.len().min(BLOCK_SIZE);
+        block.bytes[..len].copy_from_slice(&stored[..len]);
+        block
+    }
+
     /// The number of a field; 0 where nothing is known.
     #[inline]
     pub fn value(&self, field: Field) -> u64 {
-        self.values[field as usize - 1]
+        // The pointer to a histogram has no place in it.
+        let Some(rest) = self.bytes.get(usize::from(OFFSETS[field as usize - 1])..) else { return 0 };
+        if field.width() == 4 {
+            rest.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into())
+        } else {
+            rest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        }
     }
 
     /// Sets a number, cut to the width of its field. The pointer to a histogram
     /// says nothing and stays 0.
     #[inline]
     pub fn set(&mut self, field: Field, value: u64) {
-        if field != Field::AccessHistogram {
-            self.values[field as usize - 1] = value & field.max();
+        let at = usize::from(OFFSETS[field as usize - 1]);
+        if let Some(place) = self.bytes.get_mut(at..at + field.width()) {
+            place.copy_from_slice(&value.to_le_bytes()[..field.width()]);
         }
     }
 
@@ -308,7 +346,7 @@ impl MemInfoBlock {
     /// Forgets the fields that a schema lacks.
     pub fn keep(&mut self, schema: Schema) {
         for field in Field::all().filter(|field| !schema.contains(*field)) {
-            self.values[field as usize - 1] = 0;
+            self.set(field, 0);
         }
     }
 }

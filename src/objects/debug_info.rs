@@ -29,12 +29,12 @@ pub(crate) fn load_sections(
 }
 
 /// The bytes of a section, none if the file lacks it.
-pub(crate) fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result<Vec<u8>> {
+pub(super) fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result<Vec<u8>> {
     file.section_by_name(name).map_or(Ok(Vec::new()), |section| contents(&section, limits))
 }
 
 /// Where the rest of a skeleton unit is.
-pub(crate) fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
+pub(super) fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
     if unit.dwo_id.is_none() {
         return Ok(None);
     }

@@ -8,10 +8,12 @@
 
 use super::debug_info::{Entry, Slice, damaged, load_sections};
 use super::lines::{LineTable, file_name};
+use super::split::SplitDebugInfo;
 use crate::error::Result;
 use crate::limits::Limits;
 use gimli::{AttributeValue, Dwarf, EndianSlice, Unit, UnitOffset, constants};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A function at an address.
@@ -30,30 +32,87 @@ pub(crate) struct InlineFrame {
     pub(crate) file: Option<Arc<[u8]>>,
 }
 
-/// The functions at each link-time address, innermost first. The addresses
-/// rise; the chain of one that debug info does not cover is empty.
+/// The functions at each link-time address of the image at `path`, innermost
+/// first. The addresses rise; the chain of one that debug info does not cover
+/// is empty. Where split debug info is missing, its skeleton has to do.
 ///
 /// # Errors
 ///
 /// Unable to correlate when debug info is damaged.
 pub(crate) fn inline_chains(
     file: &object::File<'_>,
+    path: &Path,
     addresses: &[u64],
     limits: &Limits,
 ) -> Result<Vec<Vec<InlineFrame>>> {
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let split = SplitDebugInfo::of(path, limits)?;
     let mut units = Vec::new();
     let mut headers = dwarf.units();
     while let Some(header) = headers.next().map_err(damaged)? {
         units.push(dwarf.unit(header).map_err(damaged)?);
     }
-    let mut chains = Chains { dwarf: &dwarf, units: &units, names: HashMap::new() };
+    let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
     let mut found = vec![Vec::new(); addresses.len()];
-    for at in 0..units.len() {
-        chains.unit(at, addresses, &mut found)?;
+    for (at, unit) in units.iter().enumerate() {
+        let inside = addresses_of(&dwarf, unit, addresses, &found)?;
+        if inside.is_empty() {
+            continue;
+        }
+        let mut lines = Lines::read(&dwarf, unit)?;
+        let rest = split.sections(&dwarf, unit).ok().flatten();
+        let rest = rest.as_ref().map(|sections| split.unit(sections, &dwarf, unit)).transpose()?.flatten();
+        match rest {
+            Some((dwarf, unit)) => {
+                let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
+                functions.look_up(0, addresses, &inside, &mut lines, &mut found)?;
+            }
+            None => functions.look_up(at, addresses, &inside, &mut lines, &mut found)?,
+        }
     }
     Ok(found)
+}
+
+/// Positions of the addresses in a unit of which no unit before knew anything.
+fn addresses_of(
+    dwarf: &Dwarf<Slice<'_>>,
+    unit: &Unit<Slice<'_>>,
+    addresses: &[u64],
+    found: &[Vec<InlineFrame>],
+) -> Result<Vec<usize>> {
+    let mut inside = Vec::new();
+    let mut ranges = dwarf.unit_ranges(unit).map_err(damaged)?;
+    while let Some(range) = ranges.next().map_err(damaged)? {
+        inside.extend(within(addresses, range).filter(|index| found[*index].is_empty()));
+    }
+    inside.sort_unstable();
+    inside.dedup();
+    Ok(inside)
+}
+
+/// The lines of a unit, and the names of its files as far as they were asked for.
+struct Lines<'u, 'a> {
+    dwarf: &'u Dwarf<Slice<'a>>,
+    unit: &'u Unit<Slice<'a>>,
+    table: LineTable,
+    files: HashMap<u64, Option<Arc<[u8]>>>,
+}
+
+impl<'u, 'a> Lines<'u, 'a> {
+    fn read(dwarf: &'u Dwarf<Slice<'a>>, unit: &'u Unit<Slice<'a>>) -> Result<Self> {
+        Ok(Self { dwarf, unit, table: LineTable::read(unit)?, files: HashMap::new() })
+    }
+
+    /// Line, column and file at an address; zeros and nothing where unknown.
+    fn at(&mut self, address: u64) -> (u32, u32, Option<Arc<[u8]>>) {
+        let place = self.table.find(address).unwrap_or_default();
+        let file = self.files.entry(place.file).or_insert_with(|| {
+            let header = self.unit.line_program.as_ref()?.header();
+            file_name(self.dwarf, self.unit, header, place.file).map(Into::into)
+        });
+        (place.line, place.column, file.clone())
+    }
 }
 
 /// An entry: its unit and its offset there.
@@ -76,39 +135,27 @@ struct Declaration {
     line: u32,
 }
 
-struct Chains<'u, 'a> {
+/// The functions of units.
+struct Functions<'u, 'a> {
     dwarf: &'u Dwarf<Slice<'a>>,
     units: &'u [Unit<Slice<'a>>],
     names: HashMap<Place, Declaration>,
 }
 
-impl<'a> Chains<'_, 'a> {
-    /// Finds what a unit knows of those addresses that no unit before knew.
-    fn unit(&mut self, at: usize, addresses: &[u64], found: &mut [Vec<InlineFrame>]) -> Result<()> {
-        let unit = &self.units[at];
-        let mut inside = vec![false; addresses.len()];
-        let mut any = false;
-        let mut ranges = self.dwarf.unit_ranges(unit).map_err(damaged)?;
-        while let Some(range) = ranges.next().map_err(damaged)? {
-            for index in within(addresses, range) {
-                inside[index] |= found[index].is_empty();
-                any |= inside[index];
-            }
-        }
-        if !any {
-            return Ok(());
-        }
+impl<'a> Functions<'_, 'a> {
+    /// Finds what a unit knows of the addresses at the positions `inside`.
+    fn look_up(
+        &mut self,
+        at: usize,
+        addresses: &[u64],
+        inside: &[usize],
+        lines: &mut Lines<'_, '_>,
+        found: &mut [Vec<InlineFrame>],
+    ) -> Result<()> {
         let (subroutines, owners) = self.subroutines(at, addresses)?;
-        let lines = LineTable::read(unit)?;
-        let mut files: HashMap<u64, Option<Arc<[u8]>>> = HashMap::new();
-        for (index, owner) in owners.into_iter().enumerate().filter(|(index, _)| inside[*index]) {
-            let place = lines.find(addresses[index]).unwrap_or_default();
-            let file = files.entry(place.file).or_insert_with(|| {
-                let header = unit.line_program.as_ref()?.header();
-                file_name(self.dwarf, unit, header, place.file).map(Into::into)
-            });
-            let file = file.clone();
-            found[index] = self.chain(&subroutines, owner, (place.line, place.column), file);
+        for index in inside {
+            let (line, column, file) = lines.at(addresses[*index]);
+            found[*index] = self.chain(&subroutines, owners[*index], (line, column), file);
         }
         Ok(())
     }

@@ -8,7 +8,9 @@ mod debug_info;
 mod image;
 mod inlining;
 mod lines;
+mod split;
 
-pub(crate) use debug_info::{Entry, Slice, attribute, damaged, load_sections, section_bytes, split_file, text};
-pub(crate) use image::{build_id, contents, executable_segments, parse, unable};
+pub(crate) use debug_info::{Entry, Slice, attribute, damaged, load_sections, text};
+pub(crate) use image::{ExecutableSegment, build_id, contents, executable_segments, parse, unable};
 pub(crate) use inlining::{InlineFrame, inline_chains};
+pub(crate) use split::SplitDebugInfo;

@@ -135,36 +135,39 @@ pub(super) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Resu
     }
     let profile = memprof::yaml::read(data, options.compat, &options.limits);
     if options.compat.is_llvm() && profile.as_ref().map_or(true, MemoryProfile::is_empty) {
-        let detail = profile.err().map_or_else(|| "the document says nothing".to_string(), |error| error.to_string());
-        return Err(Error::malformed(detail).with_llvm_message("The profile is empty."));
+        let error = profile.err().unwrap_or_else(|| Error::malformed("the document says nothing"));
+        return Err(error.with_llvm_message("The profile is empty."));
     }
     Ok((profile?, Source::Yaml))
 }
 
 /// Reads a raw profile and looks its addresses up; with how many stacks are left.
 #[cfg(feature = "correlate")]
-fn read_raw(
-    data: &[u8],
+fn read_raw<'data>(
+    data: &'data [u8],
     options: &ReadOptions,
     release: Release,
-) -> Result<(memprof::raw::RawMemProf, MemoryProfile, usize)> {
+) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
     if raw.version < 3 && !options.compat.reads_every_raw_version() {
         let detail = "raw memory profile versions 3 to 5 are known".to_string();
         let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
         return Err(error.in_format(format!("memprof raw v{}", raw.version)));
     }
-    let program = options.programs.find(&raw)?;
-    let resolved = memprof::raw::resolve(&raw, &program, release)?;
+    let programs = options.programs.find(&raw)?;
+    if options.compat.is_llvm() {
+        programs.iter().try_for_each(|program| program.expect_one_segment(&raw))?;
+    }
+    let resolved = memprof::raw::resolve(&raw, &programs, release)?;
     Ok((raw, resolved.profile, resolved.stacks))
 }
 
 #[cfg(not(feature = "correlate"))]
-fn read_raw(
-    data: &[u8],
+fn read_raw<'data>(
+    data: &'data [u8],
     options: &ReadOptions,
     _release: Release,
-) -> Result<(memprof::raw::RawMemProf, MemoryProfile, usize)> {
+) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
     let build_ids = raw.build_ids().into_iter().map(crate::instr::description::hex).collect();
     Err(ErrorKind::MissingProgram { build_ids }.into())
@@ -243,7 +246,7 @@ pub(super) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
     Ok(match detect(data) {
         Format::RawMemProf => {
             let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
-            Some(Verified { contexts: raw.contexts.len(), version: Some(raw.version) })
+            Some(Verified { contexts: raw.contexts().len(), version: Some(raw.version) })
         }
         Format::Indexed => {
             let stored = read_section(&open_indexed(data, options)?, options)?;

@@ -58,10 +58,11 @@ pub fn stored(bytes: &[u8]) -> StoredProfile {
     memprof::indexed::read(&section.bytes, section.offset, &Limits::default()).unwrap()
 }
 
-fn resolved(stem: &Path) -> (RawMemProf, raw::Resolved) {
-    let raw = RawMemProf::read(&std::fs::read(file(stem, "memprofraw")).unwrap(), &Limits::default()).unwrap();
-    let program = Program::open(&file(stem, "binary"), &Limits::default()).unwrap();
-    let resolved = raw::resolve(&raw, &program, Release::DEFAULT).unwrap();
+fn resolved(stem: &Path) -> (RawMemProf<'static>, raw::Resolved) {
+    let bytes = std::fs::read(file(stem, "memprofraw")).unwrap().leak();
+    let raw = RawMemProf::read(bytes, &Limits::default()).unwrap();
+    let program = Arc::new(Program::open(&file(stem, "binary"), &Limits::default()).unwrap());
+    let resolved = raw::resolve(&raw, &[program], Release::DEFAULT).unwrap();
     (raw, resolved)
 }
 
@@ -183,9 +184,10 @@ fn a_stripped_program_is_refused_with_the_reason() {
     while let Some(at) = bytes.windows(7).position(|part| part == b".debug_") {
         bytes[at + 1] = b'x';
     }
-    let raw = RawMemProf::read(&std::fs::read(file(&stem, "memprofraw")).unwrap(), &Limits::default()).unwrap();
+    let dump = std::fs::read(file(&stem, "memprofraw")).unwrap();
+    let raw = RawMemProf::read(&dump, &Limits::default()).unwrap();
     let program = Program::new(Path::new("stripped"), bytes, &Limits::default()).unwrap();
-    let error = raw::resolve(&raw, &program, Release::DEFAULT).unwrap_err();
+    let error = raw::resolve(&raw, &[Arc::new(program)], Release::DEFAULT).unwrap_err();
     assert!(error.to_string().contains("is in a function that the program's debug info names"), "{error}");
     assert!(error.hint().unwrap().contains("must not be stripped"));
     assert_eq!(
@@ -237,6 +239,23 @@ fn each_damage_is_named_where_it_is() {
         ("memprof-stacks-out-of-range.profdata", Some("memprof"), "is not inside the section"),
         ("memprof-huge-schema.profdata", Some("memprof"), "schema needs"),
         ("memprof-unknown-field.profdata", Some("memprof"), "field 99, which is unknown"),
+        ("memprof-id-0.profdata", Some("memprof"), "field 0, which is unknown"),
+        ("memprof-index-out-of-range.profdata", Some("memprof"), "is not inside the section"),
+        ("memprof-odd-stacks.profdata", Some("memprof"), "needs"),
+        ("other-magic-behind.memprofraw", Some("header"), "bad magic: found 0x0000000000000001"),
+        ("rubbish-behind.memprofraw", Some("header"), "magic needs 8 bytes, 7 left"),
+        ("size-0.memprofraw", Some("header"), "a dump of 0 bytes is shorter than its header"),
+        ("long-build-id.memprofraw", Some("segments"), "a build id has 33 bytes, at most 32 fit"),
+        ("other-segments-behind.memprofraw", Some("segments"), "their segments differ"),
+        ("huge-number-of-segments.memprofraw", Some("segments"), "start of a segment needs 8 bytes"),
+        ("huge-histogram.memprofraw", Some("records"), "histogram needs 8589934590 bytes"),
+        ("huge-number-of-stacks.memprofraw", Some("stacks"), "stack id needs 8 bytes, 0 left"),
+        ("unknown-key.yaml", Some("yaml"), "unknown key \"Unknown\""),
+        ("decimal-guid.yaml", Some("yaml"), "function \"12\" is decimal"),
+        ("word-for-number.yaml", Some("yaml"), "AllocCount is \"many\", not a number"),
+        ("open-bracket.yaml", Some("yaml"), "the end of the file comes before that of a bracket"),
+        ("missing-key.yaml", Some("yaml"), "a record has no GUID"),
+        ("anchor.yaml", Some("yaml"), "anchors, tags and texts of several lines"),
     ] {
         let inputs = [WeightedInput::new(folder.join(name))];
         let report = pipeline::merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();

@@ -1,7 +1,11 @@
 //! Memory profiles: files that programs and genuine tools wrote, the laws of
 //! adding them up, and what tools and compilers of the machine make of ours.
 
+mod documents;
 mod files;
 mod laws;
+mod losses;
+mod opening;
 mod program;
+mod programs;
 mod tools;

@@ -7,7 +7,6 @@
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memprof::stacks::{CallStacks, FrameHandle};
-use std::cmp::Ordering;
 
 /// Set in elements that lead elsewhere.
 const JUMP: u32 = 1 << 31;
@@ -36,17 +35,11 @@ impl RadixArray {
     pub(super) fn encode(stacks: &CallStacks, ids: &[u64]) -> Self {
         let usage = usage(stacks);
         let (frames, numbers) = number_frames(&usage, ids);
-        let mut order: Vec<&[FrameHandle]> = stacks.iter().collect();
-        let mut which: Vec<u32> = (0..order.len() as u32).collect();
-        let key = |frame: &FrameHandle| (usage[frame.index()].count, ids[frame.index()]);
-        let by_root =
-            |a: &[FrameHandle], b: &[FrameHandle]| -> Ordering { a.iter().rev().map(key).cmp(b.iter().rev().map(key)) };
-        which.sort_by(|a, b| by_root(order[*a as usize], order[*b as usize]));
-        order = which.iter().map(|at| order[*at as usize]).collect();
+        let all: Vec<&[FrameHandle]> = stacks.iter().collect();
         let mut encoder = Encoder::default();
-        let mut positions = vec![0; order.len()];
-        for (stack, at) in order.iter().zip(&which).rev() {
-            positions[*at as usize] = encoder.push(stack, &numbers);
+        let mut positions = vec![0; all.len()];
+        for at in order_from_root(&all, &usage, ids).into_iter().rev() {
+            positions[at as usize] = encoder.push(all[at as usize], &numbers);
         }
         let mut elements = encoder.elements;
         elements.reverse();
@@ -78,6 +71,29 @@ fn number_frames(usage: &[Usage], ids: &[u64]) -> (Vec<FrameHandle>, Vec<u32>) {
     let mut numbers = vec![0; usage.len()];
     order.iter().zip(0..).for_each(|(at, number)| numbers[*at as usize] = number);
     (order.into_iter().map(FrameHandle::from_index).collect(), numbers)
+}
+
+/// Stacks in the order of their frames' counts and ids, from the root on.
+fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> Vec<u32> {
+    let key = |at: &u32| (usage[*at as usize].count, ids[*at as usize]);
+    let mut frames: Vec<u32> = (0..usage.len() as u32).collect();
+    frames.sort_by_key(key);
+    // A number for each frame that compares as its key does.
+    let mut ranks = vec![0u32; usage.len()];
+    for pair in frames.windows(2) {
+        ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(key(&pair[0]) != key(&pair[1]));
+    }
+    let mut keys = Vec::with_capacity(stacks.iter().map(|stack| stack.len()).sum());
+    let mut starts = Vec::with_capacity(stacks.len() + 1);
+    for stack in stacks {
+        starts.push(keys.len());
+        keys.extend(stack.iter().rev().map(|frame| ranks[frame.index()]));
+    }
+    starts.push(keys.len());
+    let keys_of = |at: u32| &keys[starts[at as usize]..starts[at as usize + 1]];
+    let mut order: Vec<u32> = (0..stacks.len() as u32).collect();
+    order.sort_by(|a, b| keys_of(*a).cmp(keys_of(*b)));
+    order
 }
 
 /// Fills the array from its end.

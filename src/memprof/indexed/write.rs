@@ -8,7 +8,7 @@ use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::hash_order::large_number_map_order;
 use crate::instr::{Loss, LossKind, Losses, Release};
-use crate::memprof::fields::{MemInfoBlock, Schema};
+use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
 use crate::memprof::ids::{FRAME_SIZE, frame_ids, stack_ids, write_frame};
 use crate::memprof::model::MemoryProfile;
@@ -155,12 +155,16 @@ impl Writer<'_> {
 
     /// The records; `write_stack` writes a reference to a call stack.
     fn record_items(&self, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Vec<Item> {
+        let fields: Vec<Field> = self.options.schema.fields().collect();
+        // What an allocation site takes beside its stack, and a call site without callees.
+        let sizes = [self.options.schema.block_size(), 8];
         let item = |record: &crate::memprof::MemProfRecord| {
-            let mut sink = Sink::new(Endian::Little);
+            let sites = record.alloc_sites.len() * (8 + sizes[0]) + record.call_sites.len() * (8 + sizes[1]);
+            let mut sink = Sink::with_capacity(Endian::Little, 16 + sites);
             sink.u64(record.alloc_sites.len() as u64);
             for site in &record.alloc_sites {
                 write_stack(&mut sink, site.stack);
-                write_block(&mut sink, &site.info, self.options.schema);
+                write_block(&mut sink, &site.info, &fields);
             }
             sink.u64(record.call_sites.len() as u64);
             for site in &record.call_sites {
@@ -206,9 +210,9 @@ impl Writer<'_> {
     }
 }
 
-fn write_block(sink: &mut Sink, info: &MemInfoBlock, schema: Schema) {
-    for field in schema.fields() {
-        let value = info.value(field);
+fn write_block(sink: &mut Sink, info: &MemInfoBlock, fields: &[Field]) {
+    for field in fields {
+        let value = info.value(*field);
         if field.width() == 4 { sink.u32(value as u32) } else { sink.u64(value) }
     }
 }

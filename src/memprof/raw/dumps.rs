@@ -34,37 +34,69 @@ pub struct Segment {
 
 /// What was measured along one stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Context {
+pub struct Context<'data> {
     /// Its stack.
     pub stack_id: u64,
     /// The numbers.
     pub info: MemInfoBlock,
     /// Accesses to each 8 bytes; empty when they were not counted.
     pub histogram: Vec<u64>,
+    /// The addresses of the stack, leaf first.
+    pub stack: Addresses<'data>,
 }
 
-/// The dumps of a file, added up.
+/// Addresses of a stack as they stand in the file, leaf first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Addresses<'data>(&'data [[u8; 8]]);
+
+impl Addresses<'_> {
+    /// The addresses.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.0.iter().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+}
+
+/// The dumps of a file, added up. What only one dump says stays in the file's
+/// bytes.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct RawMemProf {
+pub struct RawMemProf<'data> {
     /// Version of the last dump, 1 to 5.
     pub version: u64,
     /// How many dumps there are.
     pub dumps: usize,
     /// Executable parts, the program's own first.
     pub segments: Vec<Segment>,
-    /// Contexts, in order of first appearance.
-    pub contexts: Vec<Context>,
-    by_stack: HashMap<u64, usize>,
-    /// Addresses of each stack, leaf first.
-    stacks: HashMap<u64, Vec<u64>>,
-    /// Stack ids dump by dump, as they stand there; each only once.
-    stack_order: Vec<Vec<u64>>,
-    /// Those of the dump at hand.
-    stacks_of_dump: HashSet<u64>,
+    entries: Vec<Entry<'data>>,
+    by_id: HashMap<u64, u32>,
+    /// Entries with numbers, in order of first appearance.
+    contexts: Vec<u32>,
+    /// Entries with stacks, dump by dump, as they stand there; each only once.
+    stack_order: Vec<Vec<u32>>,
 }
 
-impl RawMemProf {
+/// What is known of a stack id.
+#[derive(Debug, Clone)]
+struct Entry<'data> {
+    id: u64,
+    numbers: Numbers<'data>,
+    stack: Option<Addresses<'data>>,
+    /// How many dumps there were when the stack came last.
+    dump: u32,
+}
+
+/// Numbers of a context.
+#[derive(Debug, Clone)]
+enum Numbers<'data> {
+    /// No dump has any.
+    None,
+    /// Those of one dump: the block, and its histogram.
+    Stored { bytes: &'data [u8], version: u8 },
+    /// The sum of several dumps.
+    Sum(Box<(MemInfoBlock, Vec<u64>)>),
+}
+
+impl<'data> RawMemProf<'data> {
     /// Reads a file.
     ///
     /// # Errors
@@ -72,7 +104,7 @@ impl RawMemProf {
     /// Bad magic, unsupported version; truncated or malformed where a size, an
     /// offset or a number leads outside of a dump; limit exceeded for stacks
     /// that are too deep.
-    pub fn read(data: &[u8], limits: &Limits) -> Result<Self> {
+    pub fn read(data: &'data [u8], limits: &Limits) -> Result<Self> {
         let mut profile = Self::default();
         let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
         while profile.dumps == 0 || !cursor.is_empty() {
@@ -87,27 +119,40 @@ impl RawMemProf {
         Ok(profile)
     }
 
-    /// The addresses of a stack, leaf first.
-    pub fn stack(&self, id: u64) -> Option<&[u64]> {
-        self.stacks.get(&id).map(Vec::as_slice)
+    /// Contexts, in order of first appearance.
+    pub fn contexts(&self) -> impl ExactSizeIterator<Item = Context<'data>> {
+        self.contexts.iter().map(|at| {
+            let entry = &self.entries[*at as usize];
+            let (info, histogram) = entry.numbers.decode();
+            Context { stack_id: entry.id, info, histogram, stack: entry.stack.unwrap_or_default() }
+        })
     }
 
-    /// The ids of all stacks, as a map of a release of LLVM yields them into
-    /// which they were put dump by dump.
+    /// The stacks of the contexts, in the same order.
+    pub fn stacks(&self) -> impl ExactSizeIterator<Item = Addresses<'data>> {
+        self.contexts.iter().map(|at| self.entries[*at as usize].stack.unwrap_or_default())
+    }
+
+    /// All stacks, as a map of a release of LLVM yields them into which they
+    /// were put dump by dump.
     #[cfg(feature = "correlate")]
-    pub(super) fn stack_ids(&self, map_order: impl Fn(&[u64]) -> Vec<u32>) -> Vec<u64> {
-        let mut inserted: Vec<u64> = Vec::new();
-        for ids in &self.stack_order {
-            let order = map_order(ids);
-            let known: HashSet<u64> = inserted.iter().copied().collect();
-            // The first dump's map is kept; others are walked and put into it.
-            if inserted.is_empty() {
-                inserted.clone_from(ids);
-            } else {
-                inserted.extend(order.into_iter().map(|at| ids[at as usize]).filter(|id| !known.contains(id)));
-            }
+    pub(super) fn stacks_in_map_order(
+        &self,
+        map_order: impl Fn(&[u64]) -> Vec<u32>,
+    ) -> impl Iterator<Item = Addresses<'data>> {
+        let in_map_order = |entries: &[u32]| -> Vec<u32> {
+            let ids: Vec<u64> = entries.iter().map(|at| self.entries[*at as usize].id).collect();
+            map_order(&ids).into_iter().map(|at| entries[at as usize]).collect()
+        };
+        // The first dump's map is kept; others are walked and put into it.
+        let mut dumps = self.stack_order.iter();
+        let mut inserted = dumps.next().cloned().unwrap_or_default();
+        let mut known: HashSet<u32> = HashSet::default();
+        for dump in dumps {
+            known.extend(&inserted);
+            inserted.extend(in_map_order(dump).into_iter().filter(|at| !known.contains(at)));
         }
-        map_order(&inserted).into_iter().map(|at| inserted[at as usize]).collect()
+        in_map_order(&inserted).into_iter().filter_map(|at| self.entries[at as usize].stack)
     }
 
     /// The build ids of all segments that have one, each once.
@@ -122,7 +167,7 @@ impl RawMemProf {
         ids
     }
 
-    fn add_dump(&mut self, dump: &Dump<'_>, limits: &Limits) -> Result<()> {
+    fn add_dump(&mut self, dump: &Dump<'data>, limits: &Limits) -> Result<()> {
         let segments = dump.segments()?;
         if self.dumps != 0 && segments != self.segments {
             let detail = "the dumps of the file come from different processes: their segments differ";
@@ -130,12 +175,12 @@ impl RawMemProf {
         }
         (self.version, self.segments) = (dump.header.version, segments);
         self.dumps += 1;
-        dump.contexts(|context| self.add_context(context))?;
+        let version = dump.header.version as u8;
+        dump.contexts(|id, bytes| self.add_numbers(id, Numbers::Stored { bytes, version }))?;
         self.stack_order.push(Vec::new());
-        self.stacks_of_dump.clear();
         dump.stacks(limits, |id, addresses, place| self.add_stack(id, addresses, place))?;
-        if let Some(context) = self.contexts.iter().find(|context| !self.stacks.contains_key(&context.stack_id)) {
-            let id = context.stack_id;
+        if let Some(at) = self.contexts.iter().find(|at| self.entries[**at as usize].stack.is_none()) {
+            let id = self.entries[*at as usize].id;
             return Err(Error::malformed(format!("there is no stack with the id {id:#x} of a record"))
                 .at("stacks", dump.start + dump.header.stacks)
                 .with_llvm_detail(format!("memprof callstack record does not contain id: {id}")));
@@ -143,34 +188,68 @@ impl RawMemProf {
         Ok(())
     }
 
-    fn add_context(&mut self, context: Context) {
-        match self.by_stack.get(&context.stack_id) {
-            None => {
-                self.by_stack.insert(context.stack_id, self.contexts.len());
-                self.contexts.push(context);
-            }
-            Some(at) => {
-                let known = &mut self.contexts[*at];
-                known.info.add_later_dump(&context.info);
-                let (mut sum, other) = (std::mem::take(&mut known.histogram), context.histogram);
-                sum.resize(sum.len().max(other.len()), 0);
-                sum.iter_mut().zip(other).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
-                known.histogram = sum;
-            }
+    /// The entry of a stack id, which is added if it is new.
+    fn entry(&mut self, id: u64) -> u32 {
+        // Stacks stand in the order of their records, and take 16 bytes at least.
+        let at = *self.by_id.entry(id).or_insert(self.entries.len() as u32);
+        if at as usize == self.entries.len() {
+            self.entries.push(Entry { id, numbers: Numbers::None, stack: None, dump: 0 });
         }
+        at
     }
 
-    fn add_stack(&mut self, id: u64, addresses: Vec<u64>, place: u64) -> Result<()> {
-        let differs = self.stacks.get(&id).is_some_and(|known| *known != addresses);
-        if differs {
+    fn add_numbers(&mut self, id: u64, later: Numbers<'data>) {
+        let at = self.entry(id);
+        let known = &mut self.entries[at as usize].numbers;
+        if let Numbers::None = known {
+            *known = later;
+            self.contexts.push(at);
+            return;
+        }
+        let (mut info, mut histogram) = known.decode();
+        let (later, more) = later.decode();
+        info.add_later_dump(&later);
+        histogram.resize(histogram.len().max(more.len()), 0);
+        histogram.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+        *known = Numbers::Sum(Box::new((info, histogram)));
+    }
+
+    fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
+        let (at, dump) = (self.entry(id), self.dumps as u32);
+        let entry = &mut self.entries[at as usize];
+        if entry.stack.is_some_and(|known| known != addresses) {
             let detail = format!("the stack with the id {id:#x} has other addresses than before");
             return Err(Error::malformed(detail).at("stacks", place));
         }
-        self.stacks.insert(id, addresses);
-        if self.stacks_of_dump.insert(id) {
-            self.stack_order.last_mut().expect("a dump was begun").push(id);
+        entry.stack = Some(addresses);
+        if entry.dump != dump {
+            entry.dump = dump;
+            self.stack_order.last_mut().expect("a dump was begun").push(at);
         }
         Ok(())
+    }
+}
+
+impl Numbers<'_> {
+    fn decode(&self) -> (MemInfoBlock, Vec<u64>) {
+        match self {
+            Self::None => Default::default(),
+            Self::Stored { bytes, version } => {
+                let version = u64::from(*version);
+                let (block, histogram) = bytes.split_at(schema_of(version).block_size().min(bytes.len()));
+                (MemInfoBlock::from_stored(block), decode_histogram(histogram, version))
+            }
+            Self::Sum(sum) => (**sum).clone(),
+        }
+    }
+}
+
+/// The fields of a version.
+fn schema_of(version: u64) -> Schema {
+    match version {
+        1 => Schema::BEFORE_DENSITIES,
+        2 | 3 => Schema::BEFORE_HISTOGRAMS,
+        _ => Schema::FULL,
     }
 }
 
@@ -247,29 +326,24 @@ impl<'data> Dump<'data> {
         Ok(segments)
     }
 
-    fn contexts(&self, mut take: impl FnMut(Context)) -> Result<()> {
+    /// Hands the numbers of each context to `take`, as they stand here.
+    fn contexts(&self, mut take: impl FnMut(u64, &'data [u8])) -> Result<()> {
         let mut cursor = self.part(self.header.records, self.header.stacks, "records");
         let version = self.header.version;
-        let schema = match version {
-            1 => Schema::BEFORE_DENSITIES,
-            2 | 3 => Schema::BEFORE_HISTOGRAMS,
-            _ => Schema::FULL,
-        };
+        let size = schema_of(version).block_size() as u64;
+        let entry_size = if version >= SHORT_HISTOGRAMS_SINCE { 2 } else { 8 };
         for _ in 0..cursor.u64("number of records")? {
             let stack_id = cursor.u64("stack id of a record")?;
-            let mut info = MemInfoBlock::default();
-            for field in schema.fields() {
-                let value =
-                    if field.width() == 4 { cursor.u32(field.name())?.into() } else { cursor.u64(field.name())? };
-                info.set(field, value);
-            }
-            let entries = if version >= HISTOGRAMS_SINCE { info.value(Field::AccessHistogramSize) } else { 0 };
-            take(Context { stack_id, info, histogram: read_histogram(&mut cursor, entries, version)? });
+            let mut ahead = cursor.clone();
+            let block = MemInfoBlock::from_stored(ahead.take("numbers of a record", size)?);
+            let entries = if version >= HISTOGRAMS_SINCE { block.value(Field::AccessHistogramSize) } else { 0 };
+            ahead.take("histogram", entries * entry_size)?;
+            take(stack_id, cursor.take("record", size + entries * entry_size)?);
         }
         Ok(())
     }
 
-    fn stacks(&self, limits: &Limits, mut take: impl FnMut(u64, Vec<u64>, u64) -> Result<()>) -> Result<()> {
+    fn stacks(&self, limits: &Limits, mut take: impl FnMut(u64, Addresses<'data>, u64) -> Result<()>) -> Result<()> {
         let mut cursor = self.part(self.header.stacks, self.header.total, "stacks");
         for _ in 0..cursor.u64("number of stacks")? {
             let place = cursor.position();
@@ -278,22 +352,20 @@ impl<'data> Dump<'data> {
                 return Err(crate::memprof::too_deep(count, limits).at("stacks", place));
             }
             let addresses = cursor.take("addresses of a stack", count * 8)?.as_chunks::<8>().0;
-            take(id, addresses.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect(), place)?;
+            take(id, Addresses(addresses), place)?;
         }
         Ok(())
     }
 }
 
-fn read_histogram(cursor: &mut Cursor<'_>, entries: u64, version: u64) -> Result<Vec<u64>> {
+fn decode_histogram(stored: &[u8], version: u64) -> Vec<u64> {
     if version >= SHORT_HISTOGRAMS_SINCE {
         // 12 bits of number and 4 bits of exponent.
         let decode = |bytes: &[u8; 2]| {
             let entry = u64::from(u16::from_le_bytes(*bytes));
             (entry & 0xfff) << (entry >> 12)
         };
-        let entries = cursor.take("histogram", entries.saturating_mul(2))?;
-        return Ok(entries.as_chunks::<2>().0.iter().map(decode).collect());
+        return stored.as_chunks::<2>().0.iter().map(decode).collect();
     }
-    let entries = cursor.take("histogram", entries.saturating_mul(8))?;
-    Ok(entries.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    stored.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }

@@ -52,6 +52,29 @@ impl Program {
         })?;
         Ok(Self { path: path.to_path_buf(), bytes, limits: *limits })
     }
+
+    /// Refuses what llvm-profdata 22 refuses: a program whose code is loaded in
+    /// several parts.
+    ///
+    /// # Errors
+    ///
+    /// Unable to symbolize for such a program.
+    pub fn expect_one_segment(&self, raw: &RawMemProf<'_>) -> Result<()> {
+        let file = objects::parse(&self.bytes)?;
+        if objects::executable_segments(&file).len() > 1 {
+            let error = unable("the code of the program is loaded in several parts").within(&self.path);
+            let path = self.path.display();
+            return Err(
+                error.with_llvm_message(format!("{path}\nExpect only one executable load segment in the binary"))
+            );
+        }
+        let id = objects::build_id(&file).unwrap_or_default();
+        if !id.is_empty() && raw.segments.iter().filter(|segment| segment.build_id == id).count() > 1 {
+            let error = unable("the profile has several parts of the program").within(&self.path);
+            return Err(error.with_llvm_message("We expect only one executable segment in the profiled binary"));
+        }
+        Ok(())
+    }
 }
 
 /// The programs that may have written raw profiles, each opened when it is
@@ -69,14 +92,14 @@ impl Programs {
         Self { paths, limits: *limits, opened: Mutex::default() }
     }
 
-    /// The program that wrote a profile: the only one, or the one with the
-    /// build id of one of its segments.
+    /// The program that wrote a profile, and libraries that it loaded: the only
+    /// one, or those with the build id of one of its segments.
     ///
     /// # Errors
     ///
     /// Missing program when none is named; those of [`Program::open`]; unable
     /// to symbolize when several are named and none fits.
-    pub fn find(&self, raw: &RawMemProf) -> Result<Arc<Program>> {
+    pub fn find(&self, raw: &RawMemProf<'_>) -> Result<Vec<Arc<Program>>> {
         let build_ids = || raw.build_ids().into_iter().map(hex).collect::<Vec<_>>();
         if self.paths.is_empty() {
             return Err(Error::new(ErrorKind::MissingProgram { build_ids: build_ids() }).with_hint(format!(
@@ -88,17 +111,20 @@ impl Programs {
         for path in &self.paths[opened.len()..] {
             opened.push(Arc::new(Program::open(path, &self.limits)?));
         }
-        if let [only] = opened.as_slice() {
-            return Ok(Arc::clone(only));
+        if opened.len() == 1 {
+            return Ok(opened.clone());
         }
         let has_id = |program: &&Arc<Program>| {
             let file = objects::parse(&program.bytes).ok();
             let id = file.and_then(|file| objects::build_id(&file));
             id.is_some_and(|id| raw.build_ids().contains(&id.as_slice()))
         };
-        opened.iter().find(has_id).map(Arc::clone).ok_or_else(|| {
-            unable("none of the programs has a build id of the profile").with_hint(build_ids().join(", "))
-        })
+        let found: Vec<Arc<Program>> = opened.iter().filter(has_id).map(Arc::clone).collect();
+        if found.is_empty() {
+            let none = "none of the programs has a build id of the profile";
+            return Err(unable(none).with_hint(build_ids().join(", ")));
+        }
+        Ok(found)
     }
 }
 
@@ -119,30 +145,39 @@ pub struct Resolved {
 /// Files of the runtime: what is in them is no part of a stack.
 const RUNTIME_FILES: [&[u8]; 3] = [b"memprof_malloc_linux.cpp", b"memprof_interceptors.cpp", b"memprof_new_delete.cpp"];
 
-/// Looks the addresses of a profile up in the program. Order follows `release`.
+/// Looks the addresses of a profile up in the program and in libraries that it
+/// loaded. Order follows `release`.
 ///
 /// # Errors
 ///
-/// Unable to symbolize when the program is not the one that ran, or has no
-/// debug info.
-pub fn resolve(raw: &RawMemProf, program: &Program, release: Release) -> Result<Resolved> {
-    try_resolve(raw, program, release).map_err(|error| error.within(&program.path))
-}
-
-fn try_resolve(raw: &RawMemProf, program: &Program, release: Release) -> Result<Resolved> {
-    let file = objects::parse(&program.bytes)?;
-    let slide = Slide::find(raw, &file).map_err(|error| named(error, program))?;
-    let chains = chains_of(raw, &file, slide, &program.limits)?;
-    let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), frames: HashMap::default() };
-    for id in raw.stack_ids(|ids| large_number_map_order(release, ids)) {
-        for address in raw.stack(id).unwrap_or_default() {
-            resolver.frames_of(*address, &chains);
+/// Unable to symbolize when a program is not one that ran, or has no debug
+/// info.
+pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release) -> Result<Resolved> {
+    let mut images = Vec::new();
+    for program in programs {
+        let within = |error: Error| error.within(&program.path);
+        let file = objects::parse(&program.bytes).map_err(within)?;
+        let loaded = Loaded::find(raw, &file).map_err(|error| within(named(error, program)))?;
+        images.push(Image { program, file, loaded });
+    }
+    let addresses = ProgramAddresses::of(raw, &images);
+    let chains = addresses.chains(&images)?;
+    let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places: vec![None; chains.len()] };
+    let mut left = chains.iter().filter(|chain| is_of_the_program(chain)).count();
+    if left == 0 {
+        let error = nothing_found(raw);
+        return Err(programs.iter().fold(error, |error, program| error.within(&program.path)));
+    }
+    for stack in raw.stacks_in_map_order(|ids| large_number_map_order(release, ids)) {
+        for number in stack.iter().filter_map(|address| addresses.number(address)) {
+            left -= usize::from(resolver.add_frames(number, &chains[number]));
+        }
+        if left == 0 {
+            break;
         }
     }
-    if resolver.frames.is_empty() {
-        return Err(nothing_found(raw));
-    }
-    let stacks = resolver.records(raw);
+    drop(chains);
+    let stacks = resolver.records(raw, &addresses);
     Ok(Resolved { profile: resolver.profile, stacks })
 }
 
@@ -155,85 +190,140 @@ fn named(error: Error, program: &Program) -> Error {
     }
 }
 
-fn nothing_found(raw: &RawMemProf) -> Error {
-    let contexts = raw.contexts.len();
+fn nothing_found(raw: &RawMemProf<'_>) -> Error {
+    let contexts = raw.contexts().len();
     unable(format!("no address of {contexts} call stacks is in a function that the program's debug info names"))
         .with_hint("the program must not be stripped, and be built with -gmlt -fdebug-info-for-profiling or -g")
         .with_llvm_message("malformed instrumentation profile data: no entries in callstack map after symbolization")
 }
 
-/// How far the program was moved when it was loaded.
+/// A program, and where it was when it ran.
+struct Image<'p> {
+    program: &'p Program,
+    file: object::File<'p>,
+    loaded: Loaded,
+}
+
+/// Where a program was when it ran: its executable parts.
+#[derive(Debug)]
+struct Loaded {
+    parts: Vec<LoadedPart>,
+}
+
 #[derive(Debug, Clone, Copy)]
-struct Slide {
-    /// Where its code began and ended in memory.
+struct LoadedPart {
+    /// Where it began and ended in memory.
     start: u64,
     end: u64,
-    /// Where its code begins in the file's terms.
+    /// Where it begins in the file's terms.
     link_address: u64,
 }
 
-impl Slide {
-    fn find(raw: &RawMemProf, file: &object::File<'_>) -> Result<Self> {
-        let executable = match objects::executable_segments(file)[..] {
-            [only] => only,
-            [] => return Err(unable("the program has no code that is loaded; memory profiles need an ELF program")),
-            ref several => {
-                let detail = format!("the program has {} executable segments, one is expected", several.len());
-                return Err(unable(detail).with_llvm_message("Expect only one executable load segment in the binary"));
-            }
+impl Loaded {
+    fn find(raw: &RawMemProf<'_>, file: &object::File<'_>) -> Result<Self> {
+        let executable = objects::executable_segments(file);
+        if executable.is_empty() {
+            return Err(unable("the program has no code that is loaded; memory profiles need an ELF program"));
+        }
+        let mut segments = program_segments(raw, file)?;
+        // Without build ids the program's own are the first.
+        if segments.iter().all(|segment| segment.build_id.is_empty()) {
+            segments.truncate(executable.len());
+        }
+        if segments.len() != executable.len() {
+            let [known, there] = [segments.len(), executable.len()];
+            return Err(unable(format!(
+                "the profile has {known} executable segments of the program, which has {there}"
+            )));
+        }
+        // Both are in the order of their addresses.
+        let pairs = segments.into_iter().zip(executable);
+        let part = |(segment, executable): (&Segment, objects::ExecutableSegment)| LoadedPart {
+            start: segment.start,
+            end: segment.end,
+            link_address: executable.address,
         };
-        let segment = program_segment(raw, file)?;
-        Ok(Self { start: segment.start, end: segment.end, link_address: executable.address })
+        Ok(Self { parts: pairs.map(part).collect() })
     }
 
-    /// The address in the file's terms; that of another image stays, and is
-    /// found nowhere.
-    fn link_address(self, address: u64) -> Option<u64> {
-        (self.start < address && address <= self.end).then(|| (address - self.start).wrapping_add(self.link_address))
+    /// The address in the file's terms; nothing for that of another image.
+    fn link_address(&self, address: u64) -> Option<u64> {
+        let part = self.parts.iter().find(|part| part.start < address && address <= part.end)?;
+        Some((address - part.start).wrapping_add(part.link_address))
     }
 }
 
-/// The segment of the program: by build id, or the first where there are none.
-fn program_segment<'r>(raw: &'r RawMemProf, file: &object::File<'_>) -> Result<&'r Segment> {
+/// The segments of the program: by build id, or all where there are none.
+fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Result<Vec<&'r Segment>> {
     let has_ids = raw.segments.iter().any(|segment| !segment.build_id.is_empty());
     if !has_ids {
-        let none = || unable("the profile names no executable segment");
-        return raw.segments.first().ok_or_else(none);
+        if raw.segments.is_empty() {
+            return Err(unable("the profile names no executable segment"));
+        }
+        return Ok(raw.segments.iter().collect());
     }
     let known: Vec<String> = raw.build_ids().into_iter().map(hex).collect();
     let ids = format!("the profile is of images with the build ids {}", known.join(", "));
     let Some(id) = objects::build_id(file) else {
         return Err(unable("the program has no build id").with_hint(ids));
     };
-    raw.segments.iter().find(|segment| segment.build_id == id).ok_or_else(|| {
-        unable(format!("the program's build id {} is not one of the profile's", hex(&id))).with_hint(ids)
-    })
+    let segments: Vec<&Segment> = raw.segments.iter().filter(|segment| segment.build_id == id).collect();
+    if segments.is_empty() {
+        let detail = format!("the program's build id {} is not one of the profile's", hex(&id));
+        return Err(unable(detail).with_hint(ids));
+    }
+    Ok(segments)
 }
 
-/// The frames of each address that is in the program; none for one that is to
-/// be left out.
-fn chains_of(
-    raw: &RawMemProf,
-    file: &object::File<'_>,
-    slide: Slide,
-    limits: &Limits,
-) -> Result<HashMap<u64, Vec<InlineFrame>>> {
-    let mut addresses: Vec<(u64, u64)> = Vec::new();
-    let mut seen = HashSet::default();
-    for context in &raw.contexts {
-        for address in raw.stack(context.stack_id).unwrap_or_default() {
-            if let Some(link) = slide.link_address(*address).filter(|_| seen.insert(*address)) {
-                addresses.push((link, *address));
+/// The addresses of all contexts that are in the images, each once.
+struct ProgramAddresses {
+    /// The image of each, and the address in its terms, by number.
+    links: Vec<(usize, u64)>,
+    numbers: HashMap<u64, u32>,
+}
+
+impl ProgramAddresses {
+    fn of(raw: &RawMemProf<'_>, images: &[Image<'_>]) -> Self {
+        let mut addresses = Self { links: Vec::new(), numbers: HashMap::default() };
+        let link_address = |address| {
+            let mut images = images.iter().enumerate();
+            images.find_map(|(image, at)| Some((image, at.loaded.link_address(address)?)))
+        };
+        for stack in raw.stacks() {
+            for address in stack.iter() {
+                if let Some(link) = link_address(address) {
+                    let next = addresses.links.len();
+                    // A stack takes 8 bytes an address: more than 2^32 fit in no input.
+                    if *addresses.numbers.entry(address).or_insert(next as u32) as usize == next {
+                        addresses.links.push(link);
+                    }
+                }
             }
         }
+        addresses
     }
-    addresses.sort_unstable();
-    let links: Vec<u64> = addresses.iter().map(|(link, _)| *link).collect();
-    let chains = objects::inline_chains(file, &links, limits)?;
-    let known = addresses.into_iter().map(|(_, address)| address).zip(chains);
-    Ok(known.filter(|(_, chain)| is_of_the_program(chain)).collect())
+
+    fn number(&self, address: u64) -> Option<usize> {
+        self.numbers.get(&address).map(|number| *number as usize)
+    }
+
+    /// The functions at each address, by number.
+    fn chains(&self, images: &[Image<'_>]) -> Result<Vec<Vec<InlineFrame>>> {
+        let mut order: Vec<usize> = (0..self.links.len()).collect();
+        order.sort_unstable_by_key(|number| self.links[*number]);
+        let mut chains = vec![Vec::new(); order.len()];
+        for numbers in order.chunk_by(|a, b| self.links[*a].0 == self.links[*b].0) {
+            let Image { program, file, .. } = &images[self.links[numbers[0]].0];
+            let sorted: Vec<u64> = numbers.iter().map(|number| self.links[*number].1).collect();
+            let found = objects::inline_chains(file, &program.path, &sorted, &program.limits);
+            let found = found.map_err(|error| error.within(&program.path))?;
+            numbers.iter().zip(found).for_each(|(number, chain)| chains[*number] = chain);
+        }
+        Ok(chains)
+    }
 }
 
+/// Whether an address counts: not in the runtime, and known to debug info.
 fn is_of_the_program(chain: &[InlineFrame]) -> bool {
     let Some(innermost) = chain.first() else { return false };
     let in_runtime = innermost.file.as_deref().is_some_and(|file| RUNTIME_FILES.contains(&file));
@@ -243,15 +333,24 @@ fn is_of_the_program(chain: &[InlineFrame]) -> bool {
 /// Makes records of contexts.
 struct Resolver {
     profile: MemoryProfile,
-    /// The frames of each address that has some.
-    frames: HashMap<u64, Vec<FrameHandle>>,
+    /// What is known of each address that counts, by number.
+    places: Vec<Option<Place>>,
+}
+
+/// An address in the program.
+#[derive(Debug, Clone)]
+struct Place {
+    frames: Vec<FrameHandle>,
+    /// Whether it is a call site of all its functions already, or of all but
+    /// the innermost.
+    is_call_site: [bool; 2],
 }
 
 impl Resolver {
-    fn frames_of(&mut self, address: u64, chains: &HashMap<u64, Vec<InlineFrame>>) {
-        let Some(chain) = chains.get(&address) else { return };
-        if self.frames.contains_key(&address) {
-            return;
+    /// Makes frames of an address that counts; returns whether they are new.
+    fn add_frames(&mut self, number: usize, chain: &[InlineFrame]) -> bool {
+        if self.places[number].is_some() || !is_of_the_program(chain) {
+            return false;
         }
         let mut frames = Vec::with_capacity(chain.len());
         for (at, frame) in chain.iter().enumerate() {
@@ -266,39 +365,40 @@ impl Resolver {
                 is_inline: at + 1 < chain.len(),
             }));
         }
-        self.frames.insert(address, frames);
+        self.places[number] = Some(Place { frames, is_call_site: [false; 2] });
+        true
     }
 
     /// Makes the records, and returns how many stacks are left.
-    fn records(&mut self, raw: &RawMemProf) -> usize {
+    fn records(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses) -> usize {
         let mut call_sites = CallSites::default();
         let (mut stack, mut left) = (Vec::new(), 0);
-        for context in &raw.contexts {
-            let addresses = raw.stack(context.stack_id).unwrap_or_default();
-            let addresses: Vec<u64> = addresses.iter().copied().filter(|at| self.frames.contains_key(at)).collect();
-            if addresses.is_empty() {
+        for context in raw.contexts() {
+            stack.clear();
+            for address in context.stack.iter() {
+                let Some(number) = addresses.number(address) else { continue };
+                let Some(place) = &mut self.places[number] else { continue };
+                // The first frame of all is the allocation.
+                let first = usize::from(stack.is_empty());
+                if !std::mem::replace(&mut place.is_call_site[first], true) {
+                    let frames = place.frames[first..].iter();
+                    let functions = frames.map(|frame| self.profile.stacks.frame(*frame).function);
+                    functions.for_each(|function| call_sites.add(function, number));
+                }
+                stack.extend_from_slice(&place.frames);
+            }
+            if stack.is_empty() {
                 continue;
             }
             left += 1;
-            stack.clear();
-            for address in &addresses {
-                let frames = &self.frames[address];
-                for (at, frame) in frames.iter().enumerate() {
-                    // The first frame of all is the allocation.
-                    if !stack.is_empty() || at != 0 {
-                        call_sites.add(self.profile.stacks.frame(*frame).function, *address);
-                    }
-                }
-                stack.extend_from_slice(frames);
-            }
             let whole = self.profile.stacks.intern(&stack);
-            let histogram = (!context.histogram.is_empty()).then(|| context.histogram.as_slice().into());
+            let histogram = (!context.histogram.is_empty()).then(|| context.histogram.into());
             let site = AllocSite { stack: whole, info: context.info, histogram };
-            self.add_alloc_site(&stack, &site);
+            self.add_alloc_site(&stack, site);
         }
-        for (function, addresses) in call_sites.functions {
-            for address in addresses {
-                let frames: StackHandle = self.profile.stacks.intern(&self.frames[&address]);
+        for (function, numbers) in call_sites.functions {
+            for place in numbers.into_iter().filter_map(|number| self.places[number].as_ref()) {
+                let frames: StackHandle = self.profile.stacks.intern(&place.frames);
                 self.profile.record_mut(function).call_sites.push(CallSite { frames, callees: Vec::new() });
             }
         }
@@ -306,13 +406,14 @@ impl Resolver {
     }
 
     /// An allocation belongs to its function and to those that it is inlined into.
-    fn add_alloc_site(&mut self, stack: &[FrameHandle], site: &AllocSite) {
+    fn add_alloc_site(&mut self, stack: &[FrameHandle], site: AllocSite) {
         for frame in stack {
             let Frame { function, is_inline, .. } = self.profile.stacks.frame(*frame);
-            self.profile.record_mut(function).alloc_sites.push(site.clone());
+            let sites = &mut self.profile.record_mut(function).alloc_sites;
             if !is_inline {
-                return;
+                return sites.push(site);
             }
+            sites.push(site.clone());
         }
     }
 }
@@ -320,20 +421,20 @@ impl Resolver {
 /// Addresses of calls by function, in order of first mention.
 #[derive(Default)]
 struct CallSites {
-    functions: Vec<(u64, Vec<u64>)>,
+    functions: Vec<(u64, Vec<usize>)>,
     by_function: HashMap<u64, usize>,
-    seen: HashSet<(u64, u64)>,
+    seen: HashSet<(u64, usize)>,
 }
 
 impl CallSites {
-    fn add(&mut self, function: u64, address: u64) {
-        if !self.seen.insert((function, address)) {
+    fn add(&mut self, function: u64, number: usize) {
+        if !self.seen.insert((function, number)) {
             return;
         }
         let at = *self.by_function.entry(function).or_insert(self.functions.len());
         if at == self.functions.len() {
             self.functions.push((function, Vec::new()));
         }
-        self.functions[at].1.push(address);
+        self.functions[at].1.push(number);
     }
 }

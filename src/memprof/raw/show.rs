@@ -1,6 +1,7 @@
 //! `show --memory` of a raw profile, byte for byte as LLVM 22 prints it.
 
 use super::dumps::RawMemProf;
+use crate::digits::push_decimal;
 use crate::memprof::fields::Field;
 use crate::memprof::hotness::MemProfSummary;
 use crate::memprof::model::{AllocSite, MemoryProfile};
@@ -14,7 +15,7 @@ use std::io::{self, Write};
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(raw: &RawMemProf, profile: &MemoryProfile, stacks: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: &mut dyn Write) -> io::Result<()> {
     write_summary(&MemProfSummary::of(profile), None, out)?;
     let with_sites = profile.records().iter().filter(|record| !record.alloc_sites.is_empty()).count();
     writeln!(out, "MemprofProfile:\n  Summary:")?;
@@ -35,50 +36,97 @@ pub fn write(raw: &RawMemProf, profile: &MemoryProfile, stacks: usize, out: &mut
         }
     }
     writeln!(out, "  Records:")?;
+    let mut printer = Printer { profile, frames: vec![Vec::new(); profile.stacks.frames().len()], text: Vec::new() };
     for record in profile.records() {
-        writeln!(out, "  -\n    FunctionGUID: {}", record.function)?;
+        printer.text.extend_from_slice(b"  -\n    FunctionGUID: ");
+        printer.number(record.function);
         if !record.alloc_sites.is_empty() {
-            writeln!(out, "    AllocSites:")?;
+            printer.text.extend_from_slice(b"    AllocSites:\n");
         }
-        record.alloc_sites.iter().try_for_each(|site| write_alloc_site(site, profile, out))?;
+        for site in &record.alloc_sites {
+            printer.alloc_site(site);
+            printer.hand_over(out, PART)?;
+        }
         if !record.call_sites.is_empty() {
-            writeln!(out, "    CallSites:")?;
+            printer.text.extend_from_slice(b"    CallSites:\n");
         }
         for site in &record.call_sites {
-            write_frames(site.frames, profile, "    -\n      -\n", out)?;
+            printer.frames(site.frames, b"    -\n      -\n");
+            printer.hand_over(out, PART)?;
         }
     }
-    Ok(())
+    printer.hand_over(out, 0)
 }
 
-fn write_alloc_site(site: &AllocSite, profile: &MemoryProfile, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "    -\n      Callstack:")?;
-    write_frames(site.stack, profile, "      -\n", out)?;
-    writeln!(out, "      MemInfoBlock:")?;
-    for field in Field::all() {
-        writeln!(out, "        {}: {}", field.name(), site.info.value(field))?;
-    }
-    if let Some(histogram) = &site.histogram {
-        write!(out, "        AccessHistogramValues:")?;
-        histogram.iter().try_for_each(|value| write!(out, " {value}"))?;
-        writeln!(out)?;
-    }
-    Ok(())
+/// Text is handed over in parts of about so many bytes.
+const PART: usize = 1 << 16;
+
+struct Printer<'a> {
+    profile: &'a MemoryProfile,
+    /// The lines of each frame, once they were needed.
+    frames: Vec<Vec<u8>>,
+    text: Vec<u8>,
 }
 
-/// Prints the frames of a stack, each behind `before`.
-fn write_frames(stack: StackHandle, profile: &MemoryProfile, before: &str, out: &mut dyn Write) -> io::Result<()> {
-    for Frame { function, line_offset, column, is_inline } in profile.stacks.frames_of(stack) {
-        out.write_all(before.as_bytes())?;
-        writeln!(out, "        Function: {function}")?;
-        if let Some(name) = profile.names.get(&function) {
-            out.write_all(b"        SymbolName: ")?;
-            out.write_all(name)?;
-            writeln!(out)?;
+impl Printer<'_> {
+    /// Hands the text over if it is long enough.
+    fn hand_over(&mut self, out: &mut dyn Write, least: usize) -> io::Result<()> {
+        if self.text.len() >= least {
+            out.write_all(&self.text)?;
+            self.text.clear();
         }
-        writeln!(out, "        LineOffset: {line_offset}")?;
-        writeln!(out, "        Column: {column}")?;
-        writeln!(out, "        Inline: {}", u8::from(is_inline))?;
+        Ok(())
     }
-    Ok(())
+
+    /// A number that ends its line.
+    fn number(&mut self, number: u64) {
+        push_decimal(&mut self.text, number);
+        self.text.push(b'\n');
+    }
+
+    fn alloc_site(&mut self, site: &AllocSite) {
+        self.text.extend_from_slice(b"    -\n      Callstack:\n");
+        self.frames(site.stack, b"      -\n");
+        self.text.extend_from_slice(b"      MemInfoBlock:\n");
+        for field in Field::all() {
+            for part in ["        ", field.name(), ": "] {
+                self.text.extend_from_slice(part.as_bytes());
+            }
+            self.number(site.info.value(field));
+        }
+        if let Some(histogram) = &site.histogram {
+            self.text.extend_from_slice(b"        AccessHistogramValues:");
+            for value in histogram.iter() {
+                self.text.push(b' ');
+                push_decimal(&mut self.text, *value);
+            }
+            self.text.push(b'\n');
+        }
+    }
+
+    /// The frames of a stack, each behind `before`.
+    fn frames(&mut self, stack: StackHandle, before: &[u8]) {
+        for frame in self.profile.stacks.stack(stack) {
+            let lines = &mut self.frames[frame.index()];
+            if lines.is_empty() {
+                *lines = frame_lines(self.profile.stacks.frame(*frame), self.profile);
+            }
+            self.text.extend_from_slice(before);
+            self.text.extend_from_slice(lines);
+        }
+    }
+}
+
+fn frame_lines(frame: Frame, profile: &MemoryProfile) -> Vec<u8> {
+    let Frame { function, line_offset, column, is_inline } = frame;
+    let mut lines = format!("        Function: {function}\n").into_bytes();
+    if let Some(name) = profile.names.get(&function) {
+        lines.extend_from_slice(b"        SymbolName: ");
+        lines.extend_from_slice(name);
+        lines.push(b'\n');
+    }
+    let inline = u8::from(is_inline);
+    let rest = format!("        LineOffset: {line_offset}\n        Column: {column}\n        Inline: {inline}\n");
+    lines.extend_from_slice(rest.as_bytes());
+    lines
 }

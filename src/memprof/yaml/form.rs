@@ -1,9 +1,9 @@
 //! From nodes to a memory profile.
 
+use super::fault::{Fault, Result};
 use super::node::{Entry, Node};
 use super::parse::Parser;
 use crate::compat::Compat;
-use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memprof::data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
@@ -18,9 +18,9 @@ use std::collections::HashSet;
 ///
 /// Malformed where it is no YAML, or not of the form; limit exceeded for call
 /// stacks that are too deep.
-pub fn read(text: &[u8], compat: Compat, limits: &Limits) -> Result<MemoryProfile> {
+pub fn read(text: &[u8], compat: Compat, limits: &Limits) -> crate::Result<MemoryProfile> {
     let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
-    reader.read(text).map_err(|error| error.in_format("memprof YAML"))?;
+    reader.read(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
     Ok(reader.profile)
 }
 
@@ -97,7 +97,7 @@ impl Reader {
             other => return Err(unknown(key, other)),
         };
         if seen.contains(&section) {
-            return Err(key.error("a section is there already"));
+            return Err(repeated(key));
         }
         seen.push(section);
         read(self, section)
@@ -106,17 +106,15 @@ impl Reader {
     fn record(&mut self, node: &Node<'_>, functions: &mut HashSet<u64>) -> Result<()> {
         let mut entries = Entries::new(node, "a record")?;
         let function = read_guid(entries.required("GUID")?)?;
-        let alloc_sites = entries.optional("AllocSites");
-        let call_sites = entries.optional("CallSites");
-        entries.finish()?;
         let mut sites = Vec::new();
-        for site in list(alloc_sites, "AllocSites")? {
+        for site in list(entries.optional("AllocSites"), "AllocSites")? {
             sites.push(self.alloc_site(site)?);
         }
         let mut calls = Vec::new();
-        for site in list(call_sites, "CallSites")? {
+        for site in list(entries.optional("CallSites"), "CallSites")? {
             calls.push(self.call_site(site)?);
         }
+        entries.finish()?;
         // LLVM keeps the first record of a function. Its map takes this function
         // for a free place, and finds it unless the map is empty.
         let is_free_place = function == u64::MAX && !self.profile.records().is_empty();
@@ -131,36 +129,36 @@ impl Reader {
 
     fn alloc_site(&mut self, node: &Node<'_>) -> Result<AllocSite> {
         let mut entries = Entries::new(node, "an allocation site")?;
-        let (stack, block) = (entries.required("Callstack")?, entries.required("MemInfoBlock")?);
-        entries.finish()?;
-        let stack = self.stack(stack, "Callstack")?;
-        let (mut info, mut seen) = (MemInfoBlock::default(), Schema::EMPTY);
+        let stack = self.stack(entries.required("Callstack")?, "Callstack")?;
+        let block = entries.required("MemInfoBlock")?;
+        let mut info = MemInfoBlock::default();
+        check_keys(block.map("MemInfoBlock")?)?;
         for (key, value) in block.map("MemInfoBlock")? {
             let name = key.scalar("a key")?;
-            let field = Field::from_name(name).ok_or_else(|| unknown(key, name))?;
-            if seen.contains(field) {
-                return Err(key.error(format!("{field} is there already")));
-            }
-            seen = seen.with(field);
+            let field = Field::from_name(name).ok_or_else(|| {
+                let detail = format!("unknown key {:?}", String::from_utf8_lossy(name));
+                Fault::new(key.error(detail), block.mark.clone(), "Key is not a valid validation event")
+            })?;
             // Numbers too large for a field are cut, as LLVM cuts them.
             info.set(field, value.number(field.name(), u64::MAX)?);
         }
+        entries.finish()?;
         Ok(AllocSite { stack, info, histogram: None })
     }
 
     fn call_site(&mut self, node: &Node<'_>) -> Result<CallSite> {
         let mut entries = Entries::new(node, "a call site")?;
-        let (frames, callees) = (entries.required("Frames")?, entries.optional("CalleeGuids"));
+        let frames = self.stack(entries.required("Frames")?, "Frames")?;
+        let callees = list(entries.optional("CalleeGuids"), "CalleeGuids")?;
+        let callees = callees.iter().map(read_guid).collect::<Result<_>>()?;
         entries.finish()?;
-        let frames = self.stack(frames, "Frames")?;
-        let callees = list(callees, "CalleeGuids")?.iter().map(read_guid).collect::<Result<_>>()?;
         Ok(CallSite { frames, callees })
     }
 
     fn stack(&mut self, node: &Node<'_>, what: &str) -> Result<StackHandle> {
         let frames = node.list(what)?;
         if frames.len() as u64 > self.limits.context_depth.into() {
-            return Err(crate::memprof::too_deep(frames.len() as u64, &self.limits).at("yaml", node.offset));
+            return Err(crate::memprof::too_deep(frames.len() as u64, &self.limits).at("yaml", node.offset).into());
         }
         let stacks: &mut CallStacks = &mut self.profile.stacks;
         let frames: Vec<_> =
@@ -173,13 +171,12 @@ impl Reader {
         let records = entries.optional("SampledRecords");
         let symbols = entries.optional("KnownColdSymbols");
         let hashes = entries.optional("KnownColdStrHashes");
-        entries.finish()?;
         let mut profile = DataAccessProfile::default();
         let mut seen = HashSet::new();
         for node in list(records, "SampledRecords")? {
             let record = read_data_record(node, self.compat)?;
             if !seen.insert(record.symbol.clone()) {
-                return Err(node.error("the data of a record is in another record already"));
+                return Err(node.error("the data of a record is in another record already").into());
             }
             profile.records.push(record);
         }
@@ -195,8 +192,9 @@ impl Reader {
                 profile.cold_string_hashes.push(hash);
             }
         }
+        entries.finish()?;
         if let Some(_before) = self.profile.data_access.replace(profile) {
-            return Err(node.error("a document before has accesses to data already"));
+            return Err(node.error("a document before has accesses to data already").into());
         }
         Ok(())
     }
@@ -222,13 +220,14 @@ fn read_frame(node: &Node<'_>) -> Result<Frame> {
 
 /// A function as `0x` and its GUID, or by name.
 fn read_guid(node: &Node<'_>) -> Result<u64> {
-    let text = node.scalar("a function")?;
+    const WORDS: &str = "use a hexadecimal GUID or a function instead";
+    let text = node.scalar("a function").map_err(|fault| fault.and(WORDS))?;
     if text.iter().all(u8::is_ascii_digit) {
         let text = String::from_utf8_lossy(text).into_owned();
-        return Err(node.error(format!("function {text:?} is decimal; a name or 0x and the GUID is needed")));
+        return Err(node.fault(format!("function {text:?} is decimal; a name or 0x and the GUID is needed"), WORDS));
     }
     match text {
-        [b'0', b'x' | b'X', ..] => node.number("a GUID", u64::MAX),
+        [b'0', b'x' | b'X', ..] => node.number_as("a GUID", u64::MAX, "invalid hex64 number"),
         name => Ok(guid(name)),
     }
 }
@@ -238,14 +237,13 @@ fn read_data_record(node: &Node<'_>, compat: Compat) -> Result<DataAccessRecord>
     let (symbol, hash) = (entries.optional("Symbol"), entries.optional("Hash"));
     let access_count = entries.required("AccessCount")?.number("AccessCount", u64::MAX)?;
     let locations = entries.optional("Locations");
-    entries.finish()?;
     let symbol = match (symbol, hash) {
         (Some(symbol), None) => DataSymbol::Name(read_symbol(symbol)?),
         // LLVM asks for neither, and takes the hash for 0 then.
         (Some(symbol), Some(_)) if compat.is_llvm() => DataSymbol::Name(read_symbol(symbol)?),
         (None, None) if compat.is_llvm() => DataSymbol::StringHash(0),
         (None, Some(hash)) => DataSymbol::StringHash(hash.number("Hash", u64::MAX)?),
-        _ => return Err(node.error("a record of accesses needs either a Symbol or a Hash")),
+        _ => return Err(node.error("a record of accesses needs either a Symbol or a Hash").into()),
     };
     let location = |node: &Node<'_>| {
         let mut entries = Entries::new(node, "a location")?;
@@ -255,12 +253,13 @@ fn read_data_record(node: &Node<'_>, compat: Compat) -> Result<DataAccessRecord>
         Ok(SourceLocation { file, line })
     };
     let locations = list(locations, "Locations")?.iter().map(location).collect::<Result<_>>()?;
+    entries.finish()?;
     Ok(DataAccessRecord { symbol, access_count, locations })
 }
 
 fn read_symbol(node: &Node<'_>) -> Result<Vec<u8>> {
     match canonical_symbol(node.scalar("a symbol")?) {
-        [] => Err(node.error("the name of a symbol is empty")),
+        [] => Err(node.error("the name of a symbol is empty").into()),
         symbol => Ok(symbol.to_vec()),
     }
 }
@@ -269,8 +268,28 @@ fn list<'n, 'a>(node: Option<&'n Node<'a>>, what: &str) -> Result<&'n [Node<'a>]
     node.map_or(Ok(&[]), |node| node.list(what))
 }
 
-fn unknown(key: &Node<'_>, name: &[u8]) -> Error {
-    key.error(format!("unknown key {:?}", String::from_utf8_lossy(name)))
+fn unknown(key: &Node<'_>, name: &[u8]) -> Box<Fault> {
+    let name = String::from_utf8_lossy(name);
+    key.fault(format!("unknown key {name:?}"), format!("unknown key '{name}'"))
+}
+
+fn repeated(key: &Node<'_>) -> Box<Fault> {
+    let name = String::from_utf8_lossy(key.scalar("a key").unwrap_or_default()).into_owned();
+    key.fault(format!("the key {name:?} is there already"), format!("duplicated mapping key '{name}'"))
+}
+
+/// No key may be there twice.
+fn check_keys(entries: &[Entry<'_>]) -> Result<()> {
+    // Maps of the form are small.
+    const FEW: usize = 32;
+    let repeats = if entries.len() <= FEW {
+        let is_repeated = |at: &usize| entries[..*at].iter().any(|(key, _)| key.content == entries[*at].0.content);
+        (0..entries.len()).find(is_repeated)
+    } else {
+        let mut seen = HashSet::new();
+        entries.iter().position(|(key, _)| key.scalar("a key").is_ok_and(|text| !seen.insert(text)))
+    };
+    repeats.map_or(Ok(()), |at| Err(repeated(&entries[at].0)))
 }
 
 /// The entries of a map, each of which must be asked for.
@@ -282,7 +301,9 @@ struct Entries<'n, 'a> {
 
 impl<'n, 'a> Entries<'n, 'a> {
     fn new(node: &'n Node<'a>, what: &'static str) -> Result<Self> {
-        Ok(Self { node, what, left: node.map(what)?.iter().collect() })
+        let entries = node.map(what)?;
+        check_keys(entries)?;
+        Ok(Self { node, what, left: entries.iter().collect() })
     }
 
     fn optional(&mut self, key: &str) -> Option<&'n Node<'a>> {
@@ -292,7 +313,9 @@ impl<'n, 'a> Entries<'n, 'a> {
     }
 
     fn required(&mut self, key: &str) -> Result<&'n Node<'a>> {
-        self.optional(key).ok_or_else(|| self.node.error(format!("{} has no {key}", self.what)))
+        self.optional(key).ok_or_else(|| {
+            self.node.fault(format!("{} has no {key}", self.what), format!("missing required key '{key}'"))
+        })
     }
 
     fn finish(self) -> Result<()> {

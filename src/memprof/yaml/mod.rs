@@ -7,6 +7,7 @@
 //! anchor, or text of several lines; a general parser would bring all of these
 //! in and still leave the form to be checked.
 
+mod fault;
 mod form;
 mod node;
 mod parse;

@@ -1,12 +1,17 @@
 //! What a piece of YAML is.
 
-use crate::error::{Error, Result};
+use super::fault::{Fault, Result};
+use crate::error::Error;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// A piece of a document, and where it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     pub(super) offset: u64,
+    /// What LLVM marks when something is wrong with it: a whole scalar, or the
+    /// first byte of what a list or map begins with.
+    pub(super) mark: Range<usize>,
     pub(super) content: Content<'a>,
 }
 
@@ -23,6 +28,12 @@ pub(super) enum Content<'a> {
 pub(super) type Entry<'a> = (Node<'a>, Node<'a>);
 
 impl<'a> Node<'a> {
+    /// Something is wrong with it, which LLVM says in those words.
+    pub(super) fn fault(&self, detail: impl Into<String>, words: impl Into<Cow<'static, str>>) -> Box<Fault> {
+        Fault::new(self.error(detail), self.mark.clone(), words)
+    }
+
+    /// Something is wrong with it that LLVM does not look for.
     pub(super) fn error(&self, detail: impl Into<String>) -> Error {
         Error::malformed(detail).at("yaml", self.offset)
     }
@@ -41,7 +52,7 @@ impl<'a> Node<'a> {
         match &self.content {
             Content::Null => Ok(&[]),
             Content::List(items) => Ok(items),
-            _ => Err(self.error(format!("{what} is {}, not a list", self.kind()))),
+            _ => Err(self.fault(format!("{what} is {}, not a list", self.kind()), "not a sequence")),
         }
     }
 
@@ -49,7 +60,7 @@ impl<'a> Node<'a> {
     pub(super) fn map(&self, what: &str) -> Result<&[Entry<'a>]> {
         match &self.content {
             Content::Map(entries) => Ok(entries),
-            _ => Err(self.error(format!("{what} is {}, not a map", self.kind()))),
+            _ => Err(self.fault(format!("{what} is {}, not a map", self.kind()), "not a mapping")),
         }
     }
 
@@ -57,13 +68,18 @@ impl<'a> Node<'a> {
     pub(super) fn scalar(&self, what: &str) -> Result<&[u8]> {
         match &self.content {
             Content::Scalar(text) => Ok(text),
-            _ => Err(self.error(format!("{what} is {}, not a scalar", self.kind()))),
+            _ => Err(self.fault(format!("{what} is {}, not a scalar", self.kind()), "unexpected scalar")),
         }
     }
 
     /// A number of at most `max`: decimal, `0x`, `0b`, `0o`, or octal behind 0.
     pub(super) fn number(&self, what: &str, max: u64) -> Result<u64> {
-        let text = self.scalar(what)?;
+        self.number_as(what, max, "invalid number")
+    }
+
+    /// A number that LLVM says those words of when it is none.
+    pub(super) fn number_as(&self, what: &str, max: u64, words: &'static str) -> Result<u64> {
+        let text = self.scalar(what).map_err(|fault| fault.and(words))?;
         let (digits, radix) = match text {
             [b'0', b'x' | b'X', rest @ ..] => (rest, 16),
             [b'0', b'b' | b'B', rest @ ..] => (rest, 2),
@@ -72,14 +88,16 @@ impl<'a> Node<'a> {
             _ => (text, 10),
         };
         let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'));
-        digits.and_then(|digits| u64::from_str_radix(digits, radix).ok()).filter(|number| *number <= max).ok_or_else(
-            || self.error(format!("{what} is {:?}, not a number from 0 to {max}", String::from_utf8_lossy(text))),
-        )
+        let number = digits.and_then(|digits| u64::from_str_radix(digits, radix).ok());
+        number.filter(|number| *number <= max).ok_or_else(|| {
+            let words = if number.is_some() { "out of range number" } else { words };
+            self.fault(format!("{what} is {:?}, not a number from 0 to {max}", String::from_utf8_lossy(text)), words)
+        })
     }
 
     /// A truth value, in one of YAML's many spellings.
     pub(super) fn boolean(&self, what: &str) -> Result<bool> {
-        let text = self.scalar(what)?;
+        let text = self.scalar(what).map_err(|fault| fault.and("invalid boolean"))?;
         let is_one_of = |words: [&str; 4]| {
             words.iter().any(|word| {
                 let [lower, upper] = [word.to_ascii_lowercase(), word.to_ascii_uppercase()];
@@ -91,7 +109,8 @@ impl<'a> Node<'a> {
         } else if is_one_of(["False", "No", "Off", "N"]) {
             Ok(false)
         } else {
-            Err(self.error(format!("{what} is {:?}, neither true nor false", String::from_utf8_lossy(text))))
+            let detail = format!("{what} is {:?}, neither true nor false", String::from_utf8_lossy(text));
+            Err(self.fault(detail, "invalid boolean"))
         }
     }
 }

@@ -1,7 +1,8 @@
 //! From bytes to nodes.
 
+use super::fault::{Fault, Result};
 use super::node::{Content, Entry, Node};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 use std::borrow::Cow;
 
 /// Deepest nesting; the form has 8 levels.
@@ -33,12 +34,16 @@ impl<'a> Parser<'a> {
         self.at - self.line
     }
 
-    pub(super) fn error(&self, detail: impl Into<String>) -> Error {
-        Error::malformed(detail).at("yaml", self.at as u64)
+    /// It is no YAML, or none that is known here. LLVM's words for such faults
+    /// are its parser's own; these are ours.
+    pub(super) fn error(&self, detail: impl Into<String>) -> Box<Fault> {
+        let detail = detail.into();
+        Fault::new(Error::malformed(detail.as_str()).at("yaml", self.at as u64), self.at..self.at, detail)
     }
 
-    fn node(&self, offset: usize, content: Content<'a>) -> Node<'a> {
-        Node { offset: offset as u64, content }
+    /// A list or map whose first piece begins at `first`.
+    fn node(&self, offset: usize, first: usize, content: Content<'a>) -> Node<'a> {
+        Node { offset: offset as u64, mark: first..first, content }
     }
 
     /// Skips blanks, comments and line ends; stands then at the next token.
@@ -107,7 +112,7 @@ impl<'a> Parser<'a> {
         self.skip();
         let (start, column) = (self.at, self.column());
         if self.is_at_end() || column < least {
-            return Ok(self.node(start, Content::Null));
+            return Ok(self.node(start, start, Content::Null));
         }
         if self.is_at_dash() {
             return self.nested(|parser| parser.block_list(column));
@@ -128,7 +133,7 @@ impl<'a> Parser<'a> {
         if self.depth > DEEPEST {
             let kind =
                 ErrorKind::LimitExceeded { what: "nesting of YAML", found: self.depth.into(), limit: DEEPEST.into() };
-            return Err(Error::new(kind).at("yaml", self.at as u64));
+            return Err(Error::new(kind).at("yaml", self.at as u64).into());
         }
         let parsed = parse(self)?;
         self.depth -= 1;
@@ -159,7 +164,7 @@ impl<'a> Parser<'a> {
         while self.next_item(column)? {
             items.push(self.block(column + 1)?);
         }
-        Ok(self.node(start, Content::List(items)))
+        Ok(self.node(start, start, Content::List(items)))
     }
 
     /// Skips the dash of another item of a list at `column`.
@@ -197,7 +202,7 @@ impl<'a> Parser<'a> {
             entries.push((key, value));
             match self.next_key(column)? {
                 Some(next) => key = next,
-                None => return Ok(self.node(offset, Content::Map(entries))),
+                None => return Ok(self.node(offset, offset, Content::Map(entries))),
             }
         }
     }
@@ -243,17 +248,17 @@ impl<'a> Parser<'a> {
 
     fn flow_list(&mut self) -> Result<Node<'a>> {
         let (start, mut items) = (self.at, Vec::new());
-        self.at += 1;
+        let first = self.enter_bracket();
         while !self.closes(b']')? {
             items.push(self.flow()?);
             self.comma(b']')?;
         }
-        Ok(self.node(start, Content::List(items)))
+        Ok(self.node(start, first, Content::List(items)))
     }
 
     fn flow_map(&mut self) -> Result<Node<'a>> {
         let (start, mut entries) = (self.at, Vec::new());
-        self.at += 1;
+        let first = self.enter_bracket();
         while !self.closes(b'}')? {
             let key = self.scalar(true)?;
             if !self.takes_colon() {
@@ -263,7 +268,14 @@ impl<'a> Parser<'a> {
             entries.push((key, self.flow()?));
             self.comma(b'}')?;
         }
-        Ok(self.node(start, Content::Map(entries)))
+        Ok(self.node(start, first, Content::Map(entries)))
+    }
+
+    /// Skips an opening bracket, and returns where what is inside begins.
+    fn enter_bracket(&mut self) -> usize {
+        self.at += 1;
+        self.skip();
+        self.at
     }
 
     fn closes(&mut self, bracket: u8) -> Result<bool> {
@@ -302,7 +314,7 @@ impl<'a> Parser<'a> {
         if text.is_empty() && self.at == start {
             return Err(self.error("a value is missing"));
         }
-        Ok(self.node(start, Content::Scalar(text)))
+        Ok(Node { offset: start as u64, mark: start..self.at, content: Content::Scalar(text) })
     }
 
     fn plain(&mut self, in_flow: bool) -> &'a [u8] {

@@ -94,9 +94,9 @@ fn each_fault_of_the_form_is_named() {
         ("HeapProfileRecords:\n- GUID: 12", "function \"12\" is decimal"),
         ("HeapProfileRecords:\n- GUID: 0xg", "a GUID is \"0xg\", not a number"),
         ("HeapProfileRecords:\n- GUID: f\n  Sites:", "unknown key \"Sites\""),
-        ("HeapProfileRecords:\n- GUID: f\n  GUID: f", "unknown key \"GUID\""),
+        ("HeapProfileRecords:\n- GUID: f\n  GUID: f", "the key \"GUID\" is there already"),
         ("HeapProfileRecords:\n- GUID: f\n  AllocSites:\n  - Callstack: []", "an allocation site has no MemInfoBlock"),
-        ("HeapProfileRecords: []\nHeapProfileRecords: []", "a section is there already"),
+        ("HeapProfileRecords: []\nHeapProfileRecords: []", "the key \"HeapProfileRecords\" is there already"),
         ("DataAccessProfiles:\n  SampledRecords:\n  - AccessCount: 1", "needs either a Symbol or a Hash"),
         ("DataAccessProfiles:\n  KnownColdSymbols: ['']", "the name of a symbol is empty"),
         ("HeapProfileRecords:\n  - GUID: [", "the end of the file comes before that of a bracket"),
@@ -112,7 +112,7 @@ fn each_fault_of_the_form_is_named() {
     }
     for (block, message) in [
         ("{ AllocCount: -1 }", "AllocCount is \"-1\", not a number from 0"),
-        ("{ AllocCount: 1, AllocCount: 2 }", "AllocCount is there already"),
+        ("{ AllocCount: 1, AllocCount: 2 }", "the key \"AllocCount\" is there already"),
         ("{ Size: 1 }", "unknown key \"Size\""),
         ("7", "MemInfoBlock is a scalar, not a map"),
     ] {

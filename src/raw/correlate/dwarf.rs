@@ -9,9 +9,8 @@
 
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
-use crate::objects::{Entry, Slice, attribute, damaged, load_sections, section_bytes, split_file, text, unable};
-use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, Operation, RunTimeEndian, SectionId, Unit, constants};
-use object::Object;
+use crate::objects::{Entry, Slice, SplitDebugInfo, attribute, damaged, load_sections, text};
+use gimli::{AttributeValue, Dwarf, EndianSlice, Operation, Unit, constants};
 use std::ops::Range;
 use std::path::Path;
 
@@ -58,12 +57,16 @@ pub(super) fn read_probes(
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     let mut walk = Walk { counters, bitmaps: Vec::new(), found: Found { probes: Vec::new(), warnings: Vec::new() } };
+    let split = SplitDebugInfo::of(path, limits)?;
     let mut units = dwarf.units();
     while let Some(header) = units.next().map_err(damaged)? {
         let unit = dwarf.unit(header).map_err(damaged)?;
-        match split_file(&dwarf, &unit, path)? {
-            Some(split) => walk.split_unit(&dwarf, &unit, &split, limits)?,
-            None => walk.unit(&dwarf, &unit)?,
+        let Some(sections) = split.sections(&dwarf, &unit)? else {
+            walk.unit(&dwarf, &unit)?;
+            continue;
+        };
+        if let Some((dwarf, unit)) = split.unit(&sections, &dwarf, &unit)? {
+            walk.unit(&dwarf, &unit)?;
         }
     }
     Ok(walk.found)
@@ -103,37 +106,6 @@ struct Variable {
 }
 
 impl Walk {
-    fn split_unit(
-        &mut self,
-        parent: &Dwarf<Slice<'_>>,
-        skeleton: &Unit<Slice<'_>>,
-        path: &Path,
-        limits: &Limits,
-    ) -> Result<()> {
-        let read = |error: std::io::Error| {
-            let source = crate::error::io_message(&error);
-            unable(format!("debug info is split, and {} cannot be opened: {source}", path.display()))
-        };
-        let bytes = std::fs::read(path).map_err(read)?;
-        let file = object::File::parse(&*bytes).map_err(|error| unable(format!("{}: {error}", path.display())))?;
-        let load = |id: SectionId| id.dwo_name().map_or(Ok(Vec::new()), |name| section_bytes(&file, name, limits));
-        let sections = DwarfSections::load(load)?;
-        let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-        let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-        // The address table and line tables of the image serve the split file.
-        dwarf.make_dwo(parent);
-        let mut units = dwarf.units();
-        while let Some(header) = units.next().map_err(damaged)? {
-            let mut unit = dwarf.unit(header).map_err(damaged)?;
-            if unit.dwo_id == skeleton.dwo_id {
-                unit.addr_base = skeleton.addr_base;
-                unit.low_pc = skeleton.low_pc;
-                self.unit(&dwarf, &unit)?;
-            }
-        }
-        Ok(())
-    }
-
     fn unit<'a>(&mut self, dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<()> {
         let mut entries = unit.entries();
         let mut function: Option<Function> = None;

@@ -1,0 +1,154 @@
+//! Where llvm-profdata loses memory profiles (`docs/merging.md`): under our own
+//! name nothing is lost, in its place the bytes are its own.
+
+use crate::files::{file, folder, merged, options, stored};
+use profbridge::memprof::{DataSymbol, MemoryProfile, yaml};
+use profbridge::{Compat, Limits};
+use std::path::PathBuf;
+use std::process::Command;
+
+fn allocations(profile: &MemoryProfile) -> u64 {
+    profile.alloc_sites().map(|site| site.info.alloc_count()).sum()
+}
+
+fn plain(extension: &str) -> PathBuf {
+    file(&folder().join("clang-22-plain"), extension)
+}
+
+/// The sum of inputs, by our own rules.
+fn sum(inputs: &[PathBuf]) -> MemoryProfile {
+    stored(&merged(inputs, &options(&folder().join("clang-22-plain"), 22, Some(4)))).profile
+}
+
+/// Writes documents, and returns where they are.
+fn documents<const N: usize>(folder: &tempfile::TempDir, texts: [&str; N]) -> [PathBuf; N] {
+    let mut number = 0;
+    texts.map(|text| {
+        number += 1;
+        let path = folder.path().join(format!("{number}.yaml"));
+        std::fs::write(&path, format!("---\n{text}...\n")).unwrap();
+        path
+    })
+}
+
+/// Merges in the place of llvm-profdata 22 and compares with the genuine tool,
+/// where that is installed; returns the memory profile.
+fn in_llvms_place(arguments: &[&str], inputs: &[PathBuf]) -> MemoryProfile {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |mut command: Command, name: &str| {
+        let path = folder.path().join(name);
+        let command = command.args(["merge", "--num-threads=1", "--memprof-version=4"]).args(arguments);
+        let binary = format!("--profiled-binary={}", plain("binary").display());
+        let output = command.arg(binary).args(inputs).arg("-o").arg(&path).output();
+        output.is_ok_and(|output| output.status.success()).then(|| std::fs::read(path).unwrap())
+    };
+    let mut ours = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+    ours.arg("llvm-profdata");
+    let ours = run(ours, "ours").expect("the merge succeeds");
+    match run(Command::new("llvm-profdata-22"), "theirs") {
+        Some(theirs) => assert!(theirs == ours, "{arguments:?} {inputs:?}: other bytes"),
+        None => println!("SKIPPED: llvm-profdata-22 is not installed"),
+    }
+    stored(&ours).profile
+}
+
+#[test]
+fn indexed_profiles_are_emptied_in_llvms_place() {
+    for extension in ["v2.profdata", "v3.profdata", "v4.profdata"] {
+        let indexed = [plain(extension)];
+        assert_eq!(in_llvms_place(&[], &indexed).records().len(), 0, "{extension}");
+        let inputs = [plain(extension), plain(extension)];
+        assert_eq!(allocations(&sum(&inputs)), 2 * allocations(&sum(&indexed)), "{extension}");
+    }
+}
+
+#[test]
+fn what_comes_beside_an_indexed_profile_stays_alone_in_llvms_place() {
+    for other in ["memprofraw", "yaml"] {
+        let inputs = [plain("v4.profdata"), plain(other)];
+        let one = allocations(&sum(&inputs[1..]));
+        assert_eq!(allocations(&in_llvms_place(&[], &inputs)), one, "{other}");
+        assert_eq!(allocations(&sum(&inputs)), 2 * one, "{other}");
+    }
+}
+
+#[test]
+fn only_the_first_of_several_inputs_stays_in_llvms_place() {
+    for [first, second] in [["memprofraw", "memprofraw"], ["memprofraw", "yaml"], ["yaml", "memprofraw"]] {
+        let inputs = [plain(first), plain(second)];
+        let one = allocations(&sum(&inputs[..1]));
+        assert_eq!(allocations(&in_llvms_place(&[], &inputs)), one, "{first}, {second}");
+        assert_eq!(allocations(&sum(&inputs)), 2 * one, "{first}, {second}");
+    }
+}
+
+#[test]
+fn accesses_to_data_are_those_of_the_last_document_in_llvms_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = documents(
+        &folder,
+        [
+            "DataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a, AccessCount: 3 }\n    - { Hash: 7, AccessCount: 1 }\n",
+            "DataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a, AccessCount: 4 }\n  KnownColdSymbols: [ b ]\n",
+        ],
+    );
+    let records = |profile: MemoryProfile| {
+        let data = profile.data_access.unwrap();
+        let records = data.records.into_iter().map(|record| (record.symbol, record.access_count));
+        (records.collect::<Vec<_>>(), data.cold_symbols)
+    };
+    let name = |name: &str| DataSymbol::Name(name.into());
+    let cold = vec![b"b".to_vec()];
+    assert_eq!(records(in_llvms_place(&[], &inputs)), (vec![(name("a"), 4)], cold.clone()));
+    assert_eq!(records(sum(&inputs)), (vec![(name("a"), 7), (DataSymbol::StringHash(7), 1)], cold));
+    // A last document without any takes them all away.
+    let [with, without] = documents(
+        &folder,
+        [
+            "DataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a, AccessCount: 3 }\n",
+            "HeapProfileRecords:\n  - GUID: f\n    AllocSites:\n      - Callstack: []\n        MemInfoBlock: { AllocCount: 1 }\n",
+        ],
+    );
+    assert_eq!(in_llvms_place(&[], &[with.clone(), without.clone()]).data_access, None);
+    assert_eq!(records(sum(&[with, without])).0, [(name("a"), 3)]);
+}
+
+#[test]
+fn a_second_record_of_a_function_is_left_out_in_llvms_place() {
+    let record = "  - GUID: f\n    AllocSites:\n      - Callstack: [ { Function: f, LineOffset: 1, Column: 1, IsInlineFrame: false } ]\n        MemInfoBlock: { AllocCount: 5 }\n";
+    let text = format!("HeapProfileRecords:\n{record}{record}");
+    let count = |compat| {
+        let profile = yaml::read(text.as_bytes(), compat, &Limits::default()).unwrap();
+        profile.alloc_sites().map(|site| site.info.alloc_count()).sum::<u64>()
+    };
+    assert_eq!((count(Compat::Llvm22), count(Compat::Profbridge)), (5, 10));
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(allocations(&in_llvms_place(&[], &documents(&folder, [text.as_str()]))), 5);
+}
+
+#[test]
+fn weights_are_ignored_in_llvms_place() {
+    let weighted = format!("--weighted-input=3,{}", plain("memprofraw").display());
+    let one = allocations(&sum(&[plain("memprofraw")]));
+    assert_eq!(allocations(&in_llvms_place(&[&weighted], &[])), one);
+    let mut own = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.profdata");
+    let binary = format!("--profiled-binary={}", plain("binary").display());
+    let done = own.args(["merge", &weighted, &binary, "-o"]).arg(&path).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(allocations(&stored(&std::fs::read(&path).unwrap()).profile), 3 * one);
+}
+
+#[test]
+fn dumps_that_share_a_histogram_add_up() {
+    // llvm-profdata 22 frees a buffer twice here and ends.
+    let stem = folder().join("clang-22-histogram");
+    let dump = std::fs::read(file(&stem, "memprofraw")).unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("twice.memprofraw");
+    std::fs::write(&path, [dump.as_slice(), dump.as_slice()].concat()).unwrap();
+    let options = options(&stem, 22, None);
+    let once = allocations(&stored(&merged(&[file(&stem, "memprofraw")], &options)).profile);
+    assert_eq!(allocations(&stored(&merged(&[path], &options)).profile), 2 * once);
+}
