@@ -4,7 +4,7 @@
 use profbridge::Limits;
 use profbridge::instr::Release;
 use profbridge::sampleprof::{
-    self, Encoding, Layout, Merger, ReadOptions, Rules, SampleProfile, WriteOptions, overlap, show,
+    self, Encoding, Layout, Merger, ReadOptions, Rules, SampleProfile, SampleProfileView, WriteOptions, overlap, show,
 };
 
 /// Text that names a file's format, so that fuzzing does not begin with
@@ -37,10 +37,22 @@ pub fn read(data: &[u8]) {
         for (release, every_release) in [(14, false), (17, true), (22, false), (23, true)] {
             let options = options(release, every_release);
             let _ = sampleprof::describe_sections(&bytes, &options);
+            view(&bytes, &options);
             match sampleprof::read(&bytes, &options) {
                 Ok(profile) => use_profile(profile, options.rules),
                 Err(error) => assert!(!sampleprof::llvm_message(&error).is_empty()),
             }
+        }
+    }
+}
+
+/// Single functions, whatever else is in the file.
+fn view(bytes: &[u8], options: &ReadOptions) {
+    let Ok(Some(view)) = SampleProfileView::open(bytes, options) else { return };
+    let _ = view.check_offsets();
+    for name in view.names().iter().take(8) {
+        if let Ok(records) = view.function(&name.to_bytes()) {
+            show::write_records(view.names(), &records, options.rules, &mut Vec::new()).expect("memory can be written");
         }
     }
 }

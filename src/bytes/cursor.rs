@@ -55,6 +55,11 @@ impl<'data> Cursor<'data> {
         error.at(self.section, self.position)
     }
 
+    /// Puts this cursor's section and a place in it that was passed on an error.
+    pub fn place_at(&self, error: Error, position: u64) -> Error {
+        error.at(self.section, position)
+    }
+
     /// Takes `len` bytes, borrowed from the file.
     ///
     /// # Errors

@@ -9,7 +9,16 @@ use crate::error::{Error, Result};
 ///
 /// Truncated when the bytes end before the number does, malformed when it does
 /// not fit 64 bits.
+#[inline]
 pub fn read_uleb128(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64> {
+    // Most numbers are of one byte.
+    match cursor.rest().first() {
+        Some(byte) if *byte < 0x80 => cursor.u8(field).map(u64::from),
+        _ => read_long(cursor, field),
+    }
+}
+
+fn read_long(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64> {
     let mut value = 0u64;
     let mut shift = 0u32;
     loop {

@@ -1,10 +1,10 @@
 //! Checking a sample profile.
 
 use super::check::{CheckFinding, FileCheck};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
-use crate::sampleprof::{self, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile};
+use crate::sampleprof::{self, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile, SampleProfileView};
 
 /// Checks a profile of any encoding: whether it can be read, and whether what it
 /// says of itself agrees.
@@ -15,7 +15,13 @@ pub(super) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
     let verdict = match sampleprof::read(bytes, &options) {
         Ok(profile) => {
             check_profile(profile, &options, &mut findings);
-            Verdict::Usable
+            match check_offsets(bytes, &options) {
+                Ok(()) => Verdict::Usable,
+                Err(error) => {
+                    findings.push(of_error(&error));
+                    Verdict::Unusable
+                }
+            }
         }
         Err(error) => {
             findings.push(of_error(&error));
@@ -31,6 +37,12 @@ pub(super) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
         hint: None,
         failed: false,
     }
+}
+
+/// Whoever reads all records needs no table of offsets, so damage of it goes
+/// unseen; but compilers find functions by it.
+fn check_offsets(bytes: &[u8], options: &ReadOptions) -> Result<()> {
+    SampleProfileView::open(bytes, options)?.map_or(Ok(()), |view| view.check_offsets())
 }
 
 fn of_error(error: &Error) -> CheckFinding {
@@ -111,6 +123,15 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
         hashes.add(|| "names".to_string(), || format!("of the name {name:?} there is only the hash"));
     }
     hashes.finish(Level::Info, "hashed-name", findings);
+    let mut unlisted = Places::new();
+    for record in &profile.functions {
+        let (Some(symbols), FunctionName::Text(name)) = (&profile.symbols, profile.name(record.name)) else { continue };
+        // A list that names nothing says nothing.
+        if !symbols.is_empty() && !symbols.contains(name) {
+            unlisted.add(|| title(record), || "the list of the program's symbols does not name it".to_string());
+        }
+    }
+    unlisted.finish(Level::Info, "unlisted-function", findings);
     let stored = profile.summary.take();
     let computed = Merger::load(options.rules, profile).summary();
     if let Some(stored) = stored.filter(|stored| *stored != computed) {

@@ -29,6 +29,7 @@ pub mod probes;
 mod profile;
 pub mod report;
 pub mod sample_merge;
+pub mod sample_stacks;
 pub mod samples;
 pub mod target;
 #[cfg(test)]

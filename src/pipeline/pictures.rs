@@ -5,6 +5,7 @@ use super::diff::diff_files;
 use super::diff_stacks::{are_stacks, diff_stacks};
 use super::memory_stacks::MemoryContent;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
+use super::sample_stacks::{SampleContent, SampleSum};
 use super::samples::{
     StackOptions, StackSource, add_file, add_input, check_units, read_iprof, stack_source, stack_source_of_file,
     unit_of, without_addresses,
@@ -16,7 +17,7 @@ use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
 use crate::limits::Limits;
 use crate::render::{
-    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_stacks, least_hits,
+    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_samples, from_stacks, least_hits,
 };
 use crate::report::diff::{DiffOptions, SectionDiff};
 use crate::report::stacks::{MethodPattern, functions_meant};
@@ -35,6 +36,8 @@ pub enum Content {
     Iprof(Box<IprofContent>),
     /// A memory profile.
     Memory(Box<MemoryContent>),
+    /// LLVM sample profiles.
+    Samples(Box<SampleContent>),
     /// An LLVM profile.
     Llvm {
         /// What the files are, in words.
@@ -56,7 +59,7 @@ pub struct IprofContent {
 }
 
 /// Reads inputs for a picture. Several inputs add up: stacks of any source,
-/// memory profiles, or LLVM profiles, but one iprof at a time.
+/// memory profiles, sample profiles, or LLVM profiles, but one iprof at a time.
 ///
 /// # Errors
 ///
@@ -66,6 +69,9 @@ pub fn read_content(
     options: &StackOptions,
     selection: &Selection,
 ) -> Result<(Content, Vec<Warning>)> {
+    if let Some(content) = read_samples(paths, options)? {
+        return Ok((content, Vec::new()));
+    }
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
     let (mut stacks, mut llvm) = (0usize, Vec::new());
@@ -164,6 +170,20 @@ fn words_of(data: &[u8], limits: &Limits) -> String {
     }
 }
 
+/// The sum of sample profiles, if the first input is one.
+fn read_samples(paths: &[PathBuf], options: &StackOptions) -> Result<Option<Content>> {
+    let Some(first) = paths.first() else { return Ok(None) };
+    if !input::format_of(first)?.is_sample_profile() {
+        return Ok(None);
+    }
+    let mut content = SampleSum::default();
+    for path in paths {
+        let data = input::open(path, Access::Read, &options.limits)?;
+        content.add(&data, &options.limits).map_err(|error| error.in_file(path))?;
+    }
+    Ok(Some(Content::Samples(Box::new(content.finish()))))
+}
+
 fn in_file(warnings: Vec<Warning>, path: &Path) -> Vec<Warning> {
     warnings.into_iter().map(|warning| warning.in_file(path)).collect()
 }
@@ -202,6 +222,7 @@ impl Content {
                 document: content.document,
             })),
             Self::Memory(content) => Self::Memory(Box::new(MemoryContent { table: map(&content.table), ..*content })),
+            Self::Samples(content) => Self::Samples(Box::new(content.map_stacks(map))),
             other @ Self::Llvm { .. } => other,
         }
     }
@@ -231,6 +252,10 @@ impl Content {
             (Self::Memory(content), None) => from_memory::report(title, content.view(), None),
             (Self::Memory(content), Some(Self::Memory(old))) => {
                 from_memory::report(title, content.view(), Some(old.view()))
+            }
+            (Self::Samples(content), None) => from_samples::report(title, content.view(), None),
+            (Self::Samples(content), Some(Self::Samples(old))) => {
+                from_samples::report(title, content.view(), Some(old.view()))
             }
             _ => return Err(different_kinds()),
         })
@@ -286,6 +311,7 @@ impl Content {
             }
             Self::Iprof(content) => Some((&content.samples, "hits")),
             Self::Memory(content) => Some((&content.table, content.unit.word())),
+            Self::Samples(content) => Some((&content.table, "samples")),
             Self::Llvm { .. } => None,
         }
     }

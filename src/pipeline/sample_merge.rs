@@ -9,7 +9,8 @@ use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use crate::sampleprof::{
-    self, ColdContexts, Layout, Merger, ReadOptions, RecordFault, SampleProfile, Summary, WriteOptions,
+    self, ColdContexts, Encoding, FunctionName, FunctionRecord, Layout, Merger, Names, ReadOptions, RecordFault,
+    SampleProfile, SampleProfileView, Summary, WriteOptions,
 };
 use crate::threads;
 use crate::threads::ordered_workers::OrderedWorkers;
@@ -168,6 +169,47 @@ pub fn load_sample_file(path: &Path, options: &ReadOptions, compat: Compat) -> R
     Ok((merger.finish(), summary))
 }
 
+/// The sections of an extensible binary, in llvm-profdata's words.
+///
+/// # Errors
+///
+/// Those of the file; unsupported for other encodings, which have no sections.
+pub fn describe_sample_sections(path: &Path, options: &ReadOptions, compat: Compat) -> Result<String> {
+    let bytes = open_sample(path, options, compat)?;
+    let described = match sampleprof::detect(&bytes) {
+        Some(Encoding::ExtBinary) => sampleprof::describe_sections(&bytes, options),
+        Some(other) => Err(ErrorKind::Unsupported { what: format!("listing the sections of a {other}") }.into()),
+        None => Err(ErrorKind::UnrecognizedFormat.into()),
+    };
+    described.map_err(|error| error.in_file(path))
+}
+
+/// The records of one function, its own and those in calling contexts, and the
+/// names they refer to. Where the file says where they are, nothing else is read.
+///
+/// # Errors
+///
+/// As [`read_sample_file`].
+pub fn read_sample_function(
+    path: &Path,
+    name: &[u8],
+    options: &ReadOptions,
+    compat: Compat,
+) -> Result<(Names, Vec<FunctionRecord>)> {
+    let bytes = open_sample(path, options, compat)?;
+    function_of(&bytes, name, options).map_err(|error| error.in_file(path))
+}
+
+fn function_of(bytes: &[u8], name: &[u8], options: &ReadOptions) -> Result<(Names, Vec<FunctionRecord>)> {
+    if let Some(view) = SampleProfileView::open(bytes, options)? {
+        return Ok((view.names().clone(), view.function(name)?));
+    }
+    let mut profile = sampleprof::read(bytes, options)?;
+    let names = profile.names;
+    profile.functions.retain(|record| names.get(record.name) == FunctionName::Text(name));
+    Ok((names, profile.functions))
+}
+
 /// Compares two sample profiles.
 ///
 /// # Errors
@@ -198,7 +240,7 @@ pub fn overlap_sample_files(
 
 /// Under our own name an instrumentation profile is refused whose numbers could
 /// be taken for functions.
-fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
+pub(super) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
     let format = input::detect(bytes);
     if compat.is_llvm() || format.is_sample_profile() {
         return Ok(());

@@ -30,7 +30,8 @@ pub fn report(title: &str, now: MemoryView<'_>, before: Option<MemoryView<'_>>) 
         report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), &of));
     }
     report.sections.push(flame(table, before.map(|before| before.table), unit));
-    report.sections.push(Section::Table(functions(&sums, unit)));
+    let own = format!("Exclusive: {unit} that the function allocates itself. Inclusive: with those of what it calls.");
+    report.sections.push(Section::Table(functions(&sums, &own)));
     report.sections.push(Section::Table(sites(table, &sums, unit)));
     let hits = table.samples().map(|sample| sample.hits);
     let text = format!("How many call stacks have how many {unit}.");
@@ -42,7 +43,7 @@ pub fn report(title: &str, now: MemoryView<'_>, before: Option<MemoryView<'_>>) 
     report
 }
 
-fn own_shares(sums: &SampleStatistics) -> Vec<(String, f64)> {
+pub(super) fn own_shares(sums: &SampleStatistics) -> Vec<(String, f64)> {
     sums.methods.iter().map(|row| (row.method.clone(), percent(row.exclusive, sums.hits))).collect()
 }
 
@@ -57,7 +58,8 @@ fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) 
     Section::Flame(FlameGraph::new(title, &text, unit, table, baseline))
 }
 
-fn functions(sums: &SampleStatistics, unit: &str) -> Table {
+/// What functions have by themselves, and with what they call; `text` explains it.
+pub(super) fn functions(sums: &SampleStatistics, text: &str) -> Table {
     let rows = sums.methods.iter().map(|row| {
         vec![
             Cell::Text(row.method.clone()),
@@ -67,8 +69,7 @@ fn functions(sums: &SampleStatistics, unit: &str) -> Table {
             Cell::Percent(percent(row.inclusive, sums.hits)),
         ]
     });
-    let text = format!("Exclusive: {unit} that the function allocates itself. Inclusive: with those of what it calls.");
-    Table::new("Functions", &text, &["Function", "Exclusive", "%", "Inclusive", "% "], rows.collect())
+    Table::new("Functions", text, &["Function", "Exclusive", "%", "Inclusive", "% "], rows.collect())
 }
 
 /// The contexts with most bytes or allocations first.

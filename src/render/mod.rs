@@ -4,7 +4,8 @@
 //! stacks ─▶ from_stacks ─┐
 //! iprof  ─▶ from_iprof  ─┼─▶ Report ─▶ html   (style, script and data inside, no network)
 //! LLVM   ─▶ from_llvm   ─┤     └─ FlameGraph ─▶ svg
-//! memory ─▶ from_memory ─┘
+//! memory ─▶ from_memory ─┤
+//! sample ─▶ from_samples ┘
 //! ```
 //!
 //! Everything that comes from a profile is escaped. Scripts and styles are our
@@ -17,6 +18,7 @@ pub mod flame;
 pub mod from_iprof;
 pub mod from_llvm;
 pub mod from_memory;
+pub mod from_samples;
 pub mod from_stacks;
 mod html;
 mod label;

@@ -17,6 +17,7 @@ mod gcc;
 mod hash;
 mod merge;
 mod names;
+mod options;
 mod order;
 pub mod overlap;
 mod profile;
@@ -28,18 +29,21 @@ mod summary;
 mod supplement;
 mod table;
 mod text;
+mod view;
 mod write;
 
 pub use error::{is_text_fault, llvm_message};
 pub use ext::describe_sections;
 pub use merge::{ColdContexts, Layout, Merger, RecordFault};
 pub use names::{FunctionName, NameId, Names};
+pub use options::{Encoding, ReadOptions};
 pub use profile::{Kind, SampleProfile, StatedKind, SymbolList};
-pub use read::{Encoding, ReadOptions, detect, read, read_into};
+pub use read::{detect, read, read_into};
 pub use record::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry, attributes,
 };
 pub use rules::Rules;
 pub use summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary, SummaryRow};
 pub use supplement::{SupplementOptions, supplement};
+pub use view::SampleProfileView;
 pub use write::{WriteOptions, check_writable, losses, write};

@@ -4,6 +4,7 @@ use super::names::{NameId, Names};
 use super::profile::SampleProfile;
 use super::record::{CallSite, CallTarget, FunctionRecord};
 use super::rules::Rules;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Which of two records comes first by name or context: those without a
@@ -35,10 +36,13 @@ pub(super) fn written(profile: &SampleProfile, rules: Rules) -> Vec<&FunctionRec
 }
 
 /// Call targets by falling count, then by name.
-pub(super) fn targets(names: &Names, targets: &[CallTarget]) -> Vec<CallTarget> {
+pub(super) fn targets<'a>(names: &Names, targets: &'a [CallTarget]) -> Cow<'a, [CallTarget]> {
+    if targets.len() < 2 {
+        return Cow::Borrowed(targets);
+    }
     let mut sorted = targets.to_vec();
     sorted.sort_unstable_by(|a, b| b.samples.cmp(&a.samples).then_with(|| names.compare(a.callee, b.callee)));
-    sorted
+    Cow::Owned(sorted)
 }
 
 /// Virtual tables by name.

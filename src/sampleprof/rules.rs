@@ -112,6 +112,11 @@ impl Rules {
         self.release.0 >= 20
     }
 
+    /// Version 104 of extensible binaries is read, and written on request.
+    pub fn writes_104(self) -> bool {
+        self.release.0 >= 23
+    }
+
     /// Functions without inlined callees can be written apart.
     pub fn knows_split_layout(self) -> bool {
         self.release.0 >= 20

@@ -1,9 +1,9 @@
 //! Writing a profile in any encoding.
 
 use super::names::FunctionName;
+use super::options::Encoding;
 use super::order;
 use super::profile::{Kind, SampleProfile};
-use super::read::Encoding;
 use super::record::FunctionRecord;
 use super::rules::Rules;
 use super::{binary, ext, text};
@@ -29,8 +29,8 @@ pub struct WriteOptions {
     pub split_layout: bool,
     /// Write virtual tables (extensible binary of LLVM 22 on).
     pub vtables: bool,
-    /// Version 104 in place of 103 (extensible binary of LLVM 23 on).
-    pub next_version: bool,
+    /// 103, or 104 (extensible binary of LLVM 23 on).
+    pub version: u64,
     /// Most symbols that are written (extensible binary).
     pub most_symbols: usize,
     /// Leave out the coldest functions until the output has at most so many
@@ -48,7 +48,7 @@ impl Default for WriteOptions {
             compress: false,
             split_layout: false,
             vtables: false,
-            next_version: false,
+            version: binary::VERSION,
             most_symbols: usize::MAX,
             size_limit: 0,
         }
@@ -109,6 +109,13 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         return unsupported(what, "write an extensible binary or text");
     }
     let release = options.rules.release();
+    let versions: &[u64] =
+        if options.rules.writes_104() { &[binary::VERSION, binary::NEXT_VERSION] } else { &[binary::VERSION] };
+    if options.encoding == Encoding::ExtBinary && !versions.contains(&options.version) {
+        let detail =
+            format!("{release} writes {}", versions.iter().map(u64::to_string).collect::<Vec<_>>().join(" and "));
+        return Err(ErrorKind::UnsupportedVersion { found: options.version, detail }.into());
+    }
     match options.encoding {
         Encoding::Gcc => unsupported("writing GCC's form".to_string(), "write one that LLVM reads"),
         Encoding::CompactBinary if !options.rules.has_compact_binary() => {
@@ -142,13 +149,15 @@ fn encode(
             let mark_flat = options.split_layout && rules.knows_split_layout();
             text::write_records(names, records, &text::WriteOptions { rules, kind, mark_flat })
         }
-        Encoding::Binary => binary::write_records(names, records, container, rules, kind),
-        Encoding::CompactBinary | Encoding::Gcc => binary::write_compact(names, records, container, rules, kind),
+        Encoding::Binary => binary::write_records(&binary::Content { names, records, container, rules, kind }),
+        Encoding::CompactBinary | Encoding::Gcc => {
+            binary::write_compact(&binary::Content { names, records, container, rules, kind })
+        }
         Encoding::ExtBinary => {
             let ext_options = ext::WriteOptions {
                 rules,
                 kind,
-                version: if options.next_version { binary::NEXT_VERSION } else { binary::VERSION },
+                version: options.version,
                 use_md5: options.use_md5,
                 compress: options.compress,
                 split_layout: options.split_layout,

@@ -20,3 +20,6 @@ llvm-profdata-16 merge --sample --compbinary plain.prof -o plain-16.compact
 llvm-profdata-22 merge --sample --extbinary --split-layout plain.prof -o plain-22.split
 llvm-profdata-22 merge --sample --text --convert-sample-profile-layout=nest contexts.prof -o contexts-22.nested
 llvm-profdata-22 merge --sample --text --convert-sample-profile-layout=flat contexts.prof -o contexts-22.flat
+
+mkdir -p ../bad/sampleprof
+python3 bad.py ../bad/sampleprof

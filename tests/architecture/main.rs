@@ -94,16 +94,6 @@ const KNOWN_CIRCLES: &[&[&str]] = &[
     &["pipeline/check.rs", "pipeline/check_samples.rs", "pipeline/check_stacks.rs"],
     &["pipeline/merge.rs", "pipeline/partial.rs", "pipeline/worker.rs"],
     &["report/show/ahead.rs", "report/show/text.rs"],
-    &[
-        "sampleprof/binary/compact.rs",
-        "sampleprof/binary/reader.rs",
-        "sampleprof/ext/reader.rs",
-        "sampleprof/ext/sections.rs",
-        "sampleprof/gcc.rs",
-        "sampleprof/read.rs",
-        "sampleprof/text/reader.rs",
-    ],
-    &["sampleprof/overlap/blocks.rs", "sampleprof/overlap/mod.rs"],
     &["stacks/pprof/golang.rs", "stacks/pprof/mod.rs"],
     &["text/write/mod.rs", "text/write/record.rs"],
 ];

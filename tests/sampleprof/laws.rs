@@ -3,7 +3,7 @@
 use crate::generate::{Shape, any_text, text};
 use profbridge::instr::Release;
 use profbridge::sampleprof::{
-    Encoding, MAX_INLINE_DEPTH, Merger, ReadOptions, Rules, SampleProfile, WriteOptions, read, write,
+    Encoding, MAX_INLINE_DEPTH, Merger, ReadOptions, Rules, SampleProfile, SampleProfileView, WriteOptions, read, write,
 };
 use proptest::prelude::*;
 
@@ -54,6 +54,31 @@ proptest! {
         let partial = merged(&[&a, &b], 1);
         prop_assert_eq!(&merged(&[&partial, &c], 1), &sum);
         prop_assert_eq!(merged(&[&a, &a, &a], 1), merged(&[&a], 3));
+    }
+
+    #[test]
+    fn single_functions_are_those_of_the_whole((shape, text) in any_text(), use_md5: bool, compress: bool, split: bool) {
+        let profile = parsed(text.as_bytes());
+        let mut options = WriteOptions::default();
+        (options.use_md5, options.compress, options.split_layout) = (use_md5, compress, split && !shape.contexts);
+        let file = write(&profile, &options).unwrap();
+        let whole = parsed(&file);
+        let view = SampleProfileView::open(&file, &ReadOptions::default()).unwrap().expect("there is a table");
+        view.check_offsets().unwrap();
+        prop_assert_eq!(view.kind(), whole.kind());
+        prop_assert_eq!(view.summary(), whole.summary.as_ref());
+        let mut seen = 0;
+        for name in profile.names.iter() {
+            let found = view.function(&name.to_bytes()).unwrap();
+            let expected: Vec<_> =
+                whole.functions.iter().filter(|record| whole.name(record.name).hash() == name.hash()).collect();
+            prop_assert_eq!(found.len(), expected.len());
+            // Both number their names in the order of the file.
+            prop_assert!(found.iter().all(|record| expected.contains(&record)));
+            seen += found.len();
+        }
+        prop_assert_eq!(seen, whole.functions.len());
+        prop_assert!(view.function(b"nobody").unwrap().is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Sample profiles, against files that the genuine tools wrote, against the
 //! tools themselves where they are installed, and against laws.
 
+mod bad_files;
 mod clang;
 mod damaged;
 mod generate;
@@ -8,6 +9,8 @@ mod genuine;
 mod golden;
 mod laws;
 mod own;
+mod pictures;
+mod profgen;
 mod reports;
 #[path = "../compat/schema.rs"]
 mod schema;

@@ -35,6 +35,24 @@ fn a_new_user_converts_and_merges() {
 }
 
 #[test]
+fn version_104_differs_in_its_number_and_is_only_for_23() {
+    let workspace = workspace();
+    workspace.run("profbridge convert plain.prof --for llvm-23 -o default.afdo");
+    workspace.run("profbridge convert plain.prof --for llvm-23 --sample-format-version 104 -o next.afdo");
+    let mut expected = workspace.bytes("default.afdo");
+    assert_eq!(std::mem::replace(&mut expected[9], 104), 103);
+    assert_eq!(workspace.bytes("next.afdo"), expected);
+    assert!(workspace.run("profbridge show next.afdo").status.success());
+    for (release, version, known) in [(22, 104, "LLVM 22 writes 103"), (23, 105, "LLVM 23 writes 103 and 104")] {
+        let line =
+            format!("profbridge convert plain.prof --for llvm-{release} --sample-format-version {version} -o x.afdo");
+        let refused = workspace.attempt(&line);
+        assert!(text(&refused.stderr).contains(known), "{refused:?}");
+        assert!(!workspace.path("x.afdo").exists());
+    }
+}
+
+#[test]
 fn threads_do_not_change_the_bytes() {
     let workspace = workspace();
     let inputs = "contexts.prof contexts.prof contexts.prof contexts.prof contexts.prof";

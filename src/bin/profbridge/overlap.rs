@@ -78,7 +78,8 @@ impl OverlapArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
-        write_output(&self.output, |out| report.write_text(&name(&self.base), &name(&self.test), out))?;
+        let (base, test) = (name(&self.base), name(&self.test));
+        write_output(&self.output, |out| report.write_text(&base, &test, Compat::Profbridge, out))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -8,8 +8,8 @@ use profbridge::instr::{Loss, Release};
 use profbridge::merge::Remapping;
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, load_sample_file, merge_sample_files,
-    parse_symbols, write_sample_file,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
+    load_sample_file, merge_sample_files, parse_symbols, read_sample_function, write_sample_file,
 };
 use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
 use profbridge::sampleprof::{
@@ -27,6 +27,9 @@ pub(crate) struct SampleArgs {
     /// The encoding to write; by default what the release asked for writes
     #[arg(long, value_enum, value_name = "ENCODING")]
     sample_format: Option<EncodingArg>,
+    /// The version of an extensible binary; 104 is of LLVM 23
+    #[arg(long, value_name = "NUMBER", default_value_t = 103)]
+    sample_format_version: u64,
     /// Store hashes in place of names; they cannot become names again
     #[arg(long)]
     use_md5: bool,
@@ -77,6 +80,7 @@ impl SampleArgs {
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let given = [
             (self.sample_format.is_some(), "--sample-format"),
+            (self.sample_format_version != 103, "--sample-format-version"),
             (self.use_md5, "--use-md5"),
             (self.compress_all_sections, "--compress-all-sections"),
             (self.gen_partial_profile, "--gen-partial-profile"),
@@ -185,6 +189,8 @@ impl SampleRun<'_> {
                 console::escape(&self.output.display().to_string())
             );
         }
+        // The process ends here: its memory need not be taken apart piece by piece.
+        std::mem::forget(report);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -228,6 +234,7 @@ impl SampleRun<'_> {
             _ => self.encoding,
         };
         options.encoding = arguments.sample_format.map(Encoding::from).or(by_flag).unwrap_or(usual);
+        options.version = arguments.sample_format_version;
         options.use_md5 = arguments.use_md5;
         options.compress = arguments.compress_all_sections;
         options.partial = arguments.gen_partial_profile;
@@ -334,8 +341,30 @@ fn print_json(
     Ok(ExitCode::SUCCESS)
 }
 
+/// What `show` shows of sample profiles only.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sample profiles")]
+pub(crate) struct SampleShowArgs {
+    /// Only the sections of an extensible binary
+    #[arg(long)]
+    show_sec_info_only: bool,
+    /// Add the list of the program's symbols
+    #[arg(long)]
+    show_prof_sym_list: bool,
+}
+
+impl SampleShowArgs {
+    /// These would be without effect on other profiles.
+    pub(crate) fn refuse_for_others(&self) -> Result<()> {
+        let given =
+            [(self.show_sec_info_only, "--show-sec-info-only"), (self.show_prof_sym_list, "--show-prof-sym-list")];
+        refuse(&given, "for sample profiles", "the input is none")
+    }
+}
+
 /// What `show` is asked for.
 pub(crate) struct SampleShow<'a> {
+    pub(crate) own: &'a SampleShowArgs,
     pub(crate) file: &'a Path,
     pub(crate) output: &'a Path,
     pub(crate) function: Option<&'a str>,
@@ -349,16 +378,27 @@ impl SampleShow<'_> {
     /// Shows the profile.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let options = read_options();
-        let (profile, summary) = load_sample_file(self.file, &options, Compat::Profbridge)?;
-        let (rules, all) = (options.rules, self.function.is_none() && self.topn == 0 && !self.hot_functions);
+        if let Some(name) = self.function {
+            return self.function(name, &options);
+        }
+        if self.own.show_sec_info_only {
+            return self.sections(&options);
+        }
+        if self.json {
+            refuse(&self.parts(), "not for JSON", "JSON holds all functions")?;
+        }
+        let (mut profile, summary) = load_sample_file(self.file, &options, Compat::Profbridge)?;
+        let symbols = profile.symbols.take();
+        let (rules, all) = (options.rules, self.topn == 0 && !self.hot_functions);
         write_output(self.output, |out| {
             if self.json {
                 return show::write_json(&profile, rules, out);
             }
-            match self.function {
-                Some(name) => show::write_function(&profile, name.as_bytes(), rules, out)?,
-                None if all => show::write_functions(&profile, rules, out)?,
-                None => {}
+            if all {
+                show::write_functions(&profile, rules, out)?;
+            }
+            if self.own.show_prof_sym_list {
+                show::write_symbols(symbols.as_ref(), out)?;
             }
             if self.detailed_summary {
                 show::write_summary(&summary, out)?;
@@ -368,6 +408,38 @@ impl SampleShow<'_> {
             }
             Ok(())
         })?;
+        // The process ends here: its memory need not be taken apart piece by piece.
+        std::mem::forget(profile);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What is chosen of a whole profile.
+    fn parts(&self) -> [(bool, &'static str); 5] {
+        [
+            (self.topn > 0, "--topn"),
+            (self.hot_functions, "--hot-func-list"),
+            (self.detailed_summary, "--detailed-summary"),
+            (self.own.show_prof_sym_list, "--show-prof-sym-list"),
+            (self.own.show_sec_info_only, "--show-sec-info-only"),
+        ]
+    }
+
+    /// Shows the table of sections.
+    fn sections(&self, options: &ReadOptions) -> Result<ExitCode> {
+        let text = describe_sample_sections(self.file, options, Compat::Profbridge)?;
+        write_output(self.output, |out| out.write_all(text.as_bytes()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Shows one function, alone and in its contexts.
+    fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
+        refuse(&self.parts(), "for whole sample profiles", "--function shows one function")?;
+        refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;
+        let (names, records) = read_sample_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
+        if records.is_empty() {
+            return Err(Error::usage(format!("the profile has no function {name:?}")).in_file(self.file));
+        }
+        write_output(self.output, |out| show::write_records(&names, &records, options.rules, out))?;
         Ok(ExitCode::SUCCESS)
     }
 }

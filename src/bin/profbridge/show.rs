@@ -3,7 +3,7 @@
 use crate::console;
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
-use crate::sample_files::{SampleShow, are_samples};
+use crate::sample_files::{SampleShow, SampleShowArgs, are_samples};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
@@ -92,6 +92,8 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    sample: SampleShowArgs,
+    #[command(flatten)]
     memory: ShowMemoryArgs,
     #[command(flatten)]
     stacks: StackArgs,
@@ -108,6 +110,7 @@ impl ShowArgs {
         if are_samples([self.file.as_path()]) {
             self.refuse_for_samples()?;
             let show = SampleShow {
+                own: &self.sample,
                 file: &self.file,
                 output: &self.output,
                 function: self.function.as_deref(),
@@ -118,6 +121,7 @@ impl ShowArgs {
             };
             return show.run();
         }
+        self.sample.refuse_for_others()?;
         if self.memory.is_wanted(&self.file)? {
             self.refuse_llvm_options("a memory profile")?;
             return self.memory.run(&self.file, &self.output, self.topn, self.json);

@@ -13,6 +13,15 @@ use crate::sampleprof::record::{
 /// Lines of a function are below this.
 const LINES: u32 = 1 << 16;
 
+/// Elements for which a list makes room before they are read: most lists are
+/// shorter, and what a damaged file announces costs no more.
+const MOST_ROOM: u32 = 32;
+
+/// Makes room for elements that are to be read.
+fn expect<T>(list: &mut Vec<T>, count: u32) {
+    list.reserve_exact(count.min(MOST_ROOM) as usize);
+}
+
 /// What reading bodies needs to know.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sampleprof) struct BodyReader<'a> {
@@ -30,7 +39,8 @@ pub(in crate::sampleprof) struct BodyReader<'a> {
 pub(in crate::sampleprof) fn read_u32(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u32> {
     let start = cursor.position();
     let value = read_uleb128(cursor, field)?;
-    u32::try_from(value).map_err(|_| Error::malformed(format!("{field} {value} does not fit 32 bits")).at("", start))
+    let too_large = |_| Error::malformed(format!("{field} {value} does not fit 32 bits"));
+    u32::try_from(value).map_err(|error| cursor.place_at(too_large(error), start))
 }
 
 /// A number of 64 bits of which 32 are kept, as LLVM does with lines and
@@ -60,10 +70,14 @@ impl BodyReader<'_> {
             );
         }
         add_saturating(&mut record.total, read_uleb128(cursor, "total of a record")?);
-        for _ in 0..read_u32(cursor, "number of places")? {
+        let places = read_u32(cursor, "number of places")?;
+        expect(&mut record.body, places);
+        for _ in 0..places {
             self.read_entry(cursor, record)?;
         }
-        for _ in 0..read_u32(cursor, "number of inlined callees")? {
+        let callees = read_u32(cursor, "number of inlined callees")?;
+        expect(&mut record.call_sites, callees);
+        for _ in 0..callees {
             let line = read_cut(cursor, "line of an inlined callee")?;
             let discriminator = read_cut(cursor, "discriminator of an inlined callee")? & self.mask;
             let name = read_index(cursor, self.names)?;
@@ -82,12 +96,14 @@ impl BodyReader<'_> {
         if line >= LINES {
             let error = Error::malformed(format!("line {line} of a function is not below {LINES}"));
             let words = "Illegal line offset in sample profile data";
-            return Err(if self.names_illegal_lines { error.with_llvm_detail(words) } else { error }.at("", start));
+            let error = if self.names_illegal_lines { error.with_llvm_detail(words) } else { error };
+            return Err(cursor.place_at(error, start));
         }
         let discriminator = read_cut(cursor, "discriminator of a place")? & self.mask;
         let samples = read_uleb128(cursor, "samples of a place")?;
         let targets = read_u32(cursor, "number of call targets")?;
         let entry = record.body_at(LineLocation::new(line, discriminator));
+        expect(&mut entry.targets, targets);
         for _ in 0..targets {
             let callee = read_index(cursor, self.names)?;
             add_target(&mut entry.targets, callee, read_uleb128(cursor, "samples of a call target")?);

@@ -2,19 +2,88 @@
 
 use super::body::{BodyReader, BodyWriter, read_index};
 use super::reader::add_body;
-use super::tables::{NameForm, read_header, read_names, read_summary, write_header, write_summary};
-use super::writer::name_table;
+use super::tables::{NameForm, read_header, read_names, read_summary};
+use super::writer::{Content, write_record};
 use super::{COMPACT_MAGIC, VERSION};
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
-use crate::bytes::{Cursor, Endian, Sink};
+use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::sampleprof::ReadOptions;
-use crate::sampleprof::merge::summarize;
-use crate::sampleprof::names::Names;
-use crate::sampleprof::profile::{Kind, SampleProfile};
+use crate::sampleprof::names::NameId;
+use crate::sampleprof::profile::SampleProfile;
 use crate::sampleprof::record::FunctionRecord;
-use crate::sampleprof::rules::Rules;
 use crate::sampleprof::table::RecordTable;
+
+/// Where the records of a file are.
+#[derive(Debug)]
+pub(in crate::sampleprof) struct Index<'data> {
+    file: &'data [u8],
+    names: Vec<NameId>,
+    /// Where the table of functions begins; records stand in front of it.
+    end: usize,
+    /// Functions and offsets in the order of the table.
+    places: Vec<(NameId, u64)>,
+}
+
+impl<'data> Index<'data> {
+    /// Reads everything but records; `profile` gets the names, the kind and the
+    /// summary.
+    ///
+    /// # Errors
+    ///
+    /// As of the plain form, and offsets that lead out of the file.
+    pub(in crate::sampleprof) fn read(
+        file: &'data [u8],
+        options: &ReadOptions,
+        profile: &mut SampleProfile,
+    ) -> Result<Self> {
+        let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
+        read_header(&mut cursor, COMPACT_MAGIC, &[VERSION])?;
+        cursor.enter("summary");
+        profile.summary = Some(read_summary(&mut cursor)?);
+        cursor.enter("names");
+        let names = read_names(&mut cursor, NameForm::Hashes, &mut profile.names, options.rules, &options.limits)?;
+        let end = cursor.u64("offset of the table of functions")?;
+        let mut table = at(file, end, "table of functions")?;
+        let mut places = Vec::new();
+        for _ in 0..read_uleb128(&mut table, "number of functions")? {
+            let name = read_index(&mut table, &names)?;
+            places.push((name, read_uleb128(&mut table, "offset of a record")?));
+        }
+        profile.stated.hashed = true;
+        profile.stated.flow_sensitive = Some(options.flow_sensitive);
+        Ok(Self { file, names, end: end as usize, places })
+    }
+
+    /// Adds the records of all functions, or of one, to a profile.
+    ///
+    /// # Errors
+    ///
+    /// As of the plain form, and offsets that lead to another function.
+    pub(in crate::sampleprof) fn add_records(
+        &self,
+        only: Option<NameId>,
+        options: &ReadOptions,
+        profile: &mut SampleProfile,
+    ) -> Result<()> {
+        let bodies = BodyReader {
+            names: &self.names,
+            mask: options.discriminator_mask(options.flow_sensitive),
+            has_vtables: false,
+            names_illegal_lines: false,
+        };
+        let mut table = RecordTable::default();
+        for &(name, offset) in self.places.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+            let mut record = at(&self.file[..self.end], offset, "records")?;
+            let head = read_uleb128(&mut record, "head of a record")?;
+            if read_index(&mut record, &self.names)? != name {
+                return Err(record.place(Error::malformed("the table of functions leads to another function")));
+            }
+            add_body(&mut record, profile, &mut table, &bodies, options, &FunctionRecord::new(name), head)?;
+        }
+        Ok(())
+    }
+}
 
 /// Reads a compact binary. Which records there are is said by the table at its
 /// end.
@@ -23,35 +92,8 @@ use crate::sampleprof::table::RecordTable;
 ///
 /// As of the plain form, and offsets that lead out of the file.
 pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
-    let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
-    read_header(&mut cursor, COMPACT_MAGIC, &[VERSION])?;
-    cursor.enter("summary");
-    profile.summary = Some(read_summary(&mut cursor)?);
-    cursor.enter("names");
-    let names = read_names(&mut cursor, NameForm::Hashes, &mut profile.names, options.rules, &options.limits)?;
-    let table_offset = cursor.u64("offset of the table of functions")?;
-    let bodies = BodyReader {
-        names: &names,
-        mask: options.discriminator_mask(options.flow_sensitive),
-        has_vtables: false,
-        names_illegal_lines: false,
-    };
-    let mut at_table = at(file, table_offset, "table of functions")?;
-    let mut table = RecordTable::default();
-    for _ in 0..read_uleb128(&mut at_table, "number of functions")? {
-        let name = read_index(&mut at_table, &names)?;
-        let offset = read_uleb128(&mut at_table, "offset of a record")?;
-        let mut record = at(&file[..table_offset as usize], offset, "records")?;
-        let head = read_uleb128(&mut record, "head of a record")?;
-        let stated = read_index(&mut record, &names)?;
-        if stated != name {
-            return Err(record.place(Error::malformed("the table of functions leads to another function")));
-        }
-        add_body(&mut record, profile, &mut table, &bodies, options, &FunctionRecord::new(name), head)?;
-    }
-    profile.stated.hashed = true;
-    profile.stated.flow_sensitive = Some(options.flow_sensitive);
-    Ok(())
+    let index = Index::read(file, options, profile)?;
+    index.add_records(None, options, profile)
 }
 
 fn at<'data>(file: &'data [u8], offset: u64, section: &'static str) -> Result<Cursor<'data>> {
@@ -60,31 +102,20 @@ fn at<'data>(file: &'data [u8], offset: u64, section: &'static str) -> Result<Cu
     Ok(Cursor::new(rest, offset, Endian::Little, section))
 }
 
-/// The compact binary of records in the order given; names become hashes for
-/// good. `container` are the same records in LLVM's order.
-pub(in crate::sampleprof) fn write_records(
-    names: &Names,
-    records: &[&FunctionRecord],
-    container: &[&FunctionRecord],
-    rules: Rules,
-    kind: Kind,
-) -> Vec<u8> {
-    let mut sink = Sink::new(Endian::Little);
-    write_header(&mut sink, COMPACT_MAGIC, VERSION);
-    write_summary(&mut sink, &summarize(container.iter().copied(), names, kind, rules));
-    let table = name_table(names, records);
+/// The compact binary; names become hashes for good.
+pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Vec<u8> {
+    let mut sink = content.begin(COMPACT_MAGIC);
+    let table = content.name_table();
     write_uleb128(&mut sink, table.names.len() as u64);
     for name in &table.names {
-        write_uleb128(&mut sink, names.get(*name).hash());
+        write_uleb128(&mut sink, content.names.get(*name).hash());
     }
     let place = sink.reserve();
-    let bodies = BodyWriter { names, index: &table.index, with_vtables: false };
-    let mut offsets = Vec::with_capacity(records.len());
-    for record in records {
+    let bodies = BodyWriter { names: content.names, index: &table.index, with_vtables: false };
+    let mut offsets = Vec::with_capacity(content.records.len());
+    for record in content.records {
         offsets.push((record.name, sink.len() as u64));
-        write_uleb128(&mut sink, record.head);
-        bodies.name(&mut sink, record.name);
-        bodies.write(&mut sink, record);
+        write_record(&mut sink, &bodies, record);
     }
     let end = sink.len() as u64;
     sink.patch(place, end);

@@ -18,10 +18,10 @@ mod reader;
 pub(super) mod tables;
 mod writer;
 
-pub(super) use compact::{read as read_compact, write_records as write_compact};
+pub(super) use compact::{Index as CompactIndex, read as read_compact, write_records as write_compact};
 pub(super) use reader::add_body;
 pub(super) use reader::read;
-pub(super) use writer::write_records;
+pub(super) use writer::{Content, write_records};
 
 /// `SPROF42` and what tells the form.
 pub const MAGIC: u64 = 0x5350_524f_4634_32ff;

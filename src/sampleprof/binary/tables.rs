@@ -8,7 +8,7 @@ use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::rules::Rules;
 use crate::sampleprof::summary::{Summary, SummaryRow};
 
-use super::body::read_u32;
+use super::body::read_cut;
 
 /// Reads magic and version.
 pub(in crate::sampleprof) fn read_header(cursor: &mut Cursor<'_>, magic: u64, versions: &[u64]) -> Result<u64> {
@@ -47,7 +47,7 @@ pub(in crate::sampleprof) fn read_summary(cursor: &mut Cursor<'_>) -> Result<Sum
     };
     for _ in 0..read_uleb128(cursor, "number of summary rows")? {
         summary.rows.push(SummaryRow {
-            cutoff: read_u32(cursor, "cutoff")?,
+            cutoff: read_cut(cursor, "cutoff")?,
             min_count: read_uleb128(cursor, "smallest count of a cutoff")?,
             counts: read_uleb128(cursor, "counts of a cutoff")?,
         });

@@ -1,4 +1,4 @@
-//! Writing the plain form.
+//! Writing the plain form, and what it shares with the compact one.
 
 use super::body::BodyWriter;
 use super::tables::{NameCollector, NameTable, write_header, write_names, write_summary};
@@ -12,34 +12,52 @@ use crate::sampleprof::profile::Kind;
 use crate::sampleprof::record::FunctionRecord;
 use crate::sampleprof::rules::Rules;
 
-/// The plain binary of records in the order given; `container` are the same in
-/// LLVM's order.
-pub(in crate::sampleprof) fn write_records(
-    names: &Names,
-    records: &[&FunctionRecord],
-    container: &[&FunctionRecord],
-    rules: Rules,
-    kind: Kind,
-) -> Vec<u8> {
-    let mut sink = Sink::new(Endian::Little);
-    write_header(&mut sink, MAGIC, VERSION);
-    write_summary(&mut sink, &summarize(container.iter().copied(), names, kind, rules));
-    let table = name_table(names, records);
-    write_names(&mut sink, names, &table.names);
-    let bodies = BodyWriter { names, index: &table.index, with_vtables: false };
-    for record in records {
-        write_uleb128(&mut sink, record.head);
-        bodies.name(&mut sink, record.name);
-        bodies.write(&mut sink, record);
-    }
-    sink.into_bytes()
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sampleprof) struct Content<'a> {
+    /// Names of the profile.
+    pub(in crate::sampleprof) names: &'a Names,
+    /// Records in the order of the file.
+    pub(in crate::sampleprof) records: &'a [&'a FunctionRecord],
+    /// The same records in the order of LLVM's container.
+    pub(in crate::sampleprof) container: &'a [&'a FunctionRecord],
+    pub(in crate::sampleprof) rules: Rules,
+    pub(in crate::sampleprof) kind: Kind,
 }
 
-/// The names that records mention.
-pub(super) fn name_table(names: &Names, records: &[&FunctionRecord]) -> NameTable {
-    let mut collector = NameCollector::new(names);
-    for record in records {
-        order::each_name(record, false, &mut |name| collector.add(name));
+impl Content<'_> {
+    /// What both forms begin with: magic, version and summary.
+    pub(super) fn begin(&self, magic: u64) -> Sink {
+        let mut sink = Sink::new(Endian::Little);
+        write_header(&mut sink, magic, VERSION);
+        let records = self.container.iter().copied();
+        write_summary(&mut sink, &summarize(records, self.names, self.kind, self.rules));
+        sink
     }
-    collector.finish()
+
+    /// The names that records mention.
+    pub(super) fn name_table(&self) -> NameTable {
+        let mut collector = NameCollector::new(self.names);
+        for record in self.records {
+            order::each_name(record, false, &mut |name| collector.add(name));
+        }
+        collector.finish()
+    }
+}
+
+/// Appends a record: its head, the index of its name, and its body.
+pub(super) fn write_record(sink: &mut Sink, bodies: &BodyWriter<'_>, record: &FunctionRecord) {
+    write_uleb128(sink, record.head);
+    bodies.name(sink, record.name);
+    bodies.write(sink, record);
+}
+
+/// The plain binary.
+pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Vec<u8> {
+    let mut sink = content.begin(MAGIC);
+    let table = content.name_table();
+    write_names(&mut sink, content.names, &table.names);
+    let bodies = BodyWriter { names: content.names, index: &table.index, with_vtables: false };
+    content.records.iter().for_each(|record| write_record(&mut sink, &bodies, record));
+    sink.into_bytes()
 }

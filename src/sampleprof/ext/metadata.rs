@@ -1,5 +1,7 @@
 //! Checksums and attributes of functions.
 
+use super::sections::{Section, flags};
+use super::tables::Tables;
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Sink};
 use crate::error::{ErrorKind, Result};
@@ -10,13 +12,23 @@ use crate::sampleprof::record::{FunctionRecord, LineLocation, MAX_INLINE_DEPTH};
 
 /// How metadata is read.
 pub(super) struct MetadataReader<'a> {
-    pub(super) names: &'a [NameId],
-    pub(super) has_checksums: bool,
-    pub(super) has_attributes: bool,
-    pub(super) in_contexts: bool,
+    names: &'a [NameId],
+    has_checksums: bool,
+    has_attributes: bool,
+    in_contexts: bool,
 }
 
-impl MetadataReader<'_> {
+impl<'a> MetadataReader<'a> {
+    /// As the flags of its section say.
+    pub(super) fn new(section: &Section, tables: &'a Tables) -> Self {
+        Self {
+            names: &tables.names,
+            has_checksums: section.has(flags::PROBES),
+            has_attributes: section.has(flags::ATTRIBUTES),
+            in_contexts: tables.in_contexts,
+        }
+    }
+
     /// Reads what belongs to a record; without one it is passed over.
     pub(super) fn read(&self, cursor: &mut Cursor<'_>, record: Option<&mut FunctionRecord>) -> Result<()> {
         self.read_at(cursor, record, 0)

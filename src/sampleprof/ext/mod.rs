@@ -16,10 +16,13 @@
 mod metadata;
 mod reader;
 mod sections;
+mod tables;
+mod view;
 mod writer;
 
 pub(super) use reader::read;
 pub use sections::describe_sections;
+pub(super) use view::Index;
 pub(super) use writer::{WriteOptions, write_records};
 
 /// Magic of extensible binaries.

@@ -119,6 +119,13 @@ impl Section {
         self.flags & flag != 0
     }
 
+    /// A cursor in its content, whose places are those of the file unless it
+    /// was compressed.
+    pub(super) fn cursor<'data>(&self, content: &'data [u8]) -> Cursor<'data> {
+        let base = if self.has(flags::COMPRESSED) { 0 } else { self.offset };
+        Cursor::new(content, base, Endian::Little, self.kind.name())
+    }
+
     /// The words that LLVM has for the flags.
     fn flag_words(&self) -> Vec<&'static str> {
         let mut words = Vec::new();
@@ -215,6 +222,10 @@ fn inflate(stream: &[u8], size: u64, limits: &Limits) -> Result<Vec<u8>> {
     let mut inflater = Decompress::new(true);
     match inflater.decompress_vec(stream, &mut text, FlushDecompress::Finish) {
         Ok(Status::StreamEnd) if text.len() as u64 == size => Ok(text),
+        // LLVM takes what there is, and misses the rest when it reads the section.
+        Ok(Status::StreamEnd) => {
+            Err(Error::malformed(format!("the stream inflates to {} bytes, {size} were promised", text.len())))
+        }
         Ok(_) => Err(failed(format!("the stream inflates to another size than the promised {size} bytes"))),
         Err(error) => Err(failed(error.to_string())),
     }

@@ -1,6 +1,6 @@
 //! Blocks of two functions, side by side.
 
-use super::Shared;
+use super::shared::Shared;
 use crate::sampleprof::order;
 use crate::sampleprof::profile::SampleProfile;
 use crate::sampleprof::record::{BodyEntry, CallSite, FunctionRecord};

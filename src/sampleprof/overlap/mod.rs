@@ -7,6 +7,7 @@
 mod blocks;
 mod json;
 mod report;
+mod shared;
 
 use super::names::FunctionName;
 use super::profile::SampleProfile;
@@ -14,6 +15,8 @@ use super::record::FunctionRecord;
 use super::summary::{HOT_CUTOFF, Summary};
 use blocks::{Blocks, Tally};
 use std::collections::HashMap;
+
+pub use shared::Shared;
 
 /// Differences below this are none.
 const EPSILON: f64 = 0.000_005;
@@ -35,24 +38,6 @@ impl Default for OverlapOptions {
     fn default() -> Self {
         Self { function: Vec::new(), value_cutoff: u64::MAX, similarity_cutoff: 0 }
     }
-}
-
-/// Samples and functions, or blocks, of two profiles. Sums are modulo 2^64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Shared {
-    /// In both: for samples, the smaller number of each block.
-    pub overlap: u64,
-    /// In one at least: for samples, the larger number of each block.
-    pub union: u64,
-    /// Only in the first.
-    pub base_unique: u64,
-    /// Only in the second.
-    pub test_unique: u64,
-    /// In the first.
-    pub base: u64,
-    /// In the second.
-    pub test: u64,
 }
 
 /// One function of the second profile.

@@ -1,6 +1,7 @@
 //! The report as llvm-profdata prints it.
 
 use super::{FunctionOverlap, OverlapReport, Shared};
+use crate::compat::Compat;
 use std::io::{self, Write};
 
 /// Columns at which the parts of a row begin.
@@ -12,12 +13,13 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 impl OverlapReport {
     /// Prints the report of two files. When one of them has no samples, only
-    /// that is said.
+    /// that is said. llvm-profdata divides by zero where no block is hot, and so
+    /// does this in its place.
     ///
     /// # Errors
     ///
     /// Those of `out`.
-    pub fn write_text(&self, base: &[u8], test: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_text(&self, base: &[u8], test: &[u8], compat: Compat, out: &mut dyn Write) -> io::Result<()> {
         let mut is_empty = false;
         for (name, samples) in [(base, self.samples.base), (test, self.samples.test)] {
             if samples == 0 {
@@ -31,8 +33,12 @@ impl OverlapReport {
         out.write_all(b"Profile overlap information for base_profile: ")?;
         out.write_all(&[base, b" and test_profile: ", test, b"\nProgram level:\n"].concat())?;
         self.write_program(out)?;
-        write_hot(out, "function", &self.hot_functions)?;
-        write_hot(out, "block", &self.hot_blocks)?;
+        let shared_blocks = match self.hot_blocks.union {
+            0 if compat.is_llvm() => "-nan%".to_string(),
+            union => share(self.hot_blocks.overlap, union),
+        };
+        write_hot(out, "function", &share(self.hot_functions.overlap, self.hot_functions.union), &self.hot_functions)?;
+        write_hot(out, "block", &shared_blocks, &self.hot_blocks)?;
         if self.details.is_empty() {
             return Ok(());
         }
@@ -69,8 +75,12 @@ impl OverlapReport {
     }
 }
 
-fn write_hot(out: &mut dyn Write, what: &str, hot: &Shared) -> io::Result<()> {
-    writeln!(out, "  Hot-{what} overlap: {:.3}%", percent(hot.overlap, hot.union))?;
+fn share(part: u64, whole: u64) -> String {
+    format!("{:.3}%", percent(part, whole))
+}
+
+fn write_hot(out: &mut dyn Write, what: &str, shared: &str, hot: &Shared) -> io::Result<()> {
+    writeln!(out, "  Hot-{what} overlap: {shared}")?;
     writeln!(out, "    overlap hot {what}s: {}", hot.overlap)?;
     writeln!(out, "    hot {what}s unique in base profile: {}", hot.base - hot.overlap)?;
     writeln!(out, "    hot {what}s unique in test profile: {}", hot.test - hot.overlap)

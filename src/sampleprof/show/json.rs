@@ -1,10 +1,12 @@
 //! Records as JSON.
 
-use crate::sampleprof::names::{NameId, Names};
+use crate::digits::push_decimal;
+use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::order;
 use crate::sampleprof::profile::SampleProfile;
 use crate::sampleprof::record::{BodyEntry, CallSite, FunctionRecord, LineLocation};
 use crate::sampleprof::rules::Rules;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Writes all functions by falling total as an array. Bytes of names that are
@@ -67,19 +69,29 @@ impl Printer<'_> {
 
     fn key(&mut self, key: &str) {
         self.item();
-        self.text.extend_from_slice(format!("\"{key}\": ").as_bytes());
+        for part in ["\"", key, "\": "] {
+            self.text.extend_from_slice(part.as_bytes());
+        }
     }
 
     fn number(&mut self, key: &str, value: u64) {
         self.key(key);
         // LLVM prints numbers above 2^63 - 1 as they are.
-        self.text.extend_from_slice(value.to_string().as_bytes());
+        push_decimal(&mut self.text, value);
     }
 
     fn name(&mut self, key: &str, name: NameId) {
         self.key(key);
-        let name = self.names.get(name).to_bytes();
+        let name = match self.names.get(name) {
+            FunctionName::Text(name) => Cow::Borrowed(name),
+            hash => Cow::Owned(hash.to_bytes()),
+        };
         self.text.push(b'"');
+        if name.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            self.text.extend_from_slice(&name);
+            self.text.push(b'"');
+            return;
+        }
         for character in String::from_utf8_lossy(&name).chars() {
             let mut bytes = [0; 4];
             match character {
@@ -133,7 +145,7 @@ impl Printer<'_> {
         if !entry.targets.is_empty() {
             self.key("calls");
             self.open(b'[');
-            for target in order::targets(self.names, &entry.targets) {
+            for target in &*order::targets(self.names, &entry.targets) {
                 self.item();
                 self.open(b'{');
                 self.name("function", target.callee);

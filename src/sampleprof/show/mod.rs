@@ -6,4 +6,4 @@ mod text;
 
 pub use hot::write_hot_functions;
 pub use json::write_json;
-pub use text::{write_function, write_functions, write_summary, write_symbols};
+pub use text::{write_function, write_functions, write_records, write_summary, write_symbols};

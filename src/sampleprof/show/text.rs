@@ -1,5 +1,6 @@
 //! Records as text.
 
+use crate::digits::push_decimal;
 use crate::report::format::six_significant_digits;
 use crate::sampleprof::names::{FunctionName, Names};
 use crate::sampleprof::order;
@@ -15,13 +16,7 @@ use std::io::{self, Write};
 ///
 /// Those of `out`.
 pub fn write_functions(profile: &SampleProfile, rules: Rules, out: &mut dyn Write) -> io::Result<()> {
-    let mut printer = Printer { names: &profile.names, rules, text: Vec::new() };
-    for record in order::written(profile, rules) {
-        printer.function(record);
-        out.write_all(&printer.text)?;
-        printer.text.clear();
-    }
-    Ok(())
+    write_records(&profile.names, order::written(profile, rules), rules, out)
 }
 
 /// Lists the function of that name, without a context, or an empty record when
@@ -37,18 +32,32 @@ pub fn write_function(profile: &SampleProfile, name: &[u8], rules: Rules, out: &
         let found = profile.names.get(record.name);
         record.context.is_none() && (found == wanted || found == FunctionName::Hash(hash))
     };
-    let mut printer = Printer { names: &profile.names, rules, text: Vec::new() };
-    match profile.functions.iter().find(is_it) {
-        Some(record) => printer.function(record),
-        None => {
-            let mut names = Names::default();
-            let nameless = FunctionRecord::new(names.insert(FunctionName::Text(b"")));
-            let mut printer = Printer { names: &names, rules, text: Vec::new() };
-            printer.function(&nameless);
-            return out.write_all(&printer.text);
-        }
+    if let Some(record) = profile.functions.iter().find(is_it) {
+        return write_records(&profile.names, [record], rules, out);
     }
-    out.write_all(&printer.text)
+    let mut names = Names::default();
+    let nameless = FunctionRecord::new(names.insert(FunctionName::Text(b"")));
+    write_records(&names, [&nameless], rules, out)
+}
+
+/// Lists records in the order given.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_records<'a>(
+    names: &Names,
+    records: impl IntoIterator<Item = &'a FunctionRecord>,
+    rules: Rules,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut printer = Printer { names, rules, text: Vec::new() };
+    for record in records {
+        printer.function(record);
+        out.write_all(&printer.text)?;
+        printer.text.clear();
+    }
+    Ok(())
 }
 
 struct Printer<'a> {
@@ -60,6 +69,18 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn say(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
+    }
+
+    fn number(&mut self, number: u64) {
+        push_decimal(&mut self.text, number);
+    }
+
+    fn location(&mut self, location: LineLocation) {
+        self.number(u64::from(location.line));
+        if location.discriminator != 0 {
+            self.say(".");
+            self.number(u64::from(location.discriminator));
+        }
     }
 
     fn indent(&mut self, width: usize) {
@@ -75,9 +96,16 @@ impl Printer<'_> {
 
     fn record(&mut self, record: &FunctionRecord, indent: usize) {
         if record.checksum != 0 {
-            self.say(&format!("CFG checksum {}\n", record.checksum));
+            self.say("CFG checksum ");
+            self.number(record.checksum);
+            self.say("\n");
         }
-        self.say(&format!("{}, {}, {} sampled lines\n", record.total, record.head, record.body.len()));
+        for number in [record.total, record.head] {
+            self.number(number);
+            self.say(", ");
+        }
+        self.number(record.body.len() as u64);
+        self.say(" sampled lines\n");
         self.indent(indent);
         if record.body.is_empty() {
             self.say("No samples collected in the function's body\n");
@@ -96,12 +124,14 @@ impl Printer<'_> {
         self.say("Samples collected in the function's body {\n");
         for entry in &record.body {
             self.indent(indent + 2);
-            self.say(&format!("{}: {}", entry.location, entry.samples));
+            self.location(entry.location);
+            self.say(": ");
+            self.number(entry.samples);
             if !entry.targets.is_empty() {
                 self.say(", calls:");
-                for target in order::targets(self.names, &entry.targets) {
+                for target in &*order::targets(self.names, &entry.targets) {
                     self.say(" ");
-                    self.count(target);
+                    self.count(*target);
                 }
             }
             self.say("\n");
@@ -116,7 +146,8 @@ impl Printer<'_> {
         let sites = order::call_sites(self.names, record);
         for (at, site) in sites.iter().enumerate() {
             self.indent(indent + 2);
-            self.say(&format!("{}: inlined callee: ", site.location));
+            self.location(site.location);
+            self.say(": inlined callee: ");
             self.names.get(site.callee.name).push_to(&mut self.text);
             self.say(": ");
             self.record(&site.callee, indent + 4);
@@ -134,7 +165,8 @@ impl Printer<'_> {
         }
         let Ok(at) = record.vtables.binary_search_by_key(&location, |entry| entry.location) else { return };
         self.indent(indent);
-        self.say(&format!("{location}: vtables: "));
+        self.location(location);
+        self.say(": vtables: ");
         for table in order::tables(self.names, &record.vtables[at].tables) {
             self.count(table);
             self.say(" ");
@@ -144,7 +176,8 @@ impl Printer<'_> {
 
     fn count(&mut self, target: CallTarget) {
         self.names.get(target.callee).push_to(&mut self.text);
-        self.say(&format!(":{}", target.samples));
+        self.say(":");
+        self.number(target.samples);
     }
 }
 

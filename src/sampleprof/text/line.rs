@@ -29,6 +29,59 @@ pub(super) enum Content<'data> {
     Metadata { checksum: u64, attributes: u32 },
 }
 
+/// A line of the most common kind, samples of a place without call targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlainLine {
+    pub(super) depth: usize,
+    pub(super) location: LineLocation,
+    pub(super) samples: u64,
+    /// Bytes of the line, its end included.
+    pub(super) len: usize,
+}
+
+/// Understands ` LINE[.DISCRIMINATOR]: SAMPLES` and the end of that line in one
+/// pass, where all numbers are short. Whatever else a text begins with is for
+/// [`content`], and so are faults.
+pub(super) fn plain(text: &[u8]) -> Option<PlainLine> {
+    let mut at = 0;
+    while *text.get(at)? == b' ' {
+        at += 1;
+    }
+    let depth = at;
+    let line = short_number(text, &mut at, 9)?;
+    let mut discriminator = 0;
+    if text.get(at) == Some(&b'.') {
+        at += 1;
+        discriminator = short_number(text, &mut at, 9)?;
+    } else if line >= u64::from(LINES) {
+        return None;
+    }
+    if depth == 0 || text.get(at..at + 2)? != b": " {
+        return None;
+    }
+    at += 2;
+    let samples = short_number(text, &mut at, 18)?;
+    if text.get(at) == Some(&b'\r') {
+        at += 1;
+    }
+    let location = LineLocation::new(line as u32, discriminator as u32);
+    (*text.get(at)? == b'\n').then_some(PlainLine { depth, location, samples, len: at + 1 })
+}
+
+/// A number of at most so many digits, which cannot be too large.
+fn short_number(text: &[u8], at: &mut usize, most: usize) -> Option<u64> {
+    let start = *at;
+    let mut value = 0;
+    while let Some(digit) = text.get(*at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        value = value * 10 + u64::from(digit);
+        *at += 1;
+        if *at - start > most {
+            return None;
+        }
+    }
+    (*at > start).then_some(value)
+}
+
 /// What a line was taken for that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -238,6 +291,53 @@ mod tests {
         let found = content(line, 1, true, &mut counts).unwrap();
         assert_eq!(found, Content::Body { location: LineLocation::new(4, 2), samples: 9 });
         assert_eq!(counts, [(b"a::b".as_slice(), 3), (b"c(d: e)".as_slice(), 4)]);
+    }
+
+    #[test]
+    fn what_is_read_in_one_pass_is_what_is_read_in_several() {
+        let mut counts = Vec::new();
+        let lines = [
+            " 1: 5\n",
+            "   12.3: 456\r\n",
+            " 65535: 0\n",
+            " 65536: 1\n",
+            " 65536.1: 1\n",
+            " 1.0: 1\n",
+            " 999999999.999999999: 999999999999999999\n",
+            " 4294967296.1: 1\n",
+            " 01: 007\n",
+            " 1: 18446744073709551615\n",
+            " 1: 18446744073709551616\n",
+            " 1: 5 foo:3\n",
+            " 1: foo:3\n",
+            " 1:56\n",
+            " 1: 5",
+            " 1: 5\r",
+            " 1: 5 \n",
+            " 1: \n",
+            " 1 : 5\n",
+            " .1: 5\n",
+            " 1.: 5\n",
+            "1: 5\n",
+            "\t1: 5\n",
+            " !Flat\n",
+            " 1: 5\0\n",
+            "",
+            " ",
+            "\n",
+        ];
+        let mut taken = 0;
+        for text in lines {
+            let Some(found) = plain(text.as_bytes()) else { continue };
+            taken += 1;
+            let line = text.trim_end_matches('\n');
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let expected = Content::Body { location: found.location, samples: found.samples };
+            assert_eq!(content(line.as_bytes(), found.depth, true, &mut counts), Ok(expected), "{text:?}");
+            assert_eq!((found.depth, found.len), (depth(line.as_bytes()), text.len()), "{text:?}");
+            assert!(counts.is_empty(), "{text:?}");
+        }
+        assert_eq!(taken, 7, "lines of the common kind");
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! Reading text.
 
-use super::line::{self, Content, Fault, Head};
+use super::line::{self, Content, Fault, Head, PlainLine};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sampleprof::ReadOptions;
 use crate::sampleprof::error::counter_overflow;
 use crate::sampleprof::names::FunctionName;
 use crate::sampleprof::profile::SampleProfile;
 use crate::sampleprof::record::{
-    CallSite, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturating, add_target, attributes,
+    BodyEntry, CallSite, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturating, add_target, attributes,
 };
 use crate::sampleprof::table::RecordTable;
 
-/// Lines without empty ones and comments; a NUL ends the text.
+/// Lines without empty ones and comments; a NUL ends its line and the text.
 struct Lines<'data> {
     rest: &'data [u8],
     /// Number of the line that was taken last, from 1.
@@ -20,20 +20,33 @@ struct Lines<'data> {
 
 impl<'data> Lines<'data> {
     fn new(file: &'data [u8]) -> Self {
-        let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
-        Self { rest: &file[..end], number: 0 }
+        Self { rest: file, number: 0 }
+    }
+
+    /// The next line if it is of the most common kind; it is not taken yet.
+    fn peek_plain(&self) -> Option<PlainLine> {
+        line::plain(self.rest)
+    }
+
+    /// Takes the line that [`peek_plain`](Self::peek_plain) found.
+    fn skip_plain(&mut self, line: PlainLine) {
+        self.number += 1;
+        self.rest = &self.rest[line.len..];
     }
 
     fn next_line(&mut self) -> Option<&'data [u8]> {
         while !self.rest.is_empty() {
             self.number += 1;
-            let line = match self.rest.iter().position(|byte| *byte == b'\n') {
-                Some(end) => {
+            let line = match self.rest.iter().position(|byte| matches!(byte, b'\n' | 0)) {
+                Some(end) if self.rest[end] == b'\n' => {
                     let line = &self.rest[..end];
                     self.rest = &self.rest[end + 1..];
                     line.strip_suffix(b"\r").unwrap_or(line)
                 }
-                None => std::mem::take(&mut self.rest),
+                end => {
+                    let last = std::mem::take(&mut self.rest);
+                    &last[..end.unwrap_or(last.len())]
+                }
             };
             if line.first().is_some_and(|byte| *byte != b'#') {
                 return Some(line);
@@ -66,10 +79,20 @@ pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &
         preinlined: false,
         metadata_depth: 0,
         overflowed: false,
+        mask: options.discriminator_mask(options.flow_sensitive),
+        spare_bodies: Vec::new(),
+        spare_sites: Vec::new(),
     };
     let mut lines = Lines::new(file);
     let mut counts = Vec::new();
-    while let Some(line) = lines.next_line() {
+    loop {
+        if let Some(plain) = lines.peek_plain()
+            && reader.plain(plain)
+        {
+            lines.skip_plain(plain);
+            continue;
+        }
+        let Some(line) = lines.next_line() else { break };
         if matches!(line.iter().find(|byte| **byte != b' '), None | Some(b'#')) {
             continue;
         }
@@ -100,6 +123,21 @@ struct Reader<'a> {
     /// Depth of the metadata that was read last for what is open; 0 is none.
     metadata_depth: usize,
     overflowed: bool,
+    /// Bits of discriminators that are kept.
+    mask: u32,
+    /// Lists that are used again, so that a record's own is made once, when it
+    /// is known how long it is.
+    spare_bodies: Vec<Vec<BodyEntry>>,
+    spare_sites: Vec<Vec<CallSite>>,
+}
+
+/// A copy that takes no more room than it needs; the list is kept for others.
+fn fitted<T>(list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) {
+    if list.len() < list.capacity() {
+        let mut fitted = Vec::with_capacity(list.len());
+        fitted.append(list);
+        spare.push(std::mem::replace(list, fitted));
+    }
 }
 
 /// What LLVM prints, which is also said in our own words.
@@ -131,8 +169,35 @@ impl Reader<'_> {
         }
         self.overflowed |= add_saturating(&mut record.total, total);
         self.overflowed |= add_saturating(&mut record.head, head);
-        self.open.push(Open { location: LineLocation::new(at as u32, 0), record });
+        self.push(LineLocation::new(at as u32, 0), record);
         Ok(())
+    }
+
+    /// Opens a record, whose first lists are borrowed.
+    fn push(&mut self, location: LineLocation, mut record: FunctionRecord) {
+        if record.body.is_empty() {
+            record.body = self.spare_bodies.pop().unwrap_or_default();
+        }
+        if record.call_sites.is_empty() {
+            record.call_sites = self.spare_sites.pop().unwrap_or_default();
+        }
+        self.open.push(Open { location, record });
+    }
+
+    /// Takes a line of the most common kind, unless something is wrong with it.
+    fn plain(&mut self, line: PlainLine) -> bool {
+        if self.open.is_empty() || line.depth == self.metadata_depth {
+            return false;
+        }
+        self.close_to(line.depth);
+        let location = self.masked(line.location);
+        let Some(open) = self.open.last_mut() else { return false };
+        self.overflowed |= add_saturating(&mut open.record.body_at(location).samples, line.samples);
+        true
+    }
+
+    fn masked(&self, location: LineLocation) -> LineLocation {
+        LineLocation::new(location.line, location.discriminator & self.mask)
     }
 
     fn check_name(&self, name: &[u8]) -> Result<()> {
@@ -183,18 +248,16 @@ impl Reader<'_> {
             return Err(fault("Found non-metadata after metadata: ", line));
         }
         self.close_to(depth);
-        let mask = self.options.discriminator_mask(self.options.flow_sensitive);
-        let masked = |location: LineLocation| LineLocation::new(location.line, location.discriminator & mask);
         if self.open.is_empty() {
             return Err(Error::malformed("a line of a record in front of the first record"));
         }
         match content {
             Content::Callee { location, name, total } => {
                 self.check_name(name)?;
-                return self.open_callee(masked(location), name, total);
+                return self.open_callee(self.masked(location), name, total);
             }
-            Content::Body { location, samples } => self.body(masked(location), samples, counts),
-            Content::Vtables { location } => self.vtables(masked(location), counts),
+            Content::Body { location, samples } => self.body(self.masked(location), samples, counts),
+            Content::Vtables { location } => self.vtables(self.masked(location), counts),
             Content::Metadata { checksum, attributes } => self.metadata(depth, checksum, attributes),
         }
         Ok(())
@@ -248,7 +311,7 @@ impl Reader<'_> {
             }
         };
         self.overflowed |= add_saturating(&mut record.total, total);
-        self.open.push(Open { location, record });
+        self.push(location, record);
         self.metadata_depth = 0;
         Ok(())
     }
@@ -256,7 +319,9 @@ impl Reader<'_> {
     /// Puts what is open below `depth` into its place.
     fn close_to(&mut self, depth: usize) {
         while self.open.len() > depth {
-            let Some(Open { location, record }) = self.open.pop() else { return };
+            let Some(Open { location, mut record }) = self.open.pop() else { return };
+            fitted(&mut record.body, &mut self.spare_bodies);
+            fitted(&mut record.call_sites, &mut self.spare_sites);
             match self.open.last_mut() {
                 Some(parent) => {
                     let at = parent.record.call_site_at(location, record.name);

@@ -71,7 +71,7 @@ impl Writer<'_> {
         for entry in &record.body {
             self.location(depth, entry.location);
             self.digits(entry.samples);
-            for target in order::targets(self.names, &entry.targets) {
+            for target in &*order::targets(self.names, &entry.targets) {
                 self.text.push(b' ');
                 self.names.get(target.callee).push_to(&mut self.text);
                 self.number(b':', target.samples);

@@ -6,6 +6,7 @@
 //! before `=` where the value may be left out.
 
 use super::options::Takes;
+use profbridge::instr::Release;
 
 static LIST: &str = include_str!("library_options.txt");
 
@@ -25,12 +26,16 @@ pub(super) enum LibraryTakes {
     Choice(Vec<&'static str>),
 }
 
-/// Finds a library option.
-pub(super) fn find(name: &str) -> Option<LibraryOption> {
+/// Options that are in no list because only later releases have them.
+const LATER: [(Release, &str); 1] = [(Release(23), "sample-profile-format-version=ulong")];
+
+/// Finds a library option of a release.
+pub(super) fn find(name: &str, release: Release) -> Option<LibraryOption> {
     if name.is_empty() {
         return None;
     }
-    LIST.lines().map(parse).find(|option| option.name == name)
+    let later = LATER.iter().filter(|(since, _)| release >= *since).map(|(_, line)| *line);
+    LIST.lines().chain(later).map(parse).find(|option| option.name == name)
 }
 
 fn parse(line: &'static str) -> LibraryOption {
@@ -55,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_options_that_matter_are_known() {
-        let takes = |name| find(name).map(|option| option.takes);
+        let takes = |name| find(name, Release::DEFAULT).map(|option| option.takes);
         assert_eq!(takes("write-prev-version"), Some(LibraryTakes::Plain(Takes::Switch)));
         assert_eq!(takes("debug-file-directory"), Some(LibraryTakes::Plain(Takes::Text)));
         assert_eq!(takes("profile-summary-cutoff-hot"), Some(LibraryTakes::Plain(Takes::Signed(32))));
@@ -63,5 +68,7 @@ mod tests {
         assert_eq!(takes("correlate"), Some(LibraryTakes::Choice(vec!["", "debug-info", "binary"])));
         assert_eq!(takes("no-such-option"), None);
         assert_eq!(takes(""), None);
+        assert_eq!(takes("sample-profile-format-version"), None);
+        assert!(find("sample-profile-format-version", Release(23)).is_some());
     }
 }

@@ -168,7 +168,7 @@ impl Parser<'_> {
     fn find(&self, name: &[u8]) -> Option<Found> {
         let name = std::str::from_utf8(name).ok()?;
         let own = self.parsed.command.find(name).or_else(|| TOP.find(name));
-        own.map(Found::Own).or_else(|| library::find(name).map(Found::Library))
+        own.map(Found::Own).or_else(|| library::find(name, self.program.release).map(Found::Library))
     }
 
     /// One-letter options may stand together if they take no value, and only

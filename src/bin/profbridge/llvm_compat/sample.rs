@@ -128,6 +128,9 @@ fn encoding_options(parsed: &Parsed, rules: Rules) -> WriteOptions {
         None if !rules.writes_extensible_by_default() => Encoding::Binary,
         _ => Encoding::ExtBinary,
     };
+    if let Some(version) = parsed.number("sample-profile-format-version") {
+        options.version = version;
+    }
     options
 }
 
@@ -211,6 +214,8 @@ pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dy
     if parsed.is_on("hot-func-list") || most > 0 {
         show::write_hot_functions(&profile, &summary, usize::try_from(most).unwrap_or(usize::MAX), out)?;
     }
+    // The process ends here: its memory need not be taken apart piece by piece.
+    std::mem::forget(profile);
     Ok(())
 }
 
@@ -228,7 +233,7 @@ pub(super) fn overlap(
     let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed, conduct));
     let report = overlap_sample_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;
-    Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), out)?)
+    Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), conduct.compat, out)?)
 }
 
 /// What `--supplement-instr-with-sample` adds to an instrumentation profile.

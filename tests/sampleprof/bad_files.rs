@@ -1,0 +1,396 @@
+//! Every file of `testdata/bad/sampleprof` (see `bad.py` beside the sound ones)
+//! has one defect, and this is what is said of it.
+
+use profbridge::sampleprof::{ReadOptions, SampleProfileView, llvm_message, read};
+use std::path::{Path, PathBuf};
+
+/// File, our words behind the format, LLVM's.
+type Row = (&'static str, &'static str, &'static str);
+
+const MALFORMED: &str = "Malformed sample profile data";
+const TRUNCATED: &str = "Truncated profile data";
+const NAMES: &str = "Truncated function name table";
+const UNCOMPRESS: &str = "Uncompress failure";
+const VERSION: &str = "Unsupported sample profile format version";
+const LINE: &str = "Illegal line offset in sample profile data";
+const OVERFLOW: &str = "Counter overflow";
+const UNRECOGNIZED: &str = "Unrecognized sample profile encoding format";
+
+const TEXTS: &[Row] = &[
+    (
+        "attributes-of-33-bits.prof",
+        "section line 2: malformed: Cannot parse metadata:  !Attributes: 4294967296",
+        "Cannot parse metadata:  !Attributes: 4294967296",
+    ),
+    (
+        "blank-at-the-end.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 ",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 ",
+    ),
+    ("context-without-frames.prof", "section line 1: malformed: a context without frames: []", MALFORMED),
+    (
+        "count-of-65-bits.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 18446744073709551616",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 18446744073709551616",
+    ),
+    (
+        "head-with-one-number.prof",
+        "section line 2: malformed: Expected 'mangled_name:NUM:NUM', found bar:1",
+        "Expected 'mangled_name:NUM:NUM', found bar:1",
+    ),
+    ("indented-head.prof", "not a profile: unrecognized format", UNRECOGNIZED),
+    (
+        "line-of-33-bits.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  4294967296.1: 1",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  4294967296.1: 1",
+    ),
+    (
+        "line-too-large.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  65536: 1",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  65536: 1",
+    ),
+    (
+        "location-is-no-number.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  x",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  x",
+    ),
+    (
+        "negative-count.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: a:-3",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: a:-3",
+    ),
+    ("only-a-name.prof", "not a profile: unrecognized format", UNRECOGNIZED),
+    (
+        "samples-after-metadata.prof",
+        "section line 3: malformed: Found non-metadata after metadata:  1: 1",
+        "Found non-metadata after metadata:  1: 1",
+    ),
+    ("sum-overflows.prof", "malformed: counts of one place add up to more than 2^64 - 1", OVERFLOW),
+    (
+        "tab-for-blank.prof",
+        "section line 2: malformed: Expected 'mangled_name:NUM:NUM', found \\t1: 1",
+        "Expected 'mangled_name:NUM:NUM', found \t1: 1",
+    ),
+    (
+        "target-without-count.prof",
+        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 a:b",
+        "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 a:b",
+    ),
+    (
+        "unknown-metadata.prof",
+        "section line 2: malformed: Cannot parse metadata:  !Checksum: 5",
+        "Cannot parse metadata:  !Checksum: 5",
+    ),
+    (
+        "vtable-twice.prof",
+        "section line 2: malformed: Expected 'vtables [mangled_vtable:NUM]+', found  1: vtables A:1 A:2",
+        "Expected 'vtables [mangled_vtable:NUM]+', found  1: vtables A:1 A:2",
+    ),
+];
+
+const BINARIES: &[Row] = &[
+    ("callee-out-of-range.binary", "section records, byte 0x1d: malformed: name 9 of 1", NAMES),
+    (
+        "deep-inlining.binary",
+        "section records, byte 0x178d: depth of inlined callees is 1001, the limit is 1000",
+        MALFORMED,
+    ),
+    (
+        "ends-behind-version.binary",
+        "section summary, byte 0xa: truncated: total count needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    ("ends-in-body.binary", "section records, byte 0x19: truncated: line of a place needs 1 bytes, 0 left", TRUNCATED),
+    (
+        "ends-in-summary.binary",
+        "section summary, byte 0xd: truncated: number of counts needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    ("fewer-names-than-stated.binary", "section names, byte 0x11: truncated: names needs 5 bytes, 2 left", TRUNCATED),
+    (
+        "huge-number-of-names.binary",
+        "section names, byte 0x1a: truncated: names needs 9223372036854775808 bytes, 2 left",
+        TRUNCATED,
+    ),
+    (
+        "huge-number-of-places.binary",
+        "section records, byte 0x1d: truncated: line of a place needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "line-too-large.binary",
+        "section records, byte 0x19: malformed: line 65536 of a function is not below 65536",
+        LINE,
+    ),
+    ("name-out-of-range.binary", "section records, byte 0x17: malformed: name 1 of 1", NAMES),
+    (
+        "name-without-end.binary",
+        "section names, byte 0x11: truncated: a name and the NUL behind it needs 4 bytes, 3 left",
+        TRUNCATED,
+    ),
+    (
+        "number-of-callees-of-33-bits.binary",
+        "section records, byte 0x19: malformed: number of inlined callees 4294967296 does not fit 32 bits",
+        MALFORMED,
+    ),
+    (
+        "number-of-places-of-33-bits.binary",
+        "section records, byte 0x18: malformed: number of places 4294967296 does not fit 32 bits",
+        MALFORMED,
+    ),
+    (
+        "number-of-targets-of-33-bits.binary",
+        "section records, byte 0x1c: malformed: number of call targets 4294967296 does not fit 32 bits",
+        MALFORMED,
+    ),
+    (
+        "number-without-end.binary",
+        "section records, byte 0x21: malformed: total of a record does not fit 64 bits",
+        MALFORMED,
+    ),
+    ("target-out-of-range.binary", "section records, byte 0x1e: malformed: name 9 of 1", NAMES),
+    ("version-102.binary", "section header, byte 0xa: version 102 is not supported: known are 103 and 104", VERSION),
+    (
+        "version-105.binary",
+        "section header, byte 0xa: version 105 is not supported: a release later than LLVM 23 wrote it; known are 103 and 104",
+        VERSION,
+    ),
+];
+
+const EXTENSIBLE_BINARIES: &[Row] = &[
+    (
+        "attributes-of-33-bits.extbinary",
+        "section FunctionMetadata, byte 0x7d: malformed: attributes 4294967296 does not fit 32 bits",
+        MALFORMED,
+    ),
+    ("context-out-of-range.extbinary", "section LBRProfileSection, byte 0xa0: malformed: name 0 of 0", NAMES),
+    (
+        "context-without-frames.extbinary",
+        "section LBRProfileSection, byte 0xa1: malformed: a context without frames",
+        MALFORMED,
+    ),
+    ("contexts-of-13.extbinary", "section LBRProfileSection, byte 0x83: malformed: name 0 of 0", NAMES),
+    (
+        "deep-metadata.extbinary",
+        "section FunctionMetadata, byte 0x140a: depth of inlined callees is 1001, the limit is 1000",
+        MALFORMED,
+    ),
+    (
+        "ends-behind-version.extbinary",
+        "section table of sections, byte 0xa: truncated: number of sections needs 8 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "ends-in-table.extbinary",
+        "section table of sections, byte 0x12: truncated: table of sections needs 32 bytes, 12 left",
+        TRUNCATED,
+    ),
+    (
+        "ends-in-vtables.extbinary",
+        "section LBRProfileSection, byte 0x84: truncated: discriminator of virtual tables needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "fewer-contexts-than-stated.extbinary",
+        "section CSNameTableSection, byte 0x58: truncated: contexts needs 2 bytes, 1 left",
+        TRUNCATED,
+    ),
+    (
+        "fewer-frames-than-stated.extbinary",
+        "section CSNameTableSection, byte 0x59: truncated: frames needs 27 bytes, 1 left",
+        TRUNCATED,
+    ),
+    (
+        "fewer-hashes-than-stated.extbinary",
+        "section NameTableSection, byte 0x33: truncated: names needs 16 bytes, 8 left",
+        TRUNCATED,
+    ),
+    ("frame-out-of-range.extbinary", "section CSNameTableSection, byte 0x5a: malformed: name 7 of 1", NAMES),
+    (
+        "huge-number-of-hashes.extbinary",
+        "section NameTableSection, byte 0x3b: truncated: names needs 18446744073709551615 bytes, 8 left",
+        TRUNCATED,
+    ),
+    (
+        "huge-number-of-sections.extbinary",
+        "section table of sections, byte 0x12: truncated: table of sections needs 18446744073709551615 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "inflates-to-less.extbinary",
+        "section NameTableSection, byte 0x32: malformed: the stream inflates to 5 bytes, 6 were promised",
+        MALFORMED,
+    ),
+    (
+        "inflates-to-more.extbinary",
+        "section NameTableSection, byte 0x32: cannot decompress: the stream inflates to another size than the promised 4 bytes",
+        UNCOMPRESS,
+    ),
+    (
+        "inflates-to-terabytes.extbinary",
+        "section NameTableSection, byte 0x32: cannot decompress: 4398046511104 bytes cannot come of 13, the limit is 14300",
+        UNCOMPRESS,
+    ),
+    (
+        "line-of-frame-too-large.extbinary",
+        "section CSNameTableSection, byte 0x5d: malformed: line 65536 of a frame is not below 65536",
+        LINE,
+    ),
+    (
+        "metadata-cut.extbinary",
+        "section FunctionMetadata, byte 0x7e: truncated: number of inlined callees needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    ("metadata-of-no-function.extbinary", "section FunctionMetadata, byte 0x7d: malformed: name 6 of 1", NAMES),
+    ("records-before-names.extbinary", "section LBRProfileSection, byte 0x54: malformed: name 0 of 0", NAMES),
+    (
+        "rest-behind-contexts.extbinary",
+        "section CSNameTableSection, byte 0x58: malformed: 1 bytes are left behind what the section holds",
+        MALFORMED,
+    ),
+    (
+        "rest-behind-names.extbinary",
+        "section NameTableSection, byte 0x37: malformed: 1 bytes are left behind what the section holds",
+        MALFORMED,
+    ),
+    (
+        "rest-behind-summary.extbinary",
+        "section ProfileSummarySection, byte 0x38: malformed: 1 bytes are left behind what the section holds",
+        MALFORMED,
+    ),
+    (
+        "section-behind-the-end.extbinary",
+        "section NameTableSection, byte 0x10000000000: truncated: a section needs 5 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "section-offset-wraps.extbinary",
+        "section NameTableSection, byte 0xffffffffffffffff: truncated: a section needs 5 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "section-too-long.extbinary",
+        "section NameTableSection, byte 0x32: truncated: a section needs 500 bytes, 5 left",
+        TRUNCATED,
+    ),
+    (
+        "stream-is-cut.extbinary",
+        "section NameTableSection, byte 0x32: cannot decompress: the stream inflates to another size than the promised 5 bytes",
+        UNCOMPRESS,
+    ),
+    (
+        "stream-is-none.extbinary",
+        "section NameTableSection, byte 0x32: cannot decompress: deflate decompression error: incorrect header check",
+        UNCOMPRESS,
+    ),
+    (
+        "symbol-without-end.extbinary",
+        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol without the NUL behind it",
+        MALFORMED,
+    ),
+    (
+        "unknown-section-does-not-inflate.extbinary",
+        "section UnknownSection, byte 0x57: cannot decompress: deflate decompression error: incorrect header check",
+        UNCOMPRESS,
+    ),
+    (
+        "version-105.extbinary",
+        "section header, byte 0xa: version 105 is not supported: a release later than LLVM 23 wrote it; known are 103 and 104",
+        VERSION,
+    ),
+    ("vtable-out-of-range.extbinary", "section LBRProfileSection, byte 0x87: malformed: name 4 of 1", NAMES),
+];
+
+const COMPACT_BINARIES: &[Row] = &[
+    (
+        "another-function.compact",
+        "section records, byte 0x20: malformed: the table of functions leads to another function",
+        MALFORMED,
+    ),
+    (
+        "fewer-functions-than-stated.compact",
+        "section table of functions, byte 0x23: truncated: index of a name needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "huge-number-of-functions.compact",
+        "section table of functions, byte 0x2c: truncated: index of a name needs 1 bytes, 0 left",
+        TRUNCATED,
+    ),
+    ("name-out-of-range.compact", "section table of functions, byte 0x22: malformed: name 3 of 1", NAMES),
+    (
+        "record-behind-the-table.compact",
+        "truncated: what an offset leads to needs 1099511627776 bytes, 32 left",
+        TRUNCATED,
+    ),
+    (
+        "table-behind-the-end.compact",
+        "truncated: what an offset leads to needs 18446744073709551615 bytes, 32 left",
+        TRUNCATED,
+    ),
+];
+
+const OF_GCC: &[Row] = &[
+    (
+        "deep-inlining.gcda",
+        "section functions, byte 0x3ec8: depth of inlined callees is 1001, the limit is 1000",
+        MALFORMED,
+    ),
+    (
+        "ends-in-function.gcda",
+        "section functions, byte 0x44: truncated: number of call targets needs 4 bytes, 0 left",
+        TRUNCATED,
+    ),
+    (
+        "fewer-names-than-stated.gcda",
+        "section names, byte 0x18: truncated: length of a name needs 4 bytes, 0 left",
+        TRUNCATED,
+    ),
+    ("huge-name.gcda", "section names, byte 0x1c: truncated: name needs 17179869180 bytes, 4 left", TRUNCATED),
+    ("name-out-of-range.gcda", "section functions, byte 0x38: malformed: name 3 of 1", NAMES),
+    ("no-functions.gcda", "section functions, byte 0x20: truncated: tag needs 4 bytes, 0 left", TRUNCATED),
+    ("other-histogram.gcda", "section functions, byte 0x54: malformed: a histogram of kind 6, expected 7", MALFORMED),
+    ("other-tag.gcda", "section names, byte 0x10: malformed: tag 0x7, expected 0xaa000000", MALFORMED),
+    ("other-version-of-gcc.gcda", "not a profile: unrecognized format", UNRECOGNIZED),
+    ("target-out-of-range.gcda", "section functions, byte 0x5c: malformed: name 9 of 1", NAMES),
+];
+
+const ALL: [&[Row]; 5] = [TEXTS, BINARIES, EXTENSIBLE_BINARIES, COMPACT_BINARIES, OF_GCC];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/bad/sampleprof")
+}
+
+#[test]
+fn each_defect_has_its_message() {
+    let mut faults = Vec::new();
+    for (file, ours, llvms) in ALL.into_iter().flatten() {
+        let bytes = std::fs::read(folder().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        match read(&bytes, &ReadOptions::default()) {
+            Ok(_) => faults.push(format!("{file} is read")),
+            Err(error) if !error.to_string().ends_with(ours) => faults.push(format!("{file}: {error}")),
+            Err(error) if llvm_message(&error) != *llvms => {
+                faults.push(format!("{file}, in LLVM's words: {}", llvm_message(&error)));
+            }
+            Err(_) => {}
+        }
+        // Single functions may be sound where others are not; nothing panics.
+        if let Ok(Some(view)) = SampleProfileView::open(&bytes, &ReadOptions::default()) {
+            let _ = view.function(b"foo");
+            let _ = view.check_offsets();
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn each_file_has_its_row() {
+    let mut known: Vec<String> = ALL.into_iter().flatten().map(|row| row.0.to_string()).collect();
+    known.sort();
+    let mut found: Vec<String> = std::fs::read_dir(folder())
+        .expect("the folder is there")
+        .map(|entry| entry.expect("the folder can be read").file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, known);
+}
