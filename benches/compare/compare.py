@@ -64,6 +64,9 @@ def workloads(scale):
         folder = ROOT / f"text-{functions(150000)}-{distinct}"
         return make.one_text_profile(folder, indexed(distinct)[0])
 
+    def many_sites():
+        return make.runs_with_many_sites(ROOT / f"many-sites-{some(100)}", ROOT, some(100))
+
     def first_weighted():
         files = raws()
         return Workload("W7w", "W1a, weighted", files[1:], [f"--weighted-input=3,{files[0]}"])
@@ -97,6 +100,9 @@ def workloads(scale):
         "W3r": lambda: Workload("W3r", "one huge raw, few distinct counts", huge(few), []),
         "W4": lambda: Workload("W4", "C++ raws heavy with values",
                                make.value_heavy_runs(ROOT / f"values-{some(100)}", ROOT, some(100)), []),
+        "W4m": lambda: Workload("W4m", "C++ raws with 36,000 sites", many_sites(), []),
+        "W4s": lambda: Workload("W4s", "show one of them", many_sites()[:1],
+                                ["--all-functions", "--counts", "--ic-targets"], "show"),
         "W5": lambda: Workload("W5", "indexed profiles",
                                make.indexed_profiles(ROOT / f"many-indexed-{functions(100000)}", 20, functions(100000)), []),
         "W6o": lambda: Workload("W6o", "text out, many distinct counts", indexed(many), ["--text"]),

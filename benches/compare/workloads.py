@@ -183,6 +183,51 @@ def memory_section(folder, root, contexts):
     quiet([PROFDATA, "merge", f"--profiled-binary={deep_program(root)}", str(dump), "-o", str(folder / "deep.profdata")])
 
 
+MANY_SITES_HEAD = """#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <strings.h>
+typedef int (*target)(int);
+static unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; return x ^ x >> 16; }
+"""
+
+
+def many_sites_source(functions=6000, sites=6, targets=600):
+    """A program with 36,000 indirect calls: one function of 32 has sites that meet
+    every target sooner or later, some hundred values in each run, six have sites
+    with dozens, the others with a few. Some targets are functions of the C
+    library, whose addresses no profile knows."""
+    lines = [MANY_SITES_HEAD]
+    lines += [f"__attribute__((noinline)) int f{at}(int x) {{ return x * {at + 3} + {at}; }}" for at in range(targets - 4)]
+    known = ", ".join(f"f{at}" for at in range(targets - 4))
+    lines.append(f"target targets[{targets}] = {{abs, ffs, toascii, isascii, {known}}};")
+    for at in range(functions):
+        population = targets if at % 32 == 0 else 40 if at % 32 < 7 else 4
+        calls = "".join(f" s += targets[(mix(x + {site * 7919}) % {population} + {at * 13}) % {targets}](s);" for site in range(sites))
+        lines.append(f"__attribute__((noinline)) int site{at}(unsigned x) {{ int s = 0;{calls} return s; }}")
+    lines.append(f"int (*sites[{functions}])(unsigned) = {{{', '.join(f'site{at}' for at in range(functions))}}};")
+    lines.append(f"""int main(int argc, char **argv) {{
+  unsigned seed = argc > 1 ? atoi(argv[1]) : 1, total = 0;
+  for (unsigned at = 0; at < {functions}; at++) {{
+    unsigned calls = at % 32 == 0 ? 300 : at % 32 < 7 ? 30 : 3;
+    for (unsigned i = 0; i < calls; i++) total += sites[at](mix(seed * 977u + mix(at * 4099u + i)));
+  }}
+  printf("%u\\n", total);
+}}
+""")
+    return "\n".join(lines)
+
+
+@once
+def runs_with_many_sites(folder, root, count):
+    source, program = root / "many-sites.cpp", root / "many-sites"
+    source.write_text(many_sites_source())
+    quiet([CLANG, "-O1", "-fprofile-generate", "-mllvm", "-vp-static-alloc=false", str(source), "-o", str(program)])
+    for run in range(count):
+        environment = dict(os.environ, LLVM_PROFILE_FILE=str(folder / f"{run:05}.profraw"), LLVM_VP_MAX_NUM_VALS_PER_SITE="255")
+        quiet([str(program), str(run)], env=environment)
+
+
 # Synthetic profiles.
 
 

@@ -4,7 +4,7 @@ use super::counters;
 use super::deferred::{Contribution, Deferred};
 use super::merger::Merger;
 use super::outcome::SoftError;
-use super::sites::{SiteOrder, is_long};
+use super::sites::{SiteOrder, has_repeats, is_long};
 use super::states::RecordState;
 use crate::instr::{FunctionId, RecordId, RecordView, ValueKind, ValueSites};
 
@@ -180,8 +180,8 @@ impl Merger {
         events.weighted_values = false;
         match order {
             SiteOrder::AsInserted => (events.repeated_values, events.cut_sites) = (false, false),
-            SiteOrder::ByValue if ordered => events.repeated_values = false,
-            _ => {}
+            SiteOrder::ByValue if ordered && !has_repeats(sites) => events.repeated_values = false,
+            SiteOrder::ByValue => {}
         }
         *events = events.union(before);
         error

@@ -6,7 +6,7 @@ use super::join::OrderEvents;
 use super::kinds::{KindConflict, combine_kinds};
 use super::outcome::{AddOutcome, SoftError};
 use super::rules::MergeRules;
-use super::sites::{SiteMerger, SiteOrder, exceeds, sort_sites};
+use super::sites::{SiteMerger, SiteOrder, TakenSites, exceeds, sort_sites};
 use super::states::RecordStates;
 use super::traces::Reservoir;
 use crate::compat::Compat;
@@ -265,7 +265,10 @@ impl Merger {
         }
         state.events.weighted_values |= weighted;
         let saturated = weighted && counters::scale_values(sites.values_mut(), weight);
-        state.events.cut_sites |= self.sites.take_over(sites, &mut state.orders[kind as usize]);
+        if exceeds(sites) {
+            sort_sites(sites);
+            state.events.cut_sites = true;
+        }
         saturated
     }
 
@@ -358,12 +361,12 @@ impl Merger {
             // New values are taken over without the weight.
             state.events.weighted_values |= weight != 1 && source.values_len() != 0;
             state.events.cut_sites |= outcome.cut;
-            state.events.repeated_values |= *order == SiteOrder::ByCount;
+            state.events.repeated_values |= outcome.repeated;
             return outcome.saturated.then_some(SoftError::CounterOverflow);
         }
         if !self.deferred.has(target, kind) {
-            if let Some(outcome) = self.sites.merge_unless_sensitive(sites, order, source, weight) {
-                return outcome.saturated.then_some(SoftError::CounterOverflow);
+            if let Some(saturated) = self.sites.merge_unless_sensitive(sites, order, source, weight) {
+                return saturated.then_some(SoftError::CounterOverflow);
             }
             let empty = emptied(sites);
             let is_sum = std::mem::take(order) == SiteOrder::ByValue;
@@ -416,6 +419,29 @@ impl Merger {
     ) -> Option<SoftError> {
         let error = self.merge_sites(target, kind, sites, weight);
         self.note(target, error)
+    }
+
+    /// Takes the sites of one kind of a record out, so that they can be added
+    /// to elsewhere; until they are put back the record has none.
+    pub(crate) fn take_sites(&mut self, record: RecordId, kind: ValueKind) -> TakenSites {
+        if self.profile.functions.record(record).sites(kind).is_empty() {
+            return TakenSites::default();
+        }
+        let order = self.states.of(record).orders[kind as usize];
+        TakenSites { sites: std::mem::take(self.profile.functions.sites_mut(record, kind)), order }
+    }
+
+    /// Puts sites back that were taken out.
+    pub(crate) fn put_back_sites(&mut self, record: RecordId, kind: ValueKind, taken: TakenSites) {
+        if !taken.sites.is_empty() {
+            self.states.of_mut(record).orders[kind as usize] = taken.order;
+            *self.profile.functions.sites_mut(record, kind) = taken.sites;
+        }
+    }
+
+    /// What merges sites that were taken out.
+    pub(crate) fn site_merger(&self) -> SiteMerger {
+        SiteMerger::new(self.rules.stable_value_sort)
     }
 
     /// Adds identities of images. Files list each once, in order.

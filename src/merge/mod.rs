@@ -24,7 +24,7 @@ pub mod partial;
 mod posix;
 pub mod remap;
 mod rules;
-mod sites;
+pub(crate) mod sites;
 mod states;
 mod traces;
 mod uniformity;

@@ -3,12 +3,13 @@
 //! LLVM sorts both sides by value, merges them, sorts the result by descending
 //! count and cuts it to 255 values, for every record added. Only the last of
 //! these orders can be seen, so sites stay sorted by value from one merge to
-//! the next, unless equal values or more than 255 of them make the orders in
-//! between matter too. [`SiteOrder`] remembers which it is.
+//! the next: what the order by count was follows from it.
 
 use super::introsort;
+use super::outcome::SoftError;
 use crate::instr::value::MAX_VALUES_PER_SITE;
 use crate::instr::{ValueCount, ValueSites};
+use std::cmp::Reverse;
 
 /// How the sites of one kind in one record are ordered at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,10 +17,8 @@ pub(super) enum SiteOrder {
     /// As the only record so far had them; no site exceeds 255 values.
     #[default]
     AsInserted,
-    /// Ascending by value, no value twice in a site.
+    /// Ascending by value, and equal values descending by count.
     ByValue,
-    /// As LLVM keeps them between merges: descending by count.
-    ByCount,
 }
 
 /// What happened while sites were merged.
@@ -29,31 +28,39 @@ pub(super) struct SiteOutcome {
     pub(super) saturated: bool,
     /// A site had more than 255 values.
     pub(super) cut: bool,
+    /// A site of the result has a value twice.
+    pub(super) repeated: bool,
 }
 
-/// What the merging needs besides the two sides.
+/// The sites of one kind of a record, taken out of a merger.
+#[derive(Debug, Default)]
+pub(crate) struct TakenSites {
+    pub(super) sites: ValueSites,
+    pub(super) order: SiteOrder,
+}
+
+/// Merges sites, and keeps its memory from one to the next.
 #[derive(Debug)]
-pub(super) struct SiteMerger {
+pub(crate) struct SiteMerger {
     /// See [`MergeRules::stable_value_sort`](super::MergeRules).
-    pub(super) stable_sort: bool,
-    scratch: Vec<ValueCount>,
+    stable_sort: bool,
+    incoming: Vec<ValueCount>,
+    union: Vec<ValueCount>,
     merged: ValueSites,
 }
 
 impl SiteMerger {
     pub(super) fn new(stable_sort: bool) -> Self {
-        Self { stable_sort, scratch: Vec::new(), merged: ValueSites::new() }
+        Self { stable_sort, incoming: Vec::new(), union: Vec::new(), merged: ValueSites::new() }
     }
 
-    /// Cuts sites of more than 255 values that were just taken over from an
-    /// input. Returns whether there were such.
-    pub(super) fn take_over(&mut self, sites: &mut ValueSites, order: &mut SiteOrder) -> bool {
-        let cut = exceeds(sites);
-        *order = if cut { SiteOrder::ByCount } else { SiteOrder::AsInserted };
-        if cut {
-            sort_sites(sites);
+    /// Adds `source`, whose counts weigh `weight`, to sites of a merger.
+    pub(crate) fn add(&mut self, target: &mut TakenSites, source: &ValueSites, weight: u64) -> Option<SoftError> {
+        if target.sites.len() != source.len() {
+            return Some(SoftError::ValueSiteCountMismatch);
         }
-        cut
+        let outcome = self.merge(&mut target.sites, &mut target.order, source, weight);
+        outcome.saturated.then_some(SoftError::CounterOverflow)
     }
 
     /// Adds `source`, whose counts weigh `weight`, to `target`. Both have the
@@ -69,23 +76,9 @@ impl SiteMerger {
         if source.values_len() == 0 && *order == SiteOrder::ByValue {
             return SiteOutcome::default();
         }
-        if *order == SiteOrder::AsInserted {
-            if self.repeats(target) {
-                sort_sites(target);
-                *order = SiteOrder::ByCount;
-            } else {
-                sort_all_by_value(target);
-                *order = SiteOrder::ByValue;
-            }
-        }
-        let outcome = self.merge_into_scratch(target, *order, source, weight);
+        let outcome = self.unite_sites(target, *order, source, weight);
+        *order = SiteOrder::ByValue;
         std::mem::swap(target, &mut self.merged);
-        // Only an incoming site that repeats a value can make the result do so.
-        let repeated = *order == SiteOrder::ByValue && source.values_len() != 0 && !target.iter().all(is_ascending);
-        if outcome.cut || repeated || *order == SiteOrder::ByCount {
-            sort_sites(target);
-            *order = SiteOrder::ByCount;
-        }
         outcome
     }
 
@@ -98,71 +91,131 @@ impl SiteMerger {
         order: &mut SiteOrder,
         source: &ValueSites,
         weight: u64,
-    ) -> Option<SiteOutcome> {
+    ) -> Option<bool> {
         let weighted = weight != 1 && source.values_len() != 0;
-        if weighted || *order == SiteOrder::ByCount {
+        if weighted || (*order == SiteOrder::AsInserted && has_repeats(target)) {
             return None;
         }
-        if *order == SiteOrder::AsInserted {
-            if self.repeats(target) {
-                return None;
-            }
-            sort_all_by_value(target);
-            *order = SiteOrder::ByValue;
+        if source.values_len() == 0 && *order == SiteOrder::ByValue {
+            return Some(false);
         }
-        if source.values_len() == 0 {
-            return Some(SiteOutcome::default());
-        }
-        let outcome = self.merge_into_scratch(target, *order, source, weight);
-        if outcome.cut || !self.merged.iter().all(is_ascending) {
+        let outcome = self.unite_sites(target, *order, source, weight);
+        *order = SiteOrder::ByValue;
+        if outcome.cut || outcome.repeated {
             return None;
         }
         std::mem::swap(target, &mut self.merged);
-        Some(outcome)
+        Some(outcome.saturated)
     }
 
-    fn merge_into_scratch(
+    /// Makes the sum of both in `merged`; of `target` the order is changed, to
+    /// that by value.
+    fn unite_sites(
         &mut self,
         target: &mut ValueSites,
         order: SiteOrder,
         source: &ValueSites,
         weight: u64,
     ) -> SiteOutcome {
-        self.merged.clear();
+        let Self { stable_sort, incoming, union, merged } = self;
+        merged.clear();
         let mut outcome = SiteOutcome::default();
-        for (index, incoming) in source.iter().enumerate() {
+        for (index, values) in source.iter().enumerate() {
             let site = target.site_mut(index);
-            if order == SiteOrder::ByCount {
-                sort_by_value(site, self.stable_sort);
+            let values = sorted(values, incoming, *stable_sort);
+            match order {
+                SiteOrder::AsInserted => sort_inserted(site, *stable_sort),
+                SiteOrder::ByValue => sort_repeated(site, values, *stable_sort),
             }
-            let incoming = if is_ascending(incoming) {
-                incoming
-            } else {
-                if self.has_repeats(incoming) {
-                    // Only equal values show in which order LLVM's sort leaves them.
-                    self.scratch.clear();
-                    self.scratch.extend_from_slice(incoming);
-                    sort_by_value(&mut self.scratch, self.stable_sort);
-                }
-                &self.scratch
-            };
-            outcome.saturated |= merge_site(site, incoming, weight, &mut self.merged);
-            outcome.cut |= self.merged.site(index).len() > MAX_VALUES_PER_SITE;
+            union.clear();
+            outcome.saturated |= unite(site, values, weight, union);
+            outcome.cut |= keep_largest(union);
+            outcome.repeated |= sort_equal_by_count(union);
+            merged.push_site(union);
         }
         outcome
     }
+}
 
-    /// Whether some site has a value twice.
-    fn repeats(&mut self, sites: &ValueSites) -> bool {
-        sites.iter().any(|site| !is_ascending(site) && self.has_repeats(site))
+/// The values of an incoming site in ascending order, in `scratch` unless they
+/// ascend already.
+fn sorted<'a>(site: &'a [ValueCount], scratch: &'a mut Vec<ValueCount>, stable: bool) -> &'a [ValueCount] {
+    if is_ascending(site) {
+        return site;
     }
+    scratch.clear();
+    scratch.extend_from_slice(site);
+    scratch.sort_unstable_by_key(|v| v.value);
+    if !is_ascending(scratch) {
+        // Only equal values show in which order LLVM's sort leaves them.
+        scratch.copy_from_slice(site);
+        sort_by_value(scratch, stable);
+    }
+    scratch
+}
 
-    /// Whether a value stands twice at a site, which is sorted into `scratch`.
-    fn has_repeats(&mut self, site: &[ValueCount]) -> bool {
-        self.scratch.clear();
-        self.scratch.extend_from_slice(site);
-        self.scratch.sort_unstable_by_key(|v| v.value);
-        !is_ascending(&self.scratch)
+/// Sorts a site of a record that was alone so far as LLVM does before the first
+/// merge: by count, as all records are kept, and then by value.
+fn sort_inserted(site: &mut [ValueCount], stable: bool) {
+    if repeats_value(site) {
+        sort_by_count(site);
+        sort_by_value(site, stable);
+    } else {
+        site.sort_unstable_by_key(|v| v.value);
+    }
+}
+
+/// Puts equal values of a merged site into the order in which LLVM's sort finds
+/// them, where an incoming value meets one of them.
+fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool) {
+    if stable || site.len() <= introsort::THRESHOLD || is_ascending(site) {
+        return;
+    }
+    let mut repeated = site.windows(2).filter(|pair| pair[0].value == pair[1].value).map(|pair| pair[0].value);
+    if repeated.any(|value| incoming.binary_search_by_key(&value, |v| v.value).is_ok()) {
+        site.sort_unstable_by_key(|v| (Reverse(v.count), v.value));
+        introsort::sort_by_value(site);
+    }
+}
+
+/// Leaves 255 values, those with the largest counts and of equal ones the
+/// smaller values, in the order in which they are. Returns whether there were more.
+fn keep_largest(values: &mut Vec<ValueCount>) -> bool {
+    if values.len() <= MAX_VALUES_PER_SITE {
+        return false;
+    }
+    let mut counts: Vec<u64> = values.iter().map(|v| v.count).collect();
+    let (larger, least, _) = counts.select_nth_unstable_by_key(MAX_VALUES_PER_SITE - 1, |count| Reverse(*count));
+    let least = *least;
+    let mut room = MAX_VALUES_PER_SITE - larger.iter().filter(|count| **count > least).count();
+    values.retain(|v| {
+        let fits = v.count == least && room > 0;
+        room -= usize::from(fits);
+        v.count > least || fits
+    });
+    true
+}
+
+/// Sorts equal values, which stand together, by descending count. Returns
+/// whether there are some.
+fn sort_equal_by_count(values: &mut [ValueCount]) -> bool {
+    let repeats = !is_ascending(values);
+    if repeats {
+        values.chunk_by_mut(|a, b| a.value == b.value).for_each(sort_by_count);
+    }
+    repeats
+}
+
+/// Whether some site has a value twice.
+pub(super) fn has_repeats(sites: &ValueSites) -> bool {
+    sites.iter().any(repeats_value)
+}
+
+fn repeats_value(site: &[ValueCount]) -> bool {
+    !is_ascending(site) && {
+        let mut values: Vec<u64> = site.iter().map(|v| v.value).collect();
+        values.sort_unstable();
+        values.windows(2).any(|pair| pair[0] == pair[1])
     }
 }
 
@@ -176,15 +229,13 @@ pub(super) fn is_long(sites: &ValueSites) -> bool {
     sites.values_len() > introsort::THRESHOLD && sites.iter().any(|site| site.len() > introsort::THRESHOLD)
 }
 
-fn sort_all_by_value(sites: &mut ValueSites) {
-    for index in 0..sites.len() {
-        sites.site_mut(index).sort_unstable_by_key(|v| v.value);
-    }
-}
-
 /// Whether values ascend strictly: sorted, none twice.
 fn is_ascending(site: &[ValueCount]) -> bool {
-    site.windows(2).all(|pair| pair[0].value < pair[1].value)
+    site.is_sorted_by(|a, b| a.value < b.value)
+}
+
+fn sort_by_count(site: &mut [ValueCount]) {
+    site.sort_by_key(|v| Reverse(v.count));
 }
 
 fn sort_by_value(site: &mut [ValueCount], stable: bool) {
@@ -203,7 +254,7 @@ pub(super) fn sort_sites(sites: &mut ValueSites) {
         let site = sites.site_mut(index);
         cut |= site.len() > MAX_VALUES_PER_SITE;
         if !site.is_sorted_by(|a, b| a.count >= b.count) {
-            site.sort_by_key(|v| std::cmp::Reverse(v.count));
+            sort_by_count(site);
         }
     }
     if cut {
@@ -211,27 +262,29 @@ pub(super) fn sort_sites(sites: &mut ValueSites) {
     }
 }
 
-/// Appends to `merged` the union of two sites that ascend by value.
+/// Appends to `union` two sites that ascend by value.
 ///
 /// A value on both sides gets both counts; one entry meets one entry, so that
 /// a value that repeats on the incoming side more often stays repeated. Values
 /// new to the site come without the weight, as in every release so far.
-fn merge_site(site: &[ValueCount], incoming: &[ValueCount], weight: u64, merged: &mut ValueSites) -> bool {
+fn unite(site: &[ValueCount], incoming: &[ValueCount], weight: u64, union: &mut Vec<ValueCount>) -> bool {
     let mut saturated = false;
-    let mut rest = site.iter().peekable();
+    let mut rest = site;
     for new in incoming {
-        while let Some(old) = rest.next_if(|old| old.value < new.value) {
-            merged.push_value(*old);
+        let smaller = rest.iter().take_while(|old| old.value < new.value).count();
+        let (before, from) = rest.split_at(smaller);
+        union.extend_from_slice(before);
+        rest = from;
+        match rest.split_first() {
+            Some((old, behind)) if old.value == new.value => {
+                let count = new.count.checked_mul(weight).and_then(|product| product.checked_add(old.count));
+                saturated |= count.is_none();
+                union.push(ValueCount { value: old.value, count: count.unwrap_or(u64::MAX) });
+                rest = behind;
+            }
+            _ => union.push(*new),
         }
-        let Some(old) = rest.next_if(|old| old.value == new.value) else {
-            merged.push_value(*new);
-            continue;
-        };
-        let count = new.count.checked_mul(weight).and_then(|product| product.checked_add(old.count));
-        saturated |= count.is_none();
-        merged.push_value(ValueCount { value: old.value, count: count.unwrap_or(u64::MAX) });
     }
-    rest.for_each(|old| merged.push_value(*old));
-    merged.end_site();
+    union.extend_from_slice(rest);
     saturated
 }

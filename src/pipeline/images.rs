@@ -3,18 +3,21 @@
 //! The first file of an image is read record by record and remembered with the
 //! places where its records went. Further files that prove to be of the same
 //! image only add their counter section to a flat sum, and the sums go to the
-//! merger at the end.
+//! merger at the end. Value sites are taken out of the merger for as long as
+//! files of one image follow each other, so that several threads add to them:
+//! see [`values`](super::values).
 
-use crate::compat::Compat;
-use crate::instr::{RecordId, ValueKind};
+use super::values::Values;
+use crate::instr::RecordId;
 use crate::merge::Merger;
-use crate::raw::{Image, ImageSum, RawNames, RawProfile};
+use crate::raw::{Image, ImageSum, PlausibleCounters, RawNames, RawProfile};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The images met so far.
 #[derive(Debug)]
 pub(super) struct Images {
     /// The one met last comes last.
-    known: Vec<Known>,
+    known: Vec<Arc<Known>>,
     /// Bytes that the images take, about.
     size: usize,
     /// Bytes that they may take so far, or a single one more.
@@ -23,10 +26,15 @@ pub(super) struct Images {
     most_bytes: usize,
     /// Fingerprints to the images that were forgotten, the last one last.
     forgotten: Vec<u64>,
+    /// Fingerprints of images that cannot be remembered, and of those whose
+    /// first file is being read, with its place in the list of inputs.
+    unfit: Vec<u64>,
+    expected: Vec<(u64, usize)>,
 }
 
+/// An image and what its files add up to.
 #[derive(Debug)]
-struct Known {
+pub(super) struct Known {
     image: Image,
     /// [`Image::fingerprint`] of its files.
     fingerprint: u64,
@@ -34,211 +42,151 @@ struct Known {
     size: usize,
     /// Where the image's records went in the merger.
     targets: Vec<RecordId>,
-    /// Sums of files with the same weight.
-    sums: Vec<(u64, ImageSum)>,
+    /// Sums of files with the same weight; each thread adds to one of its own.
+    sums: Mutex<Vec<(u64, ImageSum)>>,
+    pub(super) values: Values,
 }
 
-/// Which image a file is of, and how much higher it is loaded.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    at: usize,
-    slide: u64,
+/// What is known of the image that a file is of.
+pub(super) enum Lookup {
+    /// It was met before; the file may be of one of these images.
+    Candidates(Vec<Arc<Known>>),
+    /// The input at that place is being read, and may be of the same image.
+    Expected(usize),
 }
 
 /// Images that are remembered at most.
 const MOST_IMAGES: usize = 256;
-/// Bytes that the remembered images of all threads may take together.
+/// Bytes that the remembered images may take together.
 pub(super) const MOST_BYTES: usize = 16 << 20;
 
 impl Images {
     /// No images yet; they may take `most_bytes`, about, or a single one more.
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { known: Vec::new(), size: 0, room: 0, most_bytes, forgotten: Vec::new() }
+        Self {
+            known: Vec::new(),
+            size: 0,
+            room: 0,
+            most_bytes,
+            forgotten: Vec::new(),
+            unfit: Vec::new(),
+            expected: Vec::new(),
+        }
     }
 
-    /// Makes room for the image of a file that is not known and will be read:
-    /// those that were longest not met are forgotten.
+    /// Images of which the input at place `at` may be.
+    pub(super) fn look_up(&mut self, fingerprint: u64, at: usize) -> Lookup {
+        let is_it = |known: &&Arc<Known>| known.fingerprint == fingerprint;
+        let candidates: Vec<Arc<Known>> = self.known.iter().rev().filter(is_it).cloned().collect();
+        let expected = self.expected.iter().find(|(other, place)| *other == fingerprint && *place < at);
+        match expected {
+            Some((_, place)) if candidates.is_empty() && !self.unfit.contains(&fingerprint) => Lookup::Expected(*place),
+            _ => Lookup::Candidates(candidates),
+        }
+    }
+
+    /// Says that a file of a known image was met.
+    pub(super) fn met(&mut self, known: &Arc<Known>) {
+        // Neighbours in the list are mostly of one image.
+        if let Some(at) = self.known.iter().position(|other| Arc::ptr_eq(other, known)) {
+            self.known[at..].rotate_left(1);
+        }
+    }
+
+    /// Expects the image of a file that is not known and will be read, and makes
+    /// room for it: returns those that were longest not met, which are forgotten.
     ///
     /// Mostly the files of one image stand together, so one image is enough.
     /// Room for more is made when one that was forgotten comes again.
-    pub(super) fn make_room_for(&mut self, profile: &RawProfile<'_>, merger: &mut Merger) {
+    pub(super) fn expect(&mut self, profile: &RawProfile<'_>, at: usize) -> Vec<Arc<Known>> {
         if !Image::can_be_of(profile) {
-            return;
+            return Vec::new();
         }
         let (fingerprint, size) = (Image::fingerprint(profile), Image::size_of(profile));
+        self.expected.push((fingerprint, at));
         if let Some(at) = self.forgotten.iter().position(|forgotten| *forgotten == fingerprint) {
             self.forgotten.remove(at);
             self.room = self.room.max((self.size + size).min(self.most_bytes));
         }
+        let mut evicted = Vec::new();
         while !self.known.is_empty() && (self.known.len() >= MOST_IMAGES || self.size + size > self.room) {
-            let mut oldest = self.known.remove(0);
-            oldest.flush(merger);
+            let oldest = self.known.remove(0);
             self.size -= oldest.size;
             self.forgotten.push(oldest.fingerprint);
+            evicted.push(oldest);
         }
         self.forgotten.drain(..self.forgotten.len().saturating_sub(MOST_IMAGES));
+        evicted
     }
 
-    /// Remembers the image of a file that [room was made
-    /// for](Self::make_room_for), and whose records went to `targets`.
-    pub(super) fn remember(&mut self, profile: &RawProfile<'_>, names: &RawNames, targets: Vec<RecordId>) {
-        if targets.len() != profile.len() {
-            return;
-        }
-        if let Some(image) = Image::new(profile, names) {
-            let (fingerprint, size) = (Image::fingerprint(profile), Image::size_of(profile));
-            self.known.push(Known { image, fingerprint, size, targets, sums: Vec::new() });
-            self.size += size;
+    /// Remembers an image.
+    pub(super) fn remember(&mut self, known: Known) {
+        self.size += known.size;
+        self.known.push(Arc::new(known));
+    }
+
+    /// Hears that the turn of the input at place `at` is over, after which its
+    /// image is known or cannot be.
+    pub(super) fn passed(&mut self, at: usize) {
+        let Some(place) = self.expected.iter().position(|(_, place)| *place == at) else { return };
+        let (fingerprint, _) = self.expected.swap_remove(place);
+        if !self.known.iter().any(|known| known.fingerprint == fingerprint) {
+            self.unfit.push(fingerprint);
+            self.unfit.drain(..self.unfit.len().saturating_sub(MOST_IMAGES));
         }
     }
 
-    /// The image that a file is of, if it was met before.
-    pub(super) fn find(&mut self, profile: &RawProfile<'_>) -> Option<Found> {
-        // Neighbours in the list are mostly of one image: try the last first.
-        let mut known = self.known.iter().enumerate().rev();
-        let (at, slide) = known.find_map(|(at, known)| Some((at, known.image.slide_of(profile)?)))?;
-        self.known[at..].rotate_left(1);
-        Some(Found { at: self.known.len() - 1, slide })
-    }
-
-    /// Adds a file of an image that was found; `false` when it has to be read
-    /// record by record.
-    pub(super) fn add(
-        &mut self,
-        found: Found,
-        file: &[u8],
-        profile: &RawProfile<'_>,
-        weight: u64,
-        compat: Compat,
-        merger: &mut Merger,
-    ) -> bool {
-        let Known { image, targets, sums, .. } = &mut self.known[found.at];
-        let Some(counters) = ImageSum::plausible(profile) else { return false };
-        let place = sums.iter().position(|(of, _)| *of == weight).unwrap_or_else(|| {
-            sums.push((weight, ImageSum::new(image)));
-            sums.len() - 1
-        });
-        let sum = &mut sums[place].1;
-        if !sum.has_room_for(&counters, weight) {
-            flush(image, targets, sum, weight, merger);
-            if !sum.has_room_for(&counters, weight) {
-                return false;
-            }
-        }
-        let is_sound = image.read_values(file, profile, found.slide, compat, |index, values| {
-            for kind in ValueKind::ALL.into_iter().filter(|kind| !values.sites(*kind).is_empty()) {
-                merger.merge_value_sites(targets[index], kind, values.sites(kind), weight);
-            }
-        });
-        if is_sound {
-            sum.add(&counters);
-        }
-        is_sound
-    }
-
-    /// Hands all sums to the merger.
-    pub(super) fn finish(&mut self, merger: &mut Merger) {
-        self.known.iter_mut().for_each(|known| known.flush(merger));
+    /// All images, which are forgotten.
+    pub(super) fn into_known(self) -> Vec<Arc<Known>> {
+        self.known
     }
 }
 
 impl Known {
-    /// Hands the sums to the merger.
-    fn flush(&mut self, merger: &mut Merger) {
-        for (weight, sum) in &mut self.sums {
-            flush(&self.image, &self.targets, sum, *weight, merger);
+    /// The image of a file whose records went to `targets`; `shards` threads or
+    /// more will add to its value sites.
+    pub(super) fn new(
+        file: &[u8],
+        profile: &RawProfile<'_>,
+        names: &RawNames,
+        targets: Vec<RecordId>,
+        shards: usize,
+    ) -> Option<Self> {
+        if targets.len() != profile.len() {
+            return None;
         }
+        let image = Image::new(profile, names)?;
+        let values = Values::new(&image, file, profile, &targets, shards)?;
+        let (fingerprint, size) = (Image::fingerprint(profile), Image::size_of(profile));
+        Some(Self { image, fingerprint, size, targets, sums: Mutex::default(), values })
     }
-}
 
-/// Adds sums to the records that they belong to and makes them zero.
-fn flush(image: &Image, targets: &[RecordId], sum: &mut ImageSum, weight: u64, merger: &mut Merger) {
-    if sum.is_empty() {
-        return;
+    /// The image.
+    pub(super) fn image(&self) -> &Image {
+        &self.image
     }
-    for (counters, &target) in image.counters().zip(targets) {
-        merger.merge_counters(target, &sum.counters[counters], weight);
-    }
-    for (record, bitmap) in image.bitmaps() {
-        merger.merge_bitmap(targets[record], &sum.bitmap[bitmap]);
-    }
-    sum.clear();
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bytes::{Encoding, Endian, PointerWidth};
-    use crate::instr::{Profile, ProfileReader};
-    use crate::raw::{self, RawOptions, RawReader, WriteOptions};
+    /// Adds the counters of a file whose weight is `weight`, for which an empty
+    /// sum [has room](ImageSum::has_room_for).
+    pub(super) fn add_counters(&self, counters: &PlausibleCounters<'_>, weight: u64) {
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |(of, sum): &(u64, ImageSum)| *of == weight && sum.has_room_for(counters, weight);
+        let place = sums.iter().position(fits);
+        let (_, mut sum) = place.map(|at| sums.swap_remove(at)).unwrap_or_else(|| (weight, ImageSum::new(&self.image)));
+        drop(sums);
+        sum.add(counters);
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner).push((weight, sum));
+    }
 
-    /// A file of the program of that number, with so many functions.
-    fn file_of(program: usize, functions: usize) -> Vec<u8> {
-        let mut profile = Profile { kind: crate::instr::ProfileKind::IR, ..Profile::default() };
-        for at in 0..functions {
-            let function = profile.functions.intern(format!("f{at}_of_{program}").as_bytes());
-            profile.functions.push_record(function, &crate::instr::FunctionRecord::new(1, vec![at as u64, 2]));
+    /// Hands the sums over to the merger.
+    pub(super) fn flush(&self, merger: &mut Merger) {
+        for (weight, sum) in std::mem::take(&mut *self.sums.lock().unwrap_or_else(PoisonError::into_inner)) {
+            for (counters, &target) in self.image.counters().zip(&self.targets) {
+                merger.merge_counters(target, &sum.counters[counters], weight);
+            }
+            for (record, bitmap) in self.image.bitmaps() {
+                merger.merge_bitmap(self.targets[record], &sum.bitmap[bitmap]);
+            }
         }
-        let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
-        raw::write(&profile, &WriteOptions::new(encoding)).unwrap()
-    }
-
-    /// Meets a file as a worker does; whether its image was known.
-    fn meet(images: &mut Images, merger: &mut Merger, file: &[u8]) -> bool {
-        let mut reader = RawReader::new(file, RawOptions::new(Compat::Profbridge)).unwrap();
-        if let Some(found) = images.find(reader.profile()) {
-            assert!(images.add(found, file, reader.profile(), 1, Compat::Profbridge, merger));
-            return true;
-        }
-        images.make_room_for(reader.profile(), merger);
-        let mut targets = Vec::new();
-        while let Some(record) = reader.next_record().unwrap() {
-            targets.push(merger.add_record(record, 1).record);
-        }
-        images.remember(reader.profile(), reader.names(), targets);
-        false
-    }
-
-    fn met(images: &mut Images, files: &[Vec<u8>], order: &[usize]) -> Vec<bool> {
-        let mut merger = Merger::new(Default::default());
-        merger.begin_input(crate::instr::ProfileKind::IR).unwrap();
-        let known = order.iter().map(|program| meet(images, &mut merger, &files[*program])).collect();
-        images.finish(&mut merger);
-        // However the sums came about, each file is in them once.
-        let profile = merger.finish();
-        for program in 0..files.len() {
-            let runs = order.iter().filter(|other| **other == program).count() as u64;
-            let counters =
-                |function: crate::instr::FunctionView<'_>| function.records().next().unwrap().counters.to_vec();
-            let name = format!("f3_of_{program}");
-            assert_eq!(
-                profile.functions.find(name.as_bytes()).map(counters),
-                (runs > 0).then(|| vec![3 * runs, 2 * runs])
-            );
-        }
-        known
-    }
-
-    #[test]
-    fn room_is_made_for_images_that_come_again() {
-        let files: Vec<Vec<u8>> = (0..3).map(|program| file_of(program, 50 - program)).collect();
-        let order = [0, 0, 1, 1, 0, 1, 0, 1, 2, 2, 0, 1, 2, 0];
-        let known = met(&mut Images::new(MOST_BYTES), &files, &order);
-        assert_eq!(
-            known,
-            [
-                false, true, false, true, // one after the other: the last one is known
-                false, true, true, true, // the first one came again: both are
-                false, true, false, true, true, true, // the same with a third one
-            ]
-        );
-    }
-
-    #[test]
-    fn no_more_is_remembered_than_there_is_room_for() {
-        let files: Vec<Vec<u8>> = (0..2).map(|program| file_of(program, 50 + program)).collect();
-        let mut images = Images::new(1);
-        assert_eq!(met(&mut images, &files, &[0, 1, 0, 1, 1]), [false, false, false, false, true]);
-        assert_eq!(images.known.len(), 1);
     }
 }

@@ -1,11 +1,8 @@
 //! Many files into one profile.
 //!
-//! Inputs are merged in order. With several threads each takes a contiguous
-//! run of the list and the partial results are joined in order; when anything
-//! happened whose outcome or message depends on the order inside a run
-//! (mismatches, saturation, a cut value site), the partial results are thrown
-//! away and one thread does it again, so the bytes and the messages are those
-//! of one thread always.
+//! Inputs are merged in order. Several threads read them at a time, and each
+//! input is taken over, or given back when it is bad, in its turn; so the bytes
+//! and the messages are those of one thread always.
 
 use super::memory::MemProfOptions;
 use super::open::ReadOptions;
@@ -168,8 +165,6 @@ pub struct InputReport {
     pub records: u64,
     /// Its kind, if it could be opened.
     pub kind: Option<ProfileKind>,
-    /// Something of it was merged, if only its kind.
-    pub(super) begun: bool,
     /// What is worth saying about it.
     pub warnings: Vec<Warning>,
 }

@@ -1,7 +1,6 @@
 //! The module that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
-pub mod ahead;
 mod check;
 mod check_samples;
 mod check_stacks;
@@ -31,10 +30,12 @@ pub mod report;
 pub mod sample_merge;
 pub mod sample_stacks;
 pub mod samples;
+mod staged;
 pub mod target;
 #[cfg(test)]
 mod tests;
 pub mod transcribe;
+mod values;
 mod worker;
 
 pub use check::{CheckFinding, FileCheck, check_file};

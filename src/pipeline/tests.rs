@@ -1,22 +1,22 @@
-//! The three ways of merging give the same bytes and reports.
+//! The two ways of merging, by any number of threads, give the same bytes and reports.
 
-use super::ahead;
 use super::encode::{WriteOptions, encode, write_file};
 use super::images;
 use super::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
-use super::worker::{Prepared, Run, run_exact, run_quick};
+use super::worker::{self, Prepared, Run, run, run_exact, run_quick};
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::input::WeightedInput;
-use crate::instr::{FunctionRecord, Profile, ProfileKind};
+use crate::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::merge::SoftError;
 use crate::raw;
+use crate::threads::refusal;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Files of one image under several load addresses, of other images and
 /// releases, with values, bitmaps, byte counters, traces; and bad ones.
@@ -75,7 +75,7 @@ fn quick_and_exact_merges_give_the_same() {
         let mut options = MergeOptions::default();
         options.read.compat = if llvm { Compat::Llvm22 } else { Compat::Profbridge };
         let inputs = prepared(&inputs);
-        let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
+        let exact = outcome(run_exact(&inputs, &options, &mut Silent));
         // Giving up is always right; what is given must be the same.
         if let Some(quick) = run_quick(&inputs, &options, threads, image_bytes, &mut Silent) {
             quick_ones.set(quick_ones.get() + 1);
@@ -93,7 +93,7 @@ fn runs_of_one_image_are_merged_the_quick_way_by_any_number_of_threads() {
     let all: Vec<WeightedInput> = files()[8..12].iter().cycle().take(23).map(WeightedInput::new).collect();
     let inputs = prepared(&all);
     let options = MergeOptions::default();
-    let exact = outcome(run_exact(&inputs, &options, &BTreeSet::new(), &mut Silent));
+    let exact = outcome(run_exact(&inputs, &options, &mut Silent));
     for threads in 1..=6 {
         let quick = run_quick(&inputs, &options, threads, images::MOST_BYTES, &mut Silent)
             .expect("nothing depends on the order here");
@@ -104,7 +104,7 @@ fn runs_of_one_image_are_merged_the_quick_way_by_any_number_of_threads() {
 /// A raw file with so many records that several threads read it.
 fn large_raw() -> Vec<u8> {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
-    for at in 0..ahead::FEW_RECORDS as u64 + 1000 {
+    for at in 0..worker::MANY_RECORDS as u64 + 1000 {
         let function = profile.functions.intern(format!("a_function_with_number_{at}").as_bytes());
         let counters = (0..25).map(|counter| (at * 31 + counter * counter) % 9000).collect();
         profile.functions.push_record(function, &FunctionRecord::new(at % 7, counters));
@@ -120,7 +120,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     let mut bytes = large_raw();
     std::fs::write(&sound, &bytes).unwrap();
     // The counters of a late record lie nowhere.
-    let record = 16 * 8 + 64 * (ahead::FEW_RECORDS - 7);
+    let record = 16 * 8 + 64 * (worker::MANY_RECORDS - 7);
     bytes[record + 16..record + 24].fill(0x7f);
     std::fs::write(&damaged, &bytes).unwrap();
     for path in [&sound, &damaged] {
@@ -128,7 +128,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
             let inputs = [WeightedInput { path: path.clone(), weight: NonZeroU64::new(3).unwrap() }];
             let mut options = MergeOptions::default();
             options.read.compat = compat;
-            let exact = run_exact(&prepared(&inputs), &options, &BTreeSet::new(), &mut Silent);
+            let exact = run_exact(&prepared(&inputs), &options, &mut Silent);
             let used = matches!(exact.reports[0].outcome, InputOutcome::Used);
             assert_eq!(used, path == &sound);
             let exact = outcome(exact);
@@ -228,4 +228,114 @@ fn floors_refuse_a_result_that_is_too_thin() {
     options.minimums = Default::default();
     options.minimums.total_count = u64::MAX;
     assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-total-count"));
+}
+
+/// How often each input was read, and what came of it.
+fn readings(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<usize>, (Vec<u8>, Vec<String>)) {
+    let inputs = prepared(inputs);
+    let done = outcome(run(&inputs, options, &mut Silent));
+    (inputs.iter().map(|input| input.readings.load(Ordering::Relaxed)).collect(), done)
+}
+
+#[test]
+fn neither_a_mismatching_record_nor_a_bad_file_makes_a_merge_read_anything_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
+        for (irregular, text) in [
+            ("a mismatching record", ":ir\nf\n7\n1\n5\n\nlast\n1\n1\n5\n"),
+            ("a bad file", ":ir\nf\n7\n2\n5\n6\n\nlast\n1\n1\nx\n"),
+            ("a bitmap that sticks", ":ir\nf\n7\n2\n5\n6\n$1\n1\n\nlast\n1\n1\n5\n"),
+        ] {
+            for place in [0, 4] {
+                let write = |at: usize| {
+                    let path = folder.path().join(format!("{at}.proftext"));
+                    let regular = format!(":ir\nf\n7\n2\n{at}\n2\n\ng{}\n1\n1\n5\n", at % 3);
+                    std::fs::write(&path, if at == place { text } else { &regular }).unwrap();
+                    WeightedInput::new(path)
+                };
+                let inputs: Vec<WeightedInput> = (0..9).map(write).collect();
+                let mut options = MergeOptions::default();
+                (options.read.compat, options.failure_mode) = (compat, FailureMode::Warn);
+                let results: Vec<_> = [1, 2, 4]
+                    .map(|threads| {
+                        options.threads = NonZeroUsize::new(threads);
+                        let (readings, done) = readings(&inputs, &options);
+                        assert_eq!(readings, [1; 9], "{irregular} at {place}, {threads} threads");
+                        done
+                    })
+                    .into();
+                assert!(results[1..].iter().all(|other| *other == results[0]), "{irregular} at {place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_near_the_largest_cost_one_more_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let (raw, text) = (folder.path().join("raw"), folder.path().join("text"));
+    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+    let function = profile.functions.intern(b"f");
+    profile.functions.push_record(function, &FunctionRecord::new(7, vec![5]));
+    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+    std::fs::write(&raw, raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap()).unwrap();
+    std::fs::write(&text, format!(":ir\nf\n7\n1\n{}\n", u64::MAX - 10)).unwrap();
+    let inputs: Vec<WeightedInput> = [&raw, &raw, &raw, &text, &raw].into_iter().map(WeightedInput::new).collect();
+    let mut seen = Warnings::default();
+    let report = merge_files(&inputs, &MergeOptions::default(), &mut seen).unwrap();
+    // Not the last one, although its sum came with those before.
+    assert_eq!(seen.0[0], ("text".to_string(), SoftError::CounterOverflow, true));
+    assert_eq!(report.profile.functions.find(b"f").unwrap().records().next().unwrap().counters, [u64::MAX - 2]);
+    let (readings, _) = readings(&inputs, &MergeOptions::default());
+    assert!(readings.iter().all(|readings| *readings <= 2), "{readings:?}");
+}
+
+/// A run of one program: 60 functions with two sites of up to 200 values each,
+/// some of them twice.
+fn run_with_many_values(run: u64) -> Vec<u8> {
+    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+    for at in 0..60 {
+        let function = profile.functions.intern(format!("function{at}").as_bytes());
+        let mut record = FunctionRecord::new(at, vec![run, at]);
+        for site in 0..2 {
+            let value = |place: u64| {
+                let mixed = (place * 7919 + run * 104_729 + at * 31 + site).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                ValueCount { value: mixed % if at % 3 == 0 { 400 } else { 90 }, count: mixed % 50 }
+            };
+            let values: Vec<ValueCount> = (0..if at % 5 == 4 { 3 } else { 200 }).map(value).collect();
+            record.sites_mut(ValueKind::MemOpSize).push_site(&values);
+        }
+        profile.functions.push_record(function, &record);
+    }
+    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+    raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap()
+}
+
+#[test]
+fn sites_of_more_than_255_values_are_merged_alike_by_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut inputs: Vec<WeightedInput> = (0..14)
+        .map(|run| {
+            let path = folder.path().join(format!("{run}.profraw"));
+            std::fs::write(&path, run_with_many_values(run)).unwrap();
+            WeightedInput { path, weight: NonZeroU64::new(1 + run % 2).unwrap() }
+        })
+        .collect();
+    // Another image and a text with sites of the same functions come in between.
+    let text = folder.path().join("text");
+    std::fs::write(&text, ":ir\nfunction3\n3\n2\n1\n1\n1\n1\n2\n2\n5:3\n5:1\n0\n").unwrap();
+    inputs.insert(9, WeightedInput::new(text));
+    inputs.insert(5, WeightedInput::new(files()[8].clone()));
+    let inputs = prepared(&inputs);
+    for (compat, release) in [(Compat::Llvm22, 22), (Compat::Profbridge, 22), (Compat::Profbridge, 16)] {
+        let mut options = MergeOptions::default();
+        (options.read.compat, options.release) = (compat, crate::instr::Release(release));
+        let exact = outcome(run_exact(&inputs, &options, &mut Silent));
+        for threads in [1, 2, 5] {
+            let quick = run_quick(&inputs, &options, threads, images::MOST_BYTES, &mut Silent).unwrap();
+            assert!(outcome(quick) == exact, "release {release}, {threads} threads");
+        }
+        let quick = refusal::after(1, || run_quick(&inputs, &options, 4, images::MOST_BYTES, &mut Silent));
+        assert!(outcome(quick.unwrap()) == exact, "two of four threads");
+    }
 }

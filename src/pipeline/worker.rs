@@ -1,24 +1,31 @@
-//! The engine behind [`merge_files`](super::merge_files): who merges which
-//! inputs, and when it has to be done again.
+//! The engine behind [`merge_files`](super::merge_files).
+//!
+//! Inputs are handed to threads one by one, and each is taken over in its turn,
+//! in the order of the list: what comes of it, and every message, is what one
+//! thread would make of it. What takes time is done before the turn (reading,
+//! decoding, comparing with known images) or after it, where the order does not
+//! matter (adding the counters of a known image) or is kept otherwise
+//! ([`values`](super::values)).
 
-use super::ahead::{self, merge_ahead};
-use super::images::{self, Images};
+use super::images::{Images, Known, Lookup};
 use super::memory;
 use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions};
 use super::open::read_with;
+use super::staged::{Batch, Staged, read_ahead};
+use super::values::ValueFile;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
-use crate::instr::{ProfileKind, ProfileReader, RecordId};
+use crate::instr::{FunctionTable, ProfileKind, ProfileReader, RecordId, RecordRef};
 use crate::limits::Limits;
 use crate::memprof::{MemoryProfile, Source};
-use crate::merge::{InputOptions, Merger, SoftError};
-use crate::raw::{NameChunks, RawNames, RawProfile, RawReader};
+use crate::merge::{AddOutcome, InputOptions, Merger, SoftError};
+use crate::raw::{Image, ImageSum, NameChunks, PlausibleCounters, RawNames, RawOptions, RawProfile, RawReader};
 use crate::text;
 use crate::threads;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// An input and what is known of it before it is merged.
 #[derive(Debug)]
@@ -28,6 +35,9 @@ pub(super) struct Prepared {
     size: u64,
     /// Bytes of what can be read once only: standard input, pipes, devices.
     preloaded: Option<Result<Vec<u8>>>,
+    /// How often it was read.
+    #[cfg(test)]
+    pub(super) readings: AtomicUsize,
 }
 
 impl Prepared {
@@ -40,7 +50,13 @@ impl Prepared {
             input::read_into(&input.path, &mut bytes, limits).map(|()| bytes)
         });
         let size = if once { 0 } else { metadata.map_or(0, |metadata| metadata.len()) };
-        Self { input, size, preloaded }
+        Self {
+            input,
+            size,
+            preloaded,
+            #[cfg(test)]
+            readings: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -48,85 +64,46 @@ impl Prepared {
 pub(super) struct Run {
     pub(super) merger: Merger,
     pub(super) reports: Vec<InputReport>,
+    /// Records that were not, or not wholly, merged, in order.
+    soft_errors: Vec<InputError>,
 }
+
+/// A soft error of the input at that place of the list.
+type InputError = (usize, RecordId, SoftError);
 
 /// Merges all inputs, with as many threads as allowed and useful.
-///
-/// Three ways, from the quickest to the one that is always right: several
-/// threads, one thread with sums per image, one thread record by record. Each
-/// gives up when something happens that it would get wrong.
 pub(super) fn run(inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
-    let nothing = BTreeSet::new();
-    let threads = threads(inputs.len(), options);
-    let quick = (threads > 1)
-        .then(|| run_quick(inputs, options, threads, images::MOST_BYTES, observer))
-        .flatten()
-        .or_else(|| run_quick(inputs, options, 1, images::MOST_BYTES, observer));
-    let run = quick.unwrap_or_else(|| run_exact(inputs, options, &nothing, observer));
-    without_failed(run, inputs, options, observer)
-}
-
-/// Under our own rules a bad input gives nothing at all, unless its good
-/// records are asked for: merges once more without the inputs that failed
-/// after something of them was merged.
-fn without_failed(run: Run, inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
-    let keeps_parts = options.read.compat.is_llvm() || options.salvage;
-    // The result is not used when a bad input ends the merge.
-    if keeps_parts || options.failure_mode == FailureMode::Any {
-        return run;
+    // A thread with a single input costs more than it saves.
+    let threads = threads::wanted(options.threads).get().min(inputs.len() / 2).max(1);
+    let quick = run_quick(inputs, options, threads, super::images::MOST_BYTES, observer);
+    let run = quick.unwrap_or_else(|| run_exact(inputs, options, observer));
+    let mut seen = BTreeSet::new();
+    let names = if run.soft_errors.is_empty() { Vec::new() } else { names_of_records(run.merger.functions()) };
+    for &(at, record, error) in &run.soft_errors {
+        observer.soft_error(&inputs[at].input, names[record.index()], error, seen.insert(error));
     }
-    let failed: BTreeSet<usize> = (0..inputs.len())
-        .filter(|at| matches!(run.reports[*at].outcome, InputOutcome::Failed(_)) && run.reports[*at].begun)
-        .collect();
-    if failed.is_empty() {
-        return run;
+    run
+}
+
+/// The name of each record's function.
+fn names_of_records(functions: &FunctionTable) -> Vec<&[u8]> {
+    let mut names = vec![&[][..]; functions.records_len()];
+    for function in functions.iter() {
+        function.record_ids().for_each(|record| names[record.index()] = function.name());
     }
-    let mut again = run_exact(inputs, options, &failed, observer);
-    for (at, report) in run.reports.into_iter().enumerate() {
-        if failed.contains(&at) {
-            again.reports[at] = report;
-        }
-    }
-    again
+    names
 }
 
-fn threads(inputs: usize, options: &MergeOptions) -> usize {
-    // A thread with a single input costs more to join than it saves.
-    threads::wanted(options.threads).get().min(inputs / 2).max(1)
+/// One input after the other, record by record.
+pub(super) fn run_exact(inputs: &[Prepared], options: &MergeOptions, observer: &mut dyn MergeObserver) -> Run {
+    let shared = Shared::new(inputs, options, 1, None, observer);
+    shared.work();
+    shared.finish().0
 }
 
-/// What remembers chunks of names; of no use to a single input.
-fn known_chunks(inputs: &[Prepared]) -> Option<Arc<NameChunks>> {
-    (inputs.len() > 1).then(Arc::default)
-}
-
-/// One input after the other, record by record, with all soft errors.
-pub(super) fn run_exact(
-    inputs: &[Prepared],
-    options: &MergeOptions,
-    skip: &BTreeSet<usize>,
-    observer: &mut dyn MergeObserver,
-) -> Run {
-    let mut worker = Worker::new(options, None, known_chunks(inputs), Merger::new);
-    worker.threads = threads::wanted(options.threads).get();
-    let mut reported = BTreeSet::new();
-    for (at, prepared) in inputs.iter().enumerate() {
-        if skip.contains(&at) {
-            worker.reports.push(InputReport::new(&prepared.input, InputOutcome::Empty));
-            continue;
-        }
-        worker.merge_input(prepared, &mut |function, error| {
-            let first = reported.insert(error);
-            observer.soft_error(&prepared.input, function, error, first);
-        });
-        observer.progress(at + 1, inputs.len());
-    }
-    Run { merger: worker.merger, reports: worker.reports }
-}
-
-/// Contiguous runs of the inputs, one a thread, joined in order, with sums per
-/// image, which may take `image_bytes`. `None` when something happened that
-/// only [`run_exact`] gets right.
+/// Several threads, and sums for images, which may take `image_bytes`. `None`
+/// when something happened that only [`run_exact`] gets right: counts so near
+/// to the largest that it matters when a sum is added, or uniformity of waves.
 pub(super) fn run_quick(
     inputs: &[Prepared],
     options: &MergeOptions,
@@ -134,345 +111,557 @@ pub(super) fn run_quick(
     image_bytes: usize,
     observer: &mut dyn MergeObserver,
 ) -> Option<Run> {
-    let stop = AtomicBool::new(false);
-    let progress = Progress { done: AtomicUsize::new(0), total: inputs.len(), observer: Mutex::new(observer) };
-    let runs = split(inputs, threads);
-    let chunks = known_chunks(inputs);
-    let share = Share { threads: threads::wanted(options.threads).get() / threads, image_bytes: image_bytes / threads };
-    let workers: Vec<Option<Worker<'_>>> = std::thread::scope(|scope| {
-        let (stop, progress, chunks) = (&stop, &progress, &chunks);
-        let work = move |run, new_merger| {
-            let worker = merge_run(run, new_merger, options, share, chunks.as_ref(), stop, progress);
-            if worker.is_none() {
-                // Others need not go on: the work must be done again.
-                stop.store(true, Ordering::Relaxed);
-            }
-            worker
-        };
-        let mut runs = runs.into_iter();
-        let first = runs.next();
-        let others: Vec<_> = runs.map(|run| scope.spawn(move || work(run, Merger::later_part))).collect();
-        let first = first.map(|run| work(run, Merger::new as NewMerger));
-        first.into_iter().chain(others.into_iter().map(|handle| handle.join().unwrap_or(None))).collect()
+    // A single input has nothing in common with others.
+    let images = (inputs.len() > 1).then(|| Images::new(image_bytes));
+    let shared = Shared::new(inputs, options, threads, images, observer);
+    std::thread::scope(|scope| {
+        // Whoever is there does the work: the fewer there are the longer it takes.
+        let started = (1..threads).map_while(|_| threads::start(scope, || shared.work()).ok());
+        started.for_each(drop);
+        shared.work();
     });
-    let mut workers = workers.into_iter().collect::<Option<Vec<_>>>()?.into_iter();
-    let mut all = workers.next()?;
-    for worker in workers {
-        if all.merger.join(worker.merger).any() {
-            return None;
-        }
-        all.reports.extend(worker.reports);
-    }
-    Some(Run { merger: all.merger, reports: all.reports })
+    let (run, must_start_over) = shared.finish();
+    (!must_start_over).then_some(run)
 }
 
-/// Makes the merger of the first part of a run, or of a later one.
-type NewMerger = fn(crate::merge::MergeOptions) -> Merger;
-
-/// What each thread of a run may use.
-#[derive(Clone, Copy)]
-struct Share {
-    /// Threads for each input, itself included.
+/// What the threads of a run share.
+struct Shared<'a, 'o> {
+    inputs: &'a [Prepared],
+    options: &'a MergeOptions,
     threads: usize,
-    /// Bytes of remembered images.
-    image_bytes: usize,
+    /// `None` when every file is read record by record.
+    images: Option<Mutex<Images>>,
+    /// Chunks of names of all files so far; of no use to a single input.
+    chunks: Option<Arc<NameChunks>>,
+    /// The first input that no thread has taken.
+    begun: AtomicUsize,
+    state: Mutex<State<'o>>,
+    moved_on: Condvar,
+    /// Nobody's work is needed any more: it starts over, or a thread panicked.
+    is_over: AtomicBool,
 }
 
-/// Merges one contiguous run; `None` when the quick way fails or others did.
-fn merge_run<'a>(
-    run: &[Prepared],
-    new_merger: NewMerger,
-    options: &'a MergeOptions,
-    share: Share,
-    chunks: Option<&Arc<NameChunks>>,
-    stop: &AtomicBool,
-    progress: &Progress<'_>,
-) -> Option<Worker<'a>> {
-    let mut worker = Worker::new(options, Some(Images::new(share.image_bytes)), chunks.cloned(), new_merger);
-    worker.threads = share.threads;
-    for (at, prepared) in run.iter().enumerate() {
-        worker.is_last = at + 1 == run.len();
-        worker.merge_input(prepared, &mut |_, _| {});
-        let events = worker.merger.order_events();
-        let sticks = worker.bitmap_may_stick && worker.merger.is_later_part();
-        if events.soft_errors || events.deferred_too_much || sticks || stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        progress.one_more();
-    }
-    worker.finish();
-    (!worker.merger.order_events().soft_errors).then_some(worker)
-}
-
-/// Tells the observer, whichever thread is done with an input.
-struct Progress<'o> {
-    done: AtomicUsize,
-    total: usize,
-    observer: Mutex<&'o mut dyn MergeObserver>,
-}
-
-impl Progress<'_> {
-    fn one_more(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // Whoever finds the observer busy has nothing newer to tell.
-        if let Ok(mut observer) = self.observer.try_lock() {
-            observer.progress(done, self.total);
-        }
-    }
-}
-
-/// Splits inputs into `parts` contiguous runs of about the same size in bytes.
-fn split(inputs: &[Prepared], parts: usize) -> Vec<&[Prepared]> {
-    let weight = |prepared: &Prepared| prepared.size.saturating_add(4096);
-    let total: u64 = inputs.iter().map(weight).fold(0, u64::saturating_add);
-    let mut runs = Vec::with_capacity(parts);
-    let (mut start, mut sum) = (0, 0u64);
-    for (at, prepared) in inputs.iter().enumerate() {
-        sum = sum.saturating_add(weight(prepared));
-        let share = u128::from(total) * (runs.len() as u128 + 1) / parts as u128;
-        if u128::from(sum) >= share && runs.len() + 1 < parts {
-            runs.push(&inputs[start..=at]);
-            start = at + 1;
-        }
-    }
-    runs.push(&inputs[start..]);
-    runs
-}
-
-/// Merges inputs one after another.
-struct Worker<'a> {
-    options: &'a MergeOptions,
+/// What changes in the order of the inputs.
+struct State<'o> {
+    /// Whose turn it is.
+    next: usize,
     merger: Merger,
     reports: Vec<InputReport>,
-    /// The bytes of the current input; one buffer serves all.
-    buffer: ReadBuffer,
-    /// The images met so far; `None` when every file is read record by record.
-    images: Option<Images>,
-    /// Names of the last raw file read record by record, for the next one.
-    names: Option<Arc<RawNames>>,
-    /// Chunks of names of all files so far; shared by the workers of a run.
-    chunks: Option<Arc<NameChunks>>,
-    /// Where the records of the current input went, while `images` wants it.
-    placed: Vec<RecordId>,
-    /// Whether no input follows that could be of the same image.
-    is_last: bool,
-    /// Threads for each input, this one included.
-    threads: usize,
-    /// Whether the records at hand are added by another thread than reads them.
-    reads_ahead: bool,
-    /// Whether a text's records may depend on inputs before those of this
-    /// worker: see [`Compat::text_bitmaps_stick`](crate::compat::Compat::text_bitmaps_stick).
-    bitmap_may_stick: bool,
+    soft_errors: Vec<InputError>,
+    observer: &'o mut dyn MergeObserver,
+    /// The image whose value sites are not in the merger.
+    values_out: Option<Arc<Known>>,
+    /// Forgotten images whose sums are not in the merger.
+    evicted: Vec<Arc<Known>>,
+    /// No counter of the result is larger, as far as images matter.
+    bound: u64,
+    has_sums: bool,
+    has_uniformity: bool,
 }
 
-type OnSoftError<'a> = dyn FnMut(&[u8], SoftError) + 'a;
+impl State<'_> {
+    /// Whether sums of images that wait may have been added too late.
+    fn must_start_over(&self) -> bool {
+        self.has_sums && (self.has_uniformity || self.bound > 1 << 63)
+    }
 
-impl<'a> Worker<'a> {
-    fn new(
-        options: &'a MergeOptions,
-        images: Option<Images>,
-        chunks: Option<Arc<NameChunks>>,
-        new_merger: NewMerger,
-    ) -> Self {
-        Self {
-            options,
-            merger: new_merger(options.merger_options()),
-            reports: Vec::new(),
-            buffer: ReadBuffer::default(),
-            images,
-            names: None,
-            chunks,
-            placed: Vec::new(),
-            is_last: false,
-            threads: 1,
-            reads_ahead: false,
-            bitmap_may_stick: false,
+    /// Brings the value sites of an image back, unless it is `other`.
+    fn bring_values_back(&mut self, other: Option<&Arc<Known>>, is_over: &AtomicBool) {
+        let stays = |known: &mut Arc<Known>| !other.is_some_and(|other| Arc::ptr_eq(known, other));
+        if let Some(known) = self.values_out.take_if(stays) {
+            known.values.put_back(&mut self.merger, is_over);
         }
     }
 
-    /// Hands the sums over to the merger, when all inputs are done, and lets go
-    /// of what was of use to inputs only.
-    fn finish(&mut self) {
-        if let Some(mut images) = self.images.take() {
-            images.finish(&mut self.merger);
+    /// Adds the sums of forgotten images to which no thread adds any more.
+    fn flush_evicted(&mut self) {
+        let Self { evicted, merger, .. } = self;
+        evicted.retain(|known| {
+            let is_in_use = Arc::strong_count(known) > 1;
+            if !is_in_use {
+                known.flush(merger);
+            }
+            is_in_use
+        });
+    }
+}
+
+impl<'a, 'o> Shared<'a, 'o> {
+    fn new(
+        inputs: &'a [Prepared],
+        options: &'a MergeOptions,
+        threads: usize,
+        images: Option<Images>,
+        observer: &'o mut dyn MergeObserver,
+    ) -> Self {
+        let state = State {
+            next: 0,
+            merger: Merger::new(options.merger_options()),
+            reports: Vec::with_capacity(inputs.len()),
+            soft_errors: Vec::new(),
+            observer,
+            values_out: None,
+            evicted: Vec::new(),
+            bound: 0,
+            has_sums: false,
+            has_uniformity: false,
+        };
+        Self {
+            inputs,
+            options,
+            threads,
+            images: images.map(Mutex::new),
+            chunks: (inputs.len() > 1).then(Arc::default),
+            begun: AtomicUsize::new(0),
+            state: Mutex::new(state),
+            moved_on: Condvar::new(),
+            is_over: AtomicBool::new(false),
         }
-        (self.names, self.chunks) = (None, None);
-        (self.buffer, self.placed) = (ReadBuffer::default(), Vec::new());
+    }
+
+    /// Merges inputs until none is left.
+    fn work(&self) {
+        let _end = EndOnPanic(self);
+        let mut worker = Worker::new(self);
+        while !self.is_over.load(Ordering::Relaxed) {
+            let at = self.begun.fetch_add(1, Ordering::Relaxed);
+            if at >= self.inputs.len() {
+                return;
+            }
+            worker.merge_input(at);
+        }
+    }
+
+    /// Waits until all inputs before `at` were taken over, or all is over.
+    fn wait_for(&self, at: usize) -> MutexGuard<'_, State<'o>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = |state: &mut State<'_>| state.next < at && !self.is_over.load(Ordering::Relaxed);
+        self.moved_on.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn images(&self) -> Option<MutexGuard<'_, Images>> {
+        self.images.as_ref().map(|images| images.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // Nobody may be between looking and waiting.
+        drop(self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.moved_on.notify_all();
+    }
+
+    /// The result, and whether it is of no use.
+    fn finish(self) -> (Run, bool) {
+        let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.bring_values_back(None, &self.is_over);
+        let images = self.images.map(|images| images.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let known = images.map(Images::into_known).unwrap_or_default();
+        state.evicted.iter().chain(&known).for_each(|known| known.flush(&mut state.merger));
+        let must_start_over = state.must_start_over();
+        let State { merger, reports, mut soft_errors, .. } = state;
+        soft_errors.sort_by_key(|(at, ..)| *at);
+        (Run { merger, reports, soft_errors }, must_start_over)
+    }
+}
+
+/// Lets nobody wait for a thread that panicked.
+struct EndOnPanic<'s, 'a, 'o>(&'s Shared<'a, 'o>);
+
+impl Drop for EndOnPanic<'_, '_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
+/// The turn of an input, for which is waited when it is needed.
+struct Turn<'s, 'a, 'o> {
+    shared: &'s Shared<'a, 'o>,
+    at: usize,
+    state: Option<MutexGuard<'s, State<'o>>>,
+}
+
+impl<'o> Turn<'_, '_, 'o> {
+    /// What may be changed now.
+    fn state(&mut self) -> &mut State<'o> {
+        self.state.get_or_insert_with(|| self.shared.wait_for(self.at))
+    }
+
+    /// Lets the next input have its turn.
+    fn pass_on(mut self, report: InputReport) {
+        let (shared, at) = (self.shared, self.at);
+        self.state();
+        if let Some(mut images) = shared.images() {
+            images.passed(at);
+        }
+        let state = self.state();
+        state.reports.push(report);
+        state.next = at + 1;
+        state.flush_evicted();
+        state.observer.progress(at + 1, shared.inputs.len());
+        let must_start_over = state.must_start_over();
+        self.state = None;
+        shared.moved_on.notify_all();
+        if must_start_over {
+            shared.end();
+        }
+    }
+}
+
+/// A file of a known image, whose counts are added when the turn has passed on.
+struct KnownFile<'d> {
+    known: Arc<Known>,
+    slide: u64,
+    profile: RawProfile<'d>,
+    counters: PlausibleCounters<'d>,
+    /// Where the values of each shard begin.
+    offsets: Vec<usize>,
+    /// The place among the files whose values are added.
+    ticket: Option<usize>,
+}
+
+/// When the records of an input may be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Before its turn.
+    Early,
+    /// In its turn: what they are depends on the inputs before.
+    InTurn,
+    /// In its turn, while another thread adds them: it is large and the last one.
+    Ahead,
+}
+
+/// From so many records on a raw file is worth a thread that adds them.
+pub(super) const MANY_RECORDS: usize = 20_000;
+
+/// Merges the inputs that one thread takes.
+struct Worker<'s, 'a, 'o> {
+    shared: &'s Shared<'a, 'o>,
+    /// The bytes of the current input; one buffer serves all.
+    buffer: ReadBuffer,
+    /// Its records, where they are read before its turn.
+    batch: Batch,
+    /// Names of the last raw file read record by record, for the next one.
+    names: Option<Arc<RawNames>>,
+    /// Threads for each input, this one included.
+    threads: usize,
+}
+
+impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
+    fn new(shared: &'s Shared<'a, 'o>) -> Self {
+        let threads = threads::wanted(shared.options.threads).get() / shared.threads;
+        Self { shared, buffer: ReadBuffer::default(), batch: Batch::default(), names: None, threads }
     }
 
     /// Merges one input and notes what became of it.
-    fn merge_input(&mut self, prepared: &Prepared, on_soft_error: &mut OnSoftError<'_>) {
+    fn merge_input(&mut self, at: usize) {
+        let Shared { inputs, options, .. } = self.shared;
+        let prepared = &inputs[at];
         let mut report = InputReport::new(&prepared.input, InputOutcome::Used);
+        let mut turn = Turn { shared: self.shared, at, state: None };
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = load(prepared, &mut buffer, self.threads, &self.options.read.limits, &mut report);
-        let merged = read.and_then(|data| self.merge_bytes(data, prepared, &mut report, on_soft_error));
-        if let Err(error) = merged {
+        let read = load(prepared, &mut buffer, self.threads, &options.read.limits, &mut report);
+        let inflates = |data: &[u8]| !options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
+        let inflated;
+        let data = match read {
+            Ok(data) if inflates(data) => match input::inflate(data, &options.read.limits) {
+                Ok(bytes) => {
+                    inflated = bytes;
+                    Ok(inflated.as_slice())
+                }
+                Err(error) => Err(error),
+            },
+            read => read,
+        };
+        let merged = data.and_then(|data| Ok((self.merge_bytes(data, &mut turn, &mut report)?, data)));
+        let known = merged.unwrap_or_else(|error| {
             let error = error.in_file(&prepared.input.path);
             report.outcome = match error.kind() {
                 ErrorKind::EmptyProfile => InputOutcome::Empty,
                 _ => InputOutcome::Failed(error),
             };
+            (None, &[])
+        });
+        turn.pass_on(report);
+        if let (Some(file), data) = known {
+            self.add(file, data, at);
         }
         self.buffer = buffer;
-        self.reports.push(report);
     }
 
-    fn merge_bytes(
+    fn merge_bytes<'d>(
         &mut self,
-        data: &[u8],
-        prepared: &Prepared,
+        data: &'d [u8],
+        turn: &mut Turn<'_, '_, '_>,
         report: &mut InputReport,
-        on_soft_error: &mut OnSoftError<'_>,
-    ) -> Result<()> {
-        let inflated;
-        let gzip = !self.options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
-        let data = if gzip {
-            inflated = input::inflate(data, &self.options.read.limits)?;
-            &inflated
-        } else {
-            data
-        };
+    ) -> Result<Option<KnownFile<'d>>> {
+        let options = self.shared.options;
         let format = input::detect(data);
         if matches!(format, input::Format::Raw { .. }) {
-            return self.merge_raw(data, prepared, report, on_soft_error);
+            return self.merge_raw(data, turn, report);
         }
-        if memory::is_memory_profile(data, self.options.read.compat) {
-            return self.merge_memory(data, prepared, report);
+        if memory::is_memory_profile(data, options.read.compat) {
+            return self.merge_memory(data, turn, report).map(|()| None);
         }
-        let options = self.options;
+        let is_text = format != input::Format::Indexed;
+        // Which bitmaps stick depends on the inputs before.
+        let sticks = is_text && options.read.compat.text_bitmaps_stick() && text::has_bitmaps(data);
+        let reading = if sticks { Reading::InTurn } else { Reading::Early };
         read_with(data, &options.read, self.threads, |reader| {
-            let is_indexed = format == input::Format::Indexed;
-            let version = match is_indexed {
-                true => InputVersion::Indexed(reader.version_word()),
-                false => InputVersion::Text { has_colon_names: text::has_colon_names(data) },
-            };
-            report.version = Some(version);
-            self.merge_reader(reader, prepared, report, on_soft_error)
-        })
+            report.version = Some(match is_text {
+                false => InputVersion::Indexed(reader.version_word()),
+                true => InputVersion::Text { has_colon_names: text::has_colon_names(data) },
+            });
+            self.merge_reader(reader, reading, turn, report, None)
+        })?;
+        Ok(None)
     }
 
     /// Merges a memory profile that is a file of its own.
-    fn merge_memory(&mut self, data: &[u8], prepared: &Prepared, report: &mut InputReport) -> Result<()> {
-        let read = memory::read(data, &self.options.read, self.options.release);
-        if self.options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
+    fn merge_memory(&mut self, data: &[u8], turn: &mut Turn<'_, '_, '_>, report: &mut InputReport) -> Result<()> {
+        let options = self.shared.options;
+        let read = memory::read(data, &options.read, options.release);
+        let merger = &mut turn.state().merger;
+        if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM knows of its kind before it finds out what is wrong with it.
-            let begun = self.merger.begin_input(ProfileKind::MEMPROF);
+            let begun = merger.begin_input(ProfileKind::MEMPROF);
             begun.map_err(|error| memory::conflict(error, &Source::Yaml))?;
             if read.is_err() {
                 // What it says of static data counts: nothing.
-                self.merger.add_memory(MemoryProfile::default(), Source::Yaml, 1);
+                merger.add_memory(MemoryProfile::default(), Source::Yaml, 1);
             }
         }
         let (profile, source) = read?;
-        self.merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memory::conflict(error, &source))?;
-        report.begun = true;
+        merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memory::conflict(error, &source))?;
         report.records = profile.records().len() as u64;
-        self.merger.add_memory(profile, source, prepared.input.weight.get());
+        merger.add_memory(profile, source, report.input.weight.get());
         Ok(())
     }
 
     /// Merges a raw file: quickly when it is of an image met before, else
     /// record by record.
-    fn merge_raw(
+    fn merge_raw<'d>(
         &mut self,
-        data: &[u8],
-        prepared: &Prepared,
+        data: &'d [u8],
+        turn: &mut Turn<'_, '_, '_>,
         report: &mut InputReport,
-        on_soft_error: &mut OnSoftError<'_>,
-    ) -> Result<()> {
-        let read = &self.options.read;
-        let mut options = read.raw();
-        options.names = self.names.take();
-        options.known_chunks = self.chunks.clone();
-        if let Some(images) = self.images.as_mut().filter(|_| read.correlator.is_none()) {
-            let profile = RawProfile::read(data, 0, read.compat)?;
+    ) -> Result<Option<KnownFile<'d>>> {
+        let Shared { options, .. } = self.shared;
+        let mut reading = options.read.raw();
+        reading.names = self.names.take();
+        reading.known_chunks = self.shared.chunks.clone();
+        reading.threads = NonZeroUsize::new(self.threads);
+        let uses_images = self.shared.images.is_some() && options.read.correlator.is_none();
+        let is_last = turn.at + 1 == self.shared.inputs.len();
+        if uses_images {
+            let profile = RawProfile::read(data, 0, options.read.compat)?;
             report.version = Some(InputVersion::Raw(profile.header().version().into()));
-            if let Some(found) = images.find(&profile) {
-                report.kind = Some(profile.kind());
-                self.merger.begin_input(profile.kind())?;
-                report.begun = true;
-                let weight = prepared.input.weight.get();
-                if images.add(found, data, &profile, weight, profile.compat(), &mut self.merger) {
-                    report.records = profile.len() as u64;
-                    return Ok(());
+            if let Some(file) = self.find_image(data, &profile, turn) {
+                return self.take_over(file, turn, report).map(Some);
+            }
+            if !is_last {
+                // Before it is read, so that the old and the new are not held together.
+                let evicted = self.shared.images().map(|mut images| images.expect(&profile, turn.at));
+                if let Some(evicted) = evicted.filter(|evicted| !evicted.is_empty()) {
+                    let mut state = self.shared.wait_for(0);
+                    state.evicted.extend(evicted);
+                    state.flush_evicted();
                 }
             }
-            if !self.is_last {
-                // Before it is read, so that the old and the new are not held together.
-                images.make_room_for(&profile, &mut self.merger);
-            }
         }
-        options.threads = NonZeroUsize::new(self.threads);
-        let mut reader = RawReader::new(data, options)?;
+        let merged = self.merge_raw_records(data, reading, uses_images && !is_last, turn, report);
+        merged.map(|()| None)
+    }
+
+    /// Merges a raw file record by record, and remembers its image if it is to.
+    fn merge_raw_records(
+        &mut self,
+        data: &[u8],
+        reading: RawOptions<'_>,
+        remembers: bool,
+        turn: &mut Turn<'_, '_, '_>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        let mut reader = RawReader::new(data, reading)?;
         report.version = Some(InputVersion::Raw(reader.profile().header().version().into()));
-        if self.chunks.is_none() {
+        if self.shared.chunks.is_none() {
             // The only input: its names are in memory anyway.
             reader.names().stay();
         }
+        let mut placed = Vec::with_capacity(if remembers { reader.profile().len() } else { 0 });
         let records = reader.profile().len();
-        self.merger.reserve(records);
-        self.reads_ahead = self.threads > 1 && self.is_last && records >= ahead::FEW_RECORDS;
-        self.placed.clear();
-        if self.images.is_some() && !self.is_last {
-            self.placed.reserve_exact(records);
+        if turn.at == 0 {
+            turn.state().merger.reserve(records);
         }
-        let merged = self.merge_reader(&mut reader, prepared, report, on_soft_error);
-        // A file of several profiles, or with records from elsewhere, is no pattern for others.
-        let is_pattern =
-            merged.is_ok() && report.warnings.is_empty() && reader.profile().start() == 0 && read.correlator.is_none();
-        if let Some(images) = self.images.as_mut().filter(|_| is_pattern && !self.is_last) {
-            let placed = std::mem::take(&mut self.placed);
-            images.remember(reader.profile(), reader.names(), placed);
+        let is_last = turn.at + 1 == self.shared.inputs.len();
+        let is_large = is_last && self.threads > 1 && records >= MANY_RECORDS;
+        let how = if is_large { Reading::Ahead } else { Reading::Early };
+        let merged = self.merge_reader(&mut reader, how, turn, report, remembers.then_some(&mut placed));
+        if remembers {
+            // A file of several profiles, or of which not all was merged, is no pattern for others.
+            let is_pattern = merged.as_ref().is_ok_and(|is_whole| *is_whole)
+                && report.warnings.is_empty()
+                && reader.profile().start() == 0;
+            let (profile, names) = (reader.profile(), reader.names());
+            let known = is_pattern.then(|| Known::new(data, profile, names, placed, self.shared.threads)).flatten();
+            if let (Some(mut images), Some(known)) = (self.shared.images(), known) {
+                images.remember(known);
+            }
         }
         self.names = Some(Arc::clone(reader.names()));
-        merged
+        merged.map(|_| ())
     }
 
+    /// The known image that a file is of, when all of it is as it has to be.
+    fn find_image<'d>(
+        &self,
+        data: &'d [u8],
+        profile: &RawProfile<'d>,
+        turn: &Turn<'_, '_, '_>,
+    ) -> Option<KnownFile<'d>> {
+        let fingerprint = Image::fingerprint(profile);
+        let candidates = loop {
+            let found = self.shared.images()?.look_up(fingerprint, turn.at);
+            match found {
+                Lookup::Candidates(candidates) => break candidates,
+                Lookup::Expected(place) => drop(self.shared.wait_for(place + 1)),
+            }
+            if self.shared.is_over.load(Ordering::Relaxed) {
+                return None;
+            }
+        };
+        let slide_of = |known: Arc<Known>| known.image().slide_of(profile).map(|slide| (known, slide));
+        let (known, slide) = candidates.into_iter().find_map(slide_of)?;
+        let counters = ImageSum::plausible(profile)?;
+        let weight = self.shared.inputs[turn.at].input.weight.get();
+        if !ImageSum::can_hold(&counters, weight) {
+            return None;
+        }
+        let offsets = known.image().find_values(data, profile, profile.compat(), known.values.starts())?;
+        self.shared.images()?.met(&known);
+        Some(KnownFile { known, slide, profile: profile.clone(), counters, offsets, ticket: None })
+    }
+
+    /// Takes a file of a known image over.
+    fn take_over<'d>(
+        &self,
+        mut file: KnownFile<'d>,
+        turn: &mut Turn<'_, '_, '_>,
+        report: &mut InputReport,
+    ) -> Result<KnownFile<'d>> {
+        report.kind = Some(file.profile.kind());
+        let is_over = &self.shared.is_over;
+        let state = turn.state();
+        state.merger.begin_input(file.profile.kind())?;
+        report.records = file.profile.len() as u64;
+        state.bound = state.bound.saturating_add(file.counters.bound().saturating_mul(report.input.weight.get()));
+        state.has_sums = true;
+        if !file.known.values.is_empty() {
+            state.bring_values_back(Some(&file.known), is_over);
+            if state.values_out.is_none() {
+                file.known.values.take_out(&mut state.merger);
+                state.values_out = Some(Arc::clone(&file.known));
+            }
+            file.ticket = Some(file.known.values.let_in());
+        }
+        Ok(file)
+    }
+
+    /// Adds what a file of a known image counted.
+    fn add(&self, file: KnownFile<'_>, data: &[u8], at: usize) {
+        let KnownFile { known, slide, profile, counters, offsets, ticket } = file;
+        let weight = self.shared.inputs[at].input.weight.get();
+        known.add_counters(&counters, weight);
+        let Some(ticket) = ticket else { return };
+        let compat = profile.compat();
+        let values = ValueFile { bytes: data, profile: &profile, slide, compat, weight, offsets };
+        let errors = known.values.add(known.image(), &values, ticket, &self.shared.is_over);
+        if !errors.is_empty() {
+            let errors = errors.into_iter().map(|(record, error)| (at, record, error));
+            self.shared.wait_for(0).soft_errors.extend(errors);
+        }
+    }
+
+    /// Merges what a reader has; says whether all of it was merged.
     fn merge_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
-        prepared: &Prepared,
+        reading: Reading,
+        turn: &mut Turn<'_, '_, '_>,
         report: &mut InputReport,
-        on_soft_error: &mut OnSoftError<'_>,
-    ) -> Result<()> {
+        placed: Option<&mut Vec<RecordId>>,
+    ) -> Result<bool> {
+        let Shared { options, threads, .. } = self.shared;
         report.kind = Some(reader.kind());
-        self.merger.begin_input(reader.kind())?;
-        report.begun = true;
-        let mut adding = InputOptions::weighted(prepared.input.weight.get());
-        adding.remapping = Some(&self.options.remapping).filter(|remapping| !remapping.is_empty());
-        adding.most_name_bytes = self.options.read.limits.name_bytes;
+        let mut adding = InputOptions::weighted(report.input.weight.get());
+        adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
+        adding.most_name_bytes = options.read.limits.name_bytes;
         // LLVM's merge leaves an empty section in its place.
-        adding.takes_memprof = !self.options.read.compat.is_llvm();
-        let records = self.merge_records(reader, &adding, report, on_soft_error);
-        let warnings = reader.take_warnings();
-        report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&prepared.input.path)));
-        self.merger.add_rest(reader, &adding, records)
+        adding.takes_memprof = !options.read.compat.is_llvm();
+        // Under our own rules a bad input gives nothing at all, unless its good
+        // records are asked for, or it ends the merge.
+        let all_or_nothing =
+            !options.read.compat.is_llvm() && !options.salvage && options.failure_mode != FailureMode::Any;
+        if !all_or_nothing && (reading != Reading::Early || *threads == 1) {
+            return self.add_reader(reader, reading, &adding, turn, report, placed);
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut staged = Staged::read(reader, &mut batch);
+        let is_sound = match all_or_nothing {
+            true => staged.check(&adding, &options.read.limits, &mut report.records),
+            false => Ok(()),
+        };
+        let merged = match is_sound {
+            Ok(()) => self.add_reader(&mut staged, Reading::InTurn, &adding, turn, report, placed),
+            Err(error) => {
+                let warnings = staged.take_warnings();
+                report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&report.input.path)));
+                Err(error)
+            }
+        };
+        self.batch = batch;
+        merged
     }
 
-    fn merge_records(
-        &mut self,
+    /// Adds what a reader has, in the input's turn.
+    fn add_reader(
+        &self,
         reader: &mut dyn ProfileReader,
+        reading: Reading,
         adding: &InputOptions<'_>,
+        turn: &mut Turn<'_, '_, '_>,
         report: &mut InputReport,
-        on_soft_error: &mut OnSoftError<'_>,
-    ) -> Result<()> {
-        if std::mem::take(&mut self.reads_ahead) {
-            return merge_ahead(reader, &mut self.merger, adding, &mut report.records);
-        }
-        let is_text = matches!(report.version, Some(InputVersion::Text { .. }));
-        let sticks = is_text && self.options.read.compat.text_bitmaps_stick();
-        let places = self.images.is_some() && !self.is_last;
-        let Self { merger, placed, bitmap_may_stick, .. } = self;
-        merger.add_records(reader, adding, &mut report.records, &mut |incoming, outcome| {
+        mut placed: Option<&mut Vec<RecordId>>,
+    ) -> Result<bool> {
+        let (at, uses_images) = (turn.at, self.shared.images.is_some());
+        let state = turn.state();
+        state.merger.begin_input(reader.kind())?;
+        state.bring_values_back(None, &self.shared.is_over);
+        let State { merger, soft_errors, has_uniformity, .. } = state;
+        let (errors_before, mut bits) = (soft_errors.len(), 0);
+        let mut observe = |incoming: RecordRef<'_>, outcome: AddOutcome| {
             if let Some(error) = outcome.error {
-                on_soft_error(incoming.name, error);
+                soft_errors.push((at, outcome.record, error));
             }
-            if places {
+            if let Some(placed) = &mut placed {
                 placed.push(outcome.record);
             }
-            // Had an input before this part the record, it would not be taken over.
-            *bitmap_may_stick |= sticks && outcome.is_new && !incoming.record.bitmap.is_empty();
-        })
+            if uses_images && incoming.record.pseudo_count().is_none() {
+                bits |= incoming.record.counters.iter().fold(0, |bits, count| bits | count);
+                *has_uniformity |= !incoming.record.uniformity.is_empty();
+            }
+        };
+        let records = &mut report.records;
+        let read = match reading == Reading::Ahead {
+            true => read_ahead(reader, |reader| merger.add_records(reader, adding, records, &mut observe)),
+            false => merger.add_records(reader, adding, records, &mut observe),
+        };
+        state.bound = state.bound.saturating_add(bits.saturating_mul(adding.weight));
+        let warnings = reader.take_warnings();
+        report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&report.input.path)));
+        state.merger.add_rest(reader, adding, read)?;
+        Ok(state.soft_errors.len() == errors_before)
     }
 }
 
@@ -484,6 +673,8 @@ fn load<'b>(
     limits: &Limits,
     report: &mut InputReport,
 ) -> Result<&'b [u8]> {
+    #[cfg(test)]
+    prepared.readings.fetch_add(1, Ordering::Relaxed);
     match &prepared.preloaded {
         Some(Ok(bytes)) => Ok(bytes),
         Some(Err(error)) => Err(Error::usage(error.to_string())),
@@ -504,14 +695,6 @@ fn load<'b>(
 
 impl InputReport {
     pub(super) fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
-        Self {
-            input: input.clone(),
-            outcome,
-            version: None,
-            records: 0,
-            kind: None,
-            begun: false,
-            warnings: Vec::new(),
-        }
+        Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
     }
 }

@@ -229,44 +229,68 @@ impl Image {
         }
     }
 
-    /// Reads the value data of a file of this image and hands out what each
-    /// record has, with the record's index, in file order.
+    /// Indices of the records that have value sites, ascending.
+    pub fn with_sites(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.with_sites.iter().map(|(index, _)| *index)
+    }
+
+    /// Checks the value data of a file of this image, and says where in the file
+    /// that of the records begins whose places in [`with_sites`](Self::with_sites)
+    /// are asked for, in ascending order.
     ///
-    /// `false` and nothing is handed out when the data is damaged or missing,
-    /// or when another profile follows in the file; such files are for the
-    /// ordinary reader.
+    /// `None` when the data is damaged or missing, or when another profile
+    /// follows in the file; such files are for the ordinary reader.
+    pub fn find_values(
+        &self,
+        file: &[u8],
+        profile: &RawProfile<'_>,
+        compat: Compat,
+        asked: &[usize],
+    ) -> Option<Vec<usize>> {
+        let blob = self.blob_reader(profile, &self.targets, compat);
+        let mut cursor = self.values_from(file, profile.end_of_sections());
+        let mut found = Vec::with_capacity(asked.len());
+        for (place, (_, sites)) in self.with_sites.iter().enumerate() {
+            while asked.get(found.len()) == Some(&place) {
+                found.push(file.len() - cursor.rest().len());
+            }
+            blob.check(&mut cursor, *sites).ok()?;
+        }
+        found.resize(asked.len(), file.len() - cursor.rest().len());
+        cursor.rest().iter().all(|byte| *byte == 0).then_some(found)
+    }
+
+    /// Reads value data that was checked and begins at `start` of the file: that
+    /// of the records at these places of [`with_sites`](Self::with_sites), with
+    /// their places.
     pub fn read_values(
         &self,
         file: &[u8],
         profile: &RawProfile<'_>,
         slide: u64,
         compat: Compat,
+        (places, start): (Range<usize>, usize),
         mut each: impl FnMut(usize, &FunctionRecord),
-    ) -> bool {
+    ) {
         let targets = self.targets.moved_by(slide);
-        let blob = BlobReader {
-            targets: &targets,
-            endian: self.endian,
-            kinds: profile.header().value_kinds(),
-            strictness: if compat.is_llvm() { Strictness::Lax } else { Strictness::Strict },
-        };
-        let begin = profile.end_of_sections();
-        let rest = file.get(begin..).unwrap_or_default();
-        let cursor = Cursor::new(rest, begin as u64, self.endian, Section::ValueData.name());
-        // What is read is known to be sound before any of it is used.
-        let mut checked = cursor.clone();
-        let is_sound = self.with_sites.iter().all(|(_, sites)| blob.check(&mut checked, *sites).is_ok());
-        if !is_sound || checked.rest().iter().any(|byte| *byte != 0) {
-            return false;
-        }
-        let (mut cursor, mut values) = (cursor, FunctionRecord::default());
-        for &(index, sites) in &self.with_sites {
+        let blob = self.blob_reader(profile, &targets, compat);
+        let (mut cursor, mut values) = (self.values_from(file, start), FunctionRecord::default());
+        for place in places {
             values.clear();
-            if blob.read(&mut cursor, sites, &mut values).is_ok() {
-                each(index, &values);
+            if blob.read(&mut cursor, self.with_sites[place].1, &mut values).is_ok() {
+                each(place, &values);
             }
         }
-        true
+    }
+
+    fn blob_reader<'t>(&self, profile: &RawProfile<'_>, targets: &'t Targets, compat: Compat) -> BlobReader<'t> {
+        let strictness = if compat.is_llvm() { Strictness::Lax } else { Strictness::Strict };
+        BlobReader { targets, endian: self.endian, kinds: profile.header().value_kinds(), strictness }
+    }
+
+    fn values_from<'file>(&self, file: &'file [u8], start: usize) -> Cursor<'file> {
+        let rest = file.get(start..).unwrap_or_default();
+        Cursor::new(rest, start as u64, self.endian, Section::ValueData.name())
     }
 }
 
@@ -274,18 +298,6 @@ impl ImageSum {
     /// Sums of no file yet.
     pub fn new(image: &Image) -> Self {
         Self { counters: vec![0; image.counters_count], bitmap: vec![0; image.bitmap_bytes], bound: 0 }
-    }
-
-    /// Whether nothing was added since the sums were made or cleared.
-    pub fn is_empty(&self) -> bool {
-        self.bound == 0
-    }
-
-    /// Makes all sums zero.
-    pub fn clear(&mut self) {
-        self.counters.fill(0);
-        self.bitmap.fill(0);
-        self.bound = 0;
     }
 
     /// The counters of a file as they are to be added, unless one of them is
@@ -313,6 +325,11 @@ impl ImageSum {
         })
     }
 
+    /// Whether an empty sum has room for these counters.
+    pub fn can_hold(counters: &PlausibleCounters<'_>, weight: u64) -> bool {
+        counters.bits.max(1).checked_mul(weight).is_some_and(|sum| sum < 1 << 62)
+    }
+
     /// Whether `more` can be added and the sums, times `weight`, still be far
     /// below the largest count.
     pub fn has_room_for(&self, more: &PlausibleCounters<'_>, weight: u64) -> bool {
@@ -335,6 +352,13 @@ impl ImageSum {
             }
         }
         self.bitmap.iter_mut().zip(more.profile_bitmap).for_each(|(all, byte)| *all |= byte);
+    }
+}
+
+impl PlausibleCounters<'_> {
+    /// No counter is larger than this.
+    pub fn bound(&self) -> u64 {
+        self.bits
     }
 }
 

@@ -62,7 +62,7 @@ pub use counters::{Counters, TimedCounters};
 pub use describe::describe;
 pub use header::Header;
 #[doc(hidden)]
-pub use image::{Image, ImageSum};
+pub use image::{Image, ImageSum, PlausibleCounters};
 pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 pub use names::RawNames;
 pub use options::{LargeCounters, RawOptions};

@@ -60,3 +60,8 @@ pub fn has_colon_names(text: &[u8]) -> bool {
     let is_head = |line: &&[u8]| line.first().is_some_and(|first| matches!(first, b'#' | b':'));
     lines.by_ref().take_while(is_head).any(|line| line == directive::COLON_NAMES)
 }
+
+/// Whether some record of a text may have a bitmap: a line begins as one does.
+pub fn has_bitmaps(text: &[u8]) -> bool {
+    text.contains(&b'$') && text.windows(2).any(|pair| pair == b"\n$")
+}

@@ -144,11 +144,8 @@ impl ShowArgs {
             write_output(&self.output, |out| writeln!(out, "{value}"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut text = Text::new(&self.output);
-        let shown = pipeline::show_file(&self.file, &read, &options, &mut text);
-        // What was read before a fault is worth seeing, on a terminal above all.
-        text.finish()?;
-        shown?.warnings.iter().for_each(console::warning);
+        let show = |out: &mut (dyn Write + Send)| pipeline::show_file(&self.file, &read, &options, out);
+        print_while_made(&self.output, show)?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -247,42 +244,41 @@ pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io
     })
 }
 
-/// A text that is written while it is made: straight to standard output, to a
-/// file only when it is complete.
-enum Text<'a> {
-    Stdout(io::BufWriter<console::Escaped<io::Stdout>>),
-    File(&'a Path, Vec<u8>),
+/// Writes a text while it is made: straight to standard output, to a file that
+/// takes its place when the text is complete. What was read before a fault is
+/// worth seeing, on a terminal above all.
+fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) -> Result<T>) -> Result<T> {
+    if path.as_os_str() == "-" {
+        let mut out = io::BufWriter::new(console::Escaped::new(io::stdout()));
+        let printed = print(&mut out);
+        out.flush().map_err(|source| Error::io("cannot write standard output", source))?;
+        return printed;
+    }
+    let mut printed = None;
+    profbridge::input::output::replace_with(path, |out| {
+        let mut watched = Watched { out, fault: None };
+        printed = Some(print(&mut watched));
+        watched.fault.map_or(Ok(()), Err)
+    })?;
+    printed.unwrap_or_else(|| Err(Error::usage("nothing was shown")))
 }
 
-impl<'a> Text<'a> {
-    fn new(path: &'a Path) -> Self {
-        if path.as_os_str() == "-" {
-            Self::Stdout(io::BufWriter::new(console::Escaped::new(io::stdout())))
-        } else {
-            Self::File(path, Vec::new())
-        }
-    }
-
-    fn finish(self) -> Result<()> {
-        match self {
-            Self::Stdout(mut out) => out.flush().map_err(|source| Error::io("cannot write standard output", source)),
-            Self::File(path, text) => profbridge::input::output::replace(path, &text),
-        }
-    }
+/// Remembers what was wrong with an output, which must not replace a file then.
+struct Watched<'o> {
+    out: &'o mut (dyn Write + Send),
+    fault: Option<io::Error>,
 }
 
-impl Write for Text<'_> {
+impl Write for Watched<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File(_, text) => text.write(bytes),
-        }
+        self.out.write(bytes).inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.fault = Some(error.kind().into());
+            }
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File(..) => Ok(()),
-        }
+        self.out.flush()
     }
 }

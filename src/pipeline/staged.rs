@@ -1,0 +1,264 @@
+//! Records on their way from a reader to where they are used: all of an input
+//! at once, or some at a time with a thread on either side.
+
+use crate::error::{Error, Result, Warning};
+use crate::instr::{
+    BinaryId, MemProfSection, NameRef, NameText, ProfileKind, ProfileReader, RecordRef, RecordStore, SymbolTable,
+    TemporalProfile,
+};
+use crate::limits::Limits;
+use crate::memprof;
+use crate::merge::InputOptions;
+use crate::threads::{
+    self,
+    batch_channel::{User, batch_channel},
+};
+
+/// Records that are handed over at a time.
+const BATCH: usize = 512;
+/// Batches that may wait.
+const WAITING: usize = 4;
+
+/// Records with their names, copied from a reader; the memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// All names that are not pieces of a shared text, one behind the other.
+    own: Vec<u8>,
+    /// Shared texts, in the order in which the names come from them.
+    texts: Vec<NameText>,
+    names: Vec<Name>,
+    /// One for each name.
+    records: RecordStore,
+    /// What the reader found behind them.
+    fault: Option<Error>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    /// Within its shared text, else within `own`.
+    start: usize,
+    len: usize,
+    /// Index into `texts`.
+    text: Option<usize>,
+    name_ref: Option<NameRef>,
+}
+
+impl Batch {
+    /// Takes records of a reader, `most` of them, in place of what was there;
+    /// `false` when no more follow.
+    fn fill(&mut self, reader: &mut dyn ProfileReader, most: usize) -> bool {
+        self.own.clear();
+        self.texts.clear();
+        self.names.clear();
+        self.records.clear();
+        while self.names.len() < most {
+            match reader.next_record() {
+                Ok(Some(record)) => self.push(record),
+                end => {
+                    self.fault = end.err();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn push(&mut self, RecordRef { name, name_ref, text, record }: RecordRef<'_>) {
+        let shared = text.and_then(|text| Some((text, text.start_of(name)?)));
+        let (start, text) = match shared {
+            Some((text, start)) => (start, Some(place_of(text, &mut self.texts))),
+            None => (self.own.len(), None),
+        };
+        if text.is_none() {
+            self.own.extend_from_slice(name);
+        }
+        self.names.push(Name { start, len: name.len(), text, name_ref });
+        self.records.push(record);
+    }
+
+    fn record(&self, at: usize) -> RecordRef<'_> {
+        let Name { start, len, text, name_ref } = self.names[at];
+        let text = text.map(|text| &self.texts[text]);
+        let name = &text.map_or(self.own.as_slice(), |text| text)[start..start + len];
+        RecordRef { name, name_ref, text, record: self.records.record(at) }
+    }
+}
+
+/// Where a text stands among `texts`, at whose end it is put unless it is there.
+fn place_of(text: &NameText, texts: &mut Vec<NameText>) -> usize {
+    if !texts.last().is_some_and(|last| last.is(text)) {
+        texts.push(text.clone());
+    }
+    texts.len() - 1
+}
+
+/// What a reader has beside records; complete once all records were read.
+#[derive(Debug)]
+struct Rest {
+    kind: ProfileKind,
+    binary_ids: Result<Vec<BinaryId>>,
+    temporal: TemporalProfile,
+    vtable_names: Result<Vec<Vec<u8>>>,
+    memprof: Option<MemProfSection>,
+    warnings: Vec<Warning>,
+}
+
+impl Rest {
+    fn of(reader: &mut dyn ProfileReader) -> Self {
+        Self {
+            kind: reader.kind(),
+            binary_ids: reader.binary_ids(),
+            temporal: reader.temporal(),
+            vtable_names: reader.vtable_names(),
+            memprof: reader.memprof(),
+            warnings: reader.take_warnings(),
+        }
+    }
+}
+
+/// A reader of what another one has read.
+#[derive(Debug)]
+pub(super) struct Staged<'b> {
+    batch: &'b mut Batch,
+    /// Records of the batch handed out so far.
+    handed_out: usize,
+    /// Where further batches come from.
+    more: Option<User<Batch>>,
+    kind: ProfileKind,
+    version_word: u64,
+    hashes_names: bool,
+    traces_take_input_weight: bool,
+    /// With records alone there is none.
+    rest: Option<Rest>,
+    symbols: SymbolTable,
+}
+
+impl<'b> Staged<'b> {
+    fn new(reader: &dyn ProfileReader, batch: &'b mut Batch) -> Self {
+        Self {
+            batch,
+            handed_out: 0,
+            more: None,
+            kind: reader.kind(),
+            version_word: reader.version_word(),
+            hashes_names: reader.hashes_names(),
+            traces_take_input_weight: reader.traces_take_input_weight(),
+            rest: None,
+            symbols: SymbolTable::new(),
+        }
+    }
+
+    /// Reads a whole input; what is wrong with it is said in its place.
+    pub(super) fn read(reader: &mut dyn ProfileReader, batch: &'b mut Batch) -> Self {
+        let mut staged = Self::new(reader, batch);
+        staged.batch.fill(reader, usize::MAX);
+        staged.rest = Some(Rest::of(reader));
+        staged
+    }
+
+    /// Finds what is wrong with an input that was read whole; `records` is the
+    /// number of those before it.
+    pub(super) fn check(&mut self, adding: &InputOptions<'_>, limits: &Limits, records: &mut u64) -> Result<()> {
+        for at in 0..self.batch.names.len() {
+            *records = at as u64 + 1;
+            adding.prepare(self.batch.record(at))?;
+        }
+        if let Some(fault) = self.batch.fault.take() {
+            return Err(fault);
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.binary_ids = Ok(std::mem::replace(&mut rest.binary_ids, Ok(Vec::new()))?);
+            rest.vtable_names = Ok(std::mem::replace(&mut rest.vtable_names, Ok(Vec::new()))?);
+            if let Some(section) = rest.memprof.as_ref().filter(|_| adding.takes_memprof) {
+                memprof::indexed::read(&section.bytes, section.offset, limits)?;
+            }
+        }
+        *records = 0;
+        Ok(())
+    }
+}
+
+impl ProfileReader for Staged<'_> {
+    fn kind(&self) -> ProfileKind {
+        // A raw file of several profiles says that of the last one at its end.
+        let is_over = self.handed_out == self.batch.names.len();
+        self.rest.as_ref().filter(|_| is_over).map_or(self.kind, |rest| rest.kind)
+    }
+
+    fn version_word(&self) -> u64 {
+        self.version_word
+    }
+
+    fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+        while self.handed_out == self.batch.names.len() {
+            if let Some(fault) = self.batch.fault.take() {
+                return Err(fault);
+            }
+            if !self.more.as_ref().is_some_and(|more| more.exchange(self.batch)) {
+                return Ok(None);
+            }
+            self.handed_out = 0;
+        }
+        self.handed_out += 1;
+        Ok(Some(self.batch.record(self.handed_out - 1)))
+    }
+
+    fn hashes_names(&self) -> bool {
+        self.hashes_names
+    }
+
+    /// Of no use to a merge, for which records are staged.
+    fn symbols(&mut self) -> Result<&SymbolTable> {
+        Ok(&self.symbols)
+    }
+
+    fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
+        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| std::mem::replace(&mut rest.binary_ids, Ok(Vec::new())))
+    }
+
+    fn temporal(&mut self) -> TemporalProfile {
+        self.rest.as_mut().map(|rest| std::mem::take(&mut rest.temporal)).unwrap_or_default()
+    }
+
+    fn traces_take_input_weight(&self) -> bool {
+        self.traces_take_input_weight
+    }
+
+    fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
+        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| std::mem::replace(&mut rest.vtable_names, Ok(Vec::new())))
+    }
+
+    fn memprof(&self) -> Option<MemProfSection> {
+        self.rest.as_ref().and_then(|rest| rest.memprof.clone())
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        self.rest.as_mut().map(|rest| std::mem::take(&mut rest.warnings)).unwrap_or_default()
+    }
+}
+
+/// Reads records on this thread while another uses them.
+pub(super) fn read_ahead<T: Send>(
+    reader: &mut dyn ProfileReader,
+    use_records: impl FnOnce(&mut dyn ProfileReader) -> T + Send,
+) -> T {
+    let (maker, user) = batch_channel::<Batch>(WAITING);
+    let (mut batch, mut used) = (Batch::default(), Batch::default());
+    let mut staged = Staged::new(reader, &mut used);
+    staged.more = Some(user);
+    std::thread::scope(|scope| match threads::start(scope, move || use_records(&mut staged)) {
+        Ok(user) => {
+            // The other side hangs up when it has had enough.
+            while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {}
+            maker.hand_over(&mut batch);
+            drop(maker);
+            user.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        }
+        Err(use_records) => {
+            batch.fill(reader, usize::MAX);
+            maker.hand_over(&mut batch);
+            drop(maker);
+            use_records()
+        }
+    })
+}

@@ -1,0 +1,183 @@
+//! Value sites of one image, to which the files of a run are added by several
+//! threads in the order of the inputs.
+//!
+//! What a value adds to depends on the inputs before it: a site keeps no more
+//! than 255 values. So the sites are split into shards, through which every file
+//! goes in turn: while one is at a shard, the next one is at the shard before.
+
+use crate::compat::Compat;
+use crate::instr::{RecordId, ValueKind};
+use crate::merge::sites::{SiteMerger, TakenSites};
+use crate::merge::{Merger, SoftError};
+use crate::raw::{Image, RawProfile};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The sites of an image.
+#[derive(Debug)]
+pub(super) struct Values {
+    shards: Vec<Shard>,
+    /// Where each shard begins in [`Image::with_sites`].
+    starts: Vec<usize>,
+    /// For each record with sites which of its shard's it is.
+    slots: Vec<usize>,
+    /// Their records, shard by shard.
+    targets: Vec<Vec<RecordId>>,
+    /// Files that were let in.
+    tickets: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    state: Mutex<State>,
+    moved_on: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Files that went through.
+    passed: usize,
+    /// While they are taken out of the merger: the sites of each record.
+    taken: Vec<[TakenSites; ValueKind::COUNT]>,
+    merger: Option<SiteMerger>,
+}
+
+/// A file of the image as far as its values go.
+pub(super) struct ValueFile<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) profile: &'a RawProfile<'a>,
+    pub(super) slide: u64,
+    pub(super) compat: Compat,
+    pub(super) weight: u64,
+    /// Where the values of each shard begin.
+    pub(super) offsets: Vec<usize>,
+}
+
+/// Bytes of value data that are worth a shard.
+const SHARD: usize = 1 << 16;
+
+impl Values {
+    /// The sites of an image whose first file is `file`, for so many threads.
+    pub(super) fn new(
+        image: &Image,
+        file: &[u8],
+        profile: &RawProfile<'_>,
+        targets: &[RecordId],
+        threads: usize,
+    ) -> Option<Self> {
+        let places: Vec<usize> = (0..image.with_sites().len()).collect();
+        let offsets = image.find_values(file, profile, profile.compat(), &places)?;
+        let records: Vec<RecordId> = image.with_sites().map(|record| targets[record]).collect();
+        let mut known = HashMap::new();
+        records.iter().for_each(|record| {
+            let next = known.len();
+            known.entry(*record).or_insert(next);
+        });
+        let bytes = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last - first);
+        // Records that stand twice have to be met in one shard.
+        let shards = if known.len() < records.len() { 1 } else { (4 * threads).min(bytes / SHARD).max(1) };
+        let first = offsets.first().copied().unwrap_or(0);
+        let starts: Vec<usize> =
+            (0..shards).map(|at| offsets.partition_point(|offset| offset - first < bytes * at / shards)).collect();
+        let ends = starts.iter().skip(1).copied().chain([records.len()]);
+        let (mut slots, mut of_shards) = (Vec::with_capacity(records.len()), Vec::new());
+        for (start, end) in starts.iter().copied().zip(ends) {
+            let mut own = Vec::new();
+            let mut places = HashMap::new();
+            for record in &records[start..end] {
+                slots.push(*places.entry(*record).or_insert_with(|| {
+                    own.push(*record);
+                    own.len() - 1
+                }));
+            }
+            of_shards.push(own);
+        }
+        let shards = starts.iter().map(|_| Shard::default()).collect();
+        Some(Self { shards, starts, slots, targets: of_shards, tickets: AtomicUsize::new(0) })
+    }
+
+    /// Whether the image has no value sites.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Where the shards begin: see [`Image::find_values`].
+    pub(super) fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// Takes the sites out of the merger.
+    pub(super) fn take_out(&self, merger: &mut Merger) {
+        for (shard, records) in self.shards.iter().zip(&self.targets) {
+            let mut state = shard.state();
+            let take = |record: &RecordId| ValueKind::ALL.map(|kind| merger.take_sites(*record, kind));
+            state.taken = records.iter().map(take).collect();
+            state.merger.get_or_insert_with(|| merger.site_merger());
+        }
+    }
+
+    /// Puts the sites back into the merger, once all files went through.
+    pub(super) fn put_back(&self, merger: &mut Merger, is_over: &AtomicBool) {
+        for (shard, records) in self.shards.iter().zip(&self.targets) {
+            let mut state = shard.wait_for(self.tickets.load(Ordering::Relaxed), is_over);
+            for (record, sites) in records.iter().zip(std::mem::take(&mut state.taken)) {
+                for (kind, sites) in ValueKind::ALL.into_iter().zip(sites) {
+                    merger.put_back_sites(*record, kind, sites);
+                }
+            }
+        }
+    }
+
+    /// Lets a file in, behind those that were let in before.
+    pub(super) fn let_in(&self) -> usize {
+        self.tickets.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Adds the values of a file that was let in as `ticket`; returns what could
+    /// not be added, in the order of the records.
+    pub(super) fn add(
+        &self,
+        image: &Image,
+        file: &ValueFile<'_>,
+        ticket: usize,
+        is_over: &AtomicBool,
+    ) -> Vec<(RecordId, SoftError)> {
+        let mut errors = Vec::new();
+        for (at, shard) in self.shards.iter().enumerate() {
+            let end = self.starts.get(at + 1).copied().unwrap_or(self.slots.len());
+            let mut state = shard.wait_for(ticket, is_over);
+            let State { passed, taken, merger } = &mut *state;
+            let part = (self.starts[at]..end, file.offsets[at]);
+            image.read_values(file.bytes, file.profile, file.slide, file.compat, part, |place, values| {
+                let slot = self.slots[place];
+                let (Some(sites), Some(merger)) = (taken.get_mut(slot), merger.as_mut()) else { return };
+                let add = |kind: ValueKind| merger.add(&mut sites[kind as usize], values.sites(kind), file.weight);
+                let error = ValueKind::ALL.map(add).into_iter().flatten().next();
+                errors.extend(error.map(|error| (self.targets[at][slot], error)));
+            });
+            *passed += 1;
+            drop(state);
+            shard.moved_on.notify_all();
+        }
+        errors
+    }
+}
+
+impl Shard {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until so many files went through, or all is over.
+    fn wait_for(&self, files: usize, is_over: &AtomicBool) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        while state.passed != files && !is_over.load(Ordering::Relaxed) {
+            // Whoever ends the run may not know of this shard.
+            let waited = self.moved_on.wait_timeout(state, Duration::from_millis(100));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
+    }
+}
