@@ -54,6 +54,7 @@ endings() {
     read_stacks) echo collapsed folded txt ;;
     read_pprof) echo pprof ;;
     read_classes) echo class jar ;;
+    read_objects) echo binary elf class jar ;;
     read_sampleprof | write_sampleprof) echo prof ext md5 binary compact split ;;
     parse_list | parse_remapping) echo list txt map ;;
   esac

@@ -155,6 +155,12 @@ pub enum ErrorKind {
         /// What is missing.
         detail: String,
     },
+    /// What should be compared has nothing to compare.
+    #[error("nothing to compare: {detail}")]
+    UnableToCompare {
+        /// What is missing.
+        detail: String,
+    },
     /// Profiles of kinds that cannot be added up.
     #[error("{detail}")]
     KindConflict {
@@ -416,6 +422,7 @@ impl Error {
                 let ids: String = build_ids.iter().map(|id| format!("\n BuildId: {id}")).collect();
                 return format!("\n{text}\n{ids}");
             }
+            ErrorKind::UnableToCompare { detail } => return detail.clone(),
             ErrorKind::UnableToSymbolize { detail } => return detail.clone(),
             ErrorKind::NotAnObject { .. } => "The file was not recognized as a valid object file",
             ErrorKind::UnableToCorrelate { detail } => return format!("unable to correlate profile: {detail}"),

@@ -67,6 +67,8 @@ pub mod call_chains;
 pub mod compat;
 mod digits;
 pub mod error;
+#[cfg(feature = "correlate")]
+pub mod fit;
 pub mod indexed;
 pub mod input;
 pub mod instr;

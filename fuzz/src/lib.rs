@@ -9,6 +9,7 @@ mod bridges;
 mod inputs;
 mod memory;
 mod merging;
+mod objects;
 mod profiles;
 mod readers;
 mod reference;
@@ -32,6 +33,7 @@ pub const BODIES: &[Body] = &[
     ("read_stacks", stacks::stacks),
     ("read_pprof", stacks::pprof),
     ("read_classes", stacks::classes),
+    ("read_objects", objects::objects),
     ("parse_list", inputs::list),
     ("parse_remapping", inputs::remapping),
     ("write_raw", writers::raw),

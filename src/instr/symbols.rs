@@ -127,6 +127,11 @@ impl SymbolTable {
         self.store.texts()
     }
 
+    /// All names with their hashes, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (NameRef, &[u8])> {
+        self.names.iter().map(|entry| (entry.hash, self.store.at(entry.place)))
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -11,6 +11,8 @@ mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
 mod file_diff;
+#[cfg(feature = "correlate")]
+pub mod fit;
 mod format_text;
 mod images;
 mod iprof_inputs;

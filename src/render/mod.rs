@@ -5,7 +5,8 @@
 //! iprof  ─▶ from_iprof  ─┼─▶ Report ─▶ html   (style, script and data inside, no network)
 //! LLVM   ─▶ from_llvm   ─┤     └─ FlameGraph ─▶ svg
 //! memory ─▶ from_memory ─┤
-//! sample ─▶ from_samples ┘
+//! sample ─▶ from_samples ┤
+//! fit    ─▶ from_fit    ─┘
 //! ```
 //!
 //! Everything that comes from a profile is escaped. Scripts and styles are our
@@ -15,6 +16,8 @@
 mod change;
 mod escape;
 pub mod flame;
+#[cfg(feature = "correlate")]
+pub mod from_fit;
 pub mod from_iprof;
 pub mod from_llvm;
 pub mod from_memory;

@@ -39,8 +39,9 @@ const MODULES: &[Row] = &[
     ("merge", &["instr", "memprof", "partial"]),
     ("sampleprof", &["bytes", "instr", "merge", "report"]),
     ("report", &["instr", "stacks"]),
-    ("render", &["instr", "iprof", "stacks", "report"]),
+    ("render", &["instr", "iprof", "stacks", "report", "fit"]),
     ("bridge", &["instr", "iprof", "stacks"]),
+    ("fit", &["bytes", "instr", "objects", "raw", "merge", "sampleprof", "iprof", "stacks"]),
     (
         "pipeline",
         &[
@@ -59,6 +60,7 @@ const MODULES: &[Row] = &[
             "report",
             "render",
             "bridge",
+            "fit",
         ],
     ),
 ];
@@ -74,6 +76,7 @@ const PROGRAM_USES: &[&str] = &[
     "bridge",
     "bytes",
     "error",
+    "fit",
     "input",
     "instr",
     "iprof",

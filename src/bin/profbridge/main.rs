@@ -8,6 +8,7 @@ mod convert;
 mod correlate;
 mod cross_release;
 mod diff;
+mod fit;
 mod flamegraph;
 mod info;
 mod iprof_convert;
@@ -51,8 +52,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return console::finish(Err(error)),
     };
-    // For `check`, 1 means a file with errors, so wrong use has a code of its own.
-    let checks = arguments.get(1).is_some_and(|command| command == "check");
+    // For `check`, 1 means a file with errors, so wrong use has a code of its own; `fit` has one too.
+    let checks = arguments.get(1).is_some_and(|command| command == "check" || command == "fit");
     match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => console::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run())),
         Err(error) => {

@@ -141,6 +141,22 @@ impl PictureArgs {
         overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)
     }
 
+    /// What is drawn.
+    pub(crate) fn inputs(&self) -> &[PathBuf] {
+        &self.inputs
+    }
+
+    /// Where it is written.
+    pub(crate) fn output(&self) -> &Path {
+        &self.output
+    }
+
+    /// The heading of a comparison with a newer build.
+    pub(crate) fn title_against(&self, against: &Path) -> String {
+        let name = Path::new(against.file_name().unwrap_or(against.as_os_str())).display();
+        self.title.clone().unwrap_or_else(|| format!("{} in {name}", self.title()))
+    }
+
     /// The heading asked for, or the names of the files without their folders.
     fn title(&self) -> String {
         let names = |paths: &[PathBuf]| {

@@ -1,9 +1,13 @@
 //! `report`: a profile as one HTML page.
 
+use crate::console;
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::render::{Section, SvgOptions, write_html, write_svg};
+use profbridge::input::output;
+use profbridge::pipeline::fit::{FitOptions, fit_files};
+use profbridge::render::{MAX_ROWS, Section, SvgOptions, from_fit, write_html, write_svg};
 use profbridge::{Error, Result};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Show any profile as one HTML page that needs no network, or its flame graph as .svg
@@ -11,15 +15,23 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   profbridge report app.jfr -o app.html
   profbridge report new.iprof --baseline old.iprof -o changes.html
-  profbridge report app.profdata -o app.html")]
+  profbridge report app.profdata -o app.html
+  profbridge report app.profdata --fit build/app-instrumented -o fit.html")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pictures: PictureArgs,
+    /// Show how much of the profile a newer build still uses: a program or library, a profile of it,
+    /// classes; see `profbridge fit`
+    #[arg(long, value_name = "THING", conflicts_with = "baseline")]
+    fit: Option<PathBuf>,
 }
 
 impl ReportArgs {
     /// Reads, draws and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if let Some(against) = &self.fit {
+            return self.draw_fit(against);
+        }
         self.pictures.run(|title, content, baseline| {
             if self.pictures.named_format() == Some(PictureFormat::Svg) {
                 let mut options = SvgOptions::default();
@@ -36,5 +48,24 @@ impl ReportArgs {
             }
             Ok(write_html(&report))
         })
+    }
+
+    /// Compares with a newer build and writes the page.
+    fn draw_fit(&self, against: &Path) -> Result<ExitCode> {
+        let [profile] = self.pictures.inputs() else {
+            return Err(
+                Error::usage("--fit compares one profile").with_hint("merge several with `profbridge merge` first")
+            );
+        };
+        if self.pictures.named_format() == Some(PictureFormat::Svg) {
+            return Err(Error::usage("--fit makes a page, not a drawing").with_hint("name the output .html"));
+        }
+        let mut options = FitOptions::default();
+        (options.limits, options.topn) = (crate::limits::chosen(), MAX_ROWS);
+        let fit = fit_files(profile, against, &options)?;
+        fit.warnings.iter().for_each(console::warning);
+        let title = self.pictures.title_against(against);
+        output::replace(self.pictures.output(), write_html(&from_fit::report(&title, &fit.report)).as_bytes())?;
+        Ok(ExitCode::SUCCESS)
     }
 }

@@ -15,6 +15,7 @@
 
 mod finding;
 mod front_end;
+pub(crate) mod hashes;
 mod names;
 mod rebuild;
 
@@ -22,6 +23,7 @@ mod rebuild;
 mod tests;
 
 pub use finding::{Finding, FindingKind};
+pub(crate) use names::colon_form;
 
 use crate::instr::{Profile, Release};
 use finding::Counted;

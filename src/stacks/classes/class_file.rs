@@ -12,6 +12,9 @@ pub(super) struct ClassFile {
     pub(super) name: String,
     /// Name and descriptor of each method, in file order.
     pub(super) methods: Vec<(String, String)>,
+    /// The bytecode of each method, in the same order; native and abstract ones
+    /// have none.
+    pub(super) code: Vec<Option<Vec<u8>>>,
 }
 
 /// What is kept of the constant pool.
@@ -27,7 +30,7 @@ pub(super) fn is_class_file(data: &[u8]) -> bool {
     data.starts_with(&MAGIC.to_be_bytes())
 }
 
-/// Reads name and methods; code and attributes are passed over.
+/// Reads name and methods with their code; other attributes are passed over.
 ///
 /// # Errors
 ///
@@ -47,12 +50,12 @@ pub(super) fn read_class_file(data: &[u8]) -> Result<ClassFile> {
     let interfaces = cursor.u16("interfaces_count")?;
     cursor.take("interfaces", u64::from(interfaces) * 2)?;
     read_members(&mut cursor, &constants)?;
-    let methods = read_members(&mut cursor, &constants)?;
+    let (methods, code) = read_members(&mut cursor, &constants)?;
     let name = match constants.get(usize::from(this)) {
         Some(Constant::Class(name)) => text(&constants, *name, &cursor)?,
         _ => return Err(cursor.place(Error::malformed(format!("this_class is constant {this}, which is no class")))),
     };
-    Ok(ClassFile { name, methods })
+    Ok(ClassFile { name, methods, code })
 }
 
 fn read_constants<'data>(cursor: &mut Cursor<'data>) -> Result<Vec<Constant<'data>>> {
@@ -86,21 +89,38 @@ fn read_constants<'data>(cursor: &mut Cursor<'data>) -> Result<Vec<Constant<'dat
     Ok(constants)
 }
 
-/// Fields or methods: name and descriptor of each.
-fn read_members(cursor: &mut Cursor<'_>, constants: &[Constant<'_>]) -> Result<Vec<(String, String)>> {
+/// Names and descriptors, and the code of those that have some.
+type Members = (Vec<(String, String)>, Vec<Option<Vec<u8>>>);
+
+/// Fields or methods: name and descriptor of each, and the code of those that
+/// have some.
+fn read_members(cursor: &mut Cursor<'_>, constants: &[Constant<'_>]) -> Result<Members> {
     let count = cursor.u16("number of members")?;
-    let mut members = Vec::new();
+    let (mut members, mut codes) = (Vec::new(), Vec::new());
     for _ in 0..count {
         cursor.u16("access flags")?;
         let (name, descriptor) = (cursor.u16("name_index")?, cursor.u16("descriptor_index")?);
+        let mut code = None;
         for _ in 0..cursor.u16("attributes_count")? {
-            cursor.u16("attribute_name_index")?;
+            let attribute = cursor.u16("attribute_name_index")?;
             let len = cursor.u32("attribute_length")?;
-            cursor.take("attribute", len.into())?;
+            let content = cursor.take("attribute", len.into())?;
+            if matches!(constants.get(usize::from(attribute)), Some(Constant::Utf8(b"Code"))) {
+                code = Some(read_code(content)?.to_vec());
+            }
         }
         members.push((text(constants, name, cursor)?, text(constants, descriptor, cursor)?));
+        codes.push(code);
     }
-    Ok(members)
+    Ok((members, codes))
+}
+
+/// The instructions in a Code attribute.
+fn read_code(attribute: &[u8]) -> Result<&[u8]> {
+    let mut cursor = Cursor::new(attribute, 0, Endian::Big, "Code attribute");
+    cursor.u32("max_stack and max_locals")?;
+    let len = cursor.u32("code_length")?;
+    cursor.take("code", len.into())
 }
 
 fn text(constants: &[Constant<'_>], index: u16, cursor: &Cursor<'_>) -> Result<String> {

@@ -20,6 +20,56 @@ pub struct Reference {
     methods: HashMap<(Box<str>, Box<str>), Vec<Types>>,
 }
 
+/// A method of a class file.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ClassMethod<'a> {
+    /// Binary name of its class.
+    pub class: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Binary names of its return type and parameters.
+    pub types: &'a [String],
+    /// Its bytecode; native and abstract methods have none.
+    pub code: Option<&'a [u8]>,
+}
+
+/// Hands out all methods of a class file, or of all class files in a jar or
+/// `.jmod` file; methods whose descriptors are damaged are left out.
+///
+/// # Errors
+///
+/// Unrecognized format for anything else; what is wrong with the archive or
+/// with one of its class files.
+pub fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {
+    if class_file::is_class_file(data) {
+        return read_class(data, each);
+    }
+    if !zip::is_archive(data) {
+        let hint = "give class files, jars, folders of them, iprof files or recordings";
+        return Err(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint));
+    }
+    for entry in zip::read_entries(data)? {
+        if entry.name.ends_with(b".class") {
+            let bytes = entry.read(data, limits)?;
+            read_class(&bytes, each)
+                .map_err(|error| error.in_section(format!("entry {}", entry.name.escape_ascii())))?;
+        }
+    }
+    Ok(())
+}
+
+fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {
+    let file = class_file::read_class_file(data)?;
+    let class = java::binary_name(&file.name);
+    for ((name, descriptor), code) in file.methods.iter().zip(&file.code) {
+        if let Some(types) = java::parse_descriptor(descriptor) {
+            each(ClassMethod { class: &class, name, types: &types, code: code.as_deref() });
+        }
+    }
+    Ok(())
+}
+
 /// What to do with a method that has several overloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overload {
@@ -89,41 +139,17 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// Unrecognized format for anything else; what is wrong with the archive or
-    /// with one of its class files.
+    /// As [`read_methods`].
     pub fn add_classes(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
-        if class_file::is_class_file(data) {
-            return self.add_class_file(data);
-        }
-        if !zip::is_archive(data) {
-            let hint = "give class files, jars, folders of them, iprof files or recordings";
-            return Err(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint));
-        }
-        for entry in zip::read_entries(data)? {
-            if entry.name.ends_with(b".class") {
-                let bytes = entry.read(data, limits)?;
-                self.add_class_file(&bytes)
-                    .map_err(|error| error.in_section(format!("entry {}", entry.name.escape_ascii())))?;
-            }
-        }
-        Ok(())
+        read_methods(data, limits, &mut |method| {
+            let types: Vec<&str> = method.types.iter().map(String::as_str).collect();
+            self.add(method.class, method.name, &types);
+        })
     }
 
     /// Whether [`add_classes`](Self::add_classes) takes data that begins so.
     pub fn takes(data: &[u8]) -> bool {
         class_file::is_class_file(data) || zip::is_archive(data)
-    }
-
-    fn add_class_file(&mut self, data: &[u8]) -> Result<()> {
-        let class = class_file::read_class_file(data)?;
-        let binary = java::binary_name(&class.name);
-        for (name, descriptor) in &class.methods {
-            if let Some(types) = java::parse_descriptor(descriptor) {
-                let types: Vec<&str> = types.iter().map(String::as_str).collect();
-                self.add(&binary, name, &types);
-            }
-        }
-        Ok(())
     }
 
     /// The same stacks with the types of methods that lack them.

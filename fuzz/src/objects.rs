@@ -1,0 +1,23 @@
+//! Programs and classes that `fit` reads must survive any bytes.
+
+use profbridge::Limits;
+use profbridge::fit::{CodeSites, JavaProgram, read_program, read_sampled_program};
+use std::path::Path;
+
+/// All readers of a new build; what they hand out holds together.
+pub fn objects(data: &[u8]) {
+    let limits = Limits::default();
+    if let Ok(program) = read_program(Path::new("image"), data, &limits) {
+        for (at, function) in program.functions().iter().enumerate() {
+            assert!(program.find_hashed(function.name_ref).contains(&at), "a function is found by its name");
+        }
+    }
+    if let Ok(program) = read_sampled_program(data, &limits) {
+        assert!(!program.functions.is_empty());
+    }
+    let mut classes = JavaProgram::of_classes();
+    let _ = classes.add_classes(data, &limits);
+    if let Some(sites) = CodeSites::of(data) {
+        assert!(sites.branches.is_subset(&sites.instructions) && sites.calls.is_subset(&sites.instructions));
+    }
+}

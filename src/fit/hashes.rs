@@ -1,0 +1,143 @@
+//! When a FuncHash of the profile is that of a function of the new build.
+//!
+//! For IR they are equal or not. The front end of clang computes a hash by an
+//! algorithm that goes by the version of the file: up to 12 the third, from 13
+//! the fourth, which is the third with its four highest bits cleared. The new
+//! build holds hashes of the algorithm of its own release.
+
+use super::program::Program;
+use crate::instr::{FunctionTable, Release};
+use crate::merge::cross_release::hashes::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+
+/// The first release whose front end computes the fourth algorithm.
+const FOURTH_RELEASE: Release = Release(22);
+/// The first version for which the second algorithm is computed, which has small
+/// hashes as all later ones have them.
+const SECOND_VERSION: u32 = 5;
+/// More large hashes without the four bits than that are no chance.
+const BY_CHANCE: usize = 4;
+
+/// Whether a record is one that a function finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HashMatch {
+    /// The compiler finds it.
+    Equal,
+    /// It would be found in a file of another version.
+    OtherAlgorithm,
+    /// They are of different functions.
+    Different,
+    /// Nobody can tell: the profile's hashes are older than all that are known.
+    Unknown,
+}
+
+/// How hashes are compared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HashRules {
+    is_ir: bool,
+    /// Whether the program's hashes may have all 64 bits.
+    program_is_third: bool,
+    /// The version of the file that the compiler reads, which chooses the
+    /// algorithm.
+    version: u32,
+    /// Whether the profile's hashes lack the four bits although the version
+    /// asks for them.
+    profile_is_fourth: bool,
+}
+
+impl HashRules {
+    /// The rules for a profile that is read as an indexed file of `version`.
+    pub(super) fn new(functions: &FunctionTable, is_ir: bool, version: u32, program: &Program) -> Self {
+        let large = |hash: u64| !is_small(hash);
+        let of_program = program
+            .functions()
+            .iter()
+            .filter(|function| large(function.func_hash) && program.name(function).is_none_or(is_of_clang));
+        let whole = of_program.clone().any(|function| function.func_hash > FOURTH_MASK);
+        let program_is_third = match program.release {
+            Some(release) => release < FOURTH_RELEASE,
+            None => whole,
+        };
+        let of_profile = functions.iter().filter(|function| is_of_clang(function.name()));
+        let hashes = of_profile.flat_map(|function| function.records()).map(|record| record.func_hash);
+        let (mut third, mut fourth) = (0usize, 0usize);
+        for hash in hashes.filter(|hash| large(*hash)) {
+            if hash > FOURTH_MASK { third += 1 } else { fourth += 1 }
+        }
+        Self { is_ir, program_is_third, version, profile_is_fourth: third == 0 && fourth > BY_CHANCE }
+    }
+
+    /// Whether a record with `found` is used for a function whose hash is `own`
+    /// in the new build.
+    pub(super) fn compare(&self, name: &[u8], found: u64, own: u64) -> HashMatch {
+        if self.is_ir || !is_of_clang(name) {
+            return if found == own { HashMatch::Equal } else { HashMatch::Different };
+        }
+        if self.version < SECOND_VERSION || (self.version < FIRST_THIRD_VERSION && !is_small(found)) {
+            return HashMatch::Unknown;
+        }
+        if found & FOURTH_MASK != own & FOURTH_MASK {
+            return HashMatch::Different;
+        }
+        let equal = if self.version >= FOURTH_VERSION {
+            found <= FOURTH_MASK
+        } else if self.program_is_third {
+            found == own
+        } else {
+            // The four bits are nowhere to be had, and few hashes lack them all.
+            found > FOURTH_MASK || is_small(found) || !self.profile_is_fourth
+        };
+        match equal {
+            true => HashMatch::Equal,
+            // With all 64 bits in both, other bits are other functions.
+            false if found > FOURTH_MASK && own > FOURTH_MASK && found != own => HashMatch::Different,
+            false => HashMatch::OtherAlgorithm,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: u64 = 0x4c09_d3f6_8c42_3a76;
+    const CLEARED: u64 = 0x0c09_d3f6_8c42_3a76;
+
+    fn rules(version: u32, program_is_third: bool, profile_is_fourth: bool) -> HashRules {
+        HashRules { is_ir: false, program_is_third, version, profile_is_fourth }
+    }
+
+    #[test]
+    fn the_version_of_the_file_chooses_the_algorithm() {
+        use HashMatch::{Different, Equal, OtherAlgorithm, Unknown};
+        for (version, is_third, is_fourth, found, own, expected) in [
+            // clang 19 and its own file.
+            (12, true, false, WHOLE, WHOLE, Equal),
+            (12, true, false, CLEARED, WHOLE, OtherAlgorithm),
+            (12, true, false, WHOLE ^ 1 << 62, WHOLE, Different),
+            // clang 22: its own file, an old file, old hashes in a new file, new hashes in an old file.
+            (13, false, true, CLEARED, CLEARED, Equal),
+            (12, false, false, WHOLE, CLEARED, Equal),
+            (13, false, false, WHOLE, CLEARED, OtherAlgorithm),
+            (12, false, true, CLEARED, CLEARED, OtherAlgorithm),
+            (12, false, false, 0x18, 0x18, Equal),
+            (13, false, true, 0x18, 0x18, Equal),
+            (13, false, true, CLEARED ^ 2, CLEARED, Different),
+            // The first algorithms: small hashes are the same since the second.
+            (5, true, false, WHOLE, WHOLE, Unknown),
+            (5, true, false, 0x18, 0x18, Equal),
+        ] {
+            let found = rules(version, is_third, is_fourth).compare(b"f", found, own);
+            assert_eq!(found, expected, "version {version}, {is_third}, {is_fourth}");
+        }
+    }
+
+    #[test]
+    fn hashes_of_rust_and_of_ir_are_equal_or_not() {
+        let rust = b"_RNvCs1234_7mycrate3foo";
+        assert_eq!(rules(13, false, false).compare(rust, WHOLE, WHOLE), HashMatch::Equal);
+        assert_eq!(rules(13, false, false).compare(rust, WHOLE, CLEARED), HashMatch::Different);
+        let ir = HashRules { is_ir: true, ..rules(13, false, false) };
+        assert_eq!(ir.compare(b"f", WHOLE, CLEARED), HashMatch::Different);
+        assert_eq!(ir.compare(b"f", WHOLE, WHOLE), HashMatch::Equal);
+    }
+}

@@ -1,0 +1,301 @@
+//! The comparison as numbers and lists, the same for every family of profiles.
+
+use super::class::{Class, ProgramClass};
+use super::targets::TargetsFit;
+use serde::Serialize;
+
+/// How a profile and a new build go together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FitReport {
+    /// The family of the profile: `instr`, `sampleprof` or `iprof`.
+    pub family: &'static str,
+    /// What the profile is, in words.
+    pub profile_is: String,
+    /// Where the new build's functions were read, in words.
+    pub program_is: String,
+    /// What the profile counts: `counts`, `samples` or `events`.
+    pub counted: &'static str,
+    /// Share of the profile's functions that are used as they are, from 0 to 1,
+    /// of those that can be compared; `None` without any.
+    pub used_functions: Option<f64>,
+    /// Share of the profile's counts that are used as they are, likewise.
+    pub used_counts: Option<f64>,
+    /// Share of the new build's functions that find their profile; `None`
+    /// without functions.
+    pub profiled_functions: Option<f64>,
+    /// The profile's functions by what becomes of them; every class is there.
+    pub functions: Vec<ClassRow>,
+    /// The new build's functions by what they find; every class is there.
+    pub program: Vec<ProgramRow>,
+    /// The functions that lost the most counts, hottest first.
+    pub lost: Vec<LostFunction>,
+    /// Functions that lost counts beyond those.
+    pub more_lost: u64,
+    /// First names of the new build's functions that changed.
+    pub changed: Vec<String>,
+    /// First names of the new build's functions that have no profile at all.
+    pub unprofiled: Vec<String>,
+    /// What became of targets of calls; `None` where the profile saw none.
+    pub targets: Option<TargetsFit>,
+    /// Who will read the profile, and what it holds of other releases; `None`
+    /// where releases do not matter.
+    pub releases: Option<Releases>,
+    /// The sections of an iprof; empty for other families.
+    pub sections: Vec<SectionRow>,
+    /// What is worth knowing about these numbers.
+    pub notes: Vec<String>,
+}
+
+/// The functions of a class.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ClassRow {
+    /// The class.
+    pub class: Class,
+    /// Its functions.
+    pub functions: u64,
+    /// Their share of all functions of the profile, from 0 to 1.
+    pub functions_share: f64,
+    /// Their counts.
+    pub count: u128,
+    /// Their share of all counts of the profile, from 0 to 1.
+    pub count_share: f64,
+}
+
+/// The functions of the new build of a class.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ProgramRow {
+    /// The class.
+    pub class: ProgramClass,
+    /// Its functions.
+    pub functions: u64,
+    /// Their share of all functions of the new build, from 0 to 1.
+    pub share: f64,
+}
+
+/// A function of the profile that the new build does not use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LostFunction {
+    /// Its name, escaped.
+    pub function: String,
+    /// What became of it.
+    pub class: Class,
+    /// Its counts.
+    pub count: u128,
+    /// Their share of all counts of the profile, from 0 to 1.
+    pub share: f64,
+    /// Its name in the new build, where it has another one; escaped.
+    pub now: Option<String>,
+    /// Whether that name is a guess.
+    pub is_guess: bool,
+    /// What no longer fits, where there is more to say.
+    pub detail: Option<String>,
+}
+
+/// Who reads the profile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Releases {
+    /// The release of LLVM of the new build's compiler, if it is known.
+    pub reader: Option<u32>,
+    /// Who said so: `option`, `program`, `profile`.
+    pub reader_from: Option<&'static str>,
+    /// The version of the indexed file that the compiler reads.
+    pub indexed_version: u32,
+    /// Whether the profile is that file already, or `merge` has yet to make it.
+    pub is_indexed: bool,
+    /// Whether that release reads that version at all.
+    pub is_readable: bool,
+    /// What is of another release.
+    pub findings: Vec<ReleaseFinding>,
+}
+
+/// Functions of which something is as another release has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ReleaseFinding {
+    /// A word for programs.
+    pub kind: &'static str,
+    /// Whether the compiler drops them.
+    pub is_loss: bool,
+    /// How many functions.
+    pub functions: u64,
+    /// Their share of all counts, from 0 to 1.
+    pub share: f64,
+    /// It in words, with the first names, and what can be done.
+    pub text: String,
+}
+
+/// A section of an iprof.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SectionRow {
+    /// The section's name.
+    pub section: &'static str,
+    /// Its entries.
+    pub entries: u64,
+    /// Entries that fit the new build.
+    pub used_entries: u64,
+    /// The events of its entries.
+    pub events: u128,
+    /// The events of those that fit.
+    pub used_events: u128,
+}
+
+/// What pruning left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// Records of functions, or entries of an iprof.
+    pub records: u64,
+    /// Targets of calls.
+    pub values: u64,
+}
+
+/// One function of the profile on its way into a report.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) name: Vec<u8>,
+    pub(super) class: Class,
+    pub(super) count: u128,
+    pub(super) now: Option<Vec<u8>>,
+    pub(super) detail: Option<String>,
+}
+
+/// What a family says of itself.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) family: &'static str,
+    pub(super) counted: &'static str,
+    pub(super) profile_is: String,
+    pub(super) program_is: String,
+}
+
+/// Makes the report of rows: functions of the profile, and of the new build with
+/// their names in the order in which they are to be listed.
+pub(super) fn summarize(
+    head: Head,
+    rows: Vec<Row>,
+    program: &[(ProgramClass, Option<&[u8]>)],
+    topn: usize,
+) -> FitReport {
+    let functions = class_rows(&rows);
+    let share_of_compared = |part: fn(&ClassRow) -> u128| {
+        let compared = functions.iter().filter(|row| row.class != Class::NotCompared).map(part).sum();
+        let used = functions.iter().filter(|row| row.class == Class::Used).map(part).sum();
+        share(used, compared)
+    };
+    let used_functions = share_of_compared(|row| row.functions.into());
+    let used_counts = share_of_compared(|row| row.count);
+    let program_rows = program_rows(program);
+    let profiled = program.iter().filter(|(class, _)| *class == ProgramClass::Used).count();
+    let first_names = |wanted: ProgramClass| -> Vec<String> {
+        let names = program.iter().filter(|(class, _)| *class == wanted).filter_map(|(_, name)| *name);
+        names.take(topn).map(escaped).collect()
+    };
+    let (changed, unprofiled) = (first_names(ProgramClass::Changed), first_names(ProgramClass::Unprofiled));
+    let total: u128 = rows.iter().map(|row| row.count).sum();
+    let mut lost: Vec<Row> = rows.into_iter().filter(|row| row.class.is_lost()).collect();
+    lost.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)).then(a.class.cmp(&b.class)));
+    let more_lost = lost.len().saturating_sub(topn) as u64;
+    lost.truncate(topn);
+    FitReport {
+        family: head.family,
+        profile_is: head.profile_is,
+        program_is: head.program_is,
+        counted: head.counted,
+        used_functions,
+        used_counts,
+        profiled_functions: share(profiled as u128, program.len() as u128),
+        functions,
+        program: program_rows,
+        lost: lost.into_iter().map(|row| lost_function(row, total)).collect(),
+        more_lost,
+        changed,
+        unprofiled,
+        targets: None,
+        releases: None,
+        sections: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn lost_function(row: Row, total: u128) -> LostFunction {
+    LostFunction {
+        function: escaped(&row.name),
+        class: row.class,
+        count: row.count,
+        share: share(row.count, total).unwrap_or(0.0),
+        now: row.now.as_deref().map(escaped),
+        is_guess: row.class == Class::Renamed,
+        detail: row.detail,
+    }
+}
+
+fn class_rows(rows: &[Row]) -> Vec<ClassRow> {
+    let total: u128 = rows.iter().map(|row| row.count).sum();
+    let of_class = |class: Class| {
+        let own = rows.iter().filter(|row| row.class == class);
+        let (functions, count) = own.fold((0u64, 0u128), |(number, sum), row| (number + 1, sum + row.count));
+        ClassRow {
+            class,
+            functions,
+            functions_share: share(functions.into(), rows.len() as u128).unwrap_or(0.0),
+            count,
+            count_share: share(count, total).unwrap_or(0.0),
+        }
+    };
+    Class::ALL.into_iter().map(of_class).collect()
+}
+
+fn program_rows(program: &[(ProgramClass, Option<&[u8]>)]) -> Vec<ProgramRow> {
+    let of_class = |wanted: ProgramClass| {
+        let functions = program.iter().filter(|(class, _)| *class == wanted).count() as u64;
+        ProgramRow { class: wanted, functions, share: share(functions.into(), program.len() as u128).unwrap_or(0.0) }
+    };
+    ProgramClass::ALL.into_iter().map(of_class).collect()
+}
+
+fn share(part: u128, whole: u128) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// A name as reports show it: UTF-8 as it is, other bytes escaped.
+pub(super) fn escaped(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(text) => text.to_string(),
+        Err(_) => name.escape_ascii().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, class: Class, count: u128) -> Row {
+        Row { name: name.into(), class, count, now: None, detail: None }
+    }
+
+    #[test]
+    fn shares_are_of_what_can_be_compared() {
+        let rows = vec![
+            row("a", Class::Used, 60),
+            row("b", Class::Gone, 20),
+            row("c", Class::NotCompared, 920),
+            row("d", Class::Changed, 20),
+        ];
+        let head = Head { family: "instr", counted: "counts", profile_is: String::new(), program_is: String::new() };
+        let program: [(ProgramClass, Option<&[u8]>); 2] =
+            [(ProgramClass::Used, Some(b"a")), (ProgramClass::Changed, Some(b"d"))];
+        let report = summarize(head, rows, &program, 1);
+        assert_eq!((report.used_counts, report.used_functions), (Some(0.6), Some(1.0 / 3.0)));
+        assert_eq!(report.profiled_functions, Some(0.5));
+        assert_eq!((report.lost[0].function.as_str(), report.more_lost), ("b", 1));
+        assert_eq!(report.changed, ["d"]);
+        let functions: u64 = report.functions.iter().map(|row| row.functions).sum();
+        assert_eq!(functions, 4);
+    }
+}

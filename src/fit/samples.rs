@@ -1,0 +1,324 @@
+//! Sample profiles against a new build.
+//!
+//! A compiler finds functions by name. With pseudo-probes it drops those whose
+//! checksum differs; without, it takes samples line by line, so that lines
+//! behind a function's end show that it was edited. What was inlined is found
+//! through the functions around it.
+
+use super::class::{Class, ProgramClass};
+use super::names::{canonical, similarity};
+use super::remapping::{RemappingFile, write_remapping};
+use super::report::Pruned;
+use super::report::{FitReport, Head, Row, summarize};
+use super::sampled_program::{SampledFunction, SampledProgram};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sampleprof::{FunctionName, FunctionRecord, NameId, SampleProfile};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// A sample profile compared with a new build.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SamplesFit {
+    /// The profile.
+    pub profile: SampleProfile,
+    /// The new build.
+    pub program: SampledProgram,
+    description: String,
+    verdicts: HashMap<NameId, Verdict>,
+}
+
+/// What becomes of a function.
+#[derive(Debug, Clone)]
+struct Verdict {
+    class: Class,
+    /// Its name in the new build.
+    now: Option<Vec<u8>>,
+    detail: Option<String>,
+}
+
+/// What the profile has of a function, wherever it stands.
+#[derive(Debug, Default)]
+struct Seen {
+    checksums: BTreeSet<u64>,
+    last_line: u32,
+}
+
+/// Names less alike than this are of different functions.
+const LEAST_SIMILARITY: f64 = 0.5;
+/// Pairs of one checksum that are compared.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// Compares a sample profile with a new build; `description` is what the profile
+/// is, in words.
+///
+/// # Errors
+///
+/// Nothing to compare when the profile has no functions, or none in common with
+/// the program.
+pub fn compare_samples(profile: SampleProfile, description: String, program: SampledProgram) -> Result<SamplesFit> {
+    let mut seen = BTreeMap::new();
+    let has_probes = profile.kind().probe_based;
+    profile.functions.iter().for_each(|record| look(record, &mut seen));
+    if seen.is_empty() {
+        let detail = "the profile has no functions".to_string();
+        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("were there any samples?"));
+    }
+    let mut verdicts = HashMap::new();
+    for (name, seen) in &seen {
+        let verdict = match find(&program, profile.name(*name)) {
+            Some((now, function)) => verdict(profile.name(*name), seen, now, function, has_probes),
+            None => Verdict { class: Class::Gone, now: None, detail: None },
+        };
+        verdicts.insert(*name, verdict);
+    }
+    let is_main = |id: &NameId| profile.name(*id).hash() == FunctionName::Text(b"main").hash();
+    let mut others = verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
+    if others.peek().is_some() && others.all(|(_, verdict)| verdict.class == Class::Gone) {
+        let detail = format!(
+            "none of the {} functions of the profile is among the {} of the new build",
+            verdicts.len(),
+            program.functions.len()
+        );
+        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
+            "is it another program, or stripped? give the program or library that was sampled, newly built",
+        ));
+    }
+    let mut fit = SamplesFit { profile, program, description, verdicts };
+    fit.guess_renamed(&seen);
+    Ok(fit)
+}
+
+fn look(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
+    let own = seen.entry(record.name).or_default();
+    if record.checksum != 0 {
+        own.checksums.insert(record.checksum);
+    }
+    let places =
+        record.body.iter().map(|entry| entry.location).chain(record.call_sites.iter().map(|site| site.location));
+    own.last_line = places.map(|place| place.line).max().unwrap_or(0).max(own.last_line);
+    record.call_sites.iter().for_each(|site| look(&site.callee, seen));
+}
+
+/// The function of that name; without what compilers append, where it is not
+/// there as it stands.
+fn find<'a>(program: &'a SampledProgram, name: FunctionName<'_>) -> Option<(&'a [u8], SampledFunction)> {
+    program.find_hashed(name.hash()).or_else(|| {
+        let FunctionName::Text(text) = name else { return None };
+        let stem = canonical(without_parts(text));
+        program.find_hashed(FunctionName::Text(&stem).hash())
+    })
+}
+
+/// A name without the suffixes of parts of functions.
+fn without_parts(name: &[u8]) -> &[u8] {
+    let marks: [&[u8]; 4] = [b".llvm.", b".part.", b".cold", b".isra."];
+    let cut = marks.iter().filter_map(|mark| name.windows(mark.len()).position(|window| window == *mark)).min();
+    cut.filter(|at| *at > 0).map_or(name, |at| &name[..at])
+}
+
+fn verdict(name: FunctionName<'_>, seen: &Seen, now: &[u8], function: SampledFunction, has_probes: bool) -> Verdict {
+    let is_same_name = name.hash() == FunctionName::Text(now).hash();
+    let now = (!is_same_name).then(|| now.to_vec());
+    if has_probes {
+        let Some(checksum) = function.checksum else {
+            return Verdict { class: Class::NotCompared, now, detail: Some("no probes in the new build".to_string()) };
+        };
+        let differs = !seen.checksums.is_empty() && !seen.checksums.contains(&checksum);
+        let class = if differs { Class::Changed } else { Class::Used };
+        return Verdict { class, now, detail: differs.then(|| "another checksum".to_string()) };
+    }
+    match function.last_line {
+        Some(last) if seen.last_line > last && seen.last_line <= MOST_LINES => {
+            let detail = format!("samples at line {}, behind its last one, {last}", seen.last_line);
+            Verdict { class: Class::Changed, now, detail: Some(detail) }
+        }
+        _ => Verdict { class: Class::Used, now, detail: None },
+    }
+}
+
+/// Lines are kept in 16 bits: those in front of the declaration wrap around.
+const MOST_LINES: u32 = 0x7fff;
+
+impl SamplesFit {
+    /// Functions with the same checksum under a similar name.
+    fn guess_renamed(&mut self, seen: &BTreeMap<NameId, Seen>) {
+        let used: HashSet<u64> = seen.keys().map(|id| self.profile.name(*id).hash()).collect();
+        let mut free: HashMap<u64, Vec<&[u8]>> = HashMap::new();
+        for (name, function) in &self.program.functions {
+            if let Some(checksum) = function.checksum.filter(|_| !used.contains(&FunctionName::Text(name).hash())) {
+                free.entry(checksum).or_default().push(name);
+            }
+        }
+        let mut pairs = Vec::new();
+        for (id, seen) in seen.iter().filter(|(id, _)| self.verdicts[id].class == Class::Gone) {
+            let FunctionName::Text(old) = self.profile.name(*id) else { continue };
+            for new in seen.checksums.iter().filter_map(|checksum| free.get(checksum)).flatten() {
+                let likeness = similarity(&canonical(old), &canonical(new));
+                if likeness >= LEAST_SIMILARITY && pairs.len() < MOST_PAIRS {
+                    pairs.push((likeness, *id, new.to_vec()));
+                }
+            }
+        }
+        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then_with(|| a.2.cmp(&b.2)));
+        let mut taken = HashSet::new();
+        for (_, id, new) in pairs {
+            if self.verdicts[&id].class == Class::Gone && taken.insert(new.clone()) {
+                self.verdicts.insert(id, Verdict { class: Class::Renamed, now: Some(new), detail: None });
+            }
+        }
+    }
+
+    /// The comparison as a report; `topn` is the length of its lists.
+    pub fn report(&self, topn: usize) -> FitReport {
+        let mut counts: BTreeMap<NameId, u128> = self.verdicts.keys().map(|id| (*id, 0)).collect();
+        self.profile.functions.iter().for_each(|record| self.count(record, None, &mut counts));
+        let rows = counts.into_iter().map(|(id, count)| {
+            let verdict = &self.verdicts[&id];
+            Row {
+                name: self.profile.name(id).to_bytes(),
+                class: verdict.class,
+                count,
+                now: verdict.now.clone(),
+                detail: verdict.detail.clone(),
+            }
+        });
+        let head = Head {
+            family: "sampleprof",
+            counted: "samples",
+            profile_is: self.description.clone(),
+            program_is: self.program_words(),
+        };
+        let program = self.program_classes();
+        let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(*name))).collect();
+        let mut report = summarize(head, rows.collect(), &listed, topn);
+        report.notes = self.notes();
+        report
+    }
+
+    fn program_words(&self) -> String {
+        let built = self.program.release.map(|release| format!(", built by LLVM {}", release.0)).unwrap_or_default();
+        format!("{}, {} functions{built}", self.program.source, self.program.functions.len())
+    }
+
+    /// Adds the samples in a function's own body to it, or to the function
+    /// around it through which the compiler does not reach it any more.
+    fn count(&self, record: &FunctionRecord, lost: Option<NameId>, counts: &mut BTreeMap<NameId, u128>) {
+        let is_lost = self.verdicts.get(&record.name).is_some_and(|verdict| verdict.class.is_lost());
+        let account = lost.unwrap_or(record.name);
+        let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
+        *counts.entry(account).or_default() += own;
+        let lost = lost.or(is_lost.then_some(record.name));
+        record.call_sites.iter().for_each(|site| self.count(&site.callee, lost, counts));
+    }
+
+    fn program_classes(&self) -> Vec<(ProgramClass, &[u8])> {
+        let mut classes: HashMap<u64, ProgramClass> = HashMap::new();
+        for (id, verdict) in &self.verdicts {
+            let class = match verdict.class {
+                Class::Used | Class::NotCompared => ProgramClass::Used,
+                Class::Changed => ProgramClass::Changed,
+                Class::Renamed => ProgramClass::Renamed,
+                Class::Moved => ProgramClass::Moved,
+                Class::OtherRelease => ProgramClass::OtherRelease,
+                Class::Gone => continue,
+            };
+            let name = self.profile.name(*id);
+            let hash = verdict.now.as_ref().map_or(name.hash(), |now| FunctionName::Text(now).hash());
+            let known = classes.entry(hash).or_insert(class);
+            *known = (*known).min(class);
+        }
+        let class = |name: &[u8]| classes.get(&FunctionName::Text(name).hash()).copied();
+        let all = self.program.functions.keys();
+        all.map(|name| (class(name).unwrap_or(ProgramClass::Unprofiled), name.as_slice())).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let has_lines = self.program.functions.values().any(|function| function.last_line.is_some());
+        let has_probes = self.profile.kind().probe_based;
+        if has_probes && !self.program.has_checksums {
+            notes.push(
+                "the new build has no checksums of probes: build it with -fpseudo-probe-for-profiling to see what changed"
+                    .to_string(),
+            );
+        } else if !has_probes && !has_lines {
+            notes.push(
+                "names alone are compared: with debug info (-g) lines behind a function's end show too".to_string(),
+            );
+        } else if !has_probes {
+            notes.push(
+                "without probes only edits that make functions shorter show; samples at moved lines are used all the same"
+                    .to_string(),
+            );
+        }
+        notes.push(
+            "functions that the new build only inlines, and that debug info does not name, count as gone".to_string(),
+        );
+        notes
+    }
+
+    /// A remapping file for functions that were renamed.
+    pub fn remapping(&self) -> RemappingFile {
+        let renamed =
+            self.verdicts.iter().filter(|(_, verdict)| matches!(verdict.class, Class::Renamed | Class::Moved));
+        let names = renamed.filter_map(|(id, verdict)| {
+            Some((self.profile.name(*id).to_bytes(), (verdict.now.clone()?, verdict.class)))
+        });
+        write_remapping(&names.collect())
+    }
+
+    /// The profile without functions that the new build does not use, inlined
+    /// ones included. With `keep_renamed`, those stay that a
+    /// [remapping](Self::remapping) gives their new names.
+    pub fn pruned(&self, keep_renamed: bool) -> (SampleProfile, Pruned) {
+        let stays = |id: NameId| match self.verdicts.get(&id).map(|verdict| verdict.class) {
+            Some(Class::Gone | Class::Changed) => false,
+            Some(Class::Renamed | Class::Moved) => keep_renamed,
+            _ => true,
+        };
+        let mut copy = self.profile.clone();
+        let mut pruned = Pruned::default();
+        copy.functions.retain(|record| {
+            let callers = record.context.iter().flat_map(|frames| frames.iter()).map(|frame| frame.function);
+            let keeps = stays(record.name) && callers.into_iter().all(stays);
+            pruned.records += u64::from(!keeps);
+            keeps
+        });
+        for record in &mut copy.functions {
+            prune_inlined(record, &stays, &mut pruned);
+        }
+        (copy, pruned)
+    }
+}
+
+/// Leaves inlined callees out; their samples leave the total with them.
+fn prune_inlined(record: &mut FunctionRecord, stays: &dyn Fn(NameId) -> bool, pruned: &mut Pruned) {
+    let before: u64 = record.call_sites.iter().map(|site| site.callee.total).fold(0, u64::saturating_add);
+    record.call_sites.retain(|site| {
+        let keeps = stays(site.callee.name);
+        pruned.records += u64::from(!keeps);
+        keeps
+    });
+    for site in &mut record.call_sites {
+        prune_inlined(&mut site.callee, stays, pruned);
+    }
+    let after: u64 = record.call_sites.iter().map(|site| site.callee.total).fold(0, u64::saturating_add);
+    record.total = record.total.saturating_sub(before.saturating_sub(after));
+}
+
+/// A sample profile of the new build as a list of its functions.
+pub fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
+    let mut seen = BTreeMap::new();
+    profile.functions.iter().for_each(|record| look(record, &mut seen));
+    let row = |(id, seen): (NameId, Seen)| {
+        let checksum = seen.checksums.first().copied();
+        (profile.name(id).to_bytes(), SampledFunction { checksum, last_line: None })
+    };
+    let functions: BTreeMap<Vec<u8>, SampledFunction> = seen.into_iter().map(row).collect();
+    let mut program = SampledProgram::new("sample profile of the new build".to_string(), functions);
+    for name in profile.names.iter().filter(|name| matches!(name, FunctionName::Hash(_))) {
+        program.set_hash(&name.to_bytes(), name.hash());
+    }
+    program.has_checksums = program.functions.values().any(|function| function.checksum.is_some());
+    program
+}

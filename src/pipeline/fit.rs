@@ -1,0 +1,122 @@
+//! `fit`: a profile of any family against a newer build of its program.
+
+mod instr;
+mod methods;
+mod options;
+mod samples;
+
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
+use crate::input::{self, Access, Format, detect};
+use crate::sampleprof::Encoding;
+use std::path::Path;
+
+pub use options::FitOptions;
+
+/// A profile compared with a new build.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Fit {
+    /// The comparison.
+    pub report: FitReport,
+    /// What is worth saying about the inputs.
+    pub warnings: Vec<Warning>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Instr(Box<InstrFit>, instr::Written),
+    Samples(Box<SamplesFit>, Encoding),
+    Methods(Box<MethodsFit>),
+}
+
+/// Compares a profile with a new build: a program or library, a profile of it,
+/// class files.
+///
+/// # Errors
+///
+/// I/O, what is wrong with either file, with its path; nothing to compare where
+/// the two are of different families or programs.
+pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
+    let bytes = input::open(profile, Access::Read, &options.limits)?;
+    match detect(&bytes) {
+        Format::Raw { .. } | Format::Indexed | Format::Text => {
+            drop(bytes);
+            let (fit, written, warnings) = instr::fit(profile, against, options)?;
+            let report = fit.report(options.topn);
+            Ok(Fit { report, warnings, content: Content::Instr(Box::new(fit), written) })
+        }
+        known if known.is_sample_profile() => {
+            let (fit, encoding) = samples::fit(profile, &bytes, against, options)?;
+            let report = fit.report(options.topn);
+            Ok(Fit { report, warnings: Vec::new(), content: Content::Samples(Box::new(fit), encoding) })
+        }
+        Format::Iprof => {
+            let (fit, warnings) = methods::fit(profile, &bytes, against, options)?;
+            let report = fit.report(options.topn);
+            Ok(Fit { report, warnings, content: Content::Methods(Box::new(fit)) })
+        }
+        other => Err(unsupported(other).in_file(profile)),
+    }
+}
+
+fn unsupported(format: Format) -> Error {
+    match format {
+        Format::Empty => Error::new(ErrorKind::EmptyProfile),
+        Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat)
+            .with_hint("the profile comes first, the new build behind --against"),
+        Format::Jfr | Format::Pprof => {
+            let what = format!("comparing a {format} with a new build");
+            Error::new(ErrorKind::Unsupported { what })
+                .with_hint("`profbridge convert` makes an iprof of it, which can be")
+        }
+        known => Error::new(ErrorKind::Unsupported { what: format!("comparing a {known} with a new build") })
+            .with_hint("LLVM instrumentation and sample profiles and iprof files can be compared"),
+    }
+}
+
+impl Fit {
+    /// A remapping file for `merge -r` that gives functions the names they have
+    /// in the new build.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported for families whose merge takes no such file.
+    pub fn remapping(&self) -> Result<RemappingFile> {
+        match &self.content {
+            Content::Instr(fit, _) => Ok(fit.remapping()),
+            Content::Samples(fit, _) => Ok(fit.remapping()),
+            Content::Methods(_) => {
+                let what = "a remapping file for an iprof, whose names merging does not change,".to_string();
+                Err(Error::new(ErrorKind::Unsupported { what }))
+            }
+        }
+    }
+
+    /// Writes the profile without what no longer fits. With `keep_renamed`,
+    /// functions stay that [`remapping`](Self::remapping) gives their new names.
+    ///
+    /// # Errors
+    ///
+    /// I/O; what the writer of the format says.
+    pub fn write_pruned(&self, path: &Path, keep_renamed: bool) -> Result<Pruned> {
+        match &self.content {
+            Content::Instr(fit, written) => {
+                let (profile, pruned) = fit.pruned(keep_renamed);
+                written.write(&profile, path)?;
+                Ok(pruned)
+            }
+            Content::Samples(fit, encoding) => {
+                let (profile, pruned) = fit.pruned(keep_renamed);
+                samples::write(&profile, *encoding, path)?;
+                Ok(pruned)
+            }
+            Content::Methods(fit) => {
+                let (document, pruned) = fit.pruned();
+                methods::write(&document, path)?;
+                Ok(pruned)
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The command: what it takes, prints and ends with.
+
+use crate::schema::assert_has_schema;
+use crate::support::{Folder, available, errors, functions, lost, names, testdata};
+use serde_json::Value;
+
+/// A profile as text: functions with hash and counters.
+fn text(kind: &str, functions: &[(&str, u64, &[u64])]) -> String {
+    let mut text = format!("{kind}\n");
+    for (name, hash, counters) in functions {
+        text.push_str(&format!("{name}\n{hash}\n{}\n", counters.len()));
+        counters.iter().for_each(|count| text.push_str(&format!("{count}\n")));
+        text.push('\n');
+    }
+    text
+}
+
+const OLD: [(&str, u64, &[u64]); 6] = [
+    ("main", 10, &[1, 2]),
+    ("a.c;edited", 20, &[40]),
+    ("a.c;moved", 30, &[5, 5]),
+    ("parse_the_header", 40, &[10, 10, 10]),
+    ("gone", 50, &[7]),
+    ("b.c;to_global", 60, &[3]),
+];
+const NEW: [(&str, u64, &[u64]); 6] = [
+    ("main", 10, &[0, 0]),
+    ("a.c;edited", 21, &[0]),
+    ("lib/b.c;moved", 30, &[0, 0]),
+    ("parse_the_headers", 40, &[0, 0, 0]),
+    ("brand_new", 70, &[0]),
+    ("to_global", 60, &[0]),
+];
+
+fn two_profiles() -> Folder {
+    let folder = Folder::new();
+    folder.write("old.proftext", text(":ir", &OLD));
+    folder.write("new.proftext", text(":ir", &NEW));
+    folder
+}
+
+#[test]
+fn every_function_has_its_class() {
+    let folder = two_profiles();
+    let report = folder.fit("old.proftext --against new.proftext");
+    for (class, count) in [
+        ("used", 1),
+        ("other-release", 0),
+        ("changed", 1),
+        ("renamed", 1),
+        ("moved", 2),
+        ("gone", 1),
+        ("not-compared", 0),
+    ] {
+        assert_eq!(functions(&report, class), count, "{class}");
+    }
+    let now = |name: &str, now: &str| (name.to_string(), Some(now.to_string()));
+    assert_eq!(
+        lost(&report, "renamed").into_iter().collect::<Vec<_>>(),
+        [now("parse_the_header", "parse_the_headers")]
+    );
+    assert_eq!(
+        lost(&report, "moved").into_iter().collect::<Vec<_>>(),
+        [now("a.c;moved", "lib/b.c;moved"), now("b.c;to_global", "to_global")]
+    );
+    assert_eq!(report["used_counts"], 3.0 / 93.0);
+    assert_eq!(report["used_functions"], 1.0 / 6.0);
+    assert_eq!(report["profiled_functions"], 1.0 / 6.0);
+    assert_eq!(names(&report["changed"]).into_iter().collect::<Vec<_>>(), ["a.c;edited"]);
+    assert_eq!(names(&report["unprofiled"]).into_iter().collect::<Vec<_>>(), ["brand_new"]);
+    // The hottest comes first.
+    assert_eq!(report["lost"][0]["function"], "a.c;edited");
+}
+
+#[test]
+fn the_text_says_the_same_and_marks_guesses() {
+    let folder = two_profiles();
+    let output = folder.run("profbridge fit old.proftext --against new.proftext --topn 2");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "used as it is                        1   16.67 %                     3    3.23 %",
+        "renamed (a guess)                    1   16.67 %                    30   32.26 %",
+        "                    40   43.01 %  changed: a.c;edited",
+        "                    30   32.26 %  renamed (a guess): parse_the_header → parse_the_headers",
+        "… and 3 more",
+        "  brand_new",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn the_gate_has_an_exit_code_of_its_own() {
+    let folder = two_profiles();
+    let line = |gate: &str| format!("profbridge fit old.proftext --against new.proftext --fail-below {gate}");
+    assert_eq!(folder.failure(&line("used-counts=0.03,used-functions=10%")).0, Some(0));
+    let (code, said) = folder.failure(&line("used-counts=0.9,used-functions=0.1,profiled-functions=1"));
+    assert_eq!(code, Some(3));
+    assert!(
+        said.contains("used-counts is 0.0323, below 0.9") && said.contains("profiled-functions is 0.1667, below 1")
+    );
+    assert!(!said.contains("used-functions"), "{said}");
+    for bad in ["used=0.9", "used-counts=2", "used-counts", "0.9"] {
+        assert_eq!(folder.failure(&line(bad)).0, Some(2), "{bad}");
+    }
+    for wrong in [
+        "profbridge fit old.proftext",
+        "profbridge fit old.proftext --against new.proftext --prune",
+        "profbridge fit old.proftext --against new.proftext -o x",
+        "profbridge fit old.proftext --against new.proftext --for llvm-2",
+    ] {
+        assert_eq!(folder.failure(wrong).0, Some(2), "{wrong}");
+    }
+    assert_eq!(folder.failure("profbridge fit absent --against new.proftext").0, Some(1));
+}
+
+#[test]
+fn names_can_be_given_back_and_misfits_left_out() {
+    let folder = two_profiles();
+    let both = "--write-remapping names.txt --prune -o pruned.proftext";
+    folder.run(&format!("profbridge fit old.proftext --against new.proftext {both}"));
+    let remapping = std::fs::read_to_string(folder.path("names.txt")).unwrap();
+    let pairs: Vec<&str> = remapping.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(pairs, ["a.c;moved lib/b.c;moved", "b.c;to_global to_global", "parse_the_header parse_the_headers"]);
+    assert!(remapping.find("# Guesses") > remapping.find("to_global"), "{remapping}");
+    // What the remapping saves was kept.
+    folder.run("profbridge merge pruned.proftext -r names.txt --text -o mended.proftext");
+    let report = folder.fit("mended.proftext --against new.proftext");
+    assert_eq!((functions(&report, "used"), &report["used_counts"]), (4, &1.0.into()));
+    // Without it only what is used as it is stays.
+    folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");
+    let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();
+    assert!(pruned.contains("main") && !pruned.contains("edited") && !pruned.contains("parse"), "{pruned}");
+}
+
+#[test]
+fn targets_that_no_longer_exist_are_listed_and_pruned() {
+    let folder = Folder::new();
+    let sites = "caller\n1\n1\n9\n1\n0\n1\n3\nstays:5\ngoes:3\n**External Symbol**:1\n\n";
+    let rest = |goes: bool| {
+        let both = [("stays", 2u64, &[1u64][..]), ("goes", 3, &[1])];
+        text("", &both[..if goes { 2 } else { 1 }]).trim_start().to_string()
+    };
+    folder.write("old.proftext", format!(":ir\n{sites}{}", rest(true)));
+    folder.write("new.proftext", format!(":ir\ncaller\n1\n1\n0\n\n{}", rest(false)));
+    let report = folder.fit("old.proftext --against new.proftext");
+    let targets = &report["targets"];
+    assert_eq!((&targets["there_count"], &targets["gone_count"]), (&5.into(), &3.into()), "{targets:#}");
+    assert_eq!(targets["top"][0]["target"], "goes");
+    folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");
+    let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();
+    assert!(pruned.contains("stays:5") && !pruned.contains("goes"), "{pruned}");
+}
+
+#[test]
+fn context_sensitive_records_are_compared_with_their_like() {
+    let folder = Folder::new();
+    let second = 1 << 60 | 5;
+    folder.write("old.proftext", text(":csir", &[("f", 4, &[1]), ("f", second, &[2]), ("g", second, &[3])]));
+    folder.write("plain.proftext", text(":ir", &[("f", 4, &[0])]));
+    folder.write("second.proftext", text(":csir", &[("f", second, &[0]), ("g", second + 1, &[0])]));
+    let plain = folder.fit("old.proftext --against plain.proftext");
+    assert_eq!((functions(&plain, "used"), functions(&plain, "not-compared")), (1, 2), "{plain:#}");
+    let both = folder.fit("old.proftext --against second.proftext");
+    assert_eq!((functions(&both, "used"), functions(&both, "changed"), functions(&both, "not-compared")), (1, 1, 1));
+}
+
+/// Dumps of the program itself, and the images beside them.
+#[test]
+fn programs_tell_their_functions_in_sections_and_in_debug_info() {
+    let folder = Folder::new();
+    for release in [19, 22, 23] {
+        for (kind, source) in [("binary", "correlation records"), ("debug-info", "debug info")] {
+            let stem = testdata(&format!("correlate/clang-{release}-{kind}"));
+            let (profile, image) = (stem.with_extension("profdata"), stem.with_extension("binary"));
+            let report = folder.fit(&format!("{} --against {}", profile.display(), image.display()));
+            assert_eq!(report["used_functions"], 1.0, "{release} {kind}: {report:#}");
+            assert!(report["program_is"].as_str().unwrap().starts_with(source), "{report:#}");
+            assert_eq!(functions(&report, "gone"), 0);
+        }
+    }
+}
+
+#[test]
+fn a_raw_dump_of_the_new_build_is_as_good() {
+    let folder = Folder::new();
+    for stem in ["raw/clang-14-ir", "raw/clang-16-ir", "raw/clang-22-ir"] {
+        let dump = testdata(&format!("{stem}.profraw"));
+        folder.run(&format!("profbridge merge {} -o own.profdata", dump.display()));
+        let report = folder.fit(&format!("own.profdata --against {}", dump.display()));
+        assert_eq!((&report["used_functions"], &report["profiled_functions"]), (&1.0.into(), &1.0.into()));
+    }
+    // LLVM 18 spells local functions in another way, and finds the old spelling.
+    let (old, new) = (testdata("raw/clang-16-ir.profraw"), testdata("raw/clang-22-ir.profraw"));
+    folder.run(&format!("profbridge merge {} -o own.profdata", old.display()));
+    let report = folder.fit(&format!("own.profdata --against {}", new.display()));
+    assert_eq!(functions(&report, "gone") + functions(&report, "moved"), 0, "{report:#}");
+}
+
+#[test]
+fn a_coverage_map_will_do_where_data_records_are_gone() {
+    let test = "a_coverage_map_will_do_where_data_records_are_gone";
+    for release in [14, 16, 19, 22] {
+        if !available(test, &[&format!("clang-{release}"), &format!("llvm-profdata-{release}"), "objcopy"]) {
+            continue;
+        }
+        let folder = Folder::new();
+        // Three units, one of them with a function that is never emitted.
+        folder.write("a.c", "int f(int); int g(int); int main(void) { return f(3) + g(4) - 9; }\n");
+        folder.write("b.c", "static inline int unused(int n) { return n; }\nint f(int n) { return n > 2 ? 5 : 7; }\n");
+        folder.write(
+            "c.c",
+            "static int h(int n) { while (n > 1) n /= 2; return n; }\nint g(int n) { return n + h(n) - 1; }\n",
+        );
+        let options = "-fprofile-instr-generate=old.profraw -fcoverage-mapping";
+        folder.run(&format!("clang-{release} {options} a.c b.c c.c -o old"));
+        folder.run("./old");
+        folder.run(&format!("llvm-profdata-{release} merge old.profraw -o old.profdata"));
+        folder.write(
+            "b.c",
+            "static inline int unused(int n) { return n; }\nint f(int n) { return n > 2 && n < 9 ? 5 : 7; }\n",
+        );
+        folder.run(&format!("clang-{release} {options} a.c b.c c.c -o new"));
+        let whole = folder.fit("old.profdata --against new");
+        assert!(whole["program_is"].as_str().unwrap().starts_with("data records"), "{whole:#}");
+        // Without data records; then without names too, which leaves their hashes.
+        folder.run("objcopy --remove-section __llvm_prf_data new without-data");
+        folder.run("objcopy --remove-section __llvm_prf_names without-data without-names");
+        for program in ["without-data", "without-names"] {
+            let report = folder.fit(&format!("old.profdata --against {program}"));
+            assert!(report["program_is"].as_str().unwrap().starts_with("coverage map"), "{report:#}");
+            assert_eq!(report["functions"], whole["functions"], "{release} {program}");
+            assert_eq!(report["program"], whole["program"], "{release} {program}");
+        }
+        let changed: Vec<String> = names(&whole["changed"]).into_iter().collect();
+        assert_eq!(changed, ["f"], "{release}");
+    }
+}
+
+#[test]
+fn a_stripped_program_and_an_object_file_still_tell() {
+    let test = "a_stripped_program_and_an_object_file_still_tell";
+    for release in [16, 19, 22] {
+        if !available(test, &[&format!("clang-{release}"), &format!("llvm-profdata-{release}"), "strip"]) {
+            continue;
+        }
+        let folder = Folder::new();
+        folder.write(
+            "a.c",
+            "static int h(int n) { while (n > 1) n /= 2; return n; }\nint main(void) { return h(8) - 1; }\n",
+        );
+        folder.run(&format!("clang-{release} -fprofile-generate=dumps a.c -o program"));
+        folder.run("./program");
+        folder.run(&format!("llvm-profdata-{release} merge dumps -o own.profdata"));
+        folder.run("strip program -o stripped");
+        folder.run(&format!("clang-{release} -fprofile-generate -c a.c -o a.o"));
+        folder.run(&format!("clang-{release} -fprofile-generate -shared -fPIC a.c -o liba.so"));
+        for thing in ["program", "stripped", "a.o", "liba.so"] {
+            let report = folder.fit(&format!("own.profdata --against {thing}"));
+            assert_eq!(report["used_functions"], 1.0, "{release} {thing}: {report:#}");
+            assert_eq!(report["profiled_functions"], 1.0, "{release} {thing}: {report:#}");
+            let reader = &report["releases"]["reader"];
+            assert!(*reader == release || (thing == "stripped" && reader.is_null()), "{thing}: {reader}");
+        }
+    }
+}
+
+#[test]
+fn the_page_shows_the_comparison_and_escapes_names() {
+    let folder = two_profiles();
+    let strange = [("main", 10, &[1u64, 2][..]), ("<script>alert(1)</script>", 9, &[5])];
+    folder.write("old.proftext", text(":ir", &[&OLD[1..], &strange].concat()));
+    folder.run("profbridge report old.proftext --fit new.proftext -o page.html");
+    let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+    for words in
+        ["old.proftext in new.proftext", "Lost profiles", "parse_the_headers", "renamed (a guess)", "brand_new"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert(1)"), "names are escaped");
+    for (line, words) in [
+        ("profbridge report old.proftext new.proftext --fit new.proftext -o x.html", "--fit compares one profile"),
+        ("profbridge report old.proftext --fit new.proftext -o x.svg", "a page, not a drawing"),
+    ] {
+        let output = folder.try_run(line);
+        assert!(!output.status.success() && errors(&output).contains(words), "{line}: {}", errors(&output));
+    }
+}
+
+#[test]
+fn reports_are_the_same_whatever_runs() {
+    let folder = two_profiles();
+    let line = "profbridge fit --json old.proftext --against new.proftext";
+    let first: Vec<u8> = folder.run(line).stdout;
+    assert_has_schema(&serde_json::from_slice::<Value>(&first).unwrap(), "fit-1.json");
+    for _ in 0..5 {
+        assert_eq!(folder.run(line).stdout, first);
+    }
+}

@@ -1,0 +1,11 @@
+//! What `fit` says against what compilers do, and against hostile files.
+
+#[path = "../compat/schema.rs"]
+mod schema;
+
+mod bad_input;
+mod commands;
+mod java;
+mod samples;
+mod support;
+mod truth;

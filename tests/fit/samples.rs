@@ -1,0 +1,128 @@
+//! Sample profiles: checksums as compilers compute them, lines of debug info.
+
+use crate::support::{Folder, available, errors, functions, lost, names, testdata};
+use std::collections::{BTreeMap, BTreeSet};
+
+const SOURCE: &str = include_str!("src/edited.c");
+const PROBES: &str = "-O2 -fpseudo-probe-for-profiling";
+
+/// Checksums of all functions of a version as the compiler's own code has them.
+fn checksums(folder: &Folder, release: u32, version: &str) -> BTreeMap<String, u64> {
+    let output = folder.run(&format!("clang-{release} {PROBES} {version} edited.c -S -emit-llvm -o -"));
+    let code = String::from_utf8(output.stdout).unwrap();
+    let row = |line: &str| {
+        // !12 = !{i64 GUID, i64 CHECKSUM, !"name"}
+        let (_, rest) = line.split_once(" = !{i64 ")?;
+        let mut parts = rest.split(", ");
+        let (_, checksum, name) = (parts.next()?, parts.next()?.strip_prefix("i64 ")?, parts.next()?);
+        let name = name.strip_prefix("!\"")?.strip_suffix("\"}")?;
+        Some((name.to_string(), checksum.parse::<i64>().ok()?.cast_unsigned()))
+    };
+    code.lines().filter_map(row).collect()
+}
+
+#[test]
+fn checksums_of_probes_tell_what_changed_as_compilers_do() {
+    let test = "checksums_of_probes_tell_what_changed_as_compilers_do";
+    for release in [16, 19, 22] {
+        if !available(test, &[&format!("clang-{release}")]) {
+            continue;
+        }
+        let folder = Folder::new();
+        folder.write("edited.c", SOURCE);
+        let (before, after) = (checksums(&folder, release, "-DBEFORE"), checksums(&folder, release, "-DEDITED"));
+        assert!(before.len() > 9, "{before:?}");
+        let profile: String = before
+            .iter()
+            .map(|(name, checksum)| format!("{name}:100:10\n 1: 100\n !CFGChecksum: {checksum}\n"))
+            .collect();
+        folder.write("old.prof", profile);
+        folder.run(&format!("clang-{release} {PROBES} -DEDITED edited.c -o program"));
+        let report = folder.fit("old.prof --against program");
+        let changed: BTreeSet<String> = before
+            .iter()
+            .filter(|(name, checksum)| after.get(*name).is_some_and(|now| now != *checksum))
+            .map(|(name, _)| name.clone())
+            .collect();
+        assert!(changed.len() >= 3, "{changed:?}");
+        assert_eq!(names(&report["changed"]), changed, "{release}: {report:#}");
+        let gone: BTreeSet<String> = lost(&report, "gone").into_iter().map(|(name, _)| name).collect();
+        assert_eq!(gone, BTreeSet::from(["only_before".to_string()]), "{report:#}");
+        // Local functions have a hash of their file in their names.
+        let renamed: BTreeSet<String> = lost(&report, "renamed").into_iter().filter_map(|(_, now)| now).collect();
+        let expected = ["count_the_new_things", "first_local_then_global"].map(str::to_string);
+        assert_eq!(renamed, BTreeSet::from(expected), "{report:#}");
+        // The compiler counts the functions whose checksum differs; local ones it leaves out.
+        let line = format!(
+            "clang-{release} {PROBES} -fprofile-sample-use=old.prof -DEDITED edited.c -c -o used.o \
+             -mllvm -report-profile-staleness"
+        );
+        let said = errors(&folder.run(&line));
+        let global = changed.iter().filter(|name| !name.starts_with("local_")).count();
+        assert!(said.contains(&format!("({global}/")), "{release}: {global} of {said}");
+    }
+}
+
+#[test]
+fn samples_behind_a_functions_end_show_that_it_became_shorter() {
+    let test = "samples_behind_a_functions_end_show_that_it_became_shorter";
+    for release in [14, 16, 19, 22] {
+        if !available(test, &[&format!("clang-{release}"), "strip"]) {
+            continue;
+        }
+        let folder = Folder::new();
+        let source = "__attribute__((noinline)) static int f(int n) {\n  int s = n;\n  while (n-- > 0)\n    s *= 3;\n  \
+                      return s;\n}\nstatic inline __attribute__((always_inline)) int g(int n) {\n  return f(n) +\n    \
+                      1;\n}\nint main(int c, char **v) {\n  return g(c) == 5;\n}\n";
+        folder.write("a.c", source);
+        folder.run(&format!("clang-{release} -O1 -g a.c -o program"));
+        // Four lines behind that of its name `f` returns; `g` is inlined everywhere and named by debug info alone.
+        folder.write("fits.prof", "main:90:1\n 1: 50\n 1: f:20\n  4: 20\n 1: g:20\n  1: 20\n");
+        folder.write("old.prof", "main:90:1\n 1: 50\n 1: g:20\n  1: 20\nf:50:1\n 2: 30\n 9: 20\nh:5:5\n 1: 5\n");
+        let report = folder.fit("old.prof --against program");
+        assert_eq!((functions(&report, "changed"), functions(&report, "used")), (1, 2), "{release}: {report:#}");
+        let row = &report["lost"][0];
+        assert_eq!((row["function"].as_str(), row["count"].as_u64()), (Some("f"), Some(50)));
+        assert_eq!(row["detail"], "samples at line 9, behind its last one, 4", "{release}");
+        let fitting = folder.fit("fits.prof --against program");
+        assert_eq!(fitting["used_counts"], 1.0, "{fitting:#}");
+        // What is left by name alone.
+        folder.run("strip --strip-debug program -o named");
+        let named = folder.fit("old.prof --against named");
+        assert_eq!((functions(&named, "used"), functions(&named, "changed")), (2, 0), "{release}: {named:#}");
+        folder.run("strip program -o stripped");
+        let (code, said) = folder.failure("profbridge fit old.prof --against stripped");
+        assert!(code == Some(1) && said.contains("nothing to compare"), "{said}");
+    }
+}
+
+#[test]
+fn a_newer_sample_profile_tells_names_and_checksums() {
+    let folder = Folder::new();
+    let profile = testdata("sampleprof/context-probes-22.ext");
+    let report = folder.fit(&format!("{0} --against {0}", profile.display()));
+    assert_eq!((&report["used_functions"], &report["used_counts"]), (&1.0.into(), &1.0.into()), "{report:#}");
+    // Names as hashes are found all the same.
+    let hashed = testdata("sampleprof/context-probes-22.md5");
+    let report = folder.fit(&format!("{} --against {}", profile.display(), hashed.display()));
+    assert_eq!(report["used_functions"], 1.0, "{report:#}");
+    let report = folder.fit(&format!("{} --against {}", hashed.display(), profile.display()));
+    assert_eq!(report["used_functions"], 1.0, "{report:#}");
+}
+
+#[test]
+fn what_does_not_fit_is_pruned_with_what_was_inlined_into_it() {
+    let folder = Folder::new();
+    let function = |name: &str, checksum: u64| format!("{name}:10:1\n 1: 10\n !CFGChecksum: {checksum}\n");
+    let inlined = "main:30:1\n 1: 10\n 2: stays:10\n  1: 10\n  !CFGChecksum: 1\n 3: changes:10\n  1: 4\n  2: stays:6\n   1: 6\n   \
+                   !CFGChecksum: 1\n  !CFGChecksum: 5\n !CFGChecksum: 9\n";
+    folder.write("old.prof", [inlined, &function("stays", 1), &function("changes", 5)].concat());
+    let new = [function("main", 9), function("stays", 1), function("changes", 6)].concat();
+    folder.write("new.prof", new);
+    let report = folder.fit("old.prof --against new.prof --prune -o pruned.prof");
+    // Samples of what was inlined into a lost function are lost with it.
+    assert_eq!(report["lost"][0]["count"], 20, "{report:#}");
+    let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
+    assert!(pruned.contains("main:20:1") && !pruned.contains("changes"), "{pruned}");
+    assert_eq!(folder.fit("pruned.prof --against new.prof")["used_counts"], 1.0);
+}
