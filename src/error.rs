@@ -361,6 +361,11 @@ impl Error {
         self.inner.section.as_deref()
     }
 
+    /// The number of the line from 1, for a text that is read line by line.
+    pub fn line(&self) -> Option<u64> {
+        self.section()?.strip_prefix("line ")?.parse().ok()
+    }
+
     /// Bytes from the start of the file, if known.
     pub fn offset(&self) -> Option<u64> {
         self.inner.offset

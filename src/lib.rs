@@ -11,7 +11,8 @@
 //! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`stacks::model::StackTable`] |
 //!
 //! ```text
-//!              what is it?
+//!         identify: each family says what speaks for its formats
+//!           │
 //! bytes ─▶ input ─▶ raw | indexed | text ─────▶ instr ─┐
 //!                   sampleprof: text, binary … ────────┤
 //!                   memprof: raw, YAML, section ───────┼─▶ merge of that family ─▶ its writers ─▶ output, replaced whole
@@ -69,6 +70,7 @@ mod digits;
 pub mod error;
 #[cfg(feature = "correlate")]
 pub mod fit;
+pub mod identify;
 pub mod indexed;
 pub mod input;
 pub mod instr;

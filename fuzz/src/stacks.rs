@@ -37,7 +37,7 @@ pub fn recording(data: &[u8]) {
 /// Collapsed and folded stacks; what is written in full reads back equal.
 pub fn stacks(data: &[u8]) {
     let mut table = StackTable::new();
-    let _ = collapsed::looks_like_stacks(data);
+    let _ = collapsed::text_evidence(&profbridge::bytes::Head::new(data));
     let _ = collapsed::read_stacks(data, &collapsed::TextOptions::default(), &Limits::default(), &mut table);
     use_table(&table);
 }

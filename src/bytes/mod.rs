@@ -6,10 +6,12 @@ pub mod cursor;
 pub(crate) mod deflate;
 pub mod encoding;
 pub(crate) mod hash_table;
+pub mod head;
 pub mod leb128;
 pub mod names;
 pub mod sink;
 
 pub use cursor::Cursor;
 pub use encoding::{Encoding, Endian, PointerWidth};
+pub use head::{Confidence, Head};
 pub use sink::{Place, Sink};

@@ -2,25 +2,32 @@
 
 use super::bytes::read_into;
 use super::pages::{self, Pages};
+use super::source::Input;
 use crate::error::Result;
 use crate::limits::Limits;
-use std::path::Path;
+use std::sync::Arc;
 
 /// Holds the bytes of one file after the other; the memory is used again.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
     small: Vec<u8>,
     large: Option<Pages>,
+    piped: Arc<Vec<u8>>,
 }
 
 impl ReadBuffer {
-    /// Reads `path`, or standard input for `-`, in place of what was read before;
-    /// a large file by up to `threads` threads.
+    /// Reads an input as it is stored, in place of what was read before; a large
+    /// file by up to `threads` threads. What came through a pipe is not copied.
     ///
     /// # Errors
     ///
     /// As [`read_into`].
-    pub fn read(&mut self, path: &Path, limits: &Limits, threads: usize) -> Result<&[u8]> {
+    pub fn read(&mut self, input: &Input, limits: &Limits, threads: usize) -> Result<&[u8]> {
+        if input.is_pipe() {
+            self.piped = input.piped(limits)?;
+            return Ok(&self.piped);
+        }
+        let path = &input.path;
         self.large = pages::read(path, limits, threads, self.large.take())?;
         if let Some(pages) = &self.large {
             return Ok(pages);
@@ -43,7 +50,7 @@ mod tests {
             let content: Vec<u8> = (0..len).map(|at: usize| (at * 31 + len) as u8).collect();
             let path = folder.path().join("file");
             std::fs::write(&path, &content).unwrap();
-            assert!(buffer.read(&path, &Limits::default(), 2).unwrap() == content, "{len} bytes");
+            assert!(buffer.read(&Input::new(&path), &Limits::default(), 2).unwrap() == content, "{len} bytes");
         }
     }
 
@@ -53,8 +60,8 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, vec![1; 9_000_000]).unwrap();
         let tight = Limits { stream_bytes: 8_999_999, ..Limits::default() };
-        let error = ReadBuffer::default().read(&path, &tight, 2).unwrap_err();
+        let error = ReadBuffer::default().read(&Input::new(&path), &tight, 2).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
-        assert!(ReadBuffer::default().read(folder.path(), &tight, 2).is_err());
+        assert!(ReadBuffer::default().read(&Input::new(folder.path()), &tight, 2).is_err());
     }
 }

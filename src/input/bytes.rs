@@ -1,7 +1,6 @@
 //! Bytes of an input: read, mapped, or taken from a stream.
 
 use super::file::open_file;
-use super::once;
 use super::pages::{self, Pages};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -11,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How a file's bytes are brought in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +34,7 @@ enum Storage {
     Owned(Vec<u8>),
     Pages(Pages),
     Mapped(memmap2::Mmap),
+    Shared(Arc<Vec<u8>>),
 }
 
 impl Deref for InputBytes {
@@ -44,6 +45,7 @@ impl Deref for InputBytes {
             Storage::Owned(bytes) => bytes,
             Storage::Pages(pages) => pages,
             Storage::Mapped(map) => map,
+            Storage::Shared(bytes) => bytes,
         }
     }
 }
@@ -54,28 +56,15 @@ impl From<Vec<u8>> for InputBytes {
     }
 }
 
-/// Opens `path`, or standard input for `-`, and inflates a gzip stream.
-///
-/// # Errors
-///
-/// I/O errors with the path; limit exceeded when a stream is longer than
-/// [`Limits::stream_bytes`].
-pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
-    let bytes = open_stored(path, access, limits)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let inflated = inflate(&bytes, limits).map_err(|error| error.in_file(path))?;
-        return Ok(inflated.into());
+impl From<Arc<Vec<u8>>> for InputBytes {
+    fn from(bytes: Arc<Vec<u8>>) -> Self {
+        Self(Storage::Shared(bytes))
     }
-    Ok(bytes)
 }
 
-/// As [`open`], and leaves a gzip stream as it is.
-///
-/// # Errors
-///
-/// As [`open`].
-pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
-    if access == Access::Map && !once::comes_once(path) {
+/// The bytes of a file, which is no pipe.
+pub(super) fn read_file(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
+    if access == Access::Map {
         return map(path, limits);
     }
     if let Some(pages) = pages::read(path, limits, threads::wanted(None).get(), None)? {
@@ -94,9 +83,6 @@ pub fn open_stored(path: &Path, access: Access, limits: &Limits) -> Result<Input
 /// As [`open`].
 pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     buffer.clear();
-    if let Some(once::Opened { head, rest }) = once::take(path) {
-        return read_stream(head.as_slice().chain(rest), buffer, limits).map_err(|error| error.in_file(path));
-    }
     if path.as_os_str() == "-" {
         return read_stream(io::stdin().lock(), buffer, limits).map_err(|error| error.in_file(path));
     }
@@ -117,10 +103,18 @@ pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<(
 ///
 /// I/O errors; limit exceeded beyond [`Limits::stream_bytes`].
 pub fn read_stream(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
-    let before = buffer.len() as u64;
-    let mut bounded = stream.take(limits.stream_bytes.saturating_add(1));
-    bounded.read_to_end(buffer).map_err(|source| Error::io("cannot read", source))?;
-    let read = buffer.len() as u64 - before;
+    let mut read = Vec::new();
+    let into = if buffer.is_empty() { &mut *buffer } else { &mut read };
+    read_rest(stream, into, limits)?;
+    buffer.append(&mut read);
+    Ok(())
+}
+
+/// Reads to its end a stream whose beginning is in `buffer`.
+pub(super) fn read_rest(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+    let most = limits.stream_bytes.saturating_add(1).saturating_sub(buffer.len() as u64);
+    stream.take(most).read_to_end(buffer).map_err(|source| Error::io("cannot read", source))?;
+    let read = buffer.len() as u64;
     if read > limits.stream_bytes {
         let kind = ErrorKind::LimitExceeded { what: "size of the input", found: read, limit: limits.stream_bytes };
         return Err(Error::new(kind));
@@ -184,7 +178,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"profile bytes").unwrap();
         for access in [Access::Read, Access::Map] {
-            assert_eq!(&*open(file.path(), access, &Limits::default()).unwrap(), b"profile bytes");
+            assert_eq!(&*read_file(file.path(), access, &Limits::default()).unwrap(), b"profile bytes");
         }
     }
 
@@ -211,9 +205,9 @@ mod tests {
 
     #[test]
     fn folders_and_missing_files_are_named() {
-        let missing = open(Path::new("no/such/file"), Access::Read, &Limits::default()).unwrap_err();
+        let missing = read_file(Path::new("no/such/file"), Access::Read, &Limits::default()).unwrap_err();
         assert_eq!(missing.to_string(), "no/such/file: cannot open: No such file or directory");
-        let folder = open(Path::new("."), Access::Read, &Limits::default()).unwrap_err();
+        let folder = read_file(Path::new("."), Access::Read, &Limits::default()).unwrap_err();
         assert_eq!(folder.to_string(), ".: cannot read: Is a directory");
     }
 }

@@ -4,6 +4,7 @@
 //! first, then the weighted ones, then those of the list; a file may occur any
 //! number of times and counts each time.
 
+use super::source::Input;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
@@ -14,28 +15,6 @@ use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-
-/// A file and how often it counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WeightedInput {
-    /// As given, or as found in a folder; `-` is standard input.
-    pub path: PathBuf,
-    /// Factor of every count of the file.
-    pub weight: NonZeroU64,
-}
-
-impl WeightedInput {
-    /// A file that counts once.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), weight: NonZeroU64::MIN }
-    }
-}
-
-impl From<PathBuf> for WeightedInput {
-    fn from(path: PathBuf) -> Self {
-        Self::new(path)
-    }
-}
 
 /// Reads `WEIGHT,FILE`, as list files and command lines have it; the weight is
 /// a decimal integer above 0, and a leading `~/` of FILE is the home folder.
@@ -48,7 +27,7 @@ impl From<PathBuf> for WeightedInput {
 /// assert_eq!(input.to_string(), "3,a.profraw");
 /// # Ok::<(), profbridge::Error>(())
 /// ```
-impl FromStr for WeightedInput {
+impl FromStr for Input {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -61,7 +40,7 @@ impl FromStr for WeightedInput {
 }
 
 /// `WEIGHT,FILE`; what of a path is no text is replaced.
-impl fmt::Display for WeightedInput {
+impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{}", self.weight, self.path.display())
     }
@@ -71,7 +50,7 @@ impl fmt::Display for WeightedInput {
 #[derive(Debug, Default)]
 pub struct InputList {
     compat: Compat,
-    inputs: Vec<WeightedInput>,
+    inputs: Vec<Input>,
     found: BTreeSet<PathBuf>,
 }
 
@@ -100,7 +79,10 @@ impl InputList {
     /// As [`push`](Self::push).
     pub fn push_weighted(&mut self, path: &Path, weight: NonZeroU64) -> Result<()> {
         if path.as_os_str() == "-" {
-            self.inputs.push(WeightedInput { path: path.to_path_buf(), weight });
+            // Standard input gives its bytes once; whoever reads it again finds its end.
+            let is_first = !self.inputs.iter().any(|input| input.path == path);
+            let input = Input::with_weight(path, weight);
+            self.inputs.push(if is_first { input } else { input.drained() });
             return Ok(());
         }
         let metadata = fs::metadata(path).map_err(|source| Error::io("cannot open", source).in_file(path))?;
@@ -109,7 +91,7 @@ impl InputList {
             return self.push_folder(path, weight, &mut above);
         }
         if metadata.is_file() || !self.compat.is_llvm() {
-            self.inputs.push(WeightedInput { path: path.to_path_buf(), weight });
+            self.inputs.push(Input::with_weight(path, weight));
         }
         Ok(())
     }
@@ -127,7 +109,7 @@ impl InputList {
             let Ok(metadata) = fs::metadata(&path) else { continue };
             if metadata.is_file() {
                 self.found.insert(path.clone());
-                self.inputs.push(WeightedInput { path, weight });
+                self.inputs.push(Input::with_weight(path, weight));
             } else if metadata.is_dir() {
                 let identity = identity(&path, &metadata);
                 // A link back to a folder on the way would never end.
@@ -154,7 +136,7 @@ impl InputList {
                 error.with_hint("an input with a weight has the form WEIGHT,FILE")
             }
         };
-        let WeightedInput { path, weight } = parse_weighted(text.as_encoded_bytes()).map_err(form)?;
+        let Input { path, weight, .. } = parse_weighted(text.as_encoded_bytes()).map_err(form)?;
         if path.as_os_str().is_empty() && !self.compat.is_llvm() {
             return Err(form(Error::usage("the weight has no file")));
         }
@@ -171,14 +153,14 @@ impl InputList {
     /// As [`push_weighted_text`](Self::push_weighted_text), for the first bad entry.
     pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
         for entry in parse_list(list, self.compat) {
-            let WeightedInput { path, weight } = entry?;
+            let Input { path, weight, .. } = entry?;
             self.push_weighted(&path, weight)?;
         }
         Ok(())
     }
 
     /// The inputs collected so far.
-    pub fn inputs(&self) -> &[WeightedInput] {
+    pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
@@ -188,7 +170,7 @@ impl InputList {
     }
 
     /// The inputs in order.
-    pub fn into_inputs(self) -> Vec<WeightedInput> {
+    pub fn into_inputs(self) -> Vec<Input> {
         self.inputs
     }
 }
@@ -199,27 +181,23 @@ impl InputList {
 /// # Errors
 ///
 /// Usage, for each entry whose weight is no decimal integer above 0.
-pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<WeightedInput>> {
+pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<Input>> {
     let lines = list.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(trim);
     let entries = lines.filter(move |entry| match entry.first() {
         Some(first) => *first != b'#',
         None => compat.is_llvm(),
     });
-    entries.map(
-        |entry| {
-            if entry.contains(&b',') { parse_weighted(entry) } else { Ok(WeightedInput::new(os_string(entry))) }
-        },
-    )
+    entries.map(|entry| if entry.contains(&b',') { parse_weighted(entry) } else { Ok(Input::new(os_string(entry))) })
 }
 
 /// `WEIGHT,FILE`, with `~` expanded.
-fn parse_weighted(text: &[u8]) -> Result<WeightedInput> {
+fn parse_weighted(text: &[u8]) -> Result<Input> {
     let (weight, path) = match text.iter().position(|b| *b == b',') {
         Some(comma) => (&text[..comma], &text[comma + 1..]),
         None => (text, &text[text.len()..]),
     };
     let weight = parse_weight(weight)?;
-    Ok(WeightedInput { path: expand_home(&os_string(path)), weight })
+    Ok(Input::with_weight(expand_home(&os_string(path)), weight))
 }
 
 /// Decimal digits only: no sign, no blanks.
@@ -288,7 +266,7 @@ mod tests {
     use super::*;
 
     fn names(list: &InputList, root: &Path) -> Vec<(u64, String)> {
-        let shown = |input: &WeightedInput| {
+        let shown = |input: &Input| {
             let path = input.path.strip_prefix(root).unwrap_or(&input.path);
             (input.weight.get(), path.display().to_string())
         };

@@ -6,17 +6,14 @@
 
 pub mod buffer;
 pub mod bytes;
-pub mod detect;
 mod file;
 pub mod list;
-pub mod once;
 pub mod output;
 mod pages;
-pub mod stream;
+pub mod source;
 
+pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;
-pub use bytes::{Access, InputBytes, inflate, open, read_into, read_stream};
-pub use detect::{Format, detect};
-pub use list::{InputList, WeightedInput};
-pub use once::comes_once;
-pub use stream::{InputStream, format_of, head_of, open_stream};
+pub use bytes::{Access, InputBytes, inflate, read_into, read_stream};
+pub use list::InputList;
+pub use source::{Input, Looked, WeightedInput, is_iprof_name, open};

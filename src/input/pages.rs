@@ -1,7 +1,6 @@
 //! Large files in large pages of memory.
 
 use super::file::open_file;
-use super::once;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memory::{self, large_pages};
@@ -32,15 +31,12 @@ impl Deref for Pages {
 /// Reads a large file by up to `threads` threads, into memory that was `used`
 /// for another if that is large enough; `None` for whatever has to be read in
 /// the ordinary way: small files, those above the limit or changing, and what is
-/// no file.
+/// no file. Pipes are not for this: they would be opened for nothing.
 ///
 /// # Errors
 ///
 /// I/O errors with the path.
 pub(super) fn read(path: &Path, limits: &Limits, threads: usize, used: Option<Pages>) -> Result<Option<Pages>> {
-    if once::comes_once(path) {
-        return Ok(None);
-    }
     let file = open_file(path)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     if !(LARGE..=limits.stream_bytes).contains(&size) {

@@ -24,6 +24,7 @@
 //! ```
 
 mod data_access;
+mod evidence;
 mod fields;
 mod hotness;
 mod ids;
@@ -37,6 +38,7 @@ mod stacks;
 pub mod yaml;
 
 pub use data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
+pub use evidence::{Form, evidence};
 pub use fields::{FIELD_COUNT, Field, MemInfoBlock, Schema, Sum};
 pub use hotness::{Hotness, MemProfSummary};
 pub use merge::{MemoryMerger, MergedMemory, Source};

@@ -4,22 +4,17 @@
 //! profiles begin with the format: `raw.truncated`, `indexed.bad-magic`. Their
 //! readers stop at the first fault, so there is at most one error a file.
 
-use super::check_samples::check_samples;
-use super::check_stacks::check_stacks;
 use super::memory;
-use super::mixed::Family;
 use super::open::{ReadOptions, open_reader};
-use super::samples::{StackSource, stack_source_of_file};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
-use crate::input::{self, Format};
+use crate::input::Format;
 use crate::instr::{ProfileReader, RecordView};
 use crate::iprof::{self, Level, Verdict};
 use crate::limits::Limits;
 use serde::Serialize;
 use std::io::Read;
-use std::path::Path;
 
 /// What a check found in a file.
 #[derive(Debug, Clone, Serialize)]
@@ -68,43 +63,8 @@ impl FileCheck {
     }
 }
 
-/// Checks `path`, or standard input for `-`.
-///
-/// Formats are recognised by content; where that shows no LLVM profile, a file
-/// called `.iprof` is judged as one, since that is what somebody took it for.
-pub fn check_file(path: &Path, options: &iprof::ReadOptions) -> FileCheck {
-    let mut check = match open_and_check(path, options) {
-        Ok(check) => check,
-        Err(error) => failed(&error),
-    };
-    check.path = path.display().to_string();
-    check
-}
-
-fn open_and_check(path: &Path, options: &iprof::ReadOptions) -> Result<FileCheck> {
-    let family = Family::of_input(path)?;
-    match stack_source_of_file(path)? {
-        Some(source) if source != StackSource::Iprof && family == Family::Llvm => {
-            return Ok(check_stacks(path, source, options.limits));
-        }
-        _ => {}
-    }
-    let mut input = input::open_stream(path)?;
-    if family == Family::Iprof {
-        return Ok(check_iprof(input.stream, options));
-    }
-    let mut bytes = Vec::new();
-    input::read_stream(&mut input.stream, &mut bytes, &options.limits)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        bytes = input::inflate(&bytes, &options.limits)?;
-    }
-    if input.format.is_sample_profile() {
-        return Ok(check_samples(&bytes, options.limits));
-    }
-    Ok(check_llvm(&bytes, input.format, options.limits))
-}
-
-fn failed(error: &Error) -> FileCheck {
+/// What there is to say of a file that cannot be opened.
+pub(super) fn failed(error: &Error) -> FileCheck {
     let finding = CheckFinding {
         level: Level::Error.name(),
         code: "unreadable".to_string(),
@@ -127,7 +87,8 @@ fn failed(error: &Error) -> FileCheck {
     }
 }
 
-fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> FileCheck {
+/// Checks an iprof.
+pub(super) fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> FileCheck {
     let report = iprof::check_from(stream, options);
     let findings = report.findings.iter().map(|finding| CheckFinding {
         level: finding.level.name(),
@@ -158,7 +119,8 @@ struct LlvmCheck {
     has_memory: bool,
 }
 
-fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
+/// Checks an instrumentation or a memory profile, and says of anything else that it is none.
+pub(super) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
     let name = match format {
         Format::Raw { .. } => "raw",
         Format::Indexed => "indexed",
@@ -317,46 +279,4 @@ impl LlvmCheck {
 
 fn is_executed(record: RecordView<'_>) -> bool {
     record.counters.iter().any(|count| *count > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(name: &str, bytes: &[u8]) -> FileCheck {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        check_file(&path, &iprof::ReadOptions::default())
-    }
-
-    #[test]
-    fn each_format_has_codes_of_its_own() {
-        for (name, bytes, format, code) in [
-            ("a.iprof", &b"{\"version\":\"1.0.0\""[..], "iprof", "truncated"),
-            ("a.iprof", b"hello", "iprof", "bad-json"),
-            ("a.iprof", b"", "iprof", "empty-file"),
-            ("a.profraw", b"", "unknown", "unknown.empty-file"),
-            ("a.profdata", b"\xfflprofi\x81\x0a", "indexed", "indexed.truncated"),
-            ("a.proftext", b"main\n1\n2\n5\n", "text", "text.truncated"),
-            ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "unknown", "unknown.unrecognized-format"),
-        ] {
-            let check = check(name, bytes);
-            let codes: Vec<_> = check.findings.iter().map(|finding| finding.code.as_str()).collect();
-            assert_eq!((check.format, codes.first()), (format, Some(&code)), "{name}: {codes:?}");
-        }
-    }
-
-    #[test]
-    fn what_never_ran_is_worth_a_warning() {
-        let check = check("a.proftext", b"main\n1\n1\n0\n");
-        assert_eq!(check.findings[0].code, "text.never-executed");
-        assert_eq!((check.count(Level::Error), check.verdict), (0, "usable"));
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_is_a_failure() {
-        let check = check_file(Path::new("/no/such/file.iprof"), &iprof::ReadOptions::default());
-        assert!(check.failed && check.findings[0].code == "unreadable");
-    }
 }

@@ -2,21 +2,20 @@
 //! them, and for pprof whether Go's compiler takes them as `default.pgo`.
 
 use super::check::{CheckFinding, FileCheck};
-use super::samples::{StackOptions, StackSource, add_file};
+use super::samples::{StackOptions, add_file};
 use crate::error::Error;
-use crate::input::{self, Access};
+use crate::input::{Access, Format, Input};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof::{self, GoVerdict, Profile};
-use std::path::Path;
 
 /// Checks a recording, a text of stacks or a pprof profile.
-pub(super) fn check_stacks(path: &Path, source: StackSource, limits: Limits) -> FileCheck {
-    match source {
-        StackSource::Pprof => check_pprof(path, limits),
-        StackSource::Jfr => check_table(path, "jfr", limits),
-        StackSource::Text | StackSource::Iprof => check_table(path, "stacks", limits),
+pub(super) fn check_stacks(input: &Input, format: Format, limits: Limits) -> FileCheck {
+    match format {
+        Format::Pprof => check_pprof(input, limits),
+        Format::Jfr => check_table(input, "jfr", limits),
+        _ => check_table(input, "stacks", limits),
     }
 }
 
@@ -41,11 +40,11 @@ fn unreadable(format: &'static str, error: &Error) -> FileCheck {
     check(format, vec![CheckFinding { path: place, offset: error.offset(), ..found }], None)
 }
 
-fn check_table(path: &Path, format: &'static str, limits: Limits) -> FileCheck {
+fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck {
     let mut table = StackTable::new();
     let mut options = StackOptions { limits, ..StackOptions::default() };
     options.text.accept_weights = true;
-    match add_file(path, &options, &mut table) {
+    match add_file(input, &options, &mut table) {
         Err(error) => unreadable(format, &error),
         Ok(warnings) => {
             let oddity = |message: String| finding(Level::Warning, format!("{format}.oddity"), message);
@@ -59,8 +58,8 @@ fn check_table(path: &Path, format: &'static str, limits: Limits) -> FileCheck {
     }
 }
 
-fn check_pprof(path: &Path, limits: Limits) -> FileCheck {
-    let read = input::open(path, Access::Read, &limits).and_then(|data| pprof::read(&data, &limits));
+fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
+    let read = input.bytes(Access::Read, &limits).and_then(|data| pprof::read(&data, &limits));
     match read {
         Err(error) => unreadable("pprof", &error),
         Ok((profile, warnings)) => {
@@ -68,7 +67,7 @@ fn check_pprof(path: &Path, limits: Limits) -> FileCheck {
                 .into_iter()
                 .map(|found| finding(Level::Warning, "pprof.unknown-fields".to_string(), found.message))
                 .collect();
-            let is_for_go = path.extension().is_some_and(|extension| extension == "pgo");
+            let is_for_go = input.path.extension().is_some_and(|extension| extension == "pgo");
             let hint = add_go_findings(&profile, is_for_go, &mut findings);
             check("pprof", findings, hint)
         }

@@ -1,17 +1,14 @@
 //! Comparing two files of whatever formats.
 
-use super::diff_samples::{are_samples, diff_samples};
-use super::diff_stacks::{are_stacks, diff_stacks};
 use super::file_diff::FileDiff;
 use super::memory;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
-use super::mixed::Family;
+use super::mixed::is_document;
 use super::open::{ReadOptions, open_reader};
-use super::samples::StackOptions;
 use crate::bridge::{self, ToIprofOptions};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{self, Access, WeightedInput};
+use crate::input::{Access, Input};
 use crate::instr::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
 use crate::iprof::compare::{CommonSpace, Events};
 use crate::iprof::fit;
@@ -20,42 +17,17 @@ use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::memprof::{self, MemoryProfile};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
-use crate::stacks::model::Selection;
 use std::collections::HashMap;
-use std::path::Path;
-
-/// Compares two profiles, iprof, LLVM (counted or sampled) or sampled stacks; `-` is standard input. Where only one
-/// is LLVM's, it is compared as the iprof that the bridge makes of it.
-///
-/// # Errors
-///
-/// Those of the readers, with the path; usage when standard input should be both.
-pub fn diff_files(first: &Path, second: &Path, options: &DiffOptions) -> Result<FileDiff> {
-    if first == second && first.as_os_str() == "-" {
-        return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
-    }
-    if are_stacks(first, second)? {
-        let read = StackOptions { limits: options.limits, ..StackOptions::default() };
-        return Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0);
-    }
-    if are_samples(first, second)? {
-        return Ok(FileDiff { report: diff_samples(first, second, options)?, fit: None });
-    }
-    if Family::of_input(first)? == Family::Llvm && Family::of_input(second)? == Family::Llvm {
-        return Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None });
-    }
-    diff_iprof(first, second, options)
-}
 
 /// Compares two profiles as iprof, of which one may be LLVM's.
-fn diff_iprof(first: &Path, second: &Path, options: &DiffOptions) -> Result<FileDiff> {
+pub(super) fn diff_iprof(first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
     let mut space = CommonSpace::default();
     let read = iprof::ReadOptions { limits: options.limits, ..iprof::ReadOptions::default() };
-    let mut events = |path: &Path| {
-        Ok::<_, Error>(if Family::of_input(path)? == Family::Iprof {
-            space.read_from(input::open_stream(path)?.stream, &read).map_err(|error| error.in_file(path))?
+    let mut events = |input: &Input| {
+        Ok::<_, Error>(if is_document(input) {
+            space.read_from(input.stream()?, &read).map_err(|error| error.in_file(&input.path))?
         } else {
-            let profile = read_profile(path, &options.limits)?;
+            let profile = read_profile(input, &options.limits)?;
             space.add(&bridge::to_iprof(&profile, &ToIprofOptions::default())?.0)
         })
     };
@@ -87,15 +59,15 @@ fn iprof_options(options: &DiffOptions, by: ChainsBy) -> DiffOptions {
 }
 
 /// A whole LLVM profile.
-fn read_profile(path: &Path, limits: &Limits) -> Result<Profile> {
+pub(super) fn read_profile(input: &Input, limits: &Limits) -> Result<Profile> {
     let mut options = MergeOptions::default();
     options.read.limits = *limits;
     options.keep_vtable_names = true;
-    let mut report = merge_files(&[WeightedInput::new(path)], &options, &mut Silent)?;
-    for input in &mut report.inputs {
-        match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
+    let mut report = merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
+    for merged in &mut report.inputs {
+        match std::mem::replace(&mut merged.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
-            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
+            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.path)),
             InputOutcome::Used | InputOutcome::NotAProfile => {}
         }
     }
@@ -263,11 +235,12 @@ impl Names for LlvmSpace {
     }
 }
 
-fn diff_llvm(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
+/// Compares two instrumentation or memory profiles.
+pub(super) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
     let mut space = LlvmSpace::default();
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Compat::Profbridge) };
-    let mut facts = |path: &Path| {
-        let bytes = input::open(path, Access::Read, &options.limits)?;
+    let mut facts = |input: &Input| {
+        let bytes = input.bytes(Access::Read, &options.limits)?;
         let read = &read;
         let mut read_both = || {
             let is_memory = memory::is_memory_profile(&bytes, read.compat);
@@ -277,70 +250,11 @@ fn diff_llvm(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffR
             }
             Ok(facts)
         };
-        read_both().map_err(|error: Error| error.in_file(path))
+        read_both().map_err(|error: Error| error.in_file(&input.path))
     };
     let (first, second) = (facts(first)?, facts(second)?);
     let mut options = options.clone();
     options.functions_by = COUNTERS;
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
     Ok(diff(first, second, &space, &options))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn diff_texts(name: &str, first: &str, second: &str) -> Result<DiffReport> {
-        let folder = tempfile::tempdir().unwrap();
-        let [a, b] = [first, second].map(|text| {
-            let path = folder.path().join(format!("{}-{name}", text.len()));
-            std::fs::write(&path, text).unwrap();
-            path
-        });
-        diff_files(&a, &b, &DiffOptions::default()).map(|found| found.report)
-    }
-
-    #[test]
-    fn llvm_profiles_are_compared_by_name_and_hash() {
-        let a = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:9\nbar:1\n\nold\n1\n1\n60\n";
-        let b = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:1\nbar:99\n\nnewer\n1\n1\n60\n";
-        let report = diff_texts("a.proftext", a, b).unwrap();
-        let overlaps: Vec<_> = report.sections.iter().map(|section| (section.section, section.overlap)).collect();
-        assert_eq!(overlaps[1].0, "counters");
-        assert!((overlaps[1].1 - 0.4).abs() < 1e-12, "{overlaps:?}");
-        let change = &report.changed_receivers.sites[0];
-        assert_eq!(
-            (change.site.as_str(), change.first.as_str(), change.second.as_str()),
-            ("main site 0", "foo", "bar")
-        );
-        assert_eq!(
-            (report.new_functions.functions, report.lost_functions.functions),
-            (vec!["newer".into()], vec!["old".into()])
-        );
-    }
-
-    #[test]
-    fn iprofs_are_compared_by_identity() {
-        let head = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[0,0]}],"conditionalProfiles":[{"ctx":"0:3","records":"#;
-        let report =
-            diff_texts("a.iprof", &format!("{head}[5,0,9,8,1,1]}}]}}"), &format!("{head}[5,0,1,8,1,99]}}]}}")).unwrap();
-        let change = &report.flipped_branches.sites[0];
-        assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("A.m():3", "5", "8"));
-        assert!((report.overlap - 0.11).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_profile_overlaps_with_what_the_bridge_made_of_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let (text, iprof) = (folder.path().join("a.proftext"), folder.path().join("a.iprof"));
-        std::fs::write(&text, ":fe\nmain\n1\n1\n30\n\nfoo\n2\n1\n10\n").unwrap();
-        let (document, _) =
-            bridge::to_iprof(&read_profile(&text, &Limits::default()).unwrap(), &ToIprofOptions::default()).unwrap();
-        std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
-        let FileDiff { report, fit } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
-        let fit = fit.unwrap();
-        assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));
-        assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));
-        assert_eq!(report.sections[0].section, "callCountProfiles");
-    }
 }

@@ -7,16 +7,10 @@
 use super::sample_merge::read_sample_file;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input;
+use crate::input::Input;
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::sampleprof::{CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, ReadOptions, SampleProfile};
 use foldhash::HashMap;
-use std::path::Path;
-
-/// Whether two files are compared as sample profiles: one of them is one.
-pub(super) fn are_samples(first: &Path, second: &Path) -> Result<bool> {
-    Ok(input::format_of(first)?.is_sample_profile() || input::format_of(second)?.is_sample_profile())
-}
 
 /// Compares two sample profiles: by place, by entry, by function wherever it
 /// was inlined, and by what was called.
@@ -25,12 +19,12 @@ pub(super) fn are_samples(first: &Path, second: &Path) -> Result<bool> {
 ///
 /// Those of the files, with the path; a kind conflict when only one of them is
 /// probe-based, since its places are no lines.
-pub(super) fn diff_samples(first: &Path, second: &Path, options: &DiffOptions) -> Result<DiffReport> {
+pub(super) fn diff_samples(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
     let mut read = ReadOptions::default();
     read.limits = options.limits;
     let mut space = Space::default();
-    let mut facts = |path: &Path| {
-        let profile = read_sample_file(path, &read, Compat::Profbridge)?;
+    let mut facts = |input: &Input| {
+        let profile = read_sample_file(input, &read, Compat::Profbridge)?;
         Ok::<_, Error>((profile.kind().probe_based, space.facts(&profile)))
     };
     let ((first_probes, first), (second_probes, second)) = (facts(first)?, facts(second)?);

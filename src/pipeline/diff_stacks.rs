@@ -5,12 +5,12 @@
 //! frames where one side is an iprof, which has none.
 
 use super::file_diff::FileDiff;
-use super::samples::{StackOptions, StackSource, add_file, stack_source_of_file, unit_of, without_addresses};
+use super::samples::{StackOptions, add_file, holds_stacks, unit_of, without_addresses};
 use crate::error::{Error, Result, Warning};
+use crate::input::{Format, Input};
 use crate::report::diff::{DiffOptions, Facts, Names, diff};
 use crate::stacks::model::{Function, FunctionId, SampleSource, Selection, StackTable};
 use foldhash::HashMap;
-use std::path::Path;
 
 /// Whether two files are compared as stacks: both hold some, and one of them is
 /// not an iprof. Two iprof files have more to compare.
@@ -18,9 +18,9 @@ use std::path::Path;
 /// # Errors
 ///
 /// I/O errors with the path.
-pub fn are_stacks(first: &Path, second: &Path) -> Result<bool> {
-    let sources = [stack_source_of_file(first)?, stack_source_of_file(second)?];
-    Ok(sources.iter().all(Option::is_some) && sources != [Some(StackSource::Iprof); 2])
+pub fn are_stacks(first: &Input, second: &Input) -> Result<bool> {
+    let formats = [first.format()?, second.format()?];
+    Ok(formats.into_iter().all(holds_stacks) && formats != [Format::Iprof; 2])
 }
 
 /// Compares the selected samples of two sources of stacks: by whole stack, and
@@ -30,16 +30,17 @@ pub fn are_stacks(first: &Path, second: &Path) -> Result<bool> {
 ///
 /// Those of the readers, with the path; usage where nothing is left to compare.
 pub fn diff_stacks(
-    first: &Path,
-    second: &Path,
+    first: &Input,
+    second: &Input,
     read: &StackOptions,
     selection: &Selection,
     options: &DiffOptions,
 ) -> Result<(FileDiff, Vec<Warning>)> {
     let mut warnings = Vec::new();
-    let mut table = |path: &Path| {
+    let mut table = |input: &Input| {
+        let path = &input.path;
         let mut table = StackTable::new();
-        let found = add_file(path, read, &mut table).map_err(|error| error.in_file(path))?;
+        let found = add_file(input, read, &mut table).map_err(|error| error.in_file(path))?;
         warnings.extend(found.into_iter().map(|warning| warning.in_file(path)));
         let mut selection = selection.clone();
         if !says_sorts(&table) {
@@ -56,13 +57,14 @@ pub fn diff_stacks(
     if unit != other_unit {
         let detail = format!("it counts {}, the first counts {}", other_unit.word(), unit.word());
         return Err(Error::usage(detail)
-            .in_file(second)
+            .in_file(&second.path)
             .with_hint("--sample-type and --weight choose what is counted"));
     }
     let mut tables = [one, other];
     if is_iprof(first)? || is_iprof(second)? {
-        for (table, path) in tables.iter_mut().zip([first, second]) {
-            *table = java_only(table).ok_or_else(|| Error::usage("no sample has a Java frame").in_file(path))?;
+        for (table, input) in tables.iter_mut().zip([first, second]) {
+            let none = || Error::usage("no sample has a Java frame").in_file(&input.path);
+            *table = java_only(table).ok_or_else(none)?;
         }
     }
     let mut space = Space { with_types: tables.iter().all(has_types), ..Space::default() };
@@ -78,8 +80,8 @@ fn says_sorts(table: &StackTable) -> bool {
     table.samples().any(|sample| sample.key.source != SampleSource::Unknown)
 }
 
-fn is_iprof(path: &Path) -> Result<bool> {
-    Ok(stack_source_of_file(path)? == Some(StackSource::Iprof))
+fn is_iprof(input: &Input) -> Result<bool> {
+    Ok(input.format()? == Format::Iprof)
 }
 
 /// Stacks without native frames, whose hits their Java callers get.

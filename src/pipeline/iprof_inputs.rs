@@ -2,21 +2,18 @@
 
 use super::merge::{FailureMode, InputOutcome};
 use crate::error::{Error, Result};
-use crate::input::{self, Format, WeightedInput};
+use crate::input::{Format, Input};
 use crate::iprof::{self, Code, Document, Finding, Findings};
 use std::collections::BTreeSet;
-use std::io::{self, Read, Seek};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// So much of a pipe that is read twice is kept in memory, and more of it in a file.
-const KEPT_BYTES: usize = 64 << 20;
 
 /// One iprof input and what became of it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct IprofInputReport {
     /// The input.
-    pub input: WeightedInput,
+    pub input: Input,
     /// What became of it.
     pub outcome: InputOutcome,
     /// What is wrong with it, or odd.
@@ -60,8 +57,7 @@ impl Tolerance {
     /// As [`judge`](Self::judge).
     pub(super) fn read(
         &self,
-        input: &WeightedInput,
-        source: &mut Source,
+        input: &Input,
         options: &iprof::ReadOptions,
     ) -> Result<(Option<Document>, IprofInputReport)> {
         let mut options = options.clone();
@@ -71,7 +67,7 @@ impl Tolerance {
             outcome,
             findings: findings.iter().cloned().collect(),
         };
-        let stream = match source.open(&input.path) {
+        let stream = match open_iprof(input) {
             Ok(stream) => stream,
             Err(error) => return Ok((None, report(self.judge(&input.path, error)?, &Findings::default()))),
         };
@@ -83,46 +79,15 @@ impl Tolerance {
     }
 }
 
-/// Where the bytes of an input come from.
-pub(super) enum Source {
-    /// From its path, as often as wanted.
-    Path,
-    /// They came through a pipe and were kept.
-    Kept(tempfile::SpooledTempFile),
-}
-
-impl Source {
-    /// A source that can be opened again.
-    pub(super) fn lasting(path: &Path) -> Result<Self> {
-        if !input::comes_once(path) {
-            return Ok(Self::Path);
-        }
-        let mut kept = tempfile::SpooledTempFile::new(KEPT_BYTES);
-        io::copy(&mut open_iprof(path)?, &mut kept)
-            .map_err(|source| Error::io("cannot keep what comes through the pipe", source).in_file(path))?;
-        Ok(Self::Kept(kept))
-    }
-
-    /// The bytes from the first one on.
-    pub(super) fn open(&mut self, path: &Path) -> Result<Box<dyn Read + Send + '_>> {
-        match self {
-            Self::Path => open_iprof(path),
-            Self::Kept(kept) => {
-                kept.rewind().map_err(|source| Error::io("cannot read again", source).in_file(path))?;
-                Ok(Box::new(kept))
-            }
-        }
-    }
-}
-
 /// Opens an input that must be an iprof.
-fn open_iprof(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let input = input::open_stream(path)?;
-    match input.format {
-        Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof => {
-            let detail = format!("{} among iprof files", input.format);
-            Err(Error::usage(detail).in_file(path).with_hint("`profbridge convert` turns it into an iprof first"))
+pub(super) fn open_iprof(input: &Input) -> Result<Box<dyn Read + Send>> {
+    match input.format()? {
+        format @ (Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof) => {
+            let detail = format!("{format} among iprof files");
+            Err(Error::usage(detail)
+                .in_file(&input.path)
+                .with_hint("`profbridge convert` turns it into an iprof first"))
         }
-        _ => Ok(input.stream),
+        _ => input.stream(),
     }
 }

@@ -6,7 +6,7 @@
 //! merge as LLVM merges, so everything goes through the bridge. That shows only
 //! at the end of an input: those read so far are read once more then.
 
-use super::iprof_inputs::{Source, Tolerance};
+use super::iprof_inputs::{Tolerance, open_iprof};
 use super::merge::{FailureMode, InputOutcome, MergeOptions, Minimums};
 use super::mixed::{MixedMerge, MixedOptions};
 use crate::bridge::{self, ToIprofOptions, Trust};
@@ -132,9 +132,7 @@ pub fn merge_iprof_files(
     let tolerance =
         Tolerance { failure_mode: options.failure_mode, salvage: options.salvage, found: options.found.clone() };
     let changes = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
-    let sources = inputs.iter().map(|one| if changes { Source::lasting(&one.path) } else { Ok(Source::Path) });
-    let sources = sources.collect::<Result<_>>()?;
-    let mut merge = Merge { inputs, options, tolerance, observer, sources, reports: Vec::new() };
+    let mut merge = Merge { inputs, options, tolerance, observer, reports: Vec::new() };
     match merge.stream(changes)? {
         Some((document, merged)) => {
             Ok(IprofMergeReport { document, merged, inputs: merge.reports, bridged: false, losses: Vec::new() })
@@ -148,7 +146,6 @@ struct Merge<'a> {
     options: &'a IprofMergeOptions,
     tolerance: Tolerance,
     observer: &'a mut dyn IprofMergeObserver,
-    sources: Vec<Source>,
     /// Of the inputs read so far.
     reports: Vec<IprofInputReport>,
 }
@@ -173,13 +170,12 @@ impl Merge<'_> {
 
     fn add(&mut self, merger: &mut Merger, at: usize, weights: &SectionWeights) -> Result<()> {
         let input = &self.inputs[at];
-        let source = &mut self.sources[at];
         let report = if self.tolerance.goes_on() {
-            let (document, report) = self.tolerance.read(input, source, &self.options.read)?;
+            let (document, report) = self.tolerance.read(input, &self.options.read)?;
             document.iter().for_each(|document| merger.add(document, weights));
             report
         } else {
-            let stream = source.open(&input.path)?;
+            let stream = open_iprof(input)?;
             let (outcome, findings) = match merger.add_from(stream, &self.options.read, weights) {
                 Ok(findings) => (InputOutcome::Used, findings.iter().cloned().collect()),
                 // Of an empty or foreign input nothing was added.
@@ -214,7 +210,7 @@ impl Merge<'_> {
         let mut sum = MixedMerge::new(&options);
         for at in 0..self.inputs.len() {
             let input = &self.inputs[at];
-            let (document, report) = self.tolerance.read(input, &mut self.sources[at], &self.options.read)?;
+            let (document, report) = self.tolerance.read(input, &self.options.read)?;
             if let Some(document) = document {
                 sum.add_document(&document, input)?;
             }
@@ -256,8 +252,8 @@ impl Merge<'_> {
         read.accept_errors |= self.tolerance.goes_on();
         read.salvage |= self.options.salvage && self.tolerance.goes_on();
         let mut totals = Vec::new();
-        for ((input, source), weight) in self.inputs.iter().zip(&mut self.sources).zip(weights) {
-            let total = source.open(&input.path).and_then(|stream| SectionTotals::read_from(stream, &read));
+        for (input, weight) in self.inputs.iter().zip(weights) {
+            let total = open_iprof(input).and_then(|stream| SectionTotals::read_from(stream, &read));
             let total = match total {
                 Ok(total) => total,
                 Err(error) => {

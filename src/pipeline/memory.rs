@@ -4,14 +4,13 @@ use super::open::ReadOptions;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedProfile;
-use crate::input::{self, Access, Format, detect};
+use crate::input::{Access, Format, Input, detect};
 use crate::instr::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::Comments;
 use crate::memprof::{self, MemoryProfile, MergedMemory, Source};
 use crate::merge::Merger;
 use std::io::Write;
-use std::path::Path;
 
 /// How the sum of memory profiles is written into an indexed profile.
 #[derive(Debug, Clone, Default)]
@@ -185,9 +184,10 @@ pub(super) fn conflict(error: Error, source: &Source) -> Error {
 /// # Errors
 ///
 /// Those of the readers, with the path; usage for files without one.
-pub fn load(path: &Path, options: &ReadOptions) -> Result<MemoryProfile> {
-    let bytes = input::open(path, Access::Read, &options.limits)?;
-    load_bytes(&bytes, options).map_err(|error| error.in_file(path))
+pub fn load(input: impl Into<Input>, options: &ReadOptions) -> Result<MemoryProfile> {
+    let input = input.into();
+    let bytes = input.bytes(Access::Read, &options.limits)?;
+    load_bytes(&bytes, options).map_err(|error| error.in_file(&input.path))
 }
 
 /// As [`load`], from bytes.
@@ -263,9 +263,10 @@ pub(super) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
 /// # Errors
 ///
 /// Those of the readers, with the path; bad magic for other files.
-pub fn show_yaml(path: &Path, options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
-    let bytes = input::open(path, Access::Read, &options.limits)?;
-    show_bytes(&bytes, options, out).map_err(|error| error.in_file(path))
+pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
+    let input = input.into();
+    let bytes = input.bytes(Access::Read, &options.limits)?;
+    show_bytes(&bytes, options, out).map_err(|error| error.in_file(&input.path))
 }
 
 fn show_bytes(data: &[u8], options: &ReadOptions, out: &mut dyn Write) -> Result<()> {

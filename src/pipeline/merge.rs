@@ -292,11 +292,10 @@ pub fn merge_files(
     observer: &mut dyn MergeObserver,
 ) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
-    if is_own && inputs.iter().any(|input| crate::partial::origins_of_file(&input.path).is_some()) {
+    if is_own && inputs.iter().any(|input| !input.is_pipe() && crate::partial::origins_of_file(&input.path).is_some()) {
         return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
     }
-    let prepared: Vec<Prepared> =
-        inputs.iter().map(|input| Prepared::new(input.clone(), &options.read.limits)).collect();
+    let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
     let run = worker::run(&prepared, options, observer);
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);

@@ -2,9 +2,9 @@
 //! everything else as tables of stacks.
 
 use super::merge::FailureMode;
-use super::samples::{StackOptions, StackSource, add_file, check_units, no_stacks, stack_source_of_file};
+use super::samples::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::error::{Error, Result, Warning};
-use crate::input::{self, Access, Format, WeightedInput, detect};
+use crate::input::{Access, Format, WeightedInput, detect};
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
 use std::path::Path;
@@ -36,8 +36,9 @@ pub struct StackSum<T> {
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
 /// other sources of stacks. What is empty or damaged is left to the merge.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
-    let mut sources = inputs.iter().filter_map(|input| stack_source_of_file(&input.path).ok().flatten()).peekable();
-    sources.peek().is_some() && sources.all(|source| source == StackSource::Pprof)
+    let mut formats =
+        inputs.iter().filter_map(|input| input.format().ok()).filter(|format| holds_stacks(*format)).peekable();
+    formats.peek().is_some() && formats.all(|format| format == Format::Pprof)
 }
 
 /// Adds up pprof profiles by whole stack and labels.
@@ -53,7 +54,7 @@ pub fn merge_pprof(
     let mut merger = pprof::Merger::new(options.pprof);
     let mut add = |input: &WeightedInput| {
         let limits = &options.read.limits;
-        let data = input::open(&input.path, Access::Read, limits)?;
+        let data = input.bytes(Access::Read, limits)?;
         match detect(&data) {
             Format::Pprof => {}
             other => return Err(no_stacks(other)),
@@ -76,7 +77,7 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
     let mut add = |input: &WeightedInput| {
         // What a bad input leaves behind is not added.
         let mut table = StackTable::new();
-        let warnings = add_file(&input.path, &options.read, &mut table)?;
+        let warnings = add_file(input, &options.read, &mut table)?;
         sum.absorb_times(&table, input.weight.get());
         Ok(warnings)
     };

@@ -7,42 +7,10 @@
 use super::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
 use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::error::{Error, Result, Warning};
-use crate::input::{self, Format, WeightedInput};
+use crate::input::{Family, Input};
 use crate::instr::{Loss, Losses, Profile};
 use crate::iprof::{self, BranchClash, Document, Level, SectionWeights, Weight};
 use crate::merge::Merger;
-use std::path::Path;
-
-/// What a profile belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// Raw, indexed and text profiles.
-    Llvm,
-    /// GraalVM's.
-    Iprof,
-}
-
-impl Family {
-    /// The family of an input, by its content. What is no LLVM profile by its
-    /// magic number and is called `.iprof` is taken for one, since that is what
-    /// somebody took it for: it may be cut or damaged.
-    ///
-    /// # Errors
-    ///
-    /// I/O errors with the path.
-    pub fn of_input(path: &Path) -> Result<Self> {
-        let format = input::format_of(path)?;
-        let called = path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"));
-        let other = matches!(format, Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof);
-        Ok(if format == Format::Iprof || (called && !other) { Self::Iprof } else { Self::Llvm })
-    }
-
-    /// As [`of_input`](Self::of_input); what cannot be opened is taken for
-    /// LLVM's: merging says what is wrong with it.
-    pub fn of_file(path: &Path) -> Self {
-        Self::of_input(path).unwrap_or(Self::Llvm)
-    }
-}
 
 /// How inputs of both families are merged.
 #[derive(Debug, Clone, Default)]
@@ -75,11 +43,17 @@ pub struct MixedSum {
 /// # Errors
 ///
 /// I/O, and what makes the document invalid.
-pub fn read_document(path: &Path, options: &iprof::ReadOptions) -> Result<(Document, Vec<Warning>)> {
-    let input = input::open_stream(path)?;
-    let (document, findings) = iprof::read_from(input.stream, options).map_err(|error| error.in_file(path))?;
+pub fn read_document(input: &Input, options: &iprof::ReadOptions) -> Result<(Document, Vec<Warning>)> {
+    let path = &input.path;
+    let (document, findings) = iprof::read_from(input.stream()?, options).map_err(|error| error.in_file(path))?;
     let told = findings.iter().filter(|finding| finding.level == Level::Warning && !finding.code.is_about_age());
     Ok((document, told.map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
+}
+
+/// Whether an input is an iprof. What cannot be opened is taken for LLVM's:
+/// merging says what is wrong with it.
+pub fn is_document(input: &Input) -> bool {
+    input.family().is_ok_and(|family| family == Some(Family::Iprof))
 }
 
 /// Merges inputs of both families.
@@ -89,21 +63,16 @@ pub fn read_document(path: &Path, options: &iprof::ReadOptions) -> Result<(Docum
 /// What makes a document unreadable or contradictory, kinds of profiles that
 /// do not go together, branch lists that clash if that is to be an error. What
 /// is wrong with LLVM inputs is in the report.
-pub fn merge_mixed(
-    inputs: &[(WeightedInput, Family)],
-    options: &MixedOptions,
-    observer: &mut dyn MergeObserver,
-) -> Result<MixedSum> {
-    let of_family = |family| inputs.iter().filter(move |(_, other)| *other == family).map(|(input, _)| input);
-    let llvm_inputs: Vec<WeightedInput> = of_family(Family::Llvm).cloned().collect();
+pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, observer: &mut dyn MergeObserver) -> Result<MixedSum> {
+    let (documents, llvm_inputs): (Vec<Input>, Vec<Input>) = inputs.iter().cloned().partition(is_document);
     let mut report = merge_files(&llvm_inputs, &options.llvm, observer)?;
     let mut sum = MixedMerge::new(options);
     if report.used() > 0 {
         sum.profiles.add(&std::mem::take(&mut report.profile), 1)?;
     }
     let mut warnings = Vec::new();
-    for input in of_family(Family::Iprof) {
-        let (document, found) = read_document(&input.path, &options.iprof)?;
+    for input in &documents {
+        let (document, found) = read_document(input, &options.iprof)?;
         warnings.extend(found);
         sum.add_document(&document, input)?;
     }
@@ -128,7 +97,7 @@ impl MixedMerge {
         Self { rests, profiles: LlvmSum::new(&options.llvm), losses: Losses::new(), trust: options.trust }
     }
 
-    pub(super) fn add_document(&mut self, document: &Document, input: &WeightedInput) -> Result<()> {
+    pub(super) fn add_document(&mut self, document: &Document, input: &Input) -> Result<()> {
         let in_file = |error: Error| error.in_file(&input.path);
         let (parts, lost) = bridge::split(document, self.trust).map_err(in_file)?;
         lost.iter().for_each(|loss| self.losses.add(loss.kind, loss.count));

@@ -1,15 +1,17 @@
 //! The module that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
+mod ask;
 mod check;
 mod check_samples;
 mod check_stacks;
 pub mod cross_release;
-pub mod describe;
+mod describe;
 pub mod diff;
 mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
+mod families;
 mod file_diff;
 #[cfg(feature = "correlate")]
 pub mod fit;
@@ -25,6 +27,7 @@ pub mod mixed;
 pub mod open;
 pub mod partial;
 pub mod pictures;
+pub mod plan;
 #[cfg(feature = "correlate")]
 pub mod probes;
 mod profile;
@@ -40,9 +43,8 @@ pub mod transcribe;
 mod values;
 mod worker;
 
-pub use check::{CheckFinding, FileCheck, check_file};
-pub use describe::describe;
-pub use diff::diff_files;
+pub use ask::{check_file, describe, diff_files};
+pub use check::{CheckFinding, FileCheck};
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use file_diff::FileDiff;
 pub use merge::{

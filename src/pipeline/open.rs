@@ -1,9 +1,9 @@
 //! From bytes to the reader that understands them.
 
+use crate::bytes::head::begins_as_text;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedReader};
-use crate::input::detect::looks_like_text;
 use crate::input::{Format, detect};
 use crate::instr::ProfileReader;
 use crate::limits::Limits;
@@ -62,11 +62,9 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
             Ok(Box::new(IndexedReader::new(data, options)?))
         }
         Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
-        // LLVM goes by printable bytes alone.
-        Format::SampleText if options.compat.is_llvm() => Ok(Box::new(TextReader::new(data, options.compat)?)),
         memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Compat::Profbridge)),
         // LLVM takes whatever begins with printable bytes for a text profile.
-        _ if options.compat.is_llvm() && looks_like_text(data) => Ok(Box::new(TextReader::new(data, options.compat)?)),
+        _ if options.compat.is_llvm() && begins_as_text(data) => Ok(Box::new(TextReader::new(data, options.compat)?)),
         other => Err(unreadable(other, options.compat)),
     }
 }
@@ -98,7 +96,7 @@ fn unreadable(format: Format, compat: Compat) -> Error {
         return Error::new(ErrorKind::UnrecognizedFormat);
     }
     let error = Error::new(match format {
-        Format::Unknown => ErrorKind::UnrecognizedFormat,
+        Format::Unknown | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
         known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
     });
     match format {
@@ -111,7 +109,13 @@ fn unreadable(format: Format, compat: Compat) -> Error {
         Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
         Format::Iprof => error.with_hint("`profbridge convert` turns it into an LLVM profile"),
         Format::Jfr => error.with_hint("`profbridge convert` turns it into an iprof"),
-        Format::Pprof => error.with_hint("`profbridge show`, `report` and `flamegraph` show its stacks"),
+        Format::Pprof | Format::Collapsed => {
+            error.with_hint("`profbridge show`, `report` and `flamegraph` show its stacks")
+        }
+        Format::OtherText => {
+            error.with_hint("it is text, and no profile: below the name of a function its hash is expected")
+        }
+        Format::OtherJson => error.with_hint("it is JSON, and no iprof"),
         Format::Unknown => error.with_hint("a profile begins with a magic number; is this the right file?"),
         _ => error,
     }

@@ -6,7 +6,7 @@ use super::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, Merge
 use super::open::read_with;
 use super::target::InputVersions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{self, Format, WeightedInput, output};
+use crate::input::{self, Access, Format, WeightedInput, output};
 use crate::instr::{Profile, ProfileKind, ProfileReader};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
@@ -65,11 +65,7 @@ fn note_origin(versions: &mut InputVersions, input: &PartialInput) {
 fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<()> {
     let mut about = PartialInput::new(&input.path, input.weight.get());
     let limits = &options.read.limits;
-    let mut bytes = Vec::new();
-    let read = input::read_into(&input.path, &mut bytes, limits);
-    let read = read
-        .and_then(|()| if input::detect(&bytes) == Format::Gzip { input::inflate(&bytes, limits) } else { Ok(bytes) });
-    let added = match read {
+    let added = match input.bytes(Access::Read, limits) {
         Ok(data) => match Frame::find(&data, limits).map_err(|error| error.in_file(&input.path))? {
             Some(frame) => return add_partial(sums, input, &frame, limits).map_err(|error| error.in_file(&input.path)),
             None => add_profile(sums, &data, &mut about, options),
@@ -171,7 +167,7 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
 }
 
 fn weighted(about: &PartialInput) -> WeightedInput {
-    WeightedInput { path: about.path.clone(), weight: NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN) }
+    WeightedInput::with_weight(&about.path, NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN))
 }
 
 fn report(about: &PartialInput, input: &WeightedInput) -> InputReport {

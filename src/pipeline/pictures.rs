@@ -1,18 +1,14 @@
 //! The report and the flame graph of any input.
 
-use super::describe::describe;
-use super::diff::diff_files;
+use super::ask::{describe, diff_files};
 use super::diff_stacks::{are_stacks, diff_stacks};
 use super::memory_stacks::MemoryContent;
 use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use super::sample_stacks::{SampleContent, SampleSum};
-use super::samples::{
-    StackOptions, StackSource, add_file, add_input, check_units, read_iprof, stack_source, stack_source_of_file,
-    unit_of, without_addresses,
-};
+use super::samples::{StackOptions, add_file, add_input, check_units, read_iprof, unit_of, without_addresses};
 use crate::bridge::stacks::{IprofHits, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::input::{self, Access, WeightedInput, detect};
+use crate::input::{Access, Family, Format, Input};
 use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
 use crate::limits::Limits;
@@ -24,7 +20,7 @@ use crate::report::stacks::{MethodPattern, functions_meant};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::model::{FunctionId, Selection, StackTable, Unit};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What was read.
 #[derive(Debug)]
@@ -65,7 +61,7 @@ pub struct IprofContent {
 ///
 /// What the readers find wrong; usage errors for inputs that do not add up.
 pub fn read_content(
-    paths: &[PathBuf],
+    inputs: &[Input],
     options: &StackOptions,
     selection: &Selection,
 ) -> Result<(Content, Vec<Warning>)> {
@@ -76,22 +72,23 @@ pub fn read_content(
     let mut warnings = Vec::new();
     let (mut stacks, mut llvm) = (0usize, Vec::new());
     let (mut memory, mut memory_profiles) = (MemoryContent::default(), 0usize);
-    for path in paths {
-        if stack_source_of_file(path)? == Some(StackSource::Jfr) {
+    for input in inputs {
+        let (path, format) = (&input.path, input.format()?);
+        if format == Format::Jfr {
             stacks += 1;
-            let found = add_file(path, options, &mut table).map_err(|error| error.in_file(path))?;
+            let found = add_file(input, options, &mut table).map_err(|error| error.in_file(path))?;
             warnings.extend(in_file(found, path));
             continue;
         }
-        let data = input::open(path, Access::Read, &options.limits)?;
+        let data = input.bytes(Access::Read, &options.limits)?;
         if options.memory.is_drawn(&data, &options.limits) {
             memory_profiles += 1;
             options.memory.add(&data, &options.limits, &mut memory).map_err(|error| error.in_file(path))?;
             continue;
         }
-        match stack_source(&data) {
-            Some(StackSource::Iprof) => {
-                if paths.len() > 1 {
+        match format.family() {
+            Some(Family::Iprof) => {
+                if inputs.len() > 1 {
                     let detail = "an iprof is shown alone";
                     return Err(Error::usage(detail)
                         .with_hint("merge several with `profbridge merge` first")
@@ -100,23 +97,23 @@ pub fn read_content(
                 let (document, found) = read_iprof(&data, &options.limits).map_err(|error| error.in_file(path))?;
                 return Ok((iprof_content(document), in_file(found, path)));
             }
-            Some(_) => {
+            Some(Family::Stacks) => {
                 stacks += 1;
                 let found = add_input(&data, options, &mut table).map_err(|error| error.in_file(path))?;
                 warnings.extend(in_file(found, path));
             }
-            None => llvm.push((path, words_of(&data, &options.limits))),
+            _ => llvm.push((path, words_of(&data, &options.limits))),
         }
     }
     if memory_profiles != 0 {
-        if memory_profiles != paths.len() {
+        if memory_profiles != inputs.len() {
             return Err(Error::usage("memory profiles and others do not add up"));
         }
         return Ok((Content::Memory(Box::new(memory)), warnings));
     }
     match (stacks, llvm.first()) {
         (0, Some((_, source))) => {
-            let (profile, found) = read_llvm(paths, options)?;
+            let (profile, found) = read_llvm(inputs, options)?;
             Ok((Content::Llvm { source: source.clone(), profile: Box::new(profile) }, found))
         }
         (0, None) => Err(Error::usage("no input files")),
@@ -140,16 +137,17 @@ const OUTLINED_BYTES: u64 = 8 << 20;
 ///
 /// I/O errors with the path.
 pub fn outlined_graph(
-    path: &Path,
+    input: &Input,
     options: &StackOptions,
     svg: &SvgOptions,
 ) -> Result<Option<(FlameGraph, Vec<Warning>)>> {
+    let path = &input.path;
     let is_large = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() >= OUTLINED_BYTES);
     let has_time = options.recording.from.is_some() || options.recording.to.is_some();
-    if !is_large || has_time || svg.min_width < LEAST_WIDTH || stack_source_of_file(path)? != Some(StackSource::Text) {
+    if !is_large || has_time || svg.min_width < LEAST_WIDTH || input.format()? != Format::Collapsed {
         return Ok(None);
     }
-    let data = input::open(path, Access::Read, &options.limits)?;
+    let data = input.bytes(Access::Read, &options.limits)?;
     let Some(found) = outline(&data, &options.text, &options.limits, |total| least_hits(total, svg)) else {
         return Ok(None);
     };
@@ -162,7 +160,7 @@ const LEAST_WIDTH: f64 = 0.02;
 
 /// What an LLVM profile is, with its version.
 fn words_of(data: &[u8], limits: &Limits) -> String {
-    let format = detect(data).to_string();
+    let format = crate::input::detect(data).to_string();
     let described = describe(data, limits);
     match described.parts.iter().find_map(|part| part.version.clone()) {
         Some(version) if !format.contains(&version) => format!("{format}, version {version}"),
@@ -194,11 +192,10 @@ fn iprof_content(document: Document) -> Content {
     Content::Iprof(Box::new(IprofContent { document, samples: without_addresses(&samples), calls }))
 }
 
-fn read_llvm(paths: &[PathBuf], options: &StackOptions) -> Result<(Profile, Vec<Warning>)> {
-    let inputs: Vec<WeightedInput> = paths.iter().map(WeightedInput::new).collect();
+fn read_llvm(inputs: &[Input], options: &StackOptions) -> Result<(Profile, Vec<Warning>)> {
     let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
     merge.read.limits = options.limits;
-    let report = merge_files(&inputs, &merge, &mut Silent)?;
+    let report = merge_files(inputs, &merge, &mut Silent)?;
     let mut warnings = Vec::new();
     for input in report.inputs {
         match input.outcome {
@@ -358,7 +355,7 @@ impl View {
 /// # Errors
 ///
 /// Those of the readers, with the path.
-pub fn overlap_table(before: &Path, now: &Path, read: &StackOptions, selection: &Selection) -> Result<Table> {
+pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
     let mut options = DiffOptions::default();
     (options.limits, options.topn) = (read.limits, 0);
     let found = if are_stacks(before, now)? {

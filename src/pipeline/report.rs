@@ -3,7 +3,7 @@
 use super::merge::{MergeObserver, MergeOptions, merge_files};
 use super::open::{ReadOptions, open_reader};
 use crate::error::{Error, Result, Warning};
-use crate::input::{self, Access, InputBytes, WeightedInput};
+use crate::input::{Access, Input, InputBytes};
 use crate::instr::{FunctionTable, ProfileReader};
 use crate::iprof::statistics::{self, FigureOptions, Statistics, repeats, statistics_from};
 use crate::iprof::{self, Findings};
@@ -12,8 +12,7 @@ use crate::report::order::{self, Order, OrderOptions};
 use crate::report::overlap::{self, OverlapOptions, OverlapReport, Sums};
 use crate::report::show::{self, ShowOptions, ShowReport};
 use crate::text;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::Write;
 
 /// A report and what is worth saying about the files it is from.
 #[derive(Debug)]
@@ -30,12 +29,12 @@ pub struct Reported<T> {
 ///
 /// Those of the file's reader, with its path; I/O when `out` fails.
 pub fn show_file(
-    path: &Path,
+    input: impl Into<Input>,
     read: &ReadOptions,
     options: &ShowOptions,
     out: &mut (dyn Write + Send),
 ) -> Result<Reported<()>> {
-    with_reader(path, read, |reader| show::show(reader, options, &text::write_record, out))
+    with_reader(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
 }
 
 /// The views of a file as data.
@@ -43,35 +42,29 @@ pub fn show_file(
 /// # Errors
 ///
 /// Those of the file's reader, with its path.
-pub fn collect_file(path: &Path, read: &ReadOptions, options: &ShowOptions) -> Result<Reported<ShowReport>> {
-    with_reader(path, read, |reader| show::collect(reader, options))
+pub fn collect_file(
+    input: impl Into<Input>,
+    read: &ReadOptions,
+    options: &ShowOptions,
+) -> Result<Reported<ShowReport>> {
+    with_reader(&input.into(), read, |reader| show::collect(reader, options))
 }
 
-/// The statistics of an iprof. A file that has something more than once is read
-/// a second time, and what comes through a pipe is kept for that.
+/// The statistics of an iprof. One that has something more than once is read a
+/// second time.
 ///
 /// # Errors
 ///
 /// I/O, what makes the file invalid, and usage when no method matches what
 /// callers or callees are asked of, all with the path.
-pub fn iprof_statistics(path: &Path, options: &FigureOptions) -> Result<(Statistics, Findings)> {
-    let kept = if input::comes_once(path) {
-        Some(input::bytes::open_stored(path, Access::Read, &options.read.limits)?)
-    } else {
-        None
-    };
-    let open = || -> Result<Box<dyn Read + Send + '_>> {
-        match &kept {
-            Some(bytes) => Ok(Box::new(&bytes[..])),
-            None => Ok(input::open_stream(path)?.stream),
-        }
-    };
-    let in_file = |error: Error| error.in_file(path);
-    let (statistics, findings) = statistics_from(open()?, options).map_err(in_file)?;
+pub fn iprof_statistics(input: impl Into<Input>, options: &FigureOptions) -> Result<(Statistics, Findings)> {
+    let input = input.into();
+    let in_file = |error: Error| error.in_file(&input.path);
+    let (statistics, findings) = statistics_from(input.stream()?, options).map_err(in_file)?;
     if !repeats(&findings) {
         return Ok((statistics, findings));
     }
-    let (document, _) = iprof::read_from(open()?, &options.read).map_err(in_file)?;
+    let (document, _) = iprof::read_from(input.stream()?, &options.read).map_err(in_file)?;
     let joined = statistics::statistics(&document, options).map_err(in_file)?;
     Ok((joined.of_file(statistics), findings))
 }
@@ -85,8 +78,8 @@ pub fn iprof_statistics(path: &Path, options: &FigureOptions) -> Result<(Statist
 ///
 /// Those of the file's reader, with its path; usage when too many traces are
 /// set aside.
-pub fn order_file(path: &Path, read: &ReadOptions, options: &OrderOptions) -> Result<Reported<Order>> {
-    with_reader(path, read, |reader| {
+pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOptions) -> Result<Reported<Order>> {
+    with_reader(&input.into(), read, |reader| {
         if read.compat.ignores_faults_when_comparing() {
             while let Ok(Some(_)) = reader.next_record() {}
             return order::order_traces(reader, options);
@@ -115,14 +108,15 @@ pub enum Comparison {
 /// Those of the files' readers, with the path. LLVM passes over what
 /// is found behind the header.
 pub fn overlap_files(
-    base: &Path,
-    test: &Path,
+    base: impl Into<Input>,
+    test: impl Into<Input>,
     read: &ReadOptions,
     options: &OverlapOptions,
     observer: &mut dyn MergeObserver,
 ) -> Result<Reported<Comparison>> {
-    let sums = |path: &Path| {
-        with_reader(path, read, |reader| {
+    let (base, test) = (&base.into(), &test.into());
+    let sums = |input: &Input| {
+        with_reader(input, read, |reader| {
             let mut sums = Sums::default();
             let added = sums.add_profile(reader, options.context_sensitive);
             if read.compat.ignores_faults_when_comparing() { Ok(sums) } else { added.map(|()| sums) }
@@ -135,8 +129,10 @@ pub fn overlap_files(
         }
     }
     let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
-    let functions = base_functions(base, read, observer)?;
-    let mut compared = with_reader(test, read, |reader| {
+    // LLVM opens both once more, and finds nothing left of what came through a pipe.
+    let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
+    let functions = base_functions(&again(base), read, observer)?;
+    let mut compared = with_reader(&again(test), read, |reader| {
         let (report, compared) = overlap::overlap(&functions, base_sums, test_sums, reader, options);
         if !read.compat.ignores_faults_when_comparing() {
             compared?;
@@ -148,24 +144,25 @@ pub fn overlap_files(
 }
 
 /// The functions of a file, records of one name and hash added up.
-fn base_functions(path: &Path, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<FunctionTable> {
+fn base_functions(input: &Input, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<FunctionTable> {
     let options = MergeOptions { read: reporting(read), ..MergeOptions::default() };
-    let report = merge_files(&[WeightedInput::new(path)], &options, observer)?;
+    let report = merge_files(std::slice::from_ref(input), &options, observer)?;
     Ok(report.profile.functions)
 }
 
 /// Opens a file and lends its reader; errors and warnings name the file.
 fn with_reader<T>(
-    path: &Path,
+    input: &Input,
     read: &ReadOptions,
     use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
 ) -> Result<Reported<T>> {
     let read = &reporting(read);
     let bytes: InputBytes = if read.compat.inflates_gzip() {
-        input::open(path, Access::Read, &read.limits)?
+        input.bytes(Access::Read, &read.limits)?
     } else {
-        input::bytes::open_stored(path, Access::Read, &read.limits)?
+        input.stored_bytes(Access::Read, &read.limits)?
     };
+    let path = &input.path;
     let done = open_reader(&bytes, read).and_then(|mut reader| {
         let report = use_reader(&mut *reader)?;
         let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();

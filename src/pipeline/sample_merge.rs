@@ -3,8 +3,7 @@
 use super::merge::FailureMode;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::bytes::{Access, InputBytes, open, open_stored};
-use crate::input::{self, Format, WeightedInput};
+use crate::input::{self, Access, Format, Input, InputBytes, WeightedInput};
 use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
@@ -127,7 +126,7 @@ pub fn merge_sample_files(
     let workers = threads::wanted(options.threads).get().min(inputs.len());
     if workers > 1 {
         std::thread::scope(|scope| -> Result<()> {
-            let read = |job: &mut Job<'_>| job.read = Some(read_file(&job.input.path, options));
+            let read = |job: &mut Job<'_>| job.read = Some(read_file(job.input, options));
             let mut turns = OrderedWorkers::start(scope, workers, read);
             let mut waiting = inputs.iter();
             loop {
@@ -140,7 +139,7 @@ pub fn merge_sample_files(
             }
         })?;
     } else {
-        inputs.iter().try_for_each(|input| merge.add(input, read_file(&input.path, options)))?;
+        inputs.iter().try_for_each(|input| merge.add(input, read_file(input, options)))?;
     }
     merge.finish()
 }
@@ -150,9 +149,10 @@ pub fn merge_sample_files(
 /// # Errors
 ///
 /// Those of the file and of its content, with the path.
-pub fn read_sample_file(path: &Path, options: &ReadOptions, compat: Compat) -> Result<SampleProfile> {
-    let bytes = open_sample(path, options, compat)?;
-    sampleprof::read(&bytes, options).map_err(|error| error.in_file(path))
+pub fn read_sample_file(input: impl Into<Input>, options: &ReadOptions, compat: Compat) -> Result<SampleProfile> {
+    let input = input.into();
+    let bytes = open_sample(&input, options, compat)?;
+    sampleprof::read(&bytes, options).map_err(|error| error.in_file(&input.path))
 }
 
 /// A profile in the order of LLVM's container, and its summary: the one that the
@@ -161,8 +161,12 @@ pub fn read_sample_file(path: &Path, options: &ReadOptions, compat: Compat) -> R
 /// # Errors
 ///
 /// As [`read_sample_file`].
-pub fn load_sample_file(path: &Path, options: &ReadOptions, compat: Compat) -> Result<(SampleProfile, Summary)> {
-    let mut profile = read_sample_file(path, options, compat)?;
+pub fn load_sample_file(
+    input: impl Into<Input>,
+    options: &ReadOptions,
+    compat: Compat,
+) -> Result<(SampleProfile, Summary)> {
+    let mut profile = read_sample_file(input, options, compat)?;
     let stored = profile.summary.take();
     let merger = Merger::load(options.rules, profile);
     let summary = stored.unwrap_or_else(|| merger.summary());
@@ -217,8 +221,8 @@ fn function_of(bytes: &[u8], name: &[u8], options: &ReadOptions) -> Result<(Name
 /// Those of the files; a kind conflict when only one of them is probe-based, or
 /// in contexts.
 pub fn overlap_sample_files(
-    base: &Path,
-    test: &Path,
+    base: impl Into<Input>,
+    test: impl Into<Input>,
     read: &ReadOptions,
     compat: Compat,
     options: &OverlapOptions,
@@ -246,24 +250,24 @@ pub(super) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
         return Ok(());
     }
     let kind = match format {
-        Format::Unknown | Format::Empty => ErrorKind::UnrecognizedFormat,
+        Format::Unknown | Format::Empty | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
         other => ErrorKind::Unsupported { what: format!("{other} as a sample profile") },
     };
     Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
 }
 
-fn open_sample(path: &Path, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
-    let open = if compat.inflates_gzip() { open } else { open_stored };
-    let bytes = open(path, Access::Read, &options.limits)?;
-    check_format(&bytes, compat).map_err(|error| error.in_file(path))?;
+fn open_sample(input: &Input, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
+    let open = if compat.inflates_gzip() { Input::bytes } else { Input::stored_bytes };
+    let bytes = open(input, Access::Read, &options.limits)?;
+    check_format(&bytes, compat).map_err(|error| error.in_file(&input.path))?;
     Ok(bytes)
 }
 
-fn read_file(path: &Path, options: &SampleMergeOptions) -> Read {
+fn read_file(input: &Input, options: &SampleMergeOptions) -> Read {
     let mut profile = SampleProfile::default();
-    let read = open_sample(path, &options.read, options.compat)
+    let read = open_sample(input, &options.read, options.compat)
         .and_then(|bytes| sampleprof::read_into(&bytes, &options.read, &mut profile));
-    (profile, read.map_err(|error| error.in_file(path)))
+    (profile, read.map_err(|error| error.in_file(&input.path)))
 }
 
 struct Merge<'a> {

@@ -3,31 +3,18 @@
 use super::memory_stacks::MemoryOptions;
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::input::{self, Access, Format, detect, once};
+use crate::input::{Access, Family, Format, Input, detect};
 use crate::iprof::{self, Document};
 use crate::java;
 use crate::limits::Limits;
 use crate::stacks::classes::Reference;
-use crate::stacks::collapsed::{TextOptions, looks_like_stacks, read_stacks as read_text};
+use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
 use crate::stacks::jfr::{self, RecordingOptions};
 use crate::stacks::model::{Frame, Function, StackTable, Unit};
 use crate::stacks::pprof::{self, ValueChoice};
 use flate2::read::MultiGzDecoder;
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
-
-/// What an input is, as far as stacks are concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StackSource {
-    /// A recording.
-    Jfr,
-    /// Collapsed or folded text.
-    Text,
-    /// An iprof, which may hold samples.
-    Iprof,
-    /// A pprof profile.
-    Pprof,
-}
 
 /// How stacks are read.
 #[derive(Debug, Clone, Default)]
@@ -47,41 +34,10 @@ pub struct StackOptions {
     pub limits: Limits,
 }
 
-/// Which source of stacks these (inflated) bytes are; `None` for anything else.
-pub fn stack_source(data: &[u8]) -> Option<StackSource> {
-    match detect(data) {
-        Format::Jfr => Some(StackSource::Jfr),
-        Format::Iprof => Some(StackSource::Iprof),
-        Format::Pprof => Some(StackSource::Pprof),
-        // Thread names may begin with any character, so text may look like nothing known.
-        Format::Text | Format::Unknown if looks_like_stacks(data) => Some(StackSource::Text),
-        _ => None,
-    }
-}
-
-/// Bytes of a file that are enough to tell what it is.
-const HEAD_BYTES: usize = 1 << 20;
-
-/// What an input is by its beginning, compressed or not; `None` for anything but
-/// a source of stacks, and for folders. `-` is standard input.
-///
-/// # Errors
-///
-/// I/O errors with the path.
-pub fn stack_source_of_file(path: &Path) -> Result<Option<StackSource>> {
-    if path.is_dir() {
-        return Ok(None);
-    }
-    let mut head = once::look(path, HEAD_BYTES)?;
-    if detect(&head) == Format::Gzip {
-        let mut inflated = Vec::new();
-        // The stream is cut, or damaged: whoever reads it whole will say so.
-        let _ = MultiGzDecoder::new(head.as_slice()).take(HEAD_BYTES as u64).read_to_end(&mut inflated);
-        head = inflated;
-    }
-    // The last line may be cut.
-    let whole_lines = head.iter().rposition(|byte| *byte == b'\n').filter(|_| head.len() == HEAD_BYTES);
-    Ok(stack_source(whole_lines.map_or(&head[..], |end| &head[..end])))
+/// Whether files of a format may hold stacks: recordings, texts and pprof hold
+/// nothing else, an iprof may have samples.
+pub fn holds_stacks(format: Format) -> bool {
+    matches!(format.family(), Some(Family::Stacks | Family::Iprof))
 }
 
 /// The stacks of all inputs together, compressed or not; `-` is standard input.
@@ -90,12 +46,12 @@ pub fn stack_source_of_file(path: &Path) -> Result<Option<StackSource>> {
 ///
 /// I/O errors; what the readers find wrong; unrecognized format for inputs
 /// that hold no stacks.
-pub fn read_stacks(paths: &[PathBuf], options: &StackOptions) -> Result<(StackTable, Vec<Warning>)> {
+pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTable, Vec<Warning>)> {
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
-    for path in paths {
-        let read = add_file(path, options, &mut table).map_err(|error| error.in_file(path))?;
-        warnings.extend(read.into_iter().map(|warning| warning.in_file(path)));
+    for input in inputs {
+        let read = add_file(input, options, &mut table).map_err(|error| error.in_file(&input.path))?;
+        warnings.extend(read.into_iter().map(|warning| warning.in_file(&input.path)));
     }
     check_units(&table)?;
     Ok((table, warnings))
@@ -132,20 +88,21 @@ pub fn unit_of(selected: &StackTable) -> Result<Unit> {
 
 /// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
 /// it is never in memory as a whole.
-pub(super) fn add_file(path: &Path, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
-    if stack_source_of_file(path)? != Some(StackSource::Jfr) {
+pub(super) fn add_file(input: &Input, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let looked = input.look()?;
+    if looked.identity.format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
             return Err(Error::usage("only recordings say when a sample was taken: there is no time to choose by"));
         }
-        let data = input::open(path, Access::Read, &options.limits)?;
+        let data = input.bytes(Access::Read, &options.limits)?;
         return add_input(&data, options, table);
     }
-    let mut stream = BufReader::with_capacity(1 << 16, input::open_stream(path)?.stream);
-    let head = stream.fill_buf().map_err(|source| Error::io("cannot read", source).in_file(path))?;
-    if head.starts_with(&GZIP) {
+    let stream = BufReader::with_capacity(1 << 16, input.stream()?);
+    if looked.is_compressed {
         let mut limits = options.limits;
         // How long a pipe is shows at its end.
-        if let Some(size) = std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len()) {
+        if let Some(size) = std::fs::metadata(&input.path).ok().filter(|found| found.is_file()).map(|found| found.len())
+        {
             limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
         }
         return jfr::read_recording_from(MultiGzDecoder::new(stream), &options.recording, &limits, table);
@@ -153,30 +110,27 @@ pub(super) fn add_file(path: &Path, options: &StackOptions, table: &mut StackTab
     jfr::read_recording_from(stream, &options.recording, &options.limits, table)
 }
 
-/// How a gzip stream begins.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
 /// Adds the stacks of one input to `table`.
 ///
 /// # Errors
 ///
 /// As [`read_stacks`].
 pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
-    match stack_source(data) {
-        Some(StackSource::Jfr) => jfr::read_recording(data, &options.recording, &options.limits, table),
-        Some(StackSource::Text) => read_text(data, &options.text, &options.limits, table),
-        Some(StackSource::Iprof) => {
+    match detect(data) {
+        Format::Jfr => jfr::read_recording(data, &options.recording, &options.limits, table),
+        Format::Collapsed => read_text(data, &options.text, &options.limits, table),
+        Format::Iprof => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
             let (stacks, _) = stacks_from_iprof(&document, options.iprof);
             table.absorb(&stacks);
             Ok(warnings)
         }
-        Some(StackSource::Pprof) => {
+        Format::Pprof => {
             let (profile, mut warnings) = pprof::read(data, &options.limits)?;
             warnings.extend(pprof::add_to_table(&profile, &options.value, table)?);
             Ok(warnings)
         }
-        None => Err(no_stacks(detect(data))),
+        other => Err(no_stacks(other)),
     }
 }
 
@@ -184,7 +138,9 @@ pub(super) fn no_stacks(format: Format) -> Error {
     let hint = "recordings (.jfr), collapsed and folded stacks, pprof and iprof files hold stacks";
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
-        Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),
+        Format::Unknown | Format::OtherText | Format::OtherJson => {
+            Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint)
+        }
         Format::PerfData => Error::new(ErrorKind::Unsupported { what: "a perf recording".to_string() })
             .with_hint("fold it: perf script | stackcollapse-perf.pl"),
         known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
@@ -238,11 +194,11 @@ fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, dep
     if path.is_dir() {
         return add_folder(path, limits, reference, depth);
     }
-    let data = input::open(path, Access::Read, limits)?;
-    let added = match stack_source(&data) {
+    let data = Input::new(path).bytes(Access::Read, limits)?;
+    let added = match detect(&data) {
         _ if Reference::takes(&data) => reference.add_classes(&data, limits),
-        Some(StackSource::Iprof) => read_iprof(&data, limits).map(|(document, _)| add_reference(&document, reference)),
-        Some(StackSource::Jfr) => {
+        Format::Iprof => read_iprof(&data, limits).map(|(document, _)| add_reference(&document, reference)),
+        Format::Jfr => {
             let mut table = StackTable::new();
             jfr::read_recording(&data, &RecordingOptions::default(), limits, &mut table)
                 .map(|_| reference.add_table(&table))

@@ -9,7 +9,7 @@ use super::encode::OutputFormat;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::indexed;
-use crate::input::{self, Format, detect};
+use crate::input::{Format, Input};
 use crate::instr::Release;
 use crate::instr::release::{self, RELEASES, ReleaseRow};
 use crate::partial;
@@ -260,27 +260,28 @@ pub struct InputVersions {
 const HEAD_BYTES: usize = 16;
 
 impl InputVersions {
-    /// Looks at the beginning of each input. Whoever opens it afterwards gets
-    /// all of it, also of a pipe; what cannot be opened is passed over, since
-    /// merging says what is wrong with it.
-    pub fn look<'p>(paths: impl IntoIterator<Item = &'p Path>, compat: Compat) -> Self {
+    /// Looks at the beginning of each input. What cannot be opened is passed
+    /// over, since merging says what is wrong with it.
+    pub fn look<'i>(inputs: impl IntoIterator<Item = &'i Input>, compat: Compat) -> Self {
         let mut versions = Self::default();
-        for path in paths {
-            let Ok(head) = input::head_of(path, compat.inflates_gzip()) else { continue };
+        for input in inputs {
+            let Ok(looked) = input.look() else { continue };
+            let format = looked.identity.format;
             // A partial merge stands for its inputs, whatever it is written as.
-            let is_own = !compat.is_llvm() && detect(&head) == Format::Indexed;
-            match is_own.then(|| partial::origins_of_file(path)).flatten() {
+            let is_own = !compat.is_llvm() && format == Format::Indexed && !input.is_pipe();
+            match is_own.then(|| partial::origins_of_file(&input.path)).flatten() {
                 Some(origins) => versions.join(Self::from_word(origins)),
-                None => versions.add(&head),
+                None if looked.is_compressed && !compat.inflates_gzip() => {}
+                None => versions.add(format, looked.start()),
             }
         }
         versions
     }
 
-    /// Notes the beginning of an input. Formats that are not read, and
+    /// Notes the format of an input and its first bytes. Formats that are not read, and
     /// versions that do not exist, tell nothing.
-    pub fn add(&mut self, head: &[u8]) {
-        match detect(head) {
+    pub fn add(&mut self, format: Format, head: &[u8]) {
+        match format {
             Format::Raw { endian, .. } => {
                 let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
                 let version = version.map(|word| endian.u64(word) as u32); // flags stand above the number
@@ -291,7 +292,7 @@ impl InputVersions {
                 let version = version.map(|word| u64::from_le_bytes(word) as u32); // as above
                 version.into_iter().for_each(|version| self.add_indexed(version));
             }
-            Format::Text | Format::Iprof => self.unmarked = true,
+            Format::Text | Format::OtherText | Format::Iprof => self.unmarked = true,
             _ => {}
         }
     }

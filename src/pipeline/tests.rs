@@ -33,7 +33,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn prepared(inputs: &[WeightedInput]) -> Vec<Prepared> {
-    inputs.iter().map(|input| Prepared::new(input.clone(), &Default::default())).collect()
+    inputs.iter().map(|input| Prepared::new(input.clone())).collect()
 }
 
 /// Bytes of the result, and what became of each input.
@@ -67,10 +67,7 @@ fn quick_and_exact_merges_give_the_same() {
         let all = if neighbours { &all[..12] } else { &all[..] };
         let inputs: Vec<WeightedInput> = picks
             .iter()
-            .map(|(pick, weight)| WeightedInput {
-                path: pick.get(all).clone(),
-                weight: NonZeroU64::new(*weight).unwrap(),
-            })
+            .map(|(pick, weight)| WeightedInput::with_weight(pick.get(all), NonZeroU64::new(*weight).unwrap()))
             .collect();
         let mut options = MergeOptions::default();
         options.read.compat = if llvm { Compat::Llvm22 } else { Compat::Profbridge };
@@ -125,7 +122,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     std::fs::write(&damaged, &bytes).unwrap();
     for path in [&sound, &damaged] {
         for compat in [Compat::Profbridge, Compat::Llvm22] {
-            let inputs = [WeightedInput { path: path.clone(), weight: NonZeroU64::new(3).unwrap() }];
+            let inputs = [WeightedInput::with_weight(&path, NonZeroU64::new(3).unwrap())];
             let mut options = MergeOptions::default();
             options.read.compat = compat;
             let exact = run_exact(&prepared(&inputs), &options, &mut Silent);

@@ -8,7 +8,7 @@ use super::encode::{OutputFormat, WriteOptions};
 use super::merge::MergeOptions;
 use crate::error::Result;
 use crate::indexed::{self, Entry, IndexedProfile};
-use crate::input::{self, Access, Format, WeightedInput, output};
+use crate::input::{Access, Format, WeightedInput, output};
 use crate::instr::name_order::name_order;
 use crate::instr::{FunctionRecord, ProfileKind, RecordView, Release, SymbolTable, ValueKind};
 use crate::merge::{MergeRules, Merger, repeats_size, sort_record_sites};
@@ -41,13 +41,13 @@ pub fn transcribe(
     }
     let takes_all = merge.filter.is_none() && write.filter.is_none() && !write.sparse && merge.remapping.is_empty();
     let is_plain = merge.read.compat.is_llvm() && write.compat.is_llvm() && !write.strict;
-    if !takes_all || !is_plain || input.weight.get() != 1 || input::comes_once(&input.path) {
+    if !takes_all || !is_plain || input.weight.get() != 1 || input.is_pipe() {
         return Ok(false);
     }
-    if !matches!(input::format_of(&input.path), Ok(Format::Indexed)) {
+    if !matches!(input.format(), Ok(Format::Indexed)) {
         return Ok(false);
     }
-    let Ok(bytes) = input::bytes::open_stored(&input.path, Access::Read, &merge.read.limits) else { return Ok(false) };
+    let Ok(bytes) = input.stored_bytes(Access::Read, &merge.read.limits) else { return Ok(false) };
     let Some(content) = Content::read(&bytes, merge) else { return Ok(false) };
     let source = text::Source {
         kind: content.kind,

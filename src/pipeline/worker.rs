@@ -13,7 +13,7 @@ use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeOb
 use super::open::read_with;
 use super::staged::{Batch, Staged, read_ahead};
 use super::values::ValueFile;
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::instr::{FunctionTable, ProfileKind, ProfileReader, RecordId, RecordRef};
 use crate::limits::Limits;
@@ -33,27 +33,17 @@ pub(super) struct Prepared {
     input: WeightedInput,
     /// Size when the run began; 0 when unknown.
     size: u64,
-    /// Bytes of what can be read once only: standard input, pipes, devices.
-    preloaded: Option<Result<Vec<u8>>>,
     /// How often it was read.
     #[cfg(test)]
     pub(super) readings: AtomicUsize,
 }
 
 impl Prepared {
-    pub(super) fn new(input: WeightedInput, limits: &Limits) -> Self {
-        let metadata = std::fs::metadata(&input.path);
-        let is_stdin = input.path.as_os_str() == "-";
-        let once = is_stdin || metadata.as_ref().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
-        let preloaded = once.then(|| {
-            let mut bytes = Vec::new();
-            input::read_into(&input.path, &mut bytes, limits).map(|()| bytes)
-        });
-        let size = if once { 0 } else { metadata.map_or(0, |metadata| metadata.len()) };
+    pub(super) fn new(input: WeightedInput) -> Self {
+        let size = if input.is_pipe() { 0 } else { std::fs::metadata(&input.path).map_or(0, |found| found.len()) };
         Self {
             input,
             size,
-            preloaded,
             #[cfg(test)]
             readings: AtomicUsize::new(0),
         }
@@ -665,7 +655,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
     }
 }
 
-/// The bytes of an input, in `buffer` unless they are in memory already.
+/// The bytes of an input, in `buffer`.
 fn load<'b>(
     prepared: &'b Prepared,
     buffer: &'b mut ReadBuffer,
@@ -675,22 +665,16 @@ fn load<'b>(
 ) -> Result<&'b [u8]> {
     #[cfg(test)]
     prepared.readings.fetch_add(1, Ordering::Relaxed);
-    match &prepared.preloaded {
-        Some(Ok(bytes)) => Ok(bytes),
-        Some(Err(error)) => Err(Error::usage(error.to_string())),
-        None => {
-            let bytes = buffer.read(&prepared.input.path, limits, threads)?;
-            if bytes.len() as u64 != prepared.size {
-                let message = format!(
-                    "the file had {} bytes when the run began and {} when it was read; is it still being written?",
-                    prepared.size,
-                    bytes.len()
-                );
-                report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
-            }
-            Ok(bytes)
-        }
+    let bytes = buffer.read(&prepared.input, limits, threads)?;
+    if bytes.len() as u64 != prepared.size && !prepared.input.is_pipe() {
+        let message = format!(
+            "the file had {} bytes when the run began and {} when it was read; is it still being written?",
+            prepared.size,
+            bytes.len()
+        );
+        report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
     }
+    Ok(bytes)
 }
 
 impl InputReport {

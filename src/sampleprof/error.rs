@@ -26,8 +26,7 @@ pub fn llvm_message(error: &Error) -> String {
 /// Whether a line of a text was not understood. llvm-profdata says so with the
 /// number of the line and ends, whatever the failure mode.
 pub fn is_text_fault(error: &Error) -> bool {
-    let has_line = error.section().is_some_and(|section| section.starts_with("line "));
-    has_line && error.llvm_detail().is_some()
+    error.line().is_some() && error.llvm_detail().is_some()
 }
 
 /// Counts of one place that add up to more than fits.

@@ -12,6 +12,7 @@
 mod binary;
 mod chain;
 mod error;
+mod evidence;
 mod ext;
 mod gcc;
 mod hash;
@@ -33,6 +34,7 @@ mod view;
 mod write;
 
 pub use error::{is_text_fault, llvm_message};
+pub use evidence::evidence;
 pub use ext::describe_sections;
 pub use merge::{ColdContexts, Layout, Merger, RecordFault};
 pub use names::{FunctionName, NameId, Names};

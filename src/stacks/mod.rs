@@ -21,6 +21,9 @@
 
 pub mod classes;
 pub mod collapsed;
+mod evidence;
 pub mod jfr;
 pub mod model;
 pub mod pprof;
+
+pub use evidence::{StackFormat, evidence};

@@ -31,12 +31,14 @@
 //! are comments, as for LLVM.
 
 mod batch;
+mod evidence;
 mod lines;
 mod numbers;
 mod parser;
 mod reader;
 mod write;
 
+pub use evidence::evidence;
 pub use reader::TextReader;
 pub use write::{HandOut, Source, TextOptions, Written, losses, write, write_record, write_source, write_to};
 

@@ -27,7 +27,8 @@ const MODULES: &[Row] = &[
     ("threads", &[]),
     ("bytes", &[]),
     ("instr", &[]),
-    ("input", &["bytes"]),
+    ("identify", &["bytes", "raw", "indexed", "text", "sampleprof", "memprof", "iprof", "stacks"]),
+    ("input", &["bytes", "identify"]),
     ("objects", &[]),
     ("memprof", &["bytes", "instr", "objects"]),
     ("raw", &["bytes", "instr", "objects"]),
@@ -46,6 +47,7 @@ const MODULES: &[Row] = &[
         "pipeline",
         &[
             "bytes",
+            "identify",
             "input",
             "memprof",
             "instr",
@@ -94,7 +96,6 @@ const PROGRAM_USES: &[&str] = &[
 const KNOWN_CIRCLES: &[&[&str]] = &[
     &["merge/cross_release/front_end.rs", "merge/cross_release/mod.rs", "merge/cross_release/names.rs"],
     &["merge/join.rs", "merge/merger.rs", "merge/states.rs"],
-    &["pipeline/check.rs", "pipeline/check_samples.rs", "pipeline/check_stacks.rs"],
     &["pipeline/merge.rs", "pipeline/partial.rs", "pipeline/worker.rs"],
     &["report/show/ahead.rs", "report/show/text.rs"],
     &["stacks/pprof/golang.rs", "stacks/pprof/mod.rs"],

@@ -8,7 +8,7 @@ use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, ProfileKind};
 use profbridge::iprof::Document;
 use profbridge::pipeline::Silent;
-use profbridge::pipeline::mixed::{Family, MixedOptions, MixedSum, merge_mixed};
+use profbridge::pipeline::mixed::{MixedOptions, MixedSum, merge_mixed};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -22,13 +22,6 @@ fn merge_both(folder: &Path, profile: &Profile, documents: &[Document], weight: 
         inputs.push(WeightedInput::new(path));
     }
     inputs.iter_mut().for_each(|input| input.weight = weight.try_into().expect("no test multiplies by 0"));
-    let inputs: Vec<(WeightedInput, Family)> = inputs
-        .into_iter()
-        .map(|input| {
-            let family = Family::of_file(&input.path);
-            (input, family)
-        })
-        .collect();
     let mut options = MixedOptions::default();
     options.llvm.keep_vtable_names = true;
     merge_mixed(&inputs, &options, &mut Silent).expect("inputs that go together")

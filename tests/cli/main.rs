@@ -2,5 +2,6 @@
 
 mod bad_input;
 mod cross_release;
+mod identify;
 mod program;
 mod target;

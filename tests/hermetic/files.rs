@@ -60,7 +60,7 @@ impl Job {
     /// Adds an input.
     pub fn input(mut self, path: impl Into<PathBuf>, weight: u64) -> Self {
         let weight = NonZeroU64::new(weight).expect("weights are not zero");
-        self.inputs.push(WeightedInput { path: path.into(), weight });
+        self.inputs.push(WeightedInput::with_weight(path, weight));
         self
     }
 

@@ -210,7 +210,7 @@ fn pictures_have_the_totals_of_the_report() {
                 let mut options = StackOptions::default();
                 options.memory.programs = Arc::new(Programs::new(vec![file(&stem, "binary")], &Limits::default()));
                 options.memory.unit = unit;
-                match read_content(&[file(&stem, extension)], &options, &Selection::default()).unwrap().0 {
+                match read_content(&[file(&stem, extension).into()], &options, &Selection::default()).unwrap().0 {
                     Content::Memory(content) => *content,
                     other => panic!("{other:?}"),
                 }

@@ -120,7 +120,7 @@ fn compare(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random
 }
 
 fn weighted(path: PathBuf, weight: u64) -> WeightedInput {
-    WeightedInput { path, weight: NonZeroU64::new(weight).expect("a weight is 1 at least") }
+    WeightedInput::with_weight(path, NonZeroU64::new(weight).expect("a weight is 1 at least"))
 }
 
 #[test]

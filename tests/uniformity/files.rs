@@ -31,7 +31,7 @@ pub fn random_inputs(folder: &Path, seed: u64) -> Vec<WeightedInput> {
         let path = folder.join(format!("in-{seed}-{number}.{ending}"));
         std::fs::write(&path, bytes).expect("file can be written");
         let weight = if random.chance(30) { [2, 7, 1 << 40][random.below(3) as usize] } else { 1 };
-        WeightedInput { path, weight: NonZeroU64::new(weight).expect("weights are not zero") }
+        WeightedInput::with_weight(path, NonZeroU64::new(weight).expect("weights are not zero"))
     };
     (0..count).map(&mut write).collect()
 }

@@ -37,7 +37,7 @@ fn one_function(counters: &[u64], uniform: &[u64]) -> Profile {
 fn write(folder: &Path, name: &str, bytes: &[u8], weight: u64) -> WeightedInput {
     let path = folder.join(name);
     std::fs::write(&path, bytes).expect("file can be written");
-    WeightedInput { path, weight: weight.try_into().expect("weights are not zero") }
+    WeightedInput::with_weight(path, weight.try_into().expect("weights are not zero"))
 }
 
 fn bits(inputs: &[WeightedInput], threads: usize) -> Vec<u8> {
@@ -58,7 +58,7 @@ fn raw_files_add_up_evidence_and_indexed_ones_lose_bits() {
     let second = raw("second.profraw", &[100, 100], &[89, 91], 1);
     assert_eq!(bits(std::slice::from_ref(&first), 1), [0b1111_1101]);
     assert_eq!(bits(std::slice::from_ref(&second), 1), [0b1111_1110]);
-    let heavy = WeightedInput { weight: 1000.try_into().expect("not zero"), ..second.clone() };
+    let heavy = WeightedInput::with_weight(&second.path, 1000.try_into().expect("not zero"));
     let indexed_first =
         write(folder.path(), "first.profdata", &merged(std::slice::from_ref(&first), Shape::Indexed, 1), 1);
     let text = write(folder.path(), "text.proftext", b":ir\nkernel\n1\n2\n5\n5\n", 1);
@@ -111,11 +111,7 @@ fn what_indexed_files_say_comes_back() {
         let input = write(folder.path(), "in.profdata", &written, 1);
         let once = merged(&[input], Shape::Indexed, 1);
         let input = write(folder.path(), "once.profdata", &once, 1);
-        let twice = merged(
-            &[input.clone(), WeightedInput { weight: 1.try_into().expect("not zero"), ..input }],
-            Shape::Indexed,
-            2,
-        );
+        let twice = merged(&[input.clone(), WeightedInput::new(input.path)], Shape::Indexed, 2);
         assert_eq!(bits_of_all(&once), bits_of_all(&twice), "case {seed}");
         assert_eq!(bits_of_all(&written), bits_of_all(&once), "case {seed}");
     }

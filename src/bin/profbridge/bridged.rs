@@ -4,7 +4,7 @@ use crate::console;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
 use clap::{Args, ValueEnum};
 use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
-use profbridge::input::InputStream;
+use profbridge::input::Input;
 use profbridge::instr::{Loss, Profile, refuse_losses};
 use profbridge::iprof::{self, BranchClash, Document, SectionKind};
 use profbridge::{Error, Result, Warning};
@@ -84,14 +84,15 @@ pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Resul
 
 /// Reads an iprof and makes a profile of it; `change` may change it first.
 pub(crate) fn read_profile(
-    path: &Path,
-    input: InputStream,
+    input: &Input,
     options: &ToLlvmOptions,
     strict: bool,
     change: impl FnOnce(&mut Document) -> Result<()>,
 ) -> Result<Profile> {
+    let path = &input.path;
     let in_file = |error: Error| error.in_file(path);
-    let (mut document, findings) = iprof::read_from(input.stream, &crate::limits::iprof_options()).map_err(in_file)?;
+    let (mut document, findings) =
+        iprof::read_from(input.stream()?, &crate::limits::iprof_options()).map_err(in_file)?;
     print_findings(path, &findings);
     change(&mut document)?;
     let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;

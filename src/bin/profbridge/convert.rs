@@ -4,18 +4,19 @@ use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
-use crate::iprof_files::{IprofWriteArgs, is_iprof_name, open_iprof};
+use crate::iprof_files::{IprofWriteArgs, is_iprof_name};
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::show::refuse;
-use crate::stacks::{StackArgs, StackFormat, StackJob, WriteStackArgs};
+use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
 use crate::target::Whom;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::input::{InputStream, WeightedInput};
+use profbridge::input::{Family, Input};
 use profbridge::instr::{Profile, Release};
 use profbridge::iprof::BranchClash;
 use profbridge::merge::Remapping;
 use profbridge::merge::cross_release::Origins;
+use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions,
 };
@@ -133,8 +134,9 @@ type Convertible = (Profile, Origins);
 impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        if are_samples(self.inputs.iter().map(PathBuf::as_path)) {
-            return self.convert_samples();
+        let inputs: Vec<Input> = self.inputs.iter().map(Input::new).collect();
+        if are_samples(&inputs) {
+            return self.convert_samples(&inputs);
         }
         self.sample.refuse_for_others()?;
         let only_iprof = self.iprof.changes() || self.iprof_write.asks();
@@ -143,17 +145,16 @@ impl ConvertArgs {
             None => is_iprof_name(&self.output) || (only_iprof && format_of_name(&self.output).is_err()),
         };
         if to_iprof
-            && let [path] = &self.inputs[..]
-            && let Some(input) = open_iprof(path)?
+            && let [input] = &inputs[..]
+            && input.family()? == Some(Family::Iprof)
         {
-            return iprof_convert::run(path, input, &self.output, &self.iprof, &self.iprof_write);
+            return iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write);
         }
         let target = match self.to {
             Some(format) => format,
             None => format_of_name(&self.output)?,
         };
-        if let Some(format) = self.stack_format(target)? {
-            let inputs: Vec<WeightedInput> = self.inputs.iter().map(WeightedInput::new).collect();
+        if let Some(format) = self.stack_format(&inputs, target)? {
             let job = StackJob {
                 inputs: &inputs,
                 format,
@@ -166,18 +167,18 @@ impl ConvertArgs {
             };
             return job.run(0).map(|_| ExitCode::SUCCESS);
         }
-        let [input] = &self.inputs[..] else {
+        let [input] = &inputs[..] else {
             return Err(
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
-        let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input.as_path()])?;
+        let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input])?;
         if target == Format::Raw {
             whom = whom.with_raw_version(self.raw_version);
         }
-        let (mut profile, origins) = match open_iprof(input)? {
-            Some(stream) => self.bridged_profile(input, stream, target, &whom)?,
-            None => {
+        let (mut profile, origins) = match input.family()? {
+            Some(Family::Iprof) => self.bridged_profile(input, target, &whom)?,
+            _ => {
                 let report = self.merged_profile(input, whom.target.release)?;
                 let origins = report.origins();
                 (report.profile, origins)
@@ -198,11 +199,11 @@ impl ConvertArgs {
             Format::Text => whom.target.text_format(),
             Format::Iprof => {
                 let options = self.bridge.to_iprof_options(BranchClash::default());
-                bridged::write_iprof(&profile, input, &self.output, &options, &self.iprof_write, self.strict)?;
+                bridged::write_iprof(&profile, &input.path, &self.output, &options, &self.iprof_write, self.strict)?;
                 return Ok(ExitCode::SUCCESS);
             }
             Format::Collapsed | Format::Pprof => {
-                return Err(Error::usage("this profile holds no stacks").in_file(input));
+                return Err(Error::usage("this profile holds no stacks").in_file(&input.path));
             }
         };
         let is_asked = target == Format::Raw && self.raw_version.is_some();
@@ -215,10 +216,9 @@ impl ConvertArgs {
     }
 
     /// Writes a sample profile in another encoding.
-    fn convert_samples(&self) -> Result<ExitCode> {
+    fn convert_samples(&self, inputs: &[Input]) -> Result<ExitCode> {
         let given = [(self.sparse, "--sparse"), (self.format_version.is_some(), "--format-version")];
         refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
-        let inputs: Vec<WeightedInput> = self.inputs.iter().map(WeightedInput::new).collect();
         let encoding = match self.to {
             None => None,
             Some(Format::Text) => Some(sampleprof::Encoding::Text),
@@ -228,7 +228,7 @@ impl ConvertArgs {
             }
         };
         let run = SampleRun {
-            inputs: &inputs,
+            inputs,
             output: &self.output,
             arguments: &self.sample,
             encoding,
@@ -246,13 +246,12 @@ impl ConvertArgs {
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.
-    fn merged_profile(&self, input: &Path, release: Release) -> Result<MergeReport> {
+    fn merged_profile(&self, input: &Input, release: Release) -> Result<MergeReport> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
         options.release = release;
         options.keep_vtable_names = true;
-        let inputs = [WeightedInput::new(input)];
-        let mut report = pipeline::merge_files(&inputs, &options, &mut Silent)?;
+        let mut report = pipeline::merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
             match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
@@ -265,15 +264,15 @@ impl ConvertArgs {
     }
 
     /// The profile that an iprof becomes for the format to be written.
-    fn bridged_profile(&self, path: &Path, input: InputStream, target: Format, whom: &Whom) -> Result<Convertible> {
+    fn bridged_profile(&self, input: &Input, target: Format, whom: &Whom) -> Result<Convertible> {
         let version = match target {
             Format::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
             _ => whom.target.indexed_version,
         };
         let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
-        let profile = bridged::read_profile(path, input, &options, self.strict, |document| {
+        let profile = bridged::read_profile(input, &options, self.strict, |document| {
             for name in self.iprof.filter(document)? {
-                console::warning(&Warning::new(format!("the member \"{name}\" is left out")).in_file(path));
+                console::warning(&Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
             }
             Ok(())
         })?;
@@ -283,17 +282,17 @@ impl ConvertArgs {
     }
 
     /// What stacks are to be written as; `None` when other profiles are converted.
-    fn stack_format(&self, target: Format) -> Result<Option<StackFormat>> {
+    fn stack_format(&self, inputs: &[Input], target: Format) -> Result<Option<StackOutput>> {
         match target {
-            Format::Collapsed => Ok(Some(StackFormat::Collapsed)),
-            Format::Pprof => Ok(Some(StackFormat::Pprof)),
-            Format::Iprof => Ok(self.holds_stacks()?.then_some(StackFormat::Iprof)),
+            Format::Collapsed => Ok(Some(StackOutput::Collapsed)),
+            Format::Pprof => Ok(Some(StackOutput::Pprof)),
+            Format::Iprof => Ok(self.holds_stacks(inputs)?.then_some(StackOutput::Iprof)),
             _ => Ok(None),
         }
     }
 
-    fn holds_stacks(&self) -> Result<bool> {
-        for input in &self.inputs {
+    fn holds_stacks(&self, inputs: &[Input]) -> Result<bool> {
+        for input in inputs {
             if !self.stacks.are_in(input)? {
                 return Ok(false);
             }
@@ -318,10 +317,10 @@ impl ConvertArgs {
 
 /// The format that a file name ends in.
 fn format_of_name(path: &Path) -> Result<Format> {
-    match StackFormat::of_name(path) {
-        Some(StackFormat::Iprof) => return Ok(Format::Iprof),
-        Some(StackFormat::Collapsed) => return Ok(Format::Collapsed),
-        Some(StackFormat::Pprof) => return Ok(Format::Pprof),
+    match StackOutput::of_name(path) {
+        Some(StackOutput::Iprof) => return Ok(Format::Iprof),
+        Some(StackOutput::Collapsed) => return Ok(Format::Collapsed),
+        Some(StackOutput::Pprof) => return Ok(Format::Pprof),
         None => {}
     }
     match path.extension().and_then(|extension| extension.to_str()) {

@@ -3,6 +3,7 @@
 use crate::console;
 use crate::stacks::StackArgs;
 use clap::Args;
+use profbridge::input::Input;
 use profbridge::pipeline::{self, FileDiff, diff_stacks};
 use profbridge::report::diff::DiffOptions;
 use profbridge::{Error, Result};
@@ -105,8 +106,8 @@ impl DiffArgs {
 
     /// Stacks are compared as such, so that samples can be chosen.
     fn found(&self, options: &DiffOptions) -> Result<FileDiff> {
-        let (first, second) = (&self.first, &self.second);
-        let is_twice = first == second && first.as_os_str() == "-";
+        let (first, second) = (&Input::from(&self.first), &Input::from(&self.second));
+        let is_twice = first == second && first.path.as_os_str() == "-";
         if is_twice || !diff_stacks::are_stacks(first, second)? {
             return pipeline::diff_files(first, second, options);
         }

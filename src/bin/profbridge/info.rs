@@ -2,7 +2,7 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::input::{self, Access};
+use profbridge::input::{Access, Input};
 use profbridge::instr::Description;
 use profbridge::instr::release::{RELEASES, ReleaseRow};
 use profbridge::pipeline;
@@ -60,7 +60,7 @@ impl InfoArgs {
 /// A file that cannot be opened is described by its error.
 fn describe(path: &Path) -> Description {
     let limits = crate::limits::chosen();
-    match input::bytes::open_stored(path, Access::Read, &limits) {
+    match Input::new(path).stored_bytes(Access::Read, &limits) {
         Ok(bytes) => pipeline::describe(&bytes, &limits),
         Err(error) => {
             let mut description = Description::new("not opened", 0);

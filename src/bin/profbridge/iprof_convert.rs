@@ -4,7 +4,7 @@ use crate::check::parse_version;
 use crate::console;
 use crate::iprof_files::{IprofWriteArgs, is_gzip_name, print_findings};
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, Access, InputStream};
+use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Layout, MethodFilter, SectionKind, Version};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
@@ -72,21 +72,21 @@ impl SectionArg {
 
 /// Converts an iprof and writes it.
 pub(crate) fn run(
-    path: &Path,
-    input: InputStream,
+    input: &Input,
     output: &Path,
     arguments: &IprofConvertArgs,
     write: &IprofWriteArgs,
 ) -> Result<ExitCode> {
     let interprets = arguments.changes() || write.canonical || write.graal_spelling;
-    let read = iprof::read_from(input.stream, &crate::limits::iprof_options());
+    let path = &input.path;
+    let read = iprof::read_from(input.stream()?, &crate::limits::iprof_options());
     let (mut document, findings) = match read {
         Ok(read) => read,
-        Err(error) if !interprets && is_unsupported_major(&error) && !input::comes_once(path) => {
+        Err(error) if !interprets && is_unsupported_major(&error) => {
             console::warning(
                 &Warning::new("the version is not known; the text is laid out anew and else left alone").in_file(path),
             );
-            return reformat(path, output, write);
+            return reformat(input, output, write);
         }
         Err(error) => return Err(error.in_file(path)),
     };
@@ -161,13 +161,13 @@ fn is_unsupported_major(error: &Error) -> bool {
 }
 
 /// Lays the text out anew without interpreting it.
-fn reformat(path: &Path, output: &Path, write: &IprofWriteArgs) -> Result<ExitCode> {
+fn reformat(input: &Input, output: &Path, write: &IprofWriteArgs) -> Result<ExitCode> {
     let limits = crate::limits::chosen();
-    let bytes = input::open(path, Access::Read, &limits)?;
+    let bytes = input.bytes(Access::Read, &limits)?;
     let mut options = iprof::WriteOptions::default();
     options.layout = if write.pretty { Layout::Pretty } else { Layout::Compact };
     options.gzip = is_gzip_name(output);
-    let text = iprof::reformat(&bytes, &options, &limits).map_err(|error| error.in_file(path))?;
-    input::output::replace(output, &text)?;
+    let text = iprof::reformat(&bytes, &options, &limits).map_err(|error| error.in_file(&input.path))?;
+    profbridge::input::output::replace(output, &text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,9 +2,9 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::input::{self, InputStream};
+use profbridge::input;
+pub(crate) use profbridge::input::is_iprof_name;
 use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, WriteOptions};
-use profbridge::pipeline::mixed::Family;
 use profbridge::{Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -44,19 +44,6 @@ impl IprofWriteArgs {
 /// Whether an output's name asks for compression.
 pub(crate) fn is_gzip_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
-}
-
-/// Whether a name is that of an iprof, compressed or not.
-pub(crate) fn is_iprof_name(path: &Path) -> bool {
-    path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
-}
-
-/// Opens an input if it is an iprof.
-pub(crate) fn open_iprof(path: &Path) -> Result<Option<InputStream>> {
-    match Family::of_input(path)? {
-        Family::Iprof => input::open_stream(path).map(Some),
-        Family::Llvm => Ok(None),
-    }
 }
 
 /// Warns of what decides how a whole file was understood. That a version is old

@@ -5,7 +5,7 @@ use crate::iprof_files::print_findings;
 use crate::show::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
-use profbridge::input;
+use profbridge::input::{self, Input};
 use profbridge::iprof::statistics::{ChainsBy, FigureOptions, Statistics, write_text};
 use profbridge::pipeline;
 use profbridge::{Error, Result};
@@ -78,7 +78,13 @@ struct Json<'a> {
 }
 
 /// Shows an iprof; lists have `topn` elements, or 10 for 0.
-pub(crate) fn run(path: &Path, output: &Path, arguments: &IprofShowArgs, topn: usize, json: bool) -> Result<ExitCode> {
+pub(crate) fn run(
+    input: &Input,
+    output: &Path,
+    arguments: &IprofShowArgs,
+    topn: usize,
+    json: bool,
+) -> Result<ExitCode> {
     let mut options = FigureOptions::default();
     options.read = crate::limits::iprof_options();
     options.topn = if topn == 0 { options.topn } else { topn };
@@ -90,7 +96,8 @@ pub(crate) fn run(path: &Path, output: &Path, arguments: &IprofShowArgs, topn: u
         ChainsByArg::Calls => ChainsBy::Calls,
         ChainsByArg::Samples => ChainsBy::Samples,
     });
-    let (statistics, findings) = pipeline::iprof_statistics(path, &options)?;
+    let (statistics, findings) = pipeline::iprof_statistics(input, &options)?;
+    let path = &input.path;
     print_findings(path, &findings);
     let text = if json {
         let json = Json {

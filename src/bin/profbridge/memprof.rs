@@ -3,7 +3,7 @@
 use crate::console;
 use crate::show::write_output;
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, Format};
+use profbridge::input::{Family, Input};
 use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
@@ -130,12 +130,12 @@ enum ClassArg {
 
 impl ShowMemoryArgs {
     /// Whether a memory profile is to be shown.
-    pub(crate) fn is_wanted(&self, file: &Path) -> Result<bool> {
-        Ok(self.memory || matches!(input::format_of(file)?, Format::RawMemProf | Format::YamlMemProf))
+    pub(crate) fn is_wanted(&self, file: &Input) -> Result<bool> {
+        Ok(self.memory || file.family()? == Some(Family::MemProf))
     }
 
     /// Shows it.
-    pub(crate) fn run(&self, file: &Path, output: &Path, topn: usize, json: bool) -> Result<ExitCode> {
+    pub(crate) fn run(&self, file: &Input, output: &Path, topn: usize, json: bool) -> Result<ExitCode> {
         let mut read = crate::limits::read_options();
         read.programs = self.programs.programs();
         if self.yaml {
@@ -146,7 +146,7 @@ impl ShowMemoryArgs {
         }
         let report = MemoryReport::new(&memory::load(file, &read)?, &self.options(topn));
         if json {
-            let value = console::json("profbridge.show/1", file, &report)?;
+            let value = console::json("profbridge.show/1", &file.path, &report)?;
             write_output(output, |out| writeln!(out, "{value}"))?;
             return Ok(ExitCode::SUCCESS);
         }

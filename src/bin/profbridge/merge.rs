@@ -9,18 +9,19 @@ use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::memprof::MemProfArgs;
 use crate::merge_report::{MergeConsole, print_json, print_warnings, summary};
 use crate::mixed_merge::{self, FamilyArg};
-use crate::sample_files::{SampleArgs, SampleRun, are_samples};
+use crate::sample_files::{SampleArgs, SampleRun};
 use crate::show::refuse;
 use crate::stack_merge;
-use crate::stacks::{StackArgs, StackFormat, StackJob, WriteStackArgs};
-use crate::target::{self, Whom};
+use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
+use crate::target::Whom;
 use clap::Args;
-use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::input::{self, Family, InputList, WeightedInput};
 use profbridge::instr::{Loss, Release, release};
 use profbridge::iprof::SectionKind;
 use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::iprof_merge::IprofMergeOptions;
-use profbridge::pipeline::mixed::{Family, MixedOptions, merge_mixed};
+use profbridge::pipeline::mixed::{MixedOptions, merge_mixed};
+use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
 use profbridge::pipeline::{self, FailureMode, MergeOptions, Minimums, Target, TargetSource, WriteOptions, partial};
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
@@ -184,23 +185,21 @@ impl MergeArgs {
         if self.show || self.json {
             console::needs_file(&self.output)?;
         }
-        if are_samples(inputs.iter().map(|input| input.path.as_path())) {
-            return self.merge_samples(&inputs);
+        let mut request = MergeRequest::new(&self.output);
+        request.to = self.to.map(Family::from);
+        request.text = self.text;
+        request.stdin_is_stacks = self.stacks.names_form();
+        let plan = request.plan(&inputs)?;
+        if plan != MergePlan::SampleProf {
+            self.sample.refuse_for_others()?;
         }
-        self.sample.refuse_for_others()?;
-        if let Some(format) = stack_merge::format(&inputs, &self.output, &self.stacks)? {
-            return self.merge_stacks(&inputs, format);
+        match plan {
+            MergePlan::SampleProf => self.merge_samples(&inputs),
+            MergePlan::Stacks(output) => self.merge_stacks(&inputs, output),
+            MergePlan::Iprof => self.merge_iprof(&inputs, found),
+            MergePlan::Bridge(target) => self.merge_mixed(&inputs, target),
+            _ => self.merge_llvm(&inputs),
         }
-        let families = mixed_merge::families(&inputs);
-        let target = mixed_merge::target(self.to, self.text, &self.output, &families)?;
-        if families.iter().all(|family| *family == target) {
-            if target == Family::Llvm {
-                return self.merge_llvm(&inputs);
-            }
-            self.refuse_llvm_options()?;
-            return self.merge_iprof(&inputs, found);
-        }
-        self.merge_mixed(inputs.into_iter().zip(families).collect(), target)
     }
 
     /// Merges sample profiles.
@@ -312,7 +311,7 @@ impl MergeArgs {
     }
 
     /// Adds up sources of stacks.
-    fn merge_stacks(&self, inputs: &[WeightedInput], format: StackFormat) -> Result<ExitCode> {
+    fn merge_stacks(&self, inputs: &[WeightedInput], format: StackOutput) -> Result<ExitCode> {
         let given = [
             (self.function.is_some(), "--function"),
             (self.no_function.is_some(), "--no-function"),
@@ -341,21 +340,21 @@ impl MergeArgs {
     }
 
     /// Takes inputs of both families, or to the other one, through the bridge.
-    fn merge_mixed(&self, inputs: Vec<(WeightedInput, Family)>, target: Family) -> Result<ExitCode> {
+    fn merge_mixed(&self, inputs: &[WeightedInput], target: Family) -> Result<ExitCode> {
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
-        let mut whom = self.whom(inputs.iter().map(|(input, _)| input.path.as_path()))?;
+        let mut whom = self.whom(inputs)?;
         let mut options = MixedOptions::default();
         options.llvm = self.merge_options(whom.target.release)?;
         options.iprof = crate::limits::iprof_options();
         options.llvm.keep_vtable_names |= target == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {
-            eprintln!("{}", mixed_merge::announcement(&inputs, target));
+            eprintln!("{}", mixed_merge::announcement(inputs, target));
         }
         let mut console = MergeConsole::new(self.quiet);
-        let sum = merge_mixed(&inputs, &options, &mut console)?;
+        let sum = merge_mixed(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&sum.llvm, self.quiet);
         sum.llvm.verdict_of_inputs(&options.llvm)?;
@@ -371,7 +370,7 @@ impl MergeArgs {
                 self.iprof_write.write(&document, &self.output, NonZeroUsize::new(self.num_threads))?;
                 losses
             }
-            Family::Llvm => {
+            _ => {
                 let sections = SectionKind::ALL.to_vec();
                 let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
                 let (mut profile, losses) = sum.into_llvm(&bridge)?;
@@ -388,8 +387,8 @@ impl MergeArgs {
             }
         };
         if self.json {
-            let whom = (target == Family::Llvm).then(|| whom.json());
-            mixed_merge::print_json(&inputs, target, whom, &losses, &self.output)?;
+            let whom = (target == Family::Instr).then(|| whom.json());
+            mixed_merge::print_json(inputs, target, whom, &losses, &self.output)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -401,7 +400,7 @@ impl MergeArgs {
     /// Writes what a later merge goes on from. Names and hashes stay those of the
     /// inputs: for whom they are is decided when the merge is finished.
     fn merge_partially(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
-        let whom = self.whom(target::paths(inputs))?;
+        let whom = self.whom(inputs)?;
         let mut options = self.merge_options(whom.target.release)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut sums = partial::merge_partially(inputs, &options, &mut console)?;
@@ -434,7 +433,7 @@ impl MergeArgs {
         if self.partial {
             return self.merge_partially(inputs);
         }
-        let mut whom = self.whom(target::paths(inputs))?;
+        let mut whom = self.whom(inputs)?;
         let mut options = self.merge_options(whom.target.release)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
@@ -496,7 +495,7 @@ impl MergeArgs {
     }
 
     /// For whom the result is.
-    fn whom<'p>(&self, inputs: impl IntoIterator<Item = &'p Path>) -> Result<Whom> {
+    fn whom(&self, inputs: &[WeightedInput]) -> Result<Whom> {
         if self.write_prev_version {
             let mut target = match &self.consumer {
                 Some(name) => Target::of_row(release::parse(name)?, TargetSource::Option),

@@ -4,7 +4,7 @@ use crate::console;
 use crate::sample_files::{self, SAMPLE_PROFILE, are_samples};
 use crate::show::{refuse, write_output};
 use clap::Args;
-use profbridge::input;
+use profbridge::input::Input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;
 use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
 use profbridge::report::diff::{DiffOptions, SectionDiff};
@@ -62,7 +62,7 @@ struct StackSections<'a> {
 
 impl OverlapArgs {
     /// Compares sample profiles.
-    fn run_samples(&self) -> Result<ExitCode> {
+    fn run_samples(&self, base: &Input, test: &Input) -> Result<ExitCode> {
         if self.cs {
             return Err(Error::usage("--cs is for instrumentation profiles, not for sample profiles"));
         }
@@ -70,7 +70,7 @@ impl OverlapArgs {
         options.function = self.function.clone().unwrap_or_default().into_bytes();
         options.value_cutoff = self.value_cutoff;
         let read = sample_files::read_options();
-        let report = overlap_sample_files(&self.base, &self.test, &read, Compat::Profbridge, &options)?;
+        let report = overlap_sample_files(base, test, &read, Compat::Profbridge, &options)?;
         if self.json {
             let (base, format) = (self.base.to_string_lossy().into_owned(), Some(SAMPLE_PROFILE));
             let value = console::json("profbridge.overlap/1", &self.test, &Compared { format, base, report })?;
@@ -85,22 +85,18 @@ impl OverlapArgs {
 
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        if let Some(once) = [&self.base, &self.test].into_iter().find(|path| input::comes_once(path)) {
-            let error = Error::usage("overlap reads its inputs twice, which a pipe does not allow").in_file(once);
-            return Err(error.with_hint("`profbridge diff` reads them once; or write a file first"));
+        let (base, test) = (Input::from(&self.base), Input::from(&self.test));
+        if are_samples(std::slice::from_ref(&base)) {
+            return self.run_samples(&base, &test);
         }
-        if are_samples([self.base.as_path()]) {
-            return self.run_samples();
-        }
-        if diff_stacks::are_stacks(&self.base, &self.test)? {
-            return self.of_stacks();
+        if diff_stacks::are_stacks(&base, &test)? {
+            return self.of_stacks(&base, &test);
         }
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff;
         options.context_sensitive = self.cs;
-        let compared =
-            pipeline::overlap_files(&self.base, &self.test, &crate::limits::read_options(), &options, &mut Silent)?;
+        let compared = pipeline::overlap_files(&base, &test, &crate::limits::read_options(), &options, &mut Silent)?;
         compared.warnings.iter().for_each(console::warning);
         let report = match compared.report {
             Comparison::Done(report) => report,
@@ -126,7 +122,7 @@ impl OverlapArgs {
     }
 
     /// How much of two sources of stacks is distributed alike, without the lists of `diff`.
-    fn of_stacks(&self) -> Result<ExitCode> {
+    fn of_stacks(&self, base: &Input, test: &Input) -> Result<ExitCode> {
         let given = [
             (self.function.is_some(), "--function"),
             (self.value_cutoff != u64::MAX, "--value-cutoff"),
@@ -135,7 +131,7 @@ impl OverlapArgs {
         refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
-        let found = pipeline::diff_files(&self.base, &self.test, &options)?;
+        let found = pipeline::diff_files(base, test, &options)?;
         if self.json {
             let (base, format) = (self.base.to_string_lossy().into_owned(), Some("stacks"));
             let report = StackSections { sections: &found.report.sections };

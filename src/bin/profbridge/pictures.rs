@@ -6,7 +6,7 @@ use crate::memprof::DrawMemoryArgs;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::Result;
-use profbridge::input::{self, output};
+use profbridge::input::{Input, output};
 use profbridge::pipeline::pictures::{Content, View, outlined_graph, overlap_table, read_content};
 use profbridge::render::{FlameGraph, SvgOptions, Table};
 use profbridge::report::stacks::{MethodPattern, samples_with_methods};
@@ -84,7 +84,7 @@ impl PictureArgs {
         if !self.baseline.is_empty() || self.is_turned() || is_filtered {
             return Ok(None);
         }
-        let Some((graph, warnings)) = outlined_graph(input, &self.stacks.read_options(), svg)? else {
+        let Some((graph, warnings)) = outlined_graph(&Input::from(input), &self.stacks.read_options(), svg)? else {
             return Ok(None);
         };
         warnings.iter().for_each(console::warning);
@@ -95,7 +95,8 @@ impl PictureArgs {
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
         let mut options = self.stacks.read_options();
         options.memory = self.memory.options();
-        let (content, warnings) = read_content(paths, &options, &self.stacks.selection())?;
+        let inputs: Vec<Input> = paths.iter().map(Input::new).collect();
+        let (content, warnings) = read_content(&inputs, &options, &self.stacks.selection())?;
         warnings.iter().for_each(console::warning);
         let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<Vec<_>>>();
         let (only, exclude) = (parse(&self.include)?, parse(&self.exclude)?);
@@ -134,8 +135,9 @@ impl PictureArgs {
     /// `diff` compares something else.
     pub(crate) fn overlap(&self) -> Result<Option<Table>> {
         let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
+        let (before, now) = (&Input::from(before), &Input::from(now));
         let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
-        if is_filtered || [before, now].into_iter().any(|path| input::comes_once(path)) {
+        if is_filtered || before.is_pipe() || now.is_pipe() {
             return Ok(None);
         }
         overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)

@@ -4,7 +4,7 @@ use crate::check::parse_version;
 use crate::console;
 use crate::iprof_files::is_gzip_name;
 use clap::Args;
-use profbridge::input::{self, Format};
+use profbridge::input::{self, Format, Input};
 use profbridge::iprof::{self, Layout, RepairOptions, Repaired, Verdict, Version, WriteOptions};
 use profbridge::{Error, Result, Warning};
 use serde::Serialize;
@@ -59,14 +59,16 @@ impl RepairArgs {
         if self.json {
             console::needs_file(&self.output)?;
         }
-        let input = input::open_stream(&self.input)?;
-        if matches!(input.format, Format::Raw { .. } | Format::Indexed) {
-            let what = format!("repairing an {}", input.format);
+        let input = Input::from(&self.input);
+        let format = input.format()?;
+        if matches!(format, Format::Raw { .. } | Format::Indexed) {
+            let what = format!("repairing an {format}");
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
                 .in_file(&self.input)
                 .with_hint("`profbridge merge --failure-mode=warn --salvage` keeps the good records"));
         }
-        let repaired = iprof::repair_from(input.stream, &self.options()).map_err(|error| error.in_file(&self.input))?;
+        let repaired =
+            iprof::repair_from(input.into_stream()?, &self.options()).map_err(|error| error.in_file(&self.input))?;
         let mut write = WriteOptions::default();
         write.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
         write.gzip = is_gzip_name(&self.output);

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::show::{refuse, write_output};
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, WeightedInput};
+use profbridge::input::{self, Input, WeightedInput};
 use profbridge::instr::{Loss, Release};
 use profbridge::merge::Remapping;
 use profbridge::pipeline::FailureMode;
@@ -130,10 +130,9 @@ enum LayoutArg {
 }
 
 /// Whether the first input is a sample profile; then all have to be.
-pub(crate) fn are_samples<'a>(paths: impl IntoIterator<Item = &'a Path>) -> bool {
-    let first = paths.into_iter().next();
+pub(crate) fn are_samples(inputs: &[Input]) -> bool {
     // What cannot be opened is reported by whoever reads it.
-    first.is_some_and(|path| input::format_of(path).is_ok_and(|format| format.is_sample_profile()))
+    inputs.first().is_some_and(|input| input.format().is_ok_and(|format| format.is_sample_profile()))
 }
 
 /// What both `merge` and `convert` know besides [`SampleArgs`].
@@ -365,7 +364,7 @@ impl SampleShowArgs {
 /// What `show` is asked for.
 pub(crate) struct SampleShow<'a> {
     pub(crate) own: &'a SampleShowArgs,
-    pub(crate) file: &'a Path,
+    pub(crate) file: &'a Input,
     pub(crate) output: &'a Path,
     pub(crate) function: Option<&'a str>,
     pub(crate) topn: usize,

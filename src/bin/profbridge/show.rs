@@ -7,7 +7,7 @@ use crate::sample_files::{SampleShow, SampleShowArgs, are_samples};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::pipeline::mixed::Family;
+use profbridge::input::{Family, Input};
 use profbridge::pipeline::{self, Reported};
 use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Result};
@@ -107,11 +107,12 @@ impl ShowArgs {
         if self.output == self.file && self.output.as_os_str() != "-" {
             return Err(Error::usage("the output is the input").in_file(&self.output));
         }
-        if are_samples([self.file.as_path()]) {
+        let file = Input::from(&self.file);
+        if are_samples(std::slice::from_ref(&file)) {
             self.refuse_for_samples()?;
             let show = SampleShow {
                 own: &self.sample,
-                file: &self.file,
+                file: &file,
                 output: &self.output,
                 function: self.function.as_deref(),
                 topn: self.topn,
@@ -122,29 +123,29 @@ impl ShowArgs {
             return show.run();
         }
         self.sample.refuse_for_others()?;
-        if self.memory.is_wanted(&self.file)? {
+        if self.memory.is_wanted(&file)? {
             self.refuse_llvm_options("a memory profile")?;
-            return self.memory.run(&self.file, &self.output, self.topn, self.json);
+            return self.memory.run(&file, &self.output, self.topn, self.json);
         }
-        if self.stacks.are_in(&self.file)? {
+        if self.stacks.are_in(&file)? {
             self.refuse_llvm_options("stacks")?;
             let chains = self.iprof.chains();
-            return show_stacks::run(&self.file, &self.output, &self.stacks, &chains, self.topn, self.json);
+            return show_stacks::run(&file, &self.output, &self.stacks, &chains, self.topn, self.json);
         }
-        if Family::of_input(&self.file)? == Family::Iprof {
+        if file.family()? == Some(Family::Iprof) {
             self.refuse_llvm_options("an iprof")?;
-            return iprof_show::run(&self.file, &self.output, &self.iprof, self.topn, self.json);
+            return iprof_show::run(&file, &self.output, &self.iprof, self.topn, self.json);
         }
         self.iprof.refuse_for_llvm()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
-            let Reported { report, warnings } = pipeline::collect_file(&self.file, &read, &options)?;
+            let Reported { report, warnings } = pipeline::collect_file(&file, &read, &options)?;
             warnings.iter().for_each(console::warning);
             let value = console::json("profbridge.show/1", &self.file, &report)?;
             write_output(&self.output, |out| writeln!(out, "{value}"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let show = |out: &mut (dyn Write + Send)| pipeline::show_file(&self.file, &read, &options, out);
+        let show = |out: &mut (dyn Write + Send)| pipeline::show_file(&file, &read, &options, out);
         print_while_made(&self.output, show)?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
     }

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::stacks::StackArgs;
-use profbridge::input::output;
+use profbridge::input::{Input, output};
 use profbridge::pipeline::samples::{read_stacks, unit_of, without_addresses};
 use profbridge::report::stacks::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
@@ -10,7 +10,7 @@ use profbridge::report::stacks::{
 };
 use profbridge::{Error, Result};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Which call chains are shown instead of the tables.
@@ -43,14 +43,15 @@ struct Json<'a> {
 
 /// Shows a recording or a text of stacks; tables have `topn` rows, or 25 for 0.
 pub(crate) fn run(
-    path: &Path,
+    input: &Input,
     out: &Path,
     read: &StackArgs,
     chains: &Chains,
     topn: usize,
     json: bool,
 ) -> Result<ExitCode> {
-    let (table, warnings) = read_stacks(&[PathBuf::from(path)], &read.read_options())?;
+    let path = &input.path;
+    let (table, warnings) = read_stacks(std::slice::from_ref(input), &read.read_options())?;
     warnings.iter().for_each(console::warning);
     let (selected, _) = table.select(&read.selection());
     let observed = &table.observed;

@@ -4,11 +4,12 @@
 use crate::console;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::{IprofHits, SampleOptions, iprof_from_stacks};
-use profbridge::input::{WeightedInput, output};
+use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::iprof;
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
-use profbridge::pipeline::samples::{self, StackOptions, StackSource};
+use profbridge::pipeline::plan::StackOutput;
+use profbridge::pipeline::samples::{self, StackOptions};
 use profbridge::stacks::classes::Overload;
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
 use profbridge::stacks::jfr::TimeBound;
@@ -191,10 +192,14 @@ impl StackArgs {
 
     /// Whether an input holds stacks and nothing else: a recording, text, or a pprof.
     /// Standard input is taken for them also when the form of text was named.
-    pub(crate) fn are_in(&self, path: &Path) -> Result<bool> {
-        let named = path.as_os_str() == "-" && self.stacks != DialectArg::Auto;
-        let source = samples::stack_source_of_file(path)?;
-        Ok(named || matches!(source, Some(StackSource::Jfr | StackSource::Text | StackSource::Pprof)))
+    pub(crate) fn are_in(&self, input: &Input) -> Result<bool> {
+        let named = input.path.as_os_str() == "-" && self.names_form();
+        Ok(input.family()? == Some(Family::Stacks) || named)
+    }
+
+    /// Whether the form of text was named.
+    pub(crate) fn names_form(&self) -> bool {
+        self.stacks != DialectArg::Auto
     }
 
     /// Which samples count.
@@ -268,35 +273,10 @@ enum OverloadArg {
     All,
 }
 
-/// What stacks are written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StackFormat {
-    /// An iprof with samplingProfiles.
-    Iprof,
-    /// Collapsed text.
-    Collapsed,
-    /// pprof, compressed unless the name ends in `.pb`.
-    Pprof,
-}
-
-impl StackFormat {
-    /// By the name's ending, `.gz` aside.
-    pub(crate) fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        let name = name.strip_suffix(".gz").unwrap_or(name);
-        match name.rsplit_once('.')?.1 {
-            "iprof" => Some(Self::Iprof),
-            "collapsed" | "folded" => Some(Self::Collapsed),
-            "pprof" | "pgo" | "pb" => Some(Self::Pprof),
-            _ => None,
-        }
-    }
-}
-
 /// Sources of stacks to be added up and written.
 pub(crate) struct StackJob<'a> {
     pub(crate) inputs: &'a [WeightedInput],
-    pub(crate) format: StackFormat,
+    pub(crate) format: StackOutput,
     pub(crate) output: &'a Path,
     pub(crate) read: &'a StackArgs,
     pub(crate) write: &'a WriteStackArgs,
@@ -325,7 +305,7 @@ impl StackJob<'_> {
         options.failure_mode = self.failure_mode;
         let pprof = &self.write.pprof;
         (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
-        let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackFormat::Pprof);
+        let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackOutput::Pprof);
         if !to_pprof {
             pprof.refuse_for_others()?;
         }
@@ -347,9 +327,9 @@ impl StackJob<'_> {
             table = add_types(&table, self.write, &mut losses)?;
         }
         let (bytes, stacks) = match self.format {
-            StackFormat::Iprof => self.iprof(&table, &mut losses)?,
-            StackFormat::Collapsed => self.collapsed(&table, &mut losses)?,
-            StackFormat::Pprof => {
+            StackOutput::Iprof => self.iprof(&table, &mut losses)?,
+            StackOutput::Collapsed => self.collapsed(&table, &mut losses)?,
+            StackOutput::Pprof => {
                 let selected = self.select(&table, &mut losses)?;
                 let (profile, lost) = from_table(&selected);
                 losses.extend(lost.words());

@@ -2,7 +2,7 @@
 //! say, and the line that tells it.
 
 use profbridge::Result;
-use profbridge::input::WeightedInput;
+use profbridge::input::Input;
 use profbridge::instr::{LossKind, Profile, release};
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
@@ -25,10 +25,10 @@ pub(crate) struct Whom {
 impl Whom {
     /// What `--for` and `--format-version` say, or the environment; else what
     /// the beginnings of the inputs tell.
-    pub(crate) fn choose<'p>(
+    pub(crate) fn choose<'i>(
         toolchain: Option<&str>,
         format_version: Option<u32>,
-        inputs: impl IntoIterator<Item = &'p Path>,
+        inputs: impl IntoIterator<Item = &'i Input>,
     ) -> Result<Self> {
         let environment = std::env::var_os(ENVIRONMENT);
         let mut request = TargetRequest::default();
@@ -127,9 +127,4 @@ pub(crate) struct JsonTarget {
     release: String,
     indexed_version: u32,
     source: &'static str,
-}
-
-/// The paths of inputs with weights.
-pub(crate) fn paths(inputs: &[WeightedInput]) -> impl Iterator<Item = &Path> {
-    inputs.iter().map(|input| input.path.as_path())
 }

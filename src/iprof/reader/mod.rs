@@ -38,6 +38,7 @@ use ids::IdMap;
 use known::KnownTables;
 pub use options::ReadOptions;
 use part::Part;
+pub(super) use part::is_known_member;
 pub(crate) use sink::{Entry, Sink};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -17,6 +17,11 @@ pub(super) enum Part {
 /// Sections that GraalVM or its forks are known to write, beyond the format.
 pub(super) const KNOWN_EXTENSIONS: [&[u8]; 3] = [b"ceConditionalProfilesV2", b"virtualInvokeMethodProfiles", b"llvm"];
 
+/// Whether the format, or a fork of GraalVM, has a top-level member of this name.
+pub(in crate::iprof) fn is_known_member(name: &[u8]) -> bool {
+    !matches!(Part::of(name).0, Part::Other(_)) || KNOWN_EXTENSIONS.contains(&name)
+}
+
 impl Part {
     /// The part of this name, and whether that is a name of 2022.
     pub(super) fn of(name: &[u8]) -> (Self, bool) {

@@ -9,6 +9,11 @@ use foldhash::{HashMap, HashSet};
 /// First word of every dump: `\xFFmprofr\x81` read as a big-endian number.
 pub(crate) const MAGIC: u64 = 0xff6d_7072_6f66_7281;
 
+/// Whether bytes begin as a raw memory profile, of either byte order.
+pub fn is_raw(data: &[u8]) -> bool {
+    data.first_chunk().is_some_and(|magic| [u64::from_le_bytes(*magic), u64::from_be_bytes(*magic)].contains(&MAGIC))
+}
+
 /// Bytes of the header.
 const HEADER_SIZE: u64 = 48;
 

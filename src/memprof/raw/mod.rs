@@ -29,7 +29,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-pub use dumps::{Addresses, Context, RawMemProf, Segment};
+pub use dumps::{Addresses, Context, RawMemProf, Segment, is_raw};
 #[cfg(feature = "correlate")]
 pub use resolve::{Program, Programs, Resolved, resolve};
 pub use show::write as show;

@@ -9,8 +9,8 @@ use crate::instr::description::{Description, PartDescription};
 use crate::limits::Limits;
 use crate::sampleprof;
 
-/// Describes a file that is no instrumentation profile.
-pub(super) fn describe(data: &[u8], format: Format, limits: &Limits) -> Description {
+/// Describes a file whose header says what there is to say.
+pub(in crate::pipeline) fn describe(data: &[u8], format: Format, limits: &Limits) -> Description {
     let mut description = Description::new(format.to_string(), data.len() as u64);
     let part = match format {
         Format::Empty => {
@@ -35,7 +35,16 @@ pub(super) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             description.supported = true;
             Ok(Some(reads("llvm-profdata of LLVM 20 and later, profbridge")))
         }
+        Format::Collapsed => {
+            description.supported = true;
+            Ok(Some(reads("flame graph tools, profbridge")))
+        }
+        Format::BoltText => Ok(Some(reads("llvm-bolt, merge-fdata"))),
         Format::BoltYaml => Ok(Some(reads("llvm-bolt"))),
+        Format::OtherText | Format::OtherJson => {
+            description.error = Some("it is no profile of any known format".to_string());
+            Ok(None)
+        }
         _ => {
             description.error = Some("the first bytes belong to no known format".to_string());
             Ok(None)
@@ -60,49 +69,6 @@ fn reads(tool: &str) -> PartDescription {
 
 fn versioned(version: impl ToString, tool: &str) -> PartDescription {
     PartDescription { version: Some(version.to_string()), ..reads(tool) }
-}
-
-/// Text formats that LLVM's own detection takes for a text profile.
-pub(super) fn describe_text(data: &[u8]) -> Option<Description> {
-    let head = String::from_utf8_lossy(&data[..data.len().min(4096)]);
-    let mut lines = head.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let (first, second) = (lines.next()?, lines.next());
-    let (format, tool) = if is_bolt_line(first) {
-        ("BOLT profile", "llvm-bolt, merge-fdata")
-    } else if is_collapsed(first) && second.is_none_or(is_collapsed) {
-        let mut description = Description::new("collapsed stacks", data.len() as u64);
-        description.supported = true;
-        description.parts.push(reads("flame graph tools, profbridge"));
-        return Some(description);
-    } else {
-        return None;
-    };
-    let mut description = Description::new(format, data.len() as u64);
-    description.parts.push(reads(tool));
-    Some(description)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// `1 FROM OFFSET 1 TO OFFSET MISPREDICTED COUNT`, or one of its headings.
-fn is_bolt_line(line: &str) -> bool {
-    let words: Vec<&str> = line.split(' ').collect();
-    match words.as_slice() {
-        ["boltedcollection", ..] | ["no_lbr", ..] => true,
-        [from, _, from_at, to, _, to_at, missed, count] => {
-            let sort = |word: &str| matches!(word, "0" | "1" | "2" | "3");
-            let is_hex = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-            sort(from) && sort(to) && is_hex(from_at) && is_hex(to_at) && is_number(missed) && is_number(count)
-        }
-        _ => false,
-    }
-}
-
-/// `FRAME;FRAME;… COUNT`.
-fn is_collapsed(line: &str) -> bool {
-    line.rsplit_once(' ').is_some_and(|(stack, count)| stack.contains(';') && is_number(count))
 }
 
 /// Chunks of a recording, each with a header of its own.
@@ -240,16 +206,6 @@ fn gcda(data: &[u8]) -> Result<PartDescription> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_formats_are_told_apart() {
-        let format = |text: &str| describe_text(text.as_bytes()).map(|description| description.format);
-        assert_eq!(format("1 main 3d 1 foo 0 0 17\n").as_deref(), Some("BOLT profile"));
-        assert_eq!(format("no_lbr cycles\n1 main 3d 17\n").as_deref(), Some("BOLT profile"));
-        assert_eq!(format("a;b;c 12\na;d 3\n").as_deref(), Some("collapsed stacks"));
-        assert_eq!(format(":ir\nmain\n10\n1\n5\n"), None);
-        assert_eq!(format("file.c:main\n10\n1\n5\n"), None);
-    }
 
     #[test]
     fn gcda_versions_read_in_either_byte_order() {

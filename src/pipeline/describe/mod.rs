@@ -1,50 +1,17 @@
-//! What a file is, whatever its format.
+//! What files of each format are made of.
 
-mod foreign;
-mod stacks;
+pub(super) mod foreign;
+pub(super) mod stacks;
 
 use crate::compat::Compat;
-use crate::input::{Format, bytes, detect};
 use crate::instr::description::{Description, PartDescription};
 use crate::instr::{ProfileReader, SummaryBuilder, summary::SummaryRules};
+use crate::iprof;
 use crate::limits::Limits;
 use crate::text::TextReader;
-use crate::{indexed, iprof, raw};
 
-/// Describes the content of a file. Damage is told in the description, and
-/// whatever stands before it is described.
-pub fn describe(data: &[u8], limits: &Limits) -> Description {
-    match detect(data) {
-        Format::Raw { .. } => raw::describe(data, limits),
-        Format::Indexed => indexed::describe(data, limits),
-        Format::Iprof => describe_iprof(data, limits),
-        Format::Pprof => stacks::describe_pprof(data, limits),
-        Format::Gzip => describe_gzip(data, limits),
-        Format::Text => match foreign::describe_text(data) {
-            Some(description) => description,
-            None => describe_text(data),
-        },
-        other => foreign::describe(data, other, limits),
-    }
-}
-
-fn describe_gzip(data: &[u8], limits: &Limits) -> Description {
-    match bytes::inflate(data, limits) {
-        Ok(inflated) => {
-            let mut description = describe(&inflated, limits);
-            description.size = data.len() as u64;
-            description.inflated_size = Some(inflated.len() as u64);
-            description
-        }
-        Err(error) => {
-            let mut description = Description::new("gzip stream", data.len() as u64);
-            description.set_error(&error);
-            description
-        }
-    }
-}
-
-fn describe_text(data: &[u8]) -> Description {
+/// An instrumentation profile in text.
+pub(super) fn describe_text(data: &[u8]) -> Description {
     let mut description = Description::new("LLVM text profile", data.len() as u64);
     description.supported = true;
     let mut reader = match TextReader::new(data, Compat::Profbridge) {
@@ -86,7 +53,8 @@ fn describe_text(data: &[u8]) -> Description {
     description
 }
 
-fn describe_iprof(data: &[u8], limits: &Limits) -> Description {
+/// An iprof.
+pub(super) fn describe_iprof(data: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new("GraalVM iprof", data.len() as u64);
     description.supported = true;
     let options = iprof::ReadOptions { limits: *limits, ..iprof::ReadOptions::default() };

@@ -2,10 +2,32 @@
 
 use crate::instr::description::{Description, PartDescription, hex};
 use crate::limits::Limits;
+use crate::pipeline::samples::{StackOptions, add_input};
+use crate::stacks::model::StackTable;
 use crate::stacks::pprof::{self, GoVerdict, Profile};
 
+/// Adds to the description of a recording or a text what its stacks are.
+pub(in crate::pipeline) fn add_samples(mut description: Description, data: &[u8], limits: &Limits) -> Description {
+    let mut options = StackOptions { limits: *limits, ..StackOptions::default() };
+    options.text.accept_weights = true;
+    let mut table = StackTable::new();
+    match add_input(data, &options, &mut table) {
+        Ok(warnings) => description.warnings.extend(warnings.into_iter().map(|warning| warning.message)),
+        Err(error) if description.error.is_none() => description.set_error(&error),
+        Err(_) => {}
+    }
+    if let Some(part) = description.parts.first_mut() {
+        part.fact("stacks", table.samples().count().to_string());
+        for (source, hits) in table.hits_by_source() {
+            part.fact("samples", format!("{hits} {}", source.word()));
+        }
+        part.fact("functions", table.functions().count().to_string());
+    }
+    description
+}
+
 /// A pprof profile.
-pub(super) fn describe_pprof(data: &[u8], limits: &Limits) -> Description {
+pub(in crate::pipeline) fn describe_pprof(data: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new(pprof::FORMAT, data.len() as u64);
     description.supported = true;
     match pprof::read(data, limits) {

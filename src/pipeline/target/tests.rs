@@ -1,6 +1,7 @@
 //! The table of docs/merging.md, and who goes before whom.
 
 use super::*;
+use crate::input::detect;
 
 fn raw(version: u32) -> Vec<u8> {
     let mut head = b"\x81rforpl\xff".to_vec();
@@ -26,7 +27,7 @@ fn text() -> Vec<u8> {
 
 fn versions(heads: &[Vec<u8>]) -> InputVersions {
     let mut versions = InputVersions::default();
-    heads.iter().for_each(|head| versions.add(head));
+    heads.iter().for_each(|head| versions.add(detect(head), head));
     versions
 }
 
@@ -222,7 +223,7 @@ fn heads_are_read_of_files_and_gzip_streams() {
     encoder.write_all(&raw(11)).unwrap();
     std::fs::write(&packed, encoder.finish().unwrap()).unwrap();
     let missing = folder.path().join("missing");
-    let paths = [&plain, &packed, &missing].map(|path| path.as_path());
-    assert_eq!(InputVersions::look(paths, Compat::Profbridge).raw, Some((8, 11)));
-    assert_eq!(InputVersions::look(paths, Compat::InPlaceOfLlvm22).raw, Some((8, 8)), "LLVM inflates nothing");
+    let inputs = [&plain, &packed, &missing].map(Input::from);
+    assert_eq!(InputVersions::look(&inputs, Compat::Profbridge).raw, Some((8, 11)));
+    assert_eq!(InputVersions::look(&inputs, Compat::InPlaceOfLlvm22).raw, Some((8, 8)), "LLVM inflates nothing");
 }

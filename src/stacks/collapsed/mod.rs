@@ -23,6 +23,7 @@ mod write;
 pub use outline::{Outline, OutlineNode, outline};
 pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
 
+use crate::bytes::{Confidence, Head};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::stacks::model::{
@@ -60,24 +61,32 @@ pub struct TextOptions {
     pub accept_weights: bool,
 }
 
-/// Whether a text that is none of the LLVM formats looks like stacks: its first
-/// two lines end in a space and a number, or are a sample of `perf script`.
-pub fn looks_like_stacks(data: &[u8]) -> bool {
-    if script::is_script(data) {
-        return true;
+/// Lines that are looked at where none has the mark of a stack.
+const FEW_LINES: usize = 16;
+
+/// What speaks for stacks in text: the first two lines end in a blank and a
+/// number, and hold frames with `;` between them. Stacks of one frame have none: then
+/// all of the first lines have to end so. So does a sample of `perf script`.
+pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
+    if script::is_script(head.bytes()) {
+        return Some(Confidence::Certain);
     }
-    let data = without_mark(data);
     let ends_in_number = |line: &[u8]| {
-        let line = line.trim_ascii();
         let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         digits > 0 && line.len() > digits + 1 && line[line.len() - digits - 1] == b' '
     };
-    let mut lines = data.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let Some(first) = lines.next() else { return false };
-    // The second line may be cut where the beginning of the file ends.
-    let second = lines.next();
-    ends_in_number(first)
-        && second.is_none_or(|line| ends_in_number(line) || lines.next().is_none() && line.contains(&b';'))
+    let mut lines = head.lines().map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let first = lines.next().filter(|line| ends_in_number(line))?;
+    let Some(second) = lines.next() else { return Some(Confidence::Likely) };
+    if !ends_in_number(second) {
+        // The only other line may be cut.
+        return (lines.next().is_none() && second.contains(&b';')).then_some(Confidence::Likely);
+    }
+    if first.contains(&b';') && second.contains(&b';') {
+        return Some(Confidence::Certain);
+    }
+    let few = || [first, second].into_iter().chain(lines.clone()).take(FEW_LINES);
+    (few().any(|line| line.contains(&b';')) || few().all(ends_in_number)).then_some(Confidence::Likely)
 }
 
 /// Adds the stacks of a text to `table`.

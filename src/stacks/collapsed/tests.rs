@@ -1,4 +1,5 @@
 use super::*;
+use crate::bytes::Head;
 use proptest::prelude::*;
 
 fn read_with(text: &str, options: &TextOptions) -> Result<(StackTable, Vec<Warning>)> {
@@ -98,10 +99,17 @@ fn names_without_packages_are_warned_of() {
 #[test]
 fn stacks_are_told_from_llvm_text() {
     for text in ["a;b 1\nc;d 2\n", "main 12", "\u{feff}a;b 1\n", "a;b 1\nc;d;trunc"] {
-        assert!(looks_like_stacks(text.as_bytes()), "{text}");
+        assert!(text_evidence(&Head::new(text.as_bytes())).is_some(), "{text}");
     }
-    for text in ["", "main\n10\n1\n", ":ir\nmain\n", "foo.c;bar 2\n123\n1\n1\n", "main:100:10\n 1: 5\n"] {
-        assert!(!looks_like_stacks(text.as_bytes()), "{text}");
+    for text in [
+        "",
+        "main\n10\n1\n",
+        ":ir\nmain\n",
+        "foo.c;bar 2\n123\n1\n1\n",
+        "main:100:10\n 1: 5\n",
+        "Chapter 1\nPart 2\nIt was\n",
+    ] {
+        assert_eq!(text_evidence(&Head::new(text.as_bytes())), None, "{text}");
     }
 }
 
@@ -169,7 +177,7 @@ proptest! {
     fn rubbish_never_panics(text in "([a-zA-Z/.;:()_|@ \\[\\]>%0-9-]{0,40}\n){0,6}", perf_raw: bool, folded: bool) {
         let dialect = if folded { Dialect::Folded } else { Dialect::Auto };
         let _ = read_with(&text, &TextOptions { dialect, perf_raw, accept_weights: perf_raw });
-        let _ = looks_like_stacks(text.as_bytes());
+        let _ = text_evidence(&Head::new(text.as_bytes()));
     }
 }
 

@@ -19,6 +19,7 @@
 //!
 //! [`StackTable`]: crate::stacks::model::StackTable
 
+mod evidence;
 mod golang;
 mod merge;
 mod read;
@@ -30,6 +31,7 @@ mod trim;
 mod wire;
 mod write;
 
+pub use evidence::is_pprof;
 pub use golang::{GoFinding, GoVerdict, judge_for_go};
 pub use merge::{MergeOptions, MergeReport, Merger};
 pub use read::{FORMAT, read};

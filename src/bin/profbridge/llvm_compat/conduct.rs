@@ -72,7 +72,7 @@ impl Conduct {
 
     /// For whom the sum of these inputs is, and how it gets there.
     pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> Crossing {
-        let versions = InputVersions::look(inputs.iter().map(|input| input.path.as_path()), self.compat);
+        let versions = InputVersions::look(inputs, self.compat);
         let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&versions));
         let reads_all = self.compat == Compat::Llvm22 || !versions.are_refused_by(target.release);
         Crossing { target, is_given: self.asked.is_some(), is_needed: !reads_all }

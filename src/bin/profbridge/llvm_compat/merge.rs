@@ -207,7 +207,7 @@ fn hotness_seed(parsed: &Parsed) -> u32 {
 
 /// `FILE:LINE: unexpected line …`, with a note.
 fn remapping_fault(path: &Path, error: &Error) -> Failure {
-    let line = error.section().and_then(|section| section.strip_prefix("line ")).unwrap_or_default();
+    let line = error.line().map(|line| line.to_string()).unwrap_or_default();
     let whence = [path.as_os_str().as_encoded_bytes(), b":", line.as_bytes()].concat();
     Failure::Message { whence: Some(whence), text: error.llvm_message(), note: error.hint().map(str::to_string) }
 }

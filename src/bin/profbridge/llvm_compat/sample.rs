@@ -27,8 +27,7 @@ use std::process::ExitCode;
 /// An error in llvm-profdata's words for sample profiles.
 pub(super) fn failure(error: &Error) -> Failure {
     let mut whence = error.path().map(|path| path.as_os_str().as_encoded_bytes().to_vec());
-    let line = error.section().and_then(|section| section.strip_prefix("line "));
-    if let Some((whence, line)) = whence.as_mut().zip(line).filter(|_| is_text_fault(error)) {
+    if let Some((whence, line)) = whence.as_mut().zip(error.line()).filter(|_| is_text_fault(error)) {
         whence.extend_from_slice(format!(":{line}").as_bytes());
     }
     Failure::Message { whence, text: sampleprof::llvm_message(error), note: None }

@@ -1,0 +1,154 @@
+//! The formats that are told apart, and the families they belong to.
+
+use crate::bytes::{Endian, PointerWidth};
+use std::fmt;
+
+/// A family of profiles: formats of one model, which merge with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Family {
+    /// LLVM instrumentation profiles: raw, indexed, text.
+    Instr,
+    /// LLVM sample profiles.
+    SampleProf,
+    /// LLVM memory profiles that are files of their own.
+    MemProf,
+    /// GraalVM's.
+    Iprof,
+    /// Sampled stacks: recordings, collapsed text, pprof.
+    Stacks,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Instr, Self::SampleProf, Self::MemProf, Self::Iprof, Self::Stacks];
+
+    /// What files of the family are called in messages.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Instr => "LLVM instrumentation profiles",
+            Self::SampleProf => "LLVM sample profiles",
+            Self::MemProf => "LLVM memory profiles",
+            Self::Iprof => "iprof files",
+            Self::Stacks => "sampled stacks",
+        }
+    }
+}
+
+/// A format that is recognised; not all of them can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// No bytes at all.
+    Empty,
+    /// LLVM raw profile (`.profraw`).
+    Raw {
+        /// Byte order of the whole file.
+        endian: Endian,
+        /// Width of its pointer fields.
+        pointer: PointerWidth,
+    },
+    /// LLVM indexed profile (`.profdata`).
+    Indexed,
+    /// LLVM text profile (`.proftext`).
+    Text,
+    /// GraalVM iprof (JSON).
+    Iprof,
+    /// A gzip stream; what is inside shows after inflating.
+    Gzip,
+    /// Flight Recorder recording.
+    Jfr,
+    /// Collapsed stacks of async-profiler, or folded stacks of perf.
+    Collapsed,
+    /// LLVM raw memory profile.
+    RawMemProf,
+    /// LLVM memory profile as YAML.
+    YamlMemProf,
+    /// LLVM sample profile, plain binary.
+    SampleBinary,
+    /// LLVM sample profile, extensible binary.
+    SampleExtBinary,
+    /// LLVM sample profile, compact binary of LLVM 16 and earlier.
+    SampleCompactBinary,
+    /// LLVM sample profile, text.
+    SampleText,
+    /// Sample profile of GCC's AutoFDO.
+    SampleGcc,
+    /// GCC coverage counts (`.gcda`).
+    Gcda,
+    /// BOLT profile as text (`.fdata`).
+    BoltText,
+    /// BOLT profile as YAML.
+    BoltYaml,
+    /// Linux perf recording.
+    PerfData,
+    /// pprof profile (`profile.proto`), inflated.
+    Pprof,
+    /// JSON, and no iprof.
+    OtherJson,
+    /// Text, and no profile.
+    OtherText,
+    /// None of these.
+    Unknown,
+}
+
+impl Format {
+    /// The family of a profile that can be read; `None` for everything else.
+    pub fn family(self) -> Option<Family> {
+        match self {
+            Self::Raw { .. } | Self::Indexed | Self::Text => Some(Family::Instr),
+            Self::SampleBinary
+            | Self::SampleExtBinary
+            | Self::SampleCompactBinary
+            | Self::SampleText
+            | Self::SampleGcc => Some(Family::SampleProf),
+            Self::RawMemProf | Self::YamlMemProf => Some(Family::MemProf),
+            Self::Iprof => Some(Family::Iprof),
+            Self::Jfr | Self::Collapsed | Self::Pprof => Some(Family::Stacks),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a sample profile of any encoding.
+    pub fn is_sample_profile(self) -> bool {
+        self.family() == Some(Family::SampleProf)
+    }
+
+    /// Whether it is text or JSON that is no profile of any family.
+    pub fn is_no_profile(self) -> bool {
+        matches!(self, Self::OtherText | Self::OtherJson)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self {
+            Self::Empty => "empty file",
+            Self::Raw { endian, pointer } => {
+                return write!(f, "LLVM raw profile, {} bits, {endian}", pointer.bytes() * 8);
+            }
+            Self::Indexed => "LLVM indexed profile",
+            Self::Text => "LLVM text profile",
+            Self::Iprof => "GraalVM iprof",
+            Self::Gzip => "gzip stream",
+            Self::Jfr => "Flight Recorder recording",
+            Self::Collapsed => "collapsed stacks",
+            Self::RawMemProf => "LLVM raw memory profile",
+            Self::YamlMemProf => "LLVM memory profile in YAML",
+            Self::SampleBinary => "LLVM sample profile, binary",
+            Self::SampleExtBinary => "LLVM sample profile, extensible binary",
+            Self::SampleCompactBinary => "LLVM sample profile, compact binary",
+            Self::SampleText => "LLVM sample profile, text",
+            Self::SampleGcc => "GCC sample profile",
+            Self::Gcda => "GCC coverage counts",
+            Self::BoltText => "BOLT profile",
+            Self::BoltYaml => "BOLT profile in YAML",
+            Self::PerfData => "Linux perf recording",
+            Self::Pprof => "pprof profile",
+            Self::OtherJson => "JSON, and no iprof",
+            Self::OtherText => "text, and no profile",
+            Self::Unknown => "unknown format",
+        };
+        f.write_str(words)
+    }
+}

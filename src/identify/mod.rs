@@ -1,0 +1,216 @@
+//! What an input is, by its beginning, and how sure that is.
+//!
+//! The one place where formats are told apart: a file, a pipe, a member of a
+//! folder or of a gzip stream all come here with as many bytes of their
+//! beginning. Each family says what speaks for it; the strongest evidence wins.
+//! Text for which nothing speaks is text, and none of ours.
+
+mod foreign;
+mod format;
+
+pub use format::{Family, Format};
+
+use crate::bytes::{Confidence, Head};
+use crate::{indexed, iprof, memprof, raw, sampleprof, stacks, text};
+
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Identity {
+    /// The format, of what is inside for a gzip stream.
+    pub format: Format,
+    /// How sure that is.
+    pub confidence: Confidence,
+}
+
+impl Identity {
+    /// The family of a profile that can be read; `None` for everything else.
+    pub fn family(&self) -> Option<Family> {
+        self.format.family()
+    }
+}
+
+/// What speaks for one or several formats.
+type Evidence = fn(&Head<'_>) -> Option<(Format, Confidence)>;
+
+/// All that are asked. Where two are as sure the first is right: what has a
+/// magic number stands before what goes by lines.
+const EVIDENCE: [Evidence; 6] = [instr, sampleprof, memprof, iprof, foreign::evidence, stacks];
+
+/// What the input with this beginning is.
+///
+/// Bytes that begin as a gzip stream are one: who wants to know what is inside
+/// inflates them first.
+pub fn identify(head: &Head<'_>) -> Identity {
+    if head.bytes().is_empty() {
+        return Identity { format: Format::Empty, confidence: Confidence::Certain };
+    }
+    if is_gzip(head.bytes()) {
+        return Identity { format: Format::Gzip, confidence: Confidence::Certain };
+    }
+    let mut best: Option<(Format, Confidence)> = None;
+    for evidence in EVIDENCE {
+        let Some(found) = evidence(head) else { continue };
+        if found.1 == Confidence::Certain {
+            return Identity { format: found.0, confidence: found.1 };
+        }
+        if best.is_none_or(|best| found.1 > best.1) {
+            best = Some(found);
+        }
+    }
+    let (format, confidence) = best.unwrap_or_else(|| nobodys(head));
+    Identity { format, confidence }
+}
+
+/// The format of bytes, for who need not know how sure it is.
+pub fn detect(data: &[u8]) -> Format {
+    identify(&Head::new(data)).format
+}
+
+/// Whether bytes begin as a gzip stream.
+pub fn is_gzip(data: &[u8]) -> bool {
+    data.starts_with(&[0x1f, 0x8b])
+}
+
+fn instr(head: &Head<'_>) -> Option<(Format, Confidence)> {
+    if let Some((endian, pointer)) = raw::header::detect(head.bytes()) {
+        return Some((Format::Raw { endian, pointer }, Confidence::Certain));
+    }
+    if head.begins(&indexed::MAGIC) {
+        return Some((Format::Indexed, Confidence::Certain));
+    }
+    text::evidence(head).map(|confidence| (Format::Text, confidence))
+}
+
+fn sampleprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
+    use sampleprof::Encoding;
+    let (encoding, confidence) = sampleprof::evidence(head)?;
+    let format = match encoding {
+        Encoding::Text => Format::SampleText,
+        Encoding::Binary => Format::SampleBinary,
+        Encoding::ExtBinary => Format::SampleExtBinary,
+        Encoding::CompactBinary => Format::SampleCompactBinary,
+        Encoding::Gcc => Format::SampleGcc,
+    };
+    Some((format, confidence))
+}
+
+fn memprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
+    let (form, confidence) = memprof::evidence(head)?;
+    let format = match form {
+        memprof::Form::Raw => Format::RawMemProf,
+        memprof::Form::Yaml => Format::YamlMemProf,
+    };
+    Some((format, confidence))
+}
+
+fn iprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
+    iprof::evidence(head).map(|confidence| (Format::Iprof, confidence))
+}
+
+fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {
+    use stacks::StackFormat;
+    let (format, confidence) = stacks::evidence(head)?;
+    let format = match format {
+        StackFormat::Jfr => Format::Jfr,
+        StackFormat::Collapsed => Format::Collapsed,
+        StackFormat::Pprof => Format::Pprof,
+    };
+    Some((format, confidence))
+}
+
+/// What nothing speaks for.
+fn nobodys(head: &Head<'_>) -> (Format, Confidence) {
+    if iprof::is_json(head) {
+        return (Format::OtherJson, Confidence::Likely);
+    }
+    let format = if is_text(head.bytes()) { Format::OtherText } else { Format::Unknown };
+    (format, Confidence::Possible)
+}
+
+/// Bytes that tell text from rubbish.
+const TEXT_BYTES: usize = 4096;
+
+/// Whether bytes are UTF-8 without control characters.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(TEXT_BYTES)];
+    let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 9..=13 | 0x1b) || *byte == 0x7f;
+    // A character may be cut where the beginning ends.
+    let is_utf8 = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
+    is_utf8 && !start.iter().any(is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::{Endian, PointerWidth};
+
+    #[test]
+    fn magics_tell_width_and_byte_order() {
+        let cases = [
+            ([0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6c, 0xff], Endian::Little, PointerWidth::Bits64),
+            ([0xff, 0x6c, 0x70, 0x72, 0x6f, 0x66, 0x72, 0x81], Endian::Big, PointerWidth::Bits64),
+            ([0x81, 0x52, 0x66, 0x6f, 0x72, 0x70, 0x6c, 0xff], Endian::Little, PointerWidth::Bits32),
+            ([0xff, 0x6c, 0x70, 0x72, 0x6f, 0x66, 0x52, 0x81], Endian::Big, PointerWidth::Bits32),
+        ];
+        for (magic, endian, pointer) in cases {
+            assert_eq!(detect(&magic), Format::Raw { endian, pointer });
+        }
+        assert_eq!(detect(b"\xfflprofi\x81"), Format::Indexed);
+        assert_eq!(detect(&[0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6d, 0xff]), Format::RawMemProf);
+    }
+
+    #[test]
+    fn each_family_is_known_by_its_text() {
+        let cases = [
+            ("", Format::Empty, None),
+            ("main\n10\n", Format::Text, Some(Family::Instr)),
+            ("{closure}\n1\n", Format::Text, Some(Family::Instr)),
+            ("foo:10:1\n 1: 5\n", Format::SampleText, Some(Family::SampleProf)),
+            ("---\nHeapProfileRecords:\n", Format::YamlMemProf, Some(Family::MemProf)),
+            ("  {\n \"version\": \"1.0\"", Format::Iprof, Some(Family::Iprof)),
+            ("a;b 1\nc;d 2\n", Format::Collapsed, Some(Family::Stacks)),
+            ("{\"name\":\"x\"}", Format::OtherJson, None),
+            ("public class Demo {\n  int a = 1;\n}\n", Format::OtherText, None),
+            ("int main(void) { return 0; }\n", Format::OtherText, None),
+            ("1 main 3d 1 foo 0 0 17\n", Format::BoltText, None),
+        ];
+        for (text, format, family) in cases {
+            let found = identify(&Head::new(text.as_bytes()));
+            assert_eq!((found.format, found.family()), (format, family), "{text}");
+        }
+    }
+
+    /// A function can be called like the head of a record of the other format:
+    /// the lines below decide.
+    #[test]
+    fn sample_text_and_instrumentation_text_are_never_mistaken() {
+        for name in ["foo", "foo:10:1", "1:2:3", "a.c:f", "[a:1 @ b]:3:4", ":1:2"] {
+            let counted = format!("{name}\n123\n1\n5\n");
+            assert_eq!(detect(counted.as_bytes()), Format::Text, "{counted}");
+            let counted = format!("{name}\n# Func Hash:\n123\n# Num Counters:\n1\n# Counter Values:\n5\n");
+            assert_eq!(detect(counted.as_bytes()), Format::Text, "{counted}");
+            let sampled = format!("{name}:7:0\n 1: 5\n 2.3: 4 {name}:3\n");
+            assert_eq!(detect(sampled.as_bytes()), Format::SampleText, "{sampled}");
+            let sampled = format!("{name}:7:0\n{name}2:7:0\n");
+            assert_eq!(detect(sampled.as_bytes()), Format::SampleText, "{sampled}");
+        }
+    }
+
+    #[test]
+    fn binaries_that_are_nobodys_are_unknown() {
+        for bytes in [&b"\x7fELF\x02\x01\x01\0"[..], b"\n\x04main\n", b"\0\0\0", b"a\x01b"] {
+            assert_eq!(detect(bytes), Format::Unknown, "{}", bytes.escape_ascii());
+        }
+        assert_eq!(detect(b"\x1f\x8b\x08\0"), Format::Gzip);
+        assert_eq!(detect("Grüße\n".as_bytes()), Format::OtherText);
+    }
+
+    #[test]
+    fn what_ends_too_soon_is_less_sure() {
+        let of = |text: &str| identify(&Head::new(text.as_bytes())).confidence;
+        assert!(of(":ir\nmain\n") > of("main\n1\n"));
+        assert!(of("{\"types\":[]}") > of("{\"version\":\"1.0.0\"}"));
+        assert!(of("{\"version\":\"1.0.0\"}") > of("{}"));
+    }
+}

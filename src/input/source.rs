@@ -1,0 +1,484 @@
+//! An input: where it is, how often it counts, what it is, and its bytes.
+//!
+//! Made once and carried from the command line to the reader. A file is opened
+//! again by whoever reads it, so that many inputs cost neither memory nor open
+//! files. What comes through a pipe comes but once, and is kept by its input:
+//! it can be looked at first, and be read again where a merge has to begin anew.
+
+use super::bytes::{Access, InputBytes, inflate, read_file, read_rest};
+use super::file::open_file;
+use crate::bytes::head::HEAD_BYTES;
+use crate::bytes::{Confidence, Head};
+use crate::error::{Error, Result};
+use crate::identify::{Family, Format, Identity, identify, is_gzip};
+use crate::limits::Limits;
+use flate2::read::MultiGzDecoder;
+use std::io::{self, Read};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// An input and how often it counts. Clones share what was learned and read.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// As given, or as found in a folder; `-` is standard input.
+    pub path: PathBuf,
+    /// Factor of every count of the input.
+    pub weight: NonZeroU64,
+    shared: Arc<Shared>,
+}
+
+/// An input of a merge, where weights matter.
+pub type WeightedInput = Input;
+
+/// What the clones of an input have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    is_pipe: OnceLock<bool>,
+    looked: OnceLock<Looked>,
+    pipe: Mutex<Pipe>,
+}
+
+/// What comes through a pipe.
+#[derive(Default)]
+enum Pipe {
+    /// Nobody asked yet.
+    #[default]
+    Closed,
+    /// What was read, and what follows.
+    Open { read: Vec<u8>, rest: Box<dyn Read + Send> },
+    /// All of it.
+    Whole(Arc<Vec<u8>>),
+}
+
+impl std::fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Closed => f.write_str("Closed"),
+            Self::Open { read, .. } => write!(f, "Open({} bytes read)", read.len()),
+            Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
+        }
+    }
+}
+
+/// Bytes that every format's magic number and version are in.
+const START_BYTES: usize = 16;
+
+/// What the beginning of an input tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Looked {
+    /// What it is; of a gzip stream what is inside.
+    pub identity: Identity,
+    /// Whether it is a gzip stream.
+    pub is_compressed: bool,
+    start: [u8; START_BYTES],
+    start_len: usize,
+}
+
+impl Looked {
+    /// The first bytes, 16 if there are so many; of a gzip stream those inside.
+    pub fn start(&self) -> &[u8] {
+        &self.start[..self.start_len]
+    }
+}
+
+impl PartialEq for Input {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.path, self.weight) == (&other.path, other.weight)
+    }
+}
+
+impl Eq for Input {}
+
+impl From<&Input> for Input {
+    fn from(input: &Input) -> Self {
+        input.clone()
+    }
+}
+
+impl From<PathBuf> for Input {
+    fn from(path: PathBuf) -> Self {
+        Self::new(path)
+    }
+}
+
+impl From<&PathBuf> for Input {
+    fn from(path: &PathBuf) -> Self {
+        Self::new(path)
+    }
+}
+
+impl From<&Path> for Input {
+    fn from(path: &Path) -> Self {
+        Self::new(path)
+    }
+}
+
+impl From<&str> for Input {
+    fn from(path: &str) -> Self {
+        Self::new(path)
+    }
+}
+
+impl Input {
+    /// An input that counts once; `-` is standard input. Of a pipe there has to
+    /// be one input, and clones of it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self::with_weight(path, NonZeroU64::MIN)
+    }
+
+    /// An input whose counts are multiplied.
+    pub fn with_weight(path: impl Into<PathBuf>, weight: NonZeroU64) -> Self {
+        Self { path: path.into(), weight, shared: Arc::default() }
+    }
+
+    /// A pipe that another input has read to its end.
+    pub(super) fn drained(self) -> Self {
+        *self.pipe() = Pipe::Whole(Arc::default());
+        self
+    }
+
+    /// Whether the bytes come but once: standard input, pipes, devices.
+    pub fn is_pipe(&self) -> bool {
+        let special = |metadata: &std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+        let look = || self.path.as_os_str() == "-" || std::fs::metadata(&self.path).is_ok_and(|found| special(&found));
+        *self.shared.is_pipe.get_or_init(look)
+    }
+
+    /// What the beginning tells, which is looked at once.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub fn look(&self) -> Result<&Looked> {
+        if let Some(looked) = self.shared.looked.get() {
+            return Ok(looked);
+        }
+        let looked = look(self.stream()?).map_err(|source| Error::io("cannot read", source).in_file(&self.path))?;
+        Ok(self.shared.looked.get_or_init(|| looked))
+    }
+
+    /// The format; of what is inside for a gzip stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`look`](Self::look).
+    pub fn format(&self) -> Result<Format> {
+        Ok(self.look()?.identity.format)
+    }
+
+    /// The family of profiles that it belongs to; `None` for what is no profile.
+    ///
+    /// What has no magic number of another format and is called `.iprof` is
+    /// taken for one, since that is what somebody took it for: it may be cut or
+    /// damaged.
+    ///
+    /// # Errors
+    ///
+    /// As [`look`](Self::look).
+    pub fn family(&self) -> Result<Option<Family>> {
+        let identity = self.look()?.identity;
+        let is_text = matches!(identity.format, Format::Text | Format::SampleText | Format::Collapsed);
+        let is_damaged = identity.family().is_none() || is_text;
+        Ok(if is_damaged && is_iprof_name(&self.path) { Some(Family::Iprof) } else { identity.family() })
+    }
+
+    /// All bytes, a gzip stream inflated.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path; limit exceeded when a stream is longer than
+    /// [`Limits::stream_bytes`].
+    pub fn bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
+        let bytes = self.stored_bytes(access, limits)?;
+        if is_gzip(&bytes) {
+            return Ok(inflate(&bytes, limits).map_err(|error| error.in_file(&self.path))?.into());
+        }
+        Ok(bytes)
+    }
+
+    /// All bytes as they are stored.
+    ///
+    /// # Errors
+    ///
+    /// As [`bytes`](Self::bytes).
+    pub fn stored_bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
+        if self.is_pipe() { Ok(self.piped(limits)?.into()) } else { read_file(&self.path, access, limits) }
+    }
+
+    /// All bytes of a pipe.
+    pub(super) fn piped(&self, limits: &Limits) -> Result<Arc<Vec<u8>>> {
+        let mut pipe = self.opened()?;
+        if let Pipe::Open { read, rest } = &mut *pipe {
+            let in_file = |error: Error| error.in_file(&self.path);
+            read_rest(rest, read, limits).map_err(in_file)?;
+            *pipe = Pipe::Whole(Arc::new(std::mem::take(read)));
+        }
+        match &*pipe {
+            Pipe::Whole(bytes) => Ok(bytes.clone()),
+            _ => Ok(Arc::default()),
+        }
+    }
+
+    /// The bytes as they are stored, from the first on. What a pipe gives is kept
+    /// for whoever reads it next.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub fn stream(&self) -> Result<Box<dyn Read + Send>> {
+        if !self.is_pipe() {
+            return Ok(Box::new(open_file(&self.path)?));
+        }
+        drop(self.opened()?);
+        Ok(Box::new(PipeReader { shared: self.shared.clone(), position: 0 }))
+    }
+
+    /// As [`stream`](Self::stream), for the last reader of all: what a pipe gives
+    /// is not kept, unless there are clones of the input.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub fn into_stream(self) -> Result<Box<dyn Read + Send>> {
+        let stream = self.stream()?;
+        if !self.is_pipe() {
+            return Ok(stream);
+        }
+        drop(stream);
+        match Arc::try_unwrap(self.shared) {
+            Ok(shared) => Ok(match shared.pipe.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Pipe::Closed => Box::new(io::empty()),
+                Pipe::Open { read, rest } => Box::new(io::Cursor::new(read).chain(rest)),
+                Pipe::Whole(bytes) => Box::new(io::Cursor::new(Arc::unwrap_or_clone(bytes))),
+            }),
+            Err(shared) => Ok(Box::new(PipeReader { shared, position: 0 })),
+        }
+    }
+
+    fn pipe(&self) -> MutexGuard<'_, Pipe> {
+        self.shared.pipe.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The pipe, which is not closed.
+    fn opened(&self) -> Result<MutexGuard<'_, Pipe>> {
+        let mut pipe = self.pipe();
+        if matches!(*pipe, Pipe::Closed) {
+            let is_stdin = self.path.as_os_str() == "-";
+            let rest: Box<dyn Read + Send> =
+                if is_stdin { Box::new(io::stdin()) } else { Box::new(open_file(&self.path)?) };
+            *pipe = Pipe::Open { read: Vec::new(), rest };
+        }
+        Ok(pipe)
+    }
+}
+
+/// Opens `path`, or standard input for `-`, and inflates a gzip stream.
+///
+/// # Errors
+///
+/// I/O errors with the path; limit exceeded when a stream is longer than
+/// [`Limits::stream_bytes`].
+pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
+    Input::new(path).bytes(access, limits)
+}
+
+/// Whether a name is that of an iprof, compressed or not.
+pub fn is_iprof_name(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
+}
+
+/// Reads a pipe from its first byte, and keeps what nobody has read before.
+struct PipeReader {
+    shared: Arc<Shared>,
+    position: usize,
+}
+
+impl Read for PipeReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut pipe = self.shared.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let len = match &mut *pipe {
+            Pipe::Closed => 0,
+            Pipe::Whole(bytes) => bytes[self.position.min(bytes.len())..].as_ref().read(buffer)?,
+            Pipe::Open { read, .. } if self.position < read.len() => (&read[self.position..]).read(buffer)?,
+            Pipe::Open { read, rest } => {
+                let len = rest.read(buffer)?;
+                read.extend_from_slice(&buffer[..len]);
+                len
+            }
+        };
+        self.position += len;
+        Ok(len)
+    }
+}
+
+/// Bytes that are looked at first: enough for whatever has a magic number.
+const FIRST_BYTES: usize = 4096;
+
+/// Looks at the beginning of a stream, at more than the first bytes only if
+/// these leave a doubt.
+fn look(mut stream: impl Read) -> io::Result<Looked> {
+    let mut head = Vec::with_capacity(FIRST_BYTES);
+    let is_whole = read_on(&mut stream, &mut head, FIRST_BYTES)?;
+    if is_gzip(&head) {
+        return Ok(look_inside(io::Cursor::new(head).chain(stream)));
+    }
+    let mut identity = identify(&Head::cut(&head, is_whole));
+    if identity.confidence != Confidence::Certain && !is_whole {
+        let is_whole = read_on(&mut stream, &mut head, HEAD_BYTES)?;
+        identity = identify(&Head::cut(&head, is_whole));
+    }
+    Ok(Looked::new(identity, false, &head))
+}
+
+/// Looks at what a gzip stream holds. What comes out of a damaged one before
+/// the fault counts; whoever reads it whole will say what is wrong.
+fn look_inside(stream: impl Read) -> Looked {
+    let mut stream = MultiGzDecoder::new(stream);
+    let mut head = Vec::new();
+    let mut is_whole = read_on(&mut stream, &mut head, FIRST_BYTES).unwrap_or(false);
+    if head.is_empty() {
+        let identity = Identity { format: Format::Gzip, confidence: Confidence::Certain };
+        return Looked::new(identity, true, &[]);
+    }
+    let mut identity = identify(&Head::cut(&head, is_whole));
+    if identity.confidence != Confidence::Certain && !is_whole {
+        is_whole = read_on(&mut stream, &mut head, HEAD_BYTES).unwrap_or(false);
+        identity = identify(&Head::cut(&head, is_whole));
+    }
+    Looked::new(identity, true, &head)
+}
+
+/// Reads until there are `wanted` bytes; says whether the stream ends before.
+fn read_on(stream: &mut impl Read, head: &mut Vec<u8>, wanted: usize) -> io::Result<bool> {
+    let missing = wanted - head.len();
+    Ok(stream.take(missing as u64).read_to_end(head)? < missing)
+}
+
+impl Looked {
+    fn new(identity: Identity, is_compressed: bool, head: &[u8]) -> Self {
+        let mut start = [0; START_BYTES];
+        let start_len = head.len().min(START_BYTES);
+        start[..start_len].copy_from_slice(&head[..start_len]);
+        Self { identity, is_compressed, start, start_len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_gzip_stream_is_recognised_by_what_it_holds() {
+        let packed = gzip(b"{\"version\":\"1.0.0\"}");
+        let file = file(&packed);
+        let input = Input::new(file.path());
+        let looked = input.look().unwrap();
+        assert_eq!((looked.identity.format, looked.is_compressed), (Format::Iprof, true));
+        assert_eq!(looked.start(), b"{\"version\":\"1.0.");
+        let mut bytes = Vec::new();
+        input.stream().unwrap().read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, packed);
+        assert_eq!(&*input.bytes(Access::Read, &Limits::default()).unwrap(), b"{\"version\":\"1.0.0\"}");
+        assert!(Input::new("/no/such/file").look().is_err());
+    }
+
+    /// The head is the same length for a file, and for what a gzip stream holds.
+    #[test]
+    fn what_decides_may_stand_behind_the_first_bytes() {
+        for comments in [0, 10, 5000, 200_000] {
+            let text = format!("{}:ir\nmain\n1\n1\n5\n", "# a comment\n".repeat(comments / 12));
+            for content in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
+                assert_eq!(Input::new(file(&content).path()).format().unwrap(), Format::Text, "{comments}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_rescues_a_damaged_iprof_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let family = |name: &str, content: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            Input::new(path).family().unwrap()
+        };
+        assert_eq!(family("a.iprof", b"hello"), Some(Family::Iprof));
+        assert_eq!(family("a.json", b"hello"), None);
+        assert_eq!(family("a.iprof", b"\xfflprofi\x81"), Some(Family::Instr));
+        assert_eq!(family("a.iprof.gz", b""), Some(Family::Iprof));
+    }
+
+    #[cfg(target_os = "linux")]
+    mod pipes {
+        use super::*;
+        use std::io::PipeReader as SystemPipe;
+        use std::os::fd::AsRawFd;
+
+        /// A pipe with this content, and its path, which lasts as long as the pipe.
+        fn pipe(content: &[u8]) -> (SystemPipe, PathBuf) {
+            let (reader, mut writer) = io::pipe().unwrap();
+            writer.write_all(content).unwrap();
+            let path = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
+            (reader, path)
+        }
+
+        fn all(mut stream: Box<dyn Read + Send>) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).unwrap();
+            bytes
+        }
+
+        #[test]
+        fn what_was_looked_at_is_read_again_and_again() {
+            let content = b"{\"version\":\"1.0.0\"}";
+            let (_pipe, path) = pipe(content);
+            let input = Input::new(&path);
+            assert!(input.is_pipe() && Input::new("-").is_pipe() && !Input::new(".").is_pipe());
+            assert_eq!(input.format().unwrap(), Format::Iprof);
+            let clone = input.clone();
+            assert_eq!(all(input.stream().unwrap()), content);
+            assert_eq!(all(clone.stream().unwrap()), content);
+            assert_eq!(&*clone.bytes(Access::Read, &Limits::default()).unwrap(), content);
+            assert_eq!(all(input.into_stream().unwrap()), content);
+            assert_eq!(all(clone.into_stream().unwrap()), content);
+        }
+
+        #[test]
+        fn streams_may_be_left_in_the_middle() {
+            let (_pipe, path) = pipe(b"main\n1\n1\n5\n");
+            let input = Input::new(&path);
+            let mut two = [0; 2];
+            input.stream().unwrap().read_exact(&mut two).unwrap();
+            assert_eq!(&two, b"ma");
+            assert_eq!(all(input.into_stream().unwrap()), b"main\n1\n1\n5\n");
+        }
+
+        #[test]
+        fn a_pipe_longer_than_allowed_is_refused() {
+            let (_pipe, path) = pipe(b"12345");
+            let tight = Limits { stream_bytes: 4, ..Limits::default() };
+            let input = Input::new(&path);
+            input.look().unwrap();
+            let error = input.bytes(Access::Read, &tight).unwrap_err();
+            assert!(matches!(error.kind(), crate::ErrorKind::LimitExceeded { found: 5, .. }), "{error}");
+        }
+
+        #[test]
+        fn a_pipe_that_was_drained_is_empty() {
+            assert_eq!(Input::new("-").drained().format().unwrap(), Format::Empty);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What a family has to answer.
+
+use crate::error::Result;
+use crate::input::{Family, Format, Input};
+use crate::instr::description::Description;
+use crate::iprof::ReadOptions;
+use crate::limits::Limits;
+use crate::pipeline::check::FileCheck;
+use crate::pipeline::file_diff::FileDiff;
+use crate::report::diff::DiffOptions;
+
+/// What there is to do with the files of one family.
+pub(in crate::pipeline) struct Driver {
+    /// The family.
+    pub(in crate::pipeline) family: Family,
+    /// Finds what is wrong with a file; the input is read for the last time.
+    pub(in crate::pipeline) check: fn(Input, &ReadOptions) -> Result<FileCheck>,
+    /// Says what inflated bytes of one of the family's formats are made of.
+    pub(in crate::pipeline) describe: fn(&[u8], Format, &Limits) -> Description,
+    /// Other families whose files can be compared with one of this family.
+    pub(in crate::pipeline) compared_with: &'static [Family],
+    /// Compares two files, of which at least one is of this family.
+    pub(in crate::pipeline) diff: fn(&Input, &Input, &DiffOptions) -> Result<FileDiff>,
+}

@@ -1,0 +1,25 @@
+//! LLVM instrumentation profiles.
+
+use super::driver::Driver;
+use crate::input::{Access, Family, Format};
+use crate::pipeline::check::check_llvm;
+use crate::pipeline::describe::describe_text;
+use crate::pipeline::diff::diff_llvm;
+use crate::pipeline::file_diff::FileDiff;
+use crate::{indexed, raw};
+
+pub(super) const DRIVER: Driver = Driver {
+    family: Family::Instr,
+    check: |input, options| {
+        let (format, limits) = (input.format()?, options.limits);
+        Ok(check_llvm(&input.bytes(Access::Read, &limits)?, format, limits))
+    },
+    describe: |data, format, limits| match format {
+        Format::Raw { .. } => raw::describe(data, limits),
+        Format::Indexed => indexed::describe(data, limits),
+        _ => describe_text(data),
+    },
+    // An indexed profile can hold a memory profile as well.
+    compared_with: &[Family::MemProf],
+    diff: |first, second, options| Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None }),
+};

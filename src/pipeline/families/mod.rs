@@ -1,0 +1,97 @@
+//! One driver a family: what there is to do with a file of it.
+//!
+//! `check`, `info`, `diff` and the pictures ask the table, and know no formats of their own. To
+//! add a family is to add its column of modules, a file here, and a row to [`DRIVERS`].
+
+mod driver;
+mod instr;
+mod iprof;
+mod memprof;
+mod sampleprof;
+mod stacks;
+
+use crate::error::{Error, Result};
+use crate::input::{Family, Input};
+use driver::Driver;
+
+/// All families that are read.
+const DRIVERS: [&Driver; Family::ALL.len()] =
+    [&instr::DRIVER, &sampleprof::DRIVER, &memprof::DRIVER, &iprof::DRIVER, &stacks::DRIVER];
+
+/// The driver of a family.
+///
+/// # Errors
+///
+/// Unsupported for a family without a driver, of which there is none.
+pub(super) fn driver(family: Family) -> Result<&'static Driver> {
+    let found = DRIVERS.into_iter().find(|driver| driver.family == family);
+    found.ok_or_else(|| Error::usage(format!("{} cannot be read", family.words())))
+}
+
+/// The driver that compares two files: that of their family, or of one of two
+/// that takes the other.
+///
+/// # Errors
+///
+/// I/O errors; usage for two that have nothing in common. What is no profile is
+/// left to the other's reader, which says what is wrong with it.
+pub(super) fn comparing(first: &Input, second: &Input) -> Result<&'static Driver> {
+    let (one, other) = match (first.family()?, second.family()?) {
+        (Some(one), Some(other)) => (one, other),
+        (Some(one), None) | (None, Some(one)) => (one, one),
+        (None, None) => (Family::Instr, Family::Instr),
+    };
+    let takes = |one: Family, other: Family| {
+        let driver = driver(one)?;
+        Ok::<_, Error>(Some(driver).filter(|driver| one == other || driver.compared_with.contains(&other)))
+    };
+    if let Some(driver) = takes(one, other)? {
+        return Ok(driver);
+    }
+    takes(other, one)?.ok_or_else(|| {
+        Error::usage(format!("{} and {} have nothing to compare", one.words(), other.words())).in_file(&second.path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_its_driver() {
+        for family in Family::ALL {
+            assert_eq!(driver(family).unwrap().family, family);
+        }
+    }
+
+    /// Whichever of two files comes first, the same driver compares them.
+    #[test]
+    fn the_order_of_two_files_does_not_choose_how_they_are_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            Input::new(path)
+        };
+        let files = [
+            file("instr", ":ir\nmain\n1\n1\n5\n"),
+            file("sample", "foo:10:1\n 1: 5\n"),
+            file("memory", "---\nHeapProfileRecords:\n"),
+            file("iprof", "{\"version\":\"1.0.0\",\"types\":[]}"),
+            file("stacks", "a;b 1\nc;d 2\n"),
+            file("prose", "It was\na dark night\n"),
+        ];
+        for first in &files {
+            for second in &files {
+                let family = |one: &Input, other: &Input| comparing(one, other).ok().map(|driver| driver.family);
+                assert_eq!(family(first, second), family(second, first), "{first:?} {second:?}");
+            }
+        }
+        let family = |one: usize, other: usize| comparing(&files[one], &files[other]).ok().map(|driver| driver.family);
+        assert_eq!(family(0, 3), Some(Family::Iprof));
+        assert_eq!(family(3, 4), Some(Family::Stacks));
+        assert_eq!(family(0, 2), Some(Family::Instr));
+        assert_eq!(family(0, 4), None);
+        assert_eq!(family(5, 5), Some(Family::Instr));
+    }
+}

@@ -1,0 +1,24 @@
+//! Sampled stacks.
+
+use super::driver::Driver;
+use crate::input::{Family, Format};
+use crate::pipeline::check_stacks::check_stacks;
+use crate::pipeline::describe::{foreign, stacks};
+use crate::pipeline::diff_stacks::diff_stacks;
+use crate::pipeline::samples::StackOptions;
+use crate::stacks::model::Selection;
+
+pub(super) const DRIVER: Driver = Driver {
+    family: Family::Stacks,
+    check: |input, options| Ok(check_stacks(&input, input.format()?, options.limits)),
+    describe: |data, format, limits| match format {
+        Format::Pprof => stacks::describe_pprof(data, limits),
+        _ => stacks::add_samples(foreign::describe(data, format, limits), data, limits),
+    },
+    // An iprof may have samples.
+    compared_with: &[Family::Iprof],
+    diff: |first, second, options| {
+        let read = StackOptions { limits: options.limits, ..StackOptions::default() };
+        Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0)
+    },
+};
