@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     let options = ReadOptions::default();
     let mut merger = Merger::new(MergeOptions::default());
     for argument in arguments {
-        let WeightedInput { path, weight } = argument.parse()?;
+        let WeightedInput { path, weight, .. } = argument.parse()?;
         let file = input::open(&path, input::Access::Read, &Limits::default())?;
         let mut reader = open_reader(&file, &options).map_err(|error| error.in_file(&path))?;
         // Records that do not fit to those before are left out, and told here.

@@ -13,7 +13,8 @@ use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
 use crate::limits::Limits;
 use crate::render::{
-    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_samples, from_stacks, least_hits,
+    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_samples, from_stacks,
+    least_hits,
 };
 use crate::report::diff::{DiffOptions, SectionDiff};
 use crate::report::stacks::{MethodPattern, functions_meant};
@@ -65,7 +66,7 @@ pub fn read_content(
     options: &StackOptions,
     selection: &Selection,
 ) -> Result<(Content, Vec<Warning>)> {
-    if let Some(content) = read_samples(paths, options)? {
+    if let Some(content) = read_samples(inputs, options)? {
         return Ok((content, Vec::new()));
     }
     let mut table = StackTable::new();
@@ -169,15 +170,15 @@ fn words_of(data: &[u8], limits: &Limits) -> String {
 }
 
 /// The sum of sample profiles, if the first input is one.
-fn read_samples(paths: &[PathBuf], options: &StackOptions) -> Result<Option<Content>> {
-    let Some(first) = paths.first() else { return Ok(None) };
-    if !input::format_of(first)?.is_sample_profile() {
+fn read_samples(inputs: &[Input], options: &StackOptions) -> Result<Option<Content>> {
+    let Some(first) = inputs.first() else { return Ok(None) };
+    if first.family()? != Some(Family::SampleProf) {
         return Ok(None);
     }
     let mut content = SampleSum::default();
-    for path in paths {
-        let data = input::open(path, Access::Read, &options.limits)?;
-        content.add(&data, &options.limits).map_err(|error| error.in_file(path))?;
+    for input in inputs {
+        let data = input.bytes(Access::Read, &options.limits)?;
+        content.add(&data, &options.limits).map_err(|error| error.in_file(&input.path))?;
     }
     Ok(Some(Content::Samples(Box::new(content.finish()))))
 }

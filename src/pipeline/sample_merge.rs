@@ -178,14 +178,15 @@ pub fn load_sample_file(
 /// # Errors
 ///
 /// Those of the file; unsupported for other encodings, which have no sections.
-pub fn describe_sample_sections(path: &Path, options: &ReadOptions, compat: Compat) -> Result<String> {
-    let bytes = open_sample(path, options, compat)?;
+pub fn describe_sample_sections(input: impl Into<Input>, options: &ReadOptions, compat: Compat) -> Result<String> {
+    let input = input.into();
+    let bytes = open_sample(&input, options, compat)?;
     let described = match sampleprof::detect(&bytes) {
         Some(Encoding::ExtBinary) => sampleprof::describe_sections(&bytes, options),
         Some(other) => Err(ErrorKind::Unsupported { what: format!("listing the sections of a {other}") }.into()),
         None => Err(ErrorKind::UnrecognizedFormat.into()),
     };
-    described.map_err(|error| error.in_file(path))
+    described.map_err(|error| error.in_file(&input.path))
 }
 
 /// The records of one function, its own and those in calling contexts, and the
@@ -195,13 +196,14 @@ pub fn describe_sample_sections(path: &Path, options: &ReadOptions, compat: Comp
 ///
 /// As [`read_sample_file`].
 pub fn read_sample_function(
-    path: &Path,
+    input: impl Into<Input>,
     name: &[u8],
     options: &ReadOptions,
     compat: Compat,
 ) -> Result<(Names, Vec<FunctionRecord>)> {
-    let bytes = open_sample(path, options, compat)?;
-    function_of(&bytes, name, options).map_err(|error| error.in_file(path))
+    let input = input.into();
+    let bytes = open_sample(&input, options, compat)?;
+    function_of(&bytes, name, options).map_err(|error| error.in_file(&input.path))
 }
 
 fn function_of(bytes: &[u8], name: &[u8], options: &ReadOptions) -> Result<(Names, Vec<FunctionRecord>)> {

@@ -315,7 +315,7 @@ fn sites_of_more_than_255_values_are_merged_alike_by_any_number_of_threads() {
         .map(|run| {
             let path = folder.path().join(format!("{run}.profraw"));
             std::fs::write(&path, run_with_many_values(run)).unwrap();
-            WeightedInput { path, weight: NonZeroU64::new(1 + run % 2).unwrap() }
+            WeightedInput::with_weight(path, NonZeroU64::new(1 + run % 2).unwrap())
         })
         .collect();
     // Another image and a text with sites of the same functions come in between.

@@ -1,6 +1,7 @@
 //! Whether bytes are a sample profile, and in which encoding.
 
-use super::read::{Encoding, detect};
+use super::options::Encoding;
+use super::read::detect;
 use crate::bytes::{Confidence, Head};
 
 /// Where the tag of the names stands in what GCC's AutoFDO reads; coverage

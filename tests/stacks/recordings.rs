@@ -2,8 +2,9 @@
 
 use flate2::read::GzDecoder;
 use profbridge::Limits;
+use profbridge::java;
+use profbridge::stacks::jfr;
 use profbridge::stacks::model::{FrameId, FrameKind, Function, Sample, SampleSource, StackTable};
-use profbridge::stacks::{java, jfr};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
