@@ -436,7 +436,7 @@ impl SampleShow<'_> {
         refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;
         let (names, records) = read_sample_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
         if records.is_empty() {
-            return Err(Error::usage(format!("the profile has no function {name:?}")).in_file(self.file));
+            return Err(Error::usage(format!("the profile has no function {name:?}")).in_file(&self.file.path));
         }
         write_output(self.output, |out| show::write_records(&names, &records, options.rules, out))?;
         Ok(ExitCode::SUCCESS)
