@@ -113,7 +113,7 @@ mod tests {
             // clang 19 and its own file.
             (12, true, false, WHOLE, WHOLE, Equal),
             (12, true, false, CLEARED, WHOLE, OtherAlgorithm),
-            (12, true, false, WHOLE ^ 1 << 62, WHOLE, Different),
+            (12, true, false, WHOLE ^ 1 << 63, WHOLE, Different),
             // clang 22: its own file, an old file, old hashes in a new file, new hashes in an old file.
             (13, false, true, CLEARED, CLEARED, Equal),
             (12, false, false, WHOLE, CLEARED, Equal),

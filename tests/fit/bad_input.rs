@@ -221,3 +221,66 @@ fn the_kinds_of_instrumentation_have_to_agree() {
     let (code, said) = folder.failure("profbridge fit p.proftext --against program");
     assert!(code == Some(1) && said.contains("the profile was instrumented in IR"), "{said}");
 }
+
+/// What can be wrong with a program, a file each in `testdata/fit`.
+fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let data = record("main", 10, 1);
+    let small =
+        |names: Vec<u8>| elf(&[part("__llvm_prf_data", record("main", 10, 1)), part("__llvm_prf_names", names)]);
+    let sound = small(names("main works"));
+    let table = u64::from_le_bytes(sound[0x28..0x30].try_into().unwrap()) as usize;
+    let overwritten = |at: usize, len: usize| {
+        let mut bytes = sound.clone();
+        bytes[at..at + len].fill(0xff);
+        bytes
+    };
+    let other = [record("main", 10, 1), record("other", 20, 2)].concat();
+    let fat = [&[0xcafe_babeu32, 2].map(u32::to_be_bytes).concat()[..], &[0; 64]].concat();
+    let mut cut_names = names("main works");
+    cut_names[0] = 100;
+    vec![
+        ("not-instrumented.elf", elf(&[part(".text", vec![0; 16])]), "neither data records"),
+        (
+            "another-program.elf",
+            elf(&[part("__llvm_prf_data", other), part("__llvm_prf_names", names("main other"))]),
+            "none of the 2 functions of the profile",
+        ),
+        ("fat-mach-o.elf", fat, "a fat Mach-O file of 2 architectures"),
+        ("truncated.elf", sound[..sound.len() - 70].to_vec(), "not an object file"),
+        ("section-table-beyond-file.elf", overwritten(0x28, 8), "not an object file"),
+        ("section-beyond-file.elf", overwritten(table + 64 + 24, 8), "__llvm_prf_data"),
+        ("huge-section.elf", overwritten(table + 64 + 32, 8), "__llvm_prf_data"),
+        (
+            "records-of-no-layout.elf",
+            elf(&[part("__llvm_prf_data", data[..20].to_vec()), part("__llvm_prf_names", names("main works"))]),
+            "20 bytes are no records",
+        ),
+        ("records-without-names.elf", small(names("other names")), "are no records"),
+        ("names-beyond-section.elf", small(cut_names), "names chunk needs 100 bytes"),
+        (
+            "huge-coverage-mapping.elf",
+            elf(&[part("__llvm_covfun", [&[7; 8][..], &[0xff; 4], &[1; 16]].concat())]),
+            "coverage mapping needs 4294967295 bytes",
+        ),
+        (
+            "unknown-coverage-version.elf",
+            elf(&[part("__llvm_covmap", [0u32, 0, 0, 99].map(u32::to_le_bytes).concat())]),
+            "a coverage map of version 100 is not supported",
+        ),
+        ("cut-coverage-map.elf", elf(&[part("__llvm_covmap", vec![0; 7])]), "truncated"),
+    ]
+}
+
+/// `PROFBRIDGE_RENEW=1` writes the files.
+#[test]
+fn each_condition_has_a_file_and_a_message() {
+    let folder = testdata("fit");
+    for (name, bytes, expected) in conditions() {
+        if std::env::var_os("PROFBRIDGE_RENEW").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(name), &bytes).unwrap();
+        }
+        assert_eq!(std::fs::read(folder.join(name)).unwrap(), bytes, "{name}");
+        refusal(&bytes, expected);
+    }
+}
