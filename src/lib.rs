@@ -107,12 +107,16 @@ mod pages {
     struct Bridge;
     #[doc = include_str!("../docs/cross-release.md")]
     struct CrossRelease;
+    #[doc = include_str!("../docs/fit.md")]
+    struct Fit;
     #[doc = include_str!("../docs/iprof.md")]
     struct Iprof;
     #[doc = include_str!("../docs/memprof.md")]
     struct Memprof;
     #[doc = include_str!("../docs/merging.md")]
     struct Merging;
+    #[doc = include_str!("../docs/partial-merges.md")]
+    struct PartialMerges;
     #[doc = include_str!("../docs/performance.md")]
     struct Performance;
     #[doc = include_str!("../docs/sampleprof.md")]

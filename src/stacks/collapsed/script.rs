@@ -50,23 +50,19 @@ impl Head {
         if line.starts_with(char::is_whitespace) {
             return None;
         }
-        // The time is the first word of digits, a point and digits that ends in a colon.
-        let (mut from, mut time) = (0, None);
+        // The time is the first word of digits, a point and digits that ends in a
+        // colon and has a thread's number before it.
+        let (mut from, mut found) = (0, None);
         while let Some(at) = line.get(from..)?.find(": ").map(|at| from + at).or_else(|| last_colon(line, from)) {
             let start = line[..at].rfind(' ').map_or(0, |space| space + 1);
-            if is_time(&line[start..at]) {
-                time = Some((start, at));
+            found =
+                thread_before(&line[..start]).filter(|_| is_time(&line[start..at])).map(|thread| (start, at, thread));
+            if found.is_some() {
                 break;
             }
             from = at + 1;
         }
-        let (start, at) = time?;
-        let mut words: Vec<&str> = line[..start].split(' ').filter(|word| !word.is_empty()).collect();
-        words.pop_if(|word| word.starts_with('[') && word.ends_with(']'));
-        let thread = words.pop()?;
-        if !thread.split('/').all(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())) {
-            return None;
-        }
+        let (start, at, thread) = found?;
         let command = line[..line[..start].rfind(thread)?].trim_end().to_string();
         let mut rest = line[at + 1..].trim();
         if let Some((period, after)) = rest.split_once(' ')
@@ -86,6 +82,15 @@ impl Head {
 fn last_colon(line: &str, from: usize) -> Option<usize> {
     let at = line.len().checked_sub(1).filter(|at| *at >= from)?;
     line.ends_with(':').then_some(at)
+}
+
+/// The last word, `pid` or `pid/tid`, one in brackets passed over.
+fn thread_before(line: &str) -> Option<&str> {
+    let mut words = line.split(' ').rev().filter(|word| !word.is_empty());
+    let last = words.next()?;
+    let thread = if last.starts_with('[') && last.ends_with(']') { words.next()? } else { last };
+    let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    thread.split('/').all(is_id).then_some(thread)
 }
 
 fn is_time(word: &str) -> bool {
