@@ -1,7 +1,7 @@
 //! The command: what it takes, prints and ends with.
 
 use crate::schema::assert_has_schema;
-use crate::support::{Folder, available, errors, functions, lost, names, testdata};
+use crate::support::{Folder, available, errors, functions, lost, names, testdata, tool};
 use serde_json::Value;
 
 /// A profile as text: functions with hash and counters.
@@ -200,8 +200,9 @@ fn a_raw_dump_of_the_new_build_is_as_good() {
 #[test]
 fn a_coverage_map_will_do_where_data_records_are_gone() {
     let test = "a_coverage_map_will_do_where_data_records_are_gone";
-    for release in [14, 16, 19, 22] {
-        if !available(test, &[&format!("clang-{release}"), &format!("llvm-profdata-{release}"), "objcopy"]) {
+    for release in [14, 16, 17, 18, 19, 20, 21, 22, 23] {
+        let Some((clang, profdata)) = tool("clang", release).zip(tool("llvm-profdata", release)) else { continue };
+        if !available(test, &[&clang, &profdata, "objcopy"]) {
             continue;
         }
         let folder = Folder::new();
@@ -213,14 +214,14 @@ fn a_coverage_map_will_do_where_data_records_are_gone() {
             "static int h(int n) { while (n > 1) n /= 2; return n; }\nint g(int n) { return n + h(n) - 1; }\n",
         );
         let options = "-fprofile-instr-generate=old.profraw -fcoverage-mapping";
-        folder.run(&format!("clang-{release} {options} a.c b.c c.c -o old"));
+        folder.run(&format!("{clang} {options} a.c b.c c.c -o old"));
         folder.run("./old");
-        folder.run(&format!("llvm-profdata-{release} merge old.profraw -o old.profdata"));
+        folder.run(&format!("{profdata} merge old.profraw -o old.profdata"));
         folder.write(
             "b.c",
             "static inline int unused(int n) { return n; }\nint f(int n) { return n > 2 && n < 9 ? 5 : 7; }\n",
         );
-        folder.run(&format!("clang-{release} {options} a.c b.c c.c -o new"));
+        folder.run(&format!("{clang} {options} a.c b.c c.c -o new"));
         let whole = folder.fit("old.profdata --against new");
         assert!(whole["program_is"].as_str().unwrap().starts_with("data records"), "{whole:#}");
         // Without data records; then without names too, which leaves their hashes.

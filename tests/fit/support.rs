@@ -108,3 +108,10 @@ pub fn lost(report: &Value, class: &str) -> BTreeSet<(String, Option<String>)> {
 pub fn names(list: &Value) -> BTreeSet<String> {
     list.as_array().expect("a list").iter().map(|name| name.as_str().expect("a name").to_string()).collect()
 }
+
+/// A tool of a release: that of the folder `LLVM_N_BIN`, else Debian's. None
+/// where Debian does not have the release and no folder is named.
+pub fn tool(name: &str, release: u32) -> Option<String> {
+    let named = std::env::var(format!("LLVM_{release}_BIN")).ok().map(|folder| format!("{folder}/{name}"));
+    named.or_else(|| [13, 14, 15, 16, 19, 22].contains(&release).then(|| format!("{name}-{release}")))
+}
