@@ -43,6 +43,7 @@ missing_packages() {
     fi
   done
   has java || echo default-jdk-headless
+  has perf || echo linux-perf
   # A browser for the tests of the pictures.
   has chromedriver || printf '%s\n' chromium chromium-driver
 }
@@ -134,7 +135,8 @@ this user may write to files
 cargo metadata
 llvm-profdata of its own
 not built with LLVM 22
-small file system cannot be mounted'
+small file system cannot be mounted
+perf cannot record here|perf took no sample'
 
 missing=$(missing_although_there)
 [ -z "$missing" ] || { say "FAILED: missing, although Debian has it: ${missing//$'\n'/ }"; exit 1; }

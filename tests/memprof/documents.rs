@@ -58,7 +58,8 @@ fn faults() -> Vec<String> {
 #[test]
 fn faults_of_form_are_said_as_release_22_says_them() {
     if Command::new(TOOL).arg("--version").output().is_err() {
-        println!("SKIPPED: {TOOL} is not installed");
+        let _ =
+            std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {TOOL} is not installed\n").as_bytes());
         return;
     }
     let folder = tempfile::tempdir().unwrap();

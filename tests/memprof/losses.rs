@@ -47,7 +47,12 @@ fn in_llvms_place(arguments: &[&str], inputs: &[PathBuf]) -> MemoryProfile {
     let ours = run(ours, "ours").expect("the merge succeeds");
     match run(Command::new("llvm-profdata-22"), "theirs") {
         Some(theirs) => assert!(theirs == ours, "{arguments:?} {inputs:?}: other bytes"),
-        None => println!("SKIPPED: llvm-profdata-22 is not installed"),
+        None => {
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("SKIPPED: llvm-profdata-22 is not installed\n").as_bytes(),
+            );
+        }
     }
     stored(&ours).profile
 }

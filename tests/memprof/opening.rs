@@ -110,7 +110,8 @@ fn sections_of_older_releases_are_taken_in_llvms_place_when_their_headers_are_wh
 #[test]
 fn damaged_headers_end_as_in_release_22() {
     if Command::new(TOOL).arg("--version").output().is_err() {
-        println!("SKIPPED: {TOOL} is not installed");
+        let _ =
+            std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {TOOL} is not installed\n").as_bytes());
         return;
     }
     let temporary = tempfile::tempdir().unwrap();

@@ -38,7 +38,10 @@ fn toolchain(release: u32) -> Option<Toolchain> {
     if runs(&found.compiler) && runs(&found.profdata) {
         return Some(found);
     }
-    println!("SKIPPED: clang and llvm-profdata of release {release} are not installed");
+    let _ = std::io::Write::write_all(
+        &mut std::io::stderr(),
+        format!("SKIPPED: clang and llvm-profdata of release {release} are not installed\n").as_bytes(),
+    );
     None
 }
 
@@ -183,7 +186,10 @@ fn split_debug_info_is_followed() {
             assert!(run.merged(&mut ours(), &[]) == split, "{dwarf}: the package says something else");
             std::fs::remove_file(run.path("program.dwp")).unwrap();
         } else {
-            println!("SKIPPED: llvm-dwp-22 is not installed");
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("SKIPPED: llvm-dwp-22 is not installed\n").as_bytes(),
+            );
         }
         // What is left is in the skeleton.
         run.compare(&tools, &format!("{dwarf}, nothing but the program"));

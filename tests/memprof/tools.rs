@@ -11,7 +11,7 @@ fn tool(name: &str, release: u32) -> Option<String> {
     if Command::new(&name).arg("--version").output().is_ok() {
         return Some(name);
     }
-    println!("SKIPPED: {name} is not installed");
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {name} is not installed\n").as_bytes());
     None
 }
 

@@ -68,7 +68,10 @@ fn llvm_reads_the_profile_in_front_of_a_part() {
     for release in [14, 16, 19, 22] {
         let tool = format!("llvm-profdata-{release}");
         if Command::new(&tool).arg("--version").output().is_err() {
-            println!("SKIPPED: {tool} is not installed");
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("SKIPPED: {tool} is not installed\n").as_bytes(),
+            );
             continue;
         }
         let (wanted, runs) = (format!("llvm-{release}"), runs(14));

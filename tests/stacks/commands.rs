@@ -89,7 +89,10 @@ fn descriptors_come_from_class_files_jars_and_profiles() {
         .current_dir(&folder.0)
         .status();
     if !compiled.is_ok_and(|status| status.success()) || !packed.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: javac and jar are not installed (Debian: openjdk-17-jdk-headless)");
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("SKIPPED: javac and jar are not installed (Debian: openjdk-17-jdk-headless)\n").as_bytes(),
+        );
         return;
     }
     for reference in ["shapes.jar", "."] {

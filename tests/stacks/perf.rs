@@ -30,14 +30,20 @@ fn what_perf_script_prints_is_read_as_it_is() {
     // Without hardware counters perf falls back to the clock by itself.
     let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
     if !is_built || !runs("perf", &record, at) {
-        eprintln!("SKIPPED: perf cannot record here (Debian: linux-perf; kernel.perf_event_paranoid)");
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("SKIPPED: perf cannot record here (Debian: linux-perf; kernel.perf_event_paranoid)\n").as_bytes(),
+        );
         return;
     }
     let script = printed("perf", &["script", "-i", "perf.data"], at);
     let samples = printed("perf", &["script", "-i", "perf.data", "-F", "comm,time"], at);
     let samples = samples.lines().filter(|line| !line.trim().is_empty()).count();
     if samples == 0 {
-        eprintln!("SKIPPED: perf took no sample here");
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("SKIPPED: perf took no sample here\n").as_bytes(),
+        );
         return;
     }
     folder.write("spin.script", script);

@@ -23,7 +23,10 @@ impl Browser {
     pub(crate) fn start() -> Option<Self> {
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = started else {
-            eprintln!("SKIPPED: chromedriver is not installed (Debian: chromium chromium-driver)");
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("SKIPPED: chromedriver is not installed (Debian: chromium chromium-driver)\n").as_bytes(),
+            );
             return None;
         };
         let mut lines = BufReader::new(driver.stdout.take().expect("standard output is piped")).lines();
@@ -47,7 +50,10 @@ impl Browser {
             browser.session = session.to_string();
             return Some(browser);
         }
-        eprintln!("SKIPPED: no browser starts: {reply}");
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("SKIPPED: no browser starts: {reply}\n").as_bytes(),
+        );
         None
     }
 
