@@ -6,6 +6,7 @@
 
 use super::memory;
 use super::open::{ReadOptions, open_reader};
+use super::partial;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed;
@@ -190,8 +191,31 @@ impl LlvmCheck {
             return;
         }
         let options = indexed::ReadOptions::new(limits, Compat::Profbridge);
-        if let Err(error) = indexed::IndexedProfile::read(bytes, options).and_then(|profile| profile.verify()) {
-            self.error(&error);
+        let end = indexed::IndexedProfile::read(bytes, options).and_then(|profile| {
+            profile.verify()?;
+            profile.extent()
+        });
+        match end {
+            Ok(end) => self.behind(bytes, end, &limits),
+            Err(error) => self.error(&error),
+        }
+    }
+
+    /// What stands behind an indexed profile is the state of a partial merge, or
+    /// something that no reader sees.
+    fn behind(&mut self, bytes: &[u8], end: u64, limits: &Limits) {
+        match partial::open(bytes, limits) {
+            Ok(Some(_)) => {}
+            Ok(None) if end == bytes.len() as u64 => {}
+            Ok(None) => {
+                let count = bytes.len() as u64 - end;
+                let message = format!(
+                    "{count} {} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                    if count == 1 { "byte" } else { "bytes" },
+                );
+                self.warn("bytes-behind-the-profile", "$", &message);
+            }
+            Err(error) => self.error(&error),
         }
     }
 

@@ -7,6 +7,7 @@ use super::open::read_with;
 use super::target::InputVersions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, WeightedInput, output};
+use crate::instr::description::Description;
 use crate::instr::{Profile, ProfileKind, ProfileReader};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
@@ -84,6 +85,43 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
         }
     }
     Ok(())
+}
+
+/// The sums in a partial merge of instrumentation profiles; `None` for a file
+/// that is none.
+///
+/// # Errors
+///
+/// Those of [`Frame::find`] and [`PartialMerge::decode`].
+pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
+    let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::Instr);
+    frame.map(|frame| PartialMerge::decode(&frame.state, limits)).transpose()
+}
+
+/// Adds what a partial merge holds to the description of the profile in front of it.
+pub(super) fn describe(data: &[u8], limits: &Limits, description: &mut Description) {
+    let sums = match open(data, limits) {
+        Ok(Some(sums)) => sums,
+        Ok(None) => return,
+        Err(error) => return description.warnings.push(error.to_string()),
+    };
+    let Some(part) = description.parts.first_mut() else { return };
+    let used = sums.inputs().iter().filter(|input| input.state == InputState::Used).count();
+    part.fact("partial merge", format!("{used} of {} inputs", sums.inputs().len()));
+    part.fact("sums", sums.records().to_string());
+    for words in sums.applied() {
+        part.fact("applied", words.clone());
+    }
+    for input in sums.inputs() {
+        let path = input.path.display();
+        let weight = if input.weight == 1 { String::new() } else { format!(", weight {}", input.weight) };
+        let became = match &input.state {
+            InputState::Used => format!("{} records", input.records),
+            InputState::Empty => "empty".to_string(),
+            InputState::Failed { message, .. } => format!("not used: {message}"),
+        };
+        part.fact("input", format!("{path}: {became}{weight}"));
+    }
 }
 
 /// Whether the records that stand before a fault were added as this input.

@@ -13,12 +13,13 @@ use super::merge::{FailureMode, InputOutcome, InputReport, InputVersion, MergeOb
 use super::open::read_with;
 use super::staged::{Batch, Staged, read_ahead};
 use super::values::ValueFile;
-use crate::error::{ErrorKind, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer, WeightedInput};
 use crate::instr::{FunctionTable, ProfileKind, ProfileReader, RecordId, RecordRef};
 use crate::limits::Limits;
 use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions, Merger, SoftError};
+use crate::partial::Frame;
 use crate::raw::{Image, ImageSum, NameChunks, PlausibleCounters, RawNames, RawOptions, RawProfile, RawReader};
 use crate::text;
 use crate::threads;
@@ -395,6 +396,11 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             return self.merge_memory(data, turn, report).map(|()| None);
         }
         let is_text = format != input::Format::Indexed;
+        if !is_text && !options.read.compat.is_llvm() && Frame::is_at_end_of(data) {
+            // Of a file that would have been seen before.
+            let error = Error::usage("a partial merge cannot come through a pipe or compressed");
+            return Err(error.with_hint("name the file itself"));
+        }
         // Which bitmaps stick depends on the inputs before.
         let sticks = is_text && options.read.compat.text_bitmaps_stick() && text::has_bitmaps(data);
         let reading = if sticks { Reading::InTurn } else { Reading::Early };

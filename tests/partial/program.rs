@@ -138,6 +138,38 @@ fn a_changed_part_a_part_with_a_weight_and_a_part_behind_a_pipe_are_refused() {
 }
 
 #[test]
+fn check_info_and_show_know_a_part() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let (runs, pattern) = (runs(19), "--no-function=^keep");
+    succeed(folder.path(), &["merge", "--partial", "-o", "part.profdata", pattern, &runs[0], &runs[1]]);
+    let stdout =
+        |arguments: &[&str]| String::from_utf8_lossy(&profbridge(folder.path(), arguments).stdout).into_owned();
+    let told = stdout(&["info", "part.profdata"]);
+    for expected in ["2 of 2 inputs", pattern, "records"] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    assert!(stdout(&["check", "part.profdata"]).contains("usable"));
+    assert!(stdout(&["show", "part.profdata"]).contains("Total functions"));
+    let read = || std::fs::read(folder.path().join("part.profdata")).expect("it was written");
+    let changed = |bytes: Vec<u8>| {
+        std::fs::write(folder.path().join("changed.profdata"), bytes).expect("the folder takes files");
+        stdout(&["check", "changed.profdata"])
+    };
+    let mut bytes = read();
+    let last = bytes.len() - 100;
+    bytes[last] ^= 1;
+    assert!(changed(bytes).contains("checksum"), "damage");
+    let mut bytes = read();
+    bytes.extend_from_slice(b"more");
+    assert!(changed(bytes).contains("belong to nothing"), "foreign bytes");
+    // Through a pipe it is said, not merged as an ordinary profile.
+    let script = format!("cat part.profdata | {} merge - -o x.profdata", env!("CARGO_BIN_EXE_profbridge"));
+    let piped = Command::new("sh").current_dir(folder.path()).args(["-c", &script]).output().expect("a shell");
+    assert!(!piped.status.success());
+    assert!(String::from_utf8_lossy(&piped.stderr).contains("cannot come through a pipe"));
+}
+
+#[test]
 fn filters_weights_and_bad_inputs_are_remembered() {
     let folder = tempfile::tempdir().expect("there is room for files");
     let (runs, bad) = (runs(22), testdata("bad/long-binary-id.profraw").display().to_string());

@@ -6,6 +6,7 @@ use crate::pipeline::check::check_llvm;
 use crate::pipeline::describe::describe_text;
 use crate::pipeline::diff::diff_llvm;
 use crate::pipeline::file_diff::FileDiff;
+use crate::pipeline::partial;
 use crate::{indexed, raw};
 
 pub(super) const DRIVER: Driver = Driver {
@@ -16,7 +17,11 @@ pub(super) const DRIVER: Driver = Driver {
     },
     describe: |data, format, limits| match format {
         Format::Raw { .. } => raw::describe(data, limits),
-        Format::Indexed => indexed::describe(data, limits),
+        Format::Indexed => {
+            let mut description = indexed::describe(data, limits);
+            partial::describe(data, limits, &mut description);
+            description
+        }
         _ => describe_text(data),
     },
     // An indexed profile can hold a memory profile as well.
