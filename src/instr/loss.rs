@@ -180,7 +180,7 @@ impl Losses {
     }
 }
 
-/// OrderedWorkers losses into an error, for those who allow none (`--strict`).
+/// Turns losses into an error, for those who allow none (`--strict`).
 ///
 /// # Errors
 ///

@@ -33,7 +33,7 @@ fn check_says_where_and_how_bad() {
     let clean = run(folder.path(), &["check", &path("fibonacci.iprof")]);
     assert_eq!(clean.status.code(), Some(0));
     let bad = run(folder.path(), &["check", "--json", &path("bad/bad-context.iprof")]);
-    assert_eq!(bad.status.code(), Some(1));
+    assert_eq!(bad.status.code(), Some(3));
     let report = json(&String::from_utf8(bad.stdout).expect("text"));
     assert_eq!(report["schema"], "profbridge.check/1");
     let file = &report["files"][0];
@@ -47,8 +47,8 @@ fn check_says_where_and_how_bad() {
     assert!(finding["offset"].is_u64() && finding["message"].is_string());
     let odd = path("bad/odd-bci.iprof");
     assert_eq!(run(folder.path(), &["check", &odd]).status.code(), Some(0));
-    assert_eq!(run(folder.path(), &["check", "--strict", &odd]).status.code(), Some(1));
-    assert_eq!(run(folder.path(), &["check", "no-such.iprof"]).status.code(), Some(2));
+    assert_eq!(run(folder.path(), &["check", "--strict", &odd]).status.code(), Some(3));
+    assert_eq!(run(folder.path(), &["check", "no-such.iprof"]).status.code(), Some(1));
     assert_eq!(run(folder.path(), &["check", "--no-such-option"]).status.code(), Some(2));
 }
 
@@ -150,6 +150,6 @@ fn diff_is_a_gate() {
     let same = json(&succeed(folder.path(), &["diff", "--json", "--fail-below", "1", &one, &one]));
     assert_eq!((&same["overlap"], &same["schema"]), (&1.0.into(), &"profbridge.diff/1".into()));
     let different = run(folder.path(), &["diff", "--fail-below", "90%", &one, &other]);
-    assert_eq!(different.status.code(), Some(1));
+    assert_eq!(different.status.code(), Some(3));
     assert_eq!(run(folder.path(), &["diff", &one, &other]).status.code(), Some(0));
 }

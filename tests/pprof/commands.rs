@@ -31,9 +31,9 @@ fn check_says_whether_go_takes_it_and_what_to_do() {
     assert!(said.contains("hint: take a CPU profile"), "{said}");
     // What is called as the compiler wants it is meant for it.
     folder.says("convert heap.pprof -o default.pgo");
-    let (said, _) = folder.ends(1, "check default.pgo");
+    let (said, _) = folder.ends(3, "check default.pgo");
     assert!(said.contains("unusable") && said.contains("error: pprof.go-value"), "{said}");
-    let (report, _) = folder.ends(1, "check squares.pprof default.pgo --json");
+    let (report, _) = folder.ends(3, "check squares.pprof default.pgo --json");
     assert_has_schema(&serde_json::from_str(&report).unwrap(), "check-1.json");
     // Damage is named where it is, not taken for another format.
     folder.says("convert squares.pprof -o plain.pb");
@@ -41,10 +41,10 @@ fn check_says_whether_go_takes_it_and_what_to_do() {
     let last = damaged.len() - 1;
     damaged[last] ^= 0x80;
     folder.write("damaged.pb", damaged);
-    let (said, _) = folder.ends(1, "check damaged.pb");
+    let (said, _) = folder.ends(3, "check damaged.pb");
     assert!(said.contains("pprof.malformed") && said.contains("truncated"), "{said}");
     folder.write("cut.pprof", &folder.read("squares.pprof")[..700]);
-    let (said, _) = folder.ends(1, "check cut.pprof");
+    let (said, _) = folder.ends(3, "check cut.pprof");
     assert!(said.contains("pprof.malformed"), "{said}");
 }
 
@@ -304,7 +304,7 @@ fn a_gate_compares_sources_of_any_kind() {
     folder.write("a.txt", "a.B.f;a.B.g 3\na.B.f;a.B.h 1\n");
     folder.write("b.txt", "a.B.f;a.B.g 3\na.B.e;a.B.h 1\n");
     folder.shows("diff a.txt b.txt --fail-below 100% --section methods");
-    let said = folder.fails("diff a.txt b.txt --fail-below 80%");
+    let said = folder.ends(3, "diff a.txt b.txt --fail-below 80%").1;
     assert!(said.contains("the smallest overlap is 0.7500, below 0.8"), "{said}");
     let said = folder.fails("diff a.txt b.txt --fail-below 0.8 --section counters");
     assert!(

@@ -122,6 +122,6 @@ fn check_judges_structure_and_sums() {
         "{odd:?}"
     );
     let bad = workspace.attempt("profbridge check bad.prof");
-    assert_eq!(bad.status.code(), Some(1));
+    assert_eq!(bad.status.code(), Some(3));
     assert!(text(&bad.stdout).contains("sample.malformed: line 2"), "{bad:?}");
 }

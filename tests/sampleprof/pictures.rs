@@ -134,7 +134,7 @@ fn check_follows_the_table_of_offsets_and_knows_the_program() {
     (bytes[offsets + 1], bytes[offsets + 3]) = (second, first);
     std::fs::write(workspace.path("swapped.afdo"), &bytes).unwrap();
     let swapped = workspace.attempt("profbridge check swapped.afdo");
-    assert_eq!(swapped.status.code(), Some(1));
+    assert_eq!(swapped.status.code(), Some(3));
     assert!(text(&swapped.stdout).contains("an offset leads to the record of another function"), "{swapped:?}");
     let shown = workspace.attempt("profbridge show --function=foo swapped.afdo");
     assert!(text(&shown.stderr).contains("an offset leads to the record of another function"), "{shown:?}");

@@ -59,7 +59,7 @@ fn diff_compares_places_functions_and_targets() {
 fn diff_is_a_gate() {
     let workspace = workspace();
     let failed = workspace.attempt("profbridge diff --fail-below 60% old.prof new.prof");
-    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(failed.status.code(), Some(3));
     assert!(text(&failed.stderr).contains("the smallest overlap is 0.5000, below 0.6"), "{failed:?}");
     workspace.run("profbridge diff --fail-below 50% old.prof new.prof");
     workspace.run("profbridge diff --fail-below 0.75 --section functions old.prof new.prof");

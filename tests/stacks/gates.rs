@@ -24,7 +24,7 @@ fn a_release_is_gated_on_its_stacks() {
     }
     folder.ok("diff release.jfr nightly.jfr --events execution --fail-below 20% --section methods");
     let output = folder.run("diff release.jfr slow.collapsed --fail-below 50% --section methods");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("the overlap of methods is 0.0"), "{stderr}");
     let error = folder.fails("diff release.jfr slow.collapsed --fail-below 50% --section nothing");

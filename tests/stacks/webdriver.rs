@@ -1,7 +1,7 @@
 //! Just enough of the WebDriver protocol to drive a real headless Chromium.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write, stderr};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -12,11 +12,14 @@ use std::process::ExitCode;
 
 /// Say what is wrong with profiles of any format
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code: 0 sound (perhaps with warnings), 1 errors, 2 wrong use or unreadable files.
+#[command(
+    after_help = "Exit code: 0 sound (perhaps with warnings), 1 a file that cannot be read, 2 wrong use, 3 errors (with --strict
+warnings as well).
 
 Examples:
   profbridge check default.iprof
-  profbridge check --strict --json *.profraw")]
+  profbridge check --strict --json *.profraw"
+)]
 pub(crate) struct CheckArgs {
     /// Profiles or folders of them; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -44,9 +47,6 @@ pub(crate) fn parse_version(text: &str) -> std::result::Result<Version, String> 
     Version::parse(text).ok_or_else(|| "a version has the form 1.0.0".to_string())
 }
 
-/// Exit code for wrong use and for files that cannot be read.
-const FAILED: u8 = 2;
-
 impl CheckArgs {
     /// Checks every file and prints what was found.
     pub(crate) fn run(self) -> Result<ExitCode> {
@@ -55,7 +55,7 @@ impl CheckArgs {
         let files = self.files()?;
         if files.is_empty() {
             console::error(&Error::usage("there are no files in the folder"));
-            return Ok(ExitCode::from(FAILED));
+            return Ok(ExitCode::from(console::COULD_NOT));
         }
         let checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
         if self.json {
@@ -65,9 +65,9 @@ impl CheckArgs {
         }
         let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
         Ok(if checks.iter().any(|check| check.failed) {
-            ExitCode::from(FAILED)
+            ExitCode::from(console::COULD_NOT)
         } else if checks.iter().any(|check| check.count(Level::Error) > 0 || strict(check)) {
-            ExitCode::from(1)
+            ExitCode::from(console::GATE_FAILED)
         } else {
             ExitCode::SUCCESS
         })

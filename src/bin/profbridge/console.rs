@@ -180,17 +180,26 @@ impl Progress {
     }
 }
 
-/// OrderedWorkers a command's result into an exit code; a broken pipe is success.
+/// Turns a command's result into an exit code; a broken pipe is success.
 pub(crate) fn finish(result: Result<ExitCode>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(failure) if is_broken_pipe(&failure) => ExitCode::SUCCESS,
         Err(failure) => {
             error(&failure);
-            ExitCode::from(1)
+            ExitCode::from(COULD_NOT)
         }
     }
 }
+
+/// What was asked for could not be done.
+pub(crate) const COULD_NOT: u8 = 1;
+
+/// The command line makes no sense.
+pub(crate) const WRONG_USE: u8 = 2;
+
+/// A gate or a check that was asked for failed; everything else was done.
+pub(crate) const GATE_FAILED: u8 = 3;
 
 fn is_broken_pipe(error: &Error) -> bool {
     use profbridge::ErrorKind;

@@ -25,7 +25,8 @@ whole stack, and by the method that was running.
 Sample profiles are compared by place (a line behind its chain of calls, inlined or in a context), by
 entry, by function wherever it was inlined, and by what was called.
 
-Exit code: 0, or 1 when the overlap is below what --fail-below asks for.
+Exit code: 0; 1 when the files cannot be compared; 2 for wrong use; 3 when the overlap is below what --fail-below
+asks for.
 
 Examples:
   profbridge diff before.iprof after.iprof
@@ -101,7 +102,7 @@ impl DiffArgs {
         }
         let detail = format!("{what} is {overlap:.4}, below {least}");
         console::error(&Error::usage(detail));
-        Ok(ExitCode::from(1))
+        Ok(ExitCode::from(console::GATE_FAILED))
     }
 
     /// Stacks are compared as such, so that samples can be chosen.

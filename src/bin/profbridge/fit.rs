@@ -79,11 +79,6 @@ fn in_words(error: Error) -> String {
     }
 }
 
-/// The exit code of a gate that failed.
-const GATE_FAILED: u8 = 3;
-/// The exit code of wrong use.
-const WRONG_USE: u8 = 2;
-
 impl FitArgs {
     /// Compares, prints, writes what was asked for.
     pub(crate) fn run(self) -> Result<ExitCode> {
@@ -93,7 +88,7 @@ impl FitArgs {
             Ok(row) => row.map(|row| Target::of_row(row, TargetSource::Option)),
             Err(error) => {
                 console::error(&error);
-                return Ok(ExitCode::from(WRONG_USE));
+                return Ok(ExitCode::from(console::WRONG_USE));
             }
         };
         let fit = fit_files(&self.profile, &self.against, &options)?;
@@ -142,6 +137,6 @@ impl FitArgs {
         for failure in &failures {
             console::error(&Error::usage(failure.to_string()));
         }
-        if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(GATE_FAILED) }
+        if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(console::GATE_FAILED) }
     }
 }

@@ -50,18 +50,18 @@ fn main() -> ExitCode {
     }
     let arguments = match spelling::normalize(arguments) {
         Ok(arguments) => arguments,
-        Err(error) => return console::finish(Err(error)),
+        Err(error) => {
+            console::error(&error);
+            return ExitCode::from(console::WRONG_USE);
+        }
     };
-    // For `check`, 1 means a file with errors, so wrong use has a code of its own; `fit` has one too.
-    let checks = arguments.get(1).is_some_and(|command| command == "check" || command == "fit");
     match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => console::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run())),
         Err(error) => {
             let failed = error.use_stderr();
-            let failure = if checks { 2 } else { 1 };
             // Printing help into a closed pipe is no failure.
             let _ = error.print();
-            if failed { ExitCode::from(failure) } else { ExitCode::SUCCESS }
+            if failed { ExitCode::from(console::WRONG_USE) } else { ExitCode::SUCCESS }
         }
     }
 }

@@ -15,12 +15,17 @@ use std::ffi::OsString;
 ///
 /// Unsupported for kinds of profiles that only llvm-profdata handles.
 pub(crate) fn normalize(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+    let arguments = expand(arguments);
     let named = arguments.get(1).and_then(|name| COMMANDS.into_iter().find(|command| *name == command.name));
     let Some(command) = named else {
+        let letters = arguments.get(1).map(|name| letters_with_values(&name.to_string_lossy())).unwrap_or_default();
         let words = arguments.into_iter().enumerate();
-        return Ok(words.map(|(at, word)| if at < 2 { word } else { two_dashes(word) }).collect());
+        let long = |_: &str| false;
+        return Ok(words.map(|(at, word)| if at < 2 { word } else { two_dashes(word, &letters, long) }).collect());
     };
-    let mut words = expand(arguments).into_iter();
+    let letters = letters_with_values(command.name);
+    let is_long = |name: &str| command.options.iter().any(|option| option.name == name);
+    let mut words = arguments.into_iter();
     let program = words.by_ref().take(2).collect();
     let mut rewriter = Rewriter { command, ours: known_to_us(command.name), switches: Vec::new(), others: Vec::new() };
     while let Some(word) = words.next() {
@@ -29,7 +34,7 @@ pub(crate) fn normalize(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
             rewriter.others.extend(words);
             break;
         }
-        rewriter.rewrite(two_dashes(word), &mut words)?;
+        rewriter.rewrite(two_dashes(word, &letters, is_long), &mut words)?;
     }
     Ok([program, rewriter.switches, rewriter.others].concat())
 }
@@ -105,12 +110,37 @@ impl Rewriter {
     }
 }
 
-/// `-sparse` becomes `--sparse`; one letter keeps its dash.
-fn two_dashes(word: OsString) -> OsString {
+/// The letters of our own command of that name that take a value, and its long
+/// options.
+#[derive(Default)]
+struct Letters {
+    with_values: Vec<char>,
+    long: Vec<String>,
+}
+
+fn letters_with_values(command: &str) -> Letters {
+    let ours = Cli::command();
+    let Some(ours) = ours.find_subcommand(command) else { return Letters::default() };
+    let valued = ours.get_arguments().filter(|argument| argument.get_action().takes_values());
+    Letters {
+        with_values: valued.filter_map(|argument| argument.get_short()).collect(),
+        long: ours.get_arguments().filter_map(|argument| argument.get_long()).map(str::to_string).collect(),
+    }
+}
+
+/// `-sparse` becomes `--sparse`; one letter keeps its dash, and so does one with
+/// its value behind it (`-j4`) where no option is called so.
+fn two_dashes(word: OsString, letters: &Letters, is_long: impl Fn(&str) -> bool) -> OsString {
     let Some(text) = word.to_str() else { return word };
     let name = text.split('=').next().unwrap_or(text);
     let is_single = name.len() > 2 && name.starts_with('-') && !name.starts_with("--");
-    if is_single { format!("-{text}").into() } else { word }
+    if !is_single {
+        return word;
+    }
+    let bare = &name[1..];
+    let known = is_long(bare) || letters.long.iter().any(|long| long == bare);
+    let is_letter = bare.starts_with(|first| letters.with_values.contains(&first));
+    if is_letter && !known { word } else { format!("-{text}").into() }
 }
 
 /// The option that a word is, and its value behind `=`.
@@ -162,6 +192,13 @@ mod tests {
             let failure = normalize(words.map(OsString::from).to_vec()).unwrap_err();
             assert!(failure.to_string().ends_with("is not supported"), "{failure}");
         }
+    }
+
+    #[test]
+    fn a_letter_may_have_its_value_behind_it() {
+        assert_eq!(normal(&["merge", "-j4", "-oout", "-output=x", "a"]), ["merge", "-j4", "-oout", "--output=x", "a"]);
+        assert_eq!(normal(&["merge", "-o=out"]), ["merge", "-o=out"]);
+        assert_eq!(normal(&["convert", "-oout.iprof", "-output", "x"]), ["convert", "-oout.iprof", "--output", "x"]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Merger {
         self.nest_children(root, merged_base);
     }
 
-    /// OrderedWorkers the children of a node into inlined callees of its record.
+    /// Turns the children of a node into inlined callees of its record.
     fn nest_children(&mut self, node: Node, merged_base: bool) {
         for child in node.children.into_values() {
             let (location, Some(at)) = (child.location, child.record) else {
