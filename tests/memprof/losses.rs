@@ -48,10 +48,7 @@ fn in_llvms_place(arguments: &[&str], inputs: &[PathBuf]) -> MemoryProfile {
     match run(Command::new("llvm-profdata-22"), "theirs") {
         Some(theirs) => assert!(theirs == ours, "{arguments:?} {inputs:?}: other bytes"),
         None => {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("SKIPPED: llvm-profdata-22 is not installed\n").as_bytes(),
-            );
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: llvm-profdata-22 is not installed\n");
         }
     }
     stored(&ours).profile

@@ -186,10 +186,7 @@ fn split_debug_info_is_followed() {
             assert!(run.merged(&mut ours(), &[]) == split, "{dwarf}: the package says something else");
             std::fs::remove_file(run.path("program.dwp")).unwrap();
         } else {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("SKIPPED: llvm-dwp-22 is not installed\n").as_bytes(),
-            );
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: llvm-dwp-22 is not installed\n");
         }
         // What is left is in the skeleton.
         run.compare(&tools, &format!("{dwarf}, nothing but the program"));

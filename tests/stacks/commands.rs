@@ -91,7 +91,7 @@ fn descriptors_come_from_class_files_jars_and_profiles() {
     if !compiled.is_ok_and(|status| status.success()) || !packed.is_ok_and(|status| status.success()) {
         let _ = std::io::Write::write_all(
             &mut std::io::stderr(),
-            format!("SKIPPED: javac and jar are not installed (Debian: openjdk-17-jdk-headless)\n").as_bytes(),
+            b"SKIPPED: javac and jar are not installed (Debian: openjdk-17-jdk-headless)\n",
         );
         return;
     }

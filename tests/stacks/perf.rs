@@ -32,7 +32,7 @@ fn what_perf_script_prints_is_read_as_it_is() {
     if !is_built || !runs("perf", &record, at) {
         let _ = std::io::Write::write_all(
             &mut std::io::stderr(),
-            format!("SKIPPED: perf cannot record here (Debian: linux-perf; kernel.perf_event_paranoid)\n").as_bytes(),
+            b"SKIPPED: perf cannot record here (Debian: linux-perf; kernel.perf_event_paranoid)\n",
         );
         return;
     }
@@ -40,10 +40,7 @@ fn what_perf_script_prints_is_read_as_it_is() {
     let samples = printed("perf", &["script", "-i", "perf.data", "-F", "comm,time"], at);
     let samples = samples.lines().filter(|line| !line.trim().is_empty()).count();
     if samples == 0 {
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("SKIPPED: perf took no sample here\n").as_bytes(),
-        );
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf took no sample here\n");
         return;
     }
     folder.write("spin.script", script);

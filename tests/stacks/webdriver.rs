@@ -23,10 +23,7 @@ impl Browser {
     pub(crate) fn start() -> Option<Self> {
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = started else {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("SKIPPED: chromedriver is not installed (Debian: chromium chromium-driver)\n").as_bytes(),
-            );
+            let _ = stderr().write_all(b"SKIPPED: chromedriver is not installed (Debian: chromium chromium-driver)\n");
             return None;
         };
         let mut lines = BufReader::new(driver.stdout.take().expect("standard output is piped")).lines();
@@ -50,10 +47,7 @@ impl Browser {
             browser.session = session.to_string();
             return Some(browser);
         }
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("SKIPPED: no browser starts: {reply}\n").as_bytes(),
-        );
+        let _ = stderr().write_all(format!("SKIPPED: no browser starts: {reply}\n").as_bytes());
         None
     }
 
