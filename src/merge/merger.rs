@@ -2,8 +2,8 @@
 
 use super::counters;
 use super::deferred::{Contribution, Deferred, emptied};
-use super::join::OrderEvents;
 use super::kinds::{KindConflict, combine_kinds};
+use super::order_events::OrderEvents;
 use super::outcome::{AddOutcome, SoftError};
 use super::rules::MergeRules;
 use super::sites::{SiteMerger, SiteOrder, TakenSites, exceeds, sort_sites};

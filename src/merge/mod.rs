@@ -19,6 +19,7 @@ mod introsort;
 mod join;
 mod kinds;
 mod merger;
+mod order_events;
 mod outcome;
 pub mod partial;
 mod posix;
@@ -34,9 +35,9 @@ mod tests;
 
 pub use filter::FunctionFilter;
 pub use inputs::InputOptions;
-pub use join::OrderEvents;
 pub use kinds::{KindConflict, conflict_of_contexts};
 pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, sort_record_sites};
+pub use order_events::OrderEvents;
 pub use outcome::{AddOutcome, SoftError};
 pub use remap::Remapping;
 pub use rules::{KindRule, MergeRules, TraceRule};

@@ -1,6 +1,6 @@
 //! What the merger has to remember of records between inputs.
 
-use super::join::OrderEvents;
+use super::order_events::OrderEvents;
 use super::sites::SiteOrder;
 use crate::instr::{RecordId, ValueKind};
 

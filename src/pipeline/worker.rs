@@ -682,9 +682,3 @@ fn load<'b>(
     }
     Ok(bytes)
 }
-
-impl InputReport {
-    pub(super) fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
-        Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
-    }
-}

@@ -1,7 +1,7 @@
 //! The command line under the program's own name: one variant a command, one
 //! file a command.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use profbridge::Result;
 use std::process::ExitCode;
 
@@ -52,8 +52,8 @@ impl Command {
             Self::Report(arguments) => arguments.run(),
             Self::Flamegraph(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
-            Self::Completions(arguments) => arguments.run(),
-            Self::Man(arguments) => arguments.run(),
+            Self::Completions(arguments) => arguments.run(Cli::command()),
+            Self::Man(arguments) => arguments.run(Cli::command()),
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Whether standard error takes colours: a terminal, and `NO_COLOR` unset or empty.
 fn colours() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn labelled(label: &str, colour: &str, text: &str) {
     let text = escape(text);
-    let mut stderr = std::io::stderr().lock();
+    let mut stderr = io::stderr().lock();
     // A closed standard error is nobody's fault and nothing can be said about it.
     let _ = if colours() {
         writeln!(stderr, "\x1b[1;{colour}m{label}:\x1b[0m {text}")
@@ -47,7 +47,7 @@ impl<W: Write> Escaped<W> {
 }
 
 impl<W: Write> Write for Escaped<W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut text = Vec::with_capacity(bytes.len() + 16);
         for &byte in bytes {
             if std::mem::take(&mut self.half) {
@@ -68,7 +68,7 @@ impl<W: Write> Write for Escaped<W> {
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.half) {
             self.out.write_all(&[0xc2])?;
         }
@@ -120,7 +120,7 @@ pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
 
 /// Prints a line on standard output.
 pub(crate) fn print_line(text: &str) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}").map_err(|source| Error::io("cannot write standard output", source))
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn needs_file(output: &Path) -> Result<()> {
 /// Prints a value as one line of JSON on standard output.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string(value)
-        .map_err(|error| Error::io("cannot write standard output", std::io::Error::from(error)))?;
+        .map_err(|error| Error::io("cannot write standard output", io::Error::from(error)))?;
     print_line(&text)
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct Progress(Option<indicatif::ProgressBar>);
 
 impl Progress {
     pub(crate) fn new(what: &'static str, quiet: bool) -> Self {
-        if quiet || !std::io::stderr().is_terminal() {
+        if quiet || !io::stderr().is_terminal() {
             return Self(None);
         }
         let bar = indicatif::ProgressBar::new(0).with_message(what);
@@ -203,5 +203,17 @@ pub(crate) const GATE_FAILED: u8 = 3;
 
 fn is_broken_pipe(error: &Error) -> bool {
     use profbridge::ErrorKind;
-    matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
+    matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Writes a report whole, to a file or standard output.
+pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    profbridge::input::output::replace_with(path, |out| {
+        if path.as_os_str() != "-" {
+            return write(out);
+        }
+        let mut text = Escaped::new(out);
+        write(&mut text)?;
+        text.flush()
+    })
 }

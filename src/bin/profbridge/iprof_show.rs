@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::iprof_files::print_findings;
-use crate::show::refuse;
+use crate::refuse::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, Input};

@@ -24,6 +24,7 @@ mod mixed_merge;
 mod order;
 mod overlap;
 mod pictures;
+mod refuse;
 mod repair;
 mod report;
 mod sample_files;

@@ -1,7 +1,6 @@
 //! Memory profiles: how they are merged, and what is shown of them.
 
-use crate::console;
-use crate::show::write_output;
+use crate::console::{self, write_output};
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, Input};
 use profbridge::memprof::Hotness;

@@ -1,7 +1,7 @@
 //! `order`: an order of functions for the linker.
 
 use crate::console;
-use crate::show::write_output;
+use crate::console::write_output;
 use clap::Args;
 use profbridge::Result;
 use profbridge::pipeline;

@@ -1,8 +1,9 @@
 //! `overlap`: how much two profiles have in common.
 
 use crate::console;
+use crate::console::write_output;
+use crate::refuse::refuse;
 use crate::sample_files::{self, SAMPLE_PROFILE, are_samples};
-use crate::show::{refuse, write_output};
 use clap::Args;
 use profbridge::input::Input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;

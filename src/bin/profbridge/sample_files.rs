@@ -1,7 +1,7 @@
 //! Sample profiles under the program's own name: merge, convert, show.
 
-use crate::console;
-use crate::show::{refuse, write_output};
+use crate::console::{self, write_output};
+use crate::refuse::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, Input, WeightedInput};
 use profbridge::instr::{Loss, Release};

@@ -1,7 +1,6 @@
 //! `completions` and `man`: what a package installs beside the program.
 
-use crate::cli::Cli;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use profbridge::{Error, Result};
 use std::path::PathBuf;
@@ -20,10 +19,10 @@ pub(crate) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    /// Prints them.
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// Prints those of a command line.
+    pub(crate) fn run(self, mut commands: Command) -> Result<ExitCode> {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "profbridge", &mut text);
+        clap_complete::generate(self.shell, &mut commands, "profbridge", &mut text);
         profbridge::input::output::replace("-".as_ref(), &text)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -40,9 +39,9 @@ pub(crate) struct ManArgs {
 }
 
 impl ManArgs {
-    /// Writes them.
-    pub(crate) fn run(self) -> Result<ExitCode> {
-        let written = clap_mangen::generate_to(Cli::command(), &self.folder);
+    /// Writes those of a command line.
+    pub(crate) fn run(self, commands: Command) -> Result<ExitCode> {
+        let written = clap_mangen::generate_to(commands, &self.folder);
         written.map_err(|source| Error::io("cannot write the manual pages", source).in_file(&self.folder))?;
         Ok(ExitCode::SUCCESS)
     }

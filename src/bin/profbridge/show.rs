@@ -1,8 +1,9 @@
 //! `show`: what is in a profile.
 
-use crate::console;
+use crate::console::{self, write_output};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
+use crate::refuse::refuse;
 use crate::sample_files::{SampleShow, SampleShowArgs, are_samples};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
@@ -223,26 +224,6 @@ impl ShowArgs {
         options.temporal_traces = self.temporal_profile_traces;
         options
     }
-}
-
-/// Refuses the first option that was given and means nothing here.
-pub(crate) fn refuse(given: &[(bool, &str)], meant: &str, hint: &str) -> Result<()> {
-    match given.iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(Error::usage(format!("{option} is {meant}")).with_hint(hint)),
-        None => Ok(()),
-    }
-}
-
-/// Writes a report whole, to a file or standard output.
-pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    profbridge::input::output::replace_with(path, |out| {
-        if path.as_os_str() != "-" {
-            return write(out);
-        }
-        let mut text = console::Escaped::new(out);
-        write(&mut text)?;
-        text.flush()
-    })
 }
 
 /// Writes a text while it is made: straight to standard output, to a file that

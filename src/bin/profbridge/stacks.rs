@@ -472,7 +472,7 @@ impl PprofArgs {
             (self.drop_addresses, "--drop-addresses"),
             (self.drop_labels, "--drop-labels"),
         ];
-        crate::show::refuse(&given, "for writing a pprof", "name the output .pprof, .pgo or .pb")
+        crate::refuse::refuse(&given, "for writing a pprof", "name the output .pprof, .pgo or .pb")
     }
 }
 

@@ -10,8 +10,8 @@
 
 use super::finding::{Counted, FindingKind};
 use super::hashes::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use super::options::{CrossReleaseOptions, HashPolicy};
 use super::rebuild::{Changes, rebuild};
-use super::{CrossReleaseOptions, HashPolicy};
 use crate::instr::{FunctionView, Profile, RecordId, Release};
 use std::collections::{BTreeSet, HashMap};
 

@@ -6,8 +6,8 @@
 //! and never the other way round.
 
 use super::finding::{Counted, FindingKind};
+use super::options::{CrossReleaseOptions, Origins};
 use super::rebuild::{Changes, rebuild};
-use super::{CrossReleaseOptions, Origins};
 use crate::instr::{FunctionId, FunctionTable, FunctionView, NameRef, Profile, Release, ValueKind, name_ref};
 use std::collections::{HashMap, HashSet};
 

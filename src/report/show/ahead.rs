@@ -2,8 +2,9 @@
 //! prints their text.
 
 use super::ShowOptions;
+use super::details::{DETAILS_HEADING, Details};
+use super::page::{Page, printed};
 use super::scan::{Event, Totals, scan};
-use super::text::{DETAILS_HEADING, Details, Page, printed};
 use crate::error::{Error, Result};
 use crate::instr::{ProfileReader, RecordStore, RecordView, SymbolTable};
 use crate::threads::batch_channel::{Maker, User, batch_channel};

@@ -6,7 +6,9 @@
 
 mod ahead;
 mod collect;
+mod details;
 mod largest;
+mod page;
 mod scan;
 mod text;
 

@@ -2,10 +2,11 @@
 
 use super::ShowOptions;
 use super::ahead;
+use super::details::{DETAILS_HEADING, Details};
+use super::page::{Page, printed};
 use super::scan::{Event, SiteCounts, Totals, scan};
-use crate::digits::{push_decimal, push_decimals, push_hex_16};
-use crate::error::{Error, Result};
-use crate::instr::{ProfileKind, ProfileReader, ProfileSummary, PseudoCount, RecordView, SymbolTable, ValueKind};
+use crate::error::Result;
+use crate::instr::{ProfileKind, ProfileReader, ProfileSummary, RecordView, SymbolTable, ValueKind};
 use crate::report::format::six_significant_digits;
 use std::io::{self, Write};
 
@@ -30,35 +31,6 @@ pub fn show(
     let shown = print(reader, options, write_record, &mut page);
     let flushed = page.print();
     shown.and(flushed)
-}
-
-/// Text that is printed when there is enough of it.
-pub(super) struct Page<'o> {
-    pub(super) text: Vec<u8>,
-    out: &'o mut (dyn Write + Send),
-}
-
-impl<'o> Page<'o> {
-    pub(super) fn new(out: &'o mut (dyn Write + Send)) -> Self {
-        Self { text: Vec::new(), out }
-    }
-
-    /// So many bytes are printed at once.
-    const ENOUGH: usize = 1 << 16;
-
-    pub(super) fn print_if_full(&mut self) -> Result<()> {
-        if self.text.len() < Self::ENOUGH { Ok(()) } else { self.print() }
-    }
-
-    pub(super) fn print(&mut self) -> Result<()> {
-        let written = self.out.write_all(&self.text);
-        self.text.clear();
-        printed(written)
-    }
-}
-
-pub(super) fn printed(result: io::Result<()>) -> Result<()> {
-    result.map_err(|source| Error::io("cannot write", source))
 }
 
 fn print(
@@ -124,106 +96,6 @@ pub(super) fn print_events(
         }
         page.print_if_full()
     })
-}
-
-/// What stands before the first function with details.
-pub(super) const DETAILS_HEADING: &[u8] = b"Counters:\n";
-
-/// How one function is shown.
-pub(super) struct Details<'a> {
-    pub(super) options: &'a ShowOptions,
-    pub(super) is_ir: bool,
-    pub(super) symbols: &'a SymbolTable,
-}
-
-impl Details<'_> {
-    pub(super) fn push(&self, text: &mut Vec<u8>, name: &[u8], record: RecordView<'_>) -> io::Result<()> {
-        let options = self.options;
-        text.extend_from_slice(b"  ");
-        text.extend_from_slice(name);
-        text.extend_from_slice(b":\n    Hash: 0x");
-        push_hex_16(text, record.func_hash);
-        text.extend_from_slice(b"\n    Counters: ");
-        push_decimal(text, record.counters.len() as u64);
-        match record.pseudo_count() {
-            Some(PseudoCount::Hot) => return text.write_all(b"    <PseudoHot>\n"),
-            Some(PseudoCount::Warm) => return text.write_all(b"    <PseudoWarm>\n"),
-            None => text.push(b'\n'),
-        }
-        if !self.is_ir {
-            writeln!(text, "    Function count: {}", record.counters.first().copied().unwrap_or(0))?;
-        }
-        let sites = |kind| record.sites(kind).len();
-        if options.indirect_call_targets {
-            writeln!(text, "    Indirect Call Site Count: {}", sites(ValueKind::IndirectCallTarget))?;
-        }
-        if options.vtables {
-            writeln!(text, "    Number of instrumented vtables: {}", sites(ValueKind::VTableTarget))?;
-        }
-        let shows_sizes = options.memop_sizes && sites(ValueKind::MemOpSize) > 0;
-        if shows_sizes {
-            writeln!(text, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
-        }
-        if options.counts {
-            self.push_counts(text, record.counters);
-            self.push_uniformity(text, record);
-        }
-        let blocks = [
-            (options.indirect_call_targets, "Indirect Target Results", ValueKind::IndirectCallTarget),
-            (options.vtables, "VTable Results", ValueKind::VTableTarget),
-            (shows_sizes, "Memory Intrinsic Size Results", ValueKind::MemOpSize),
-        ];
-        for (_, heading, kind) in blocks.into_iter().filter(|(shown, ..)| *shown) {
-            writeln!(text, "    {heading}:")?;
-            self.push_values(text, record, kind)?;
-        }
-        Ok(())
-    }
-
-    /// Front-end profiles show the first counter as the function's count.
-    fn push_counts(&self, text: &mut Vec<u8>, counters: &[u64]) {
-        text.extend_from_slice(b"    Block counts: [");
-        let shown = counters.get(usize::from(!self.is_ir)..).unwrap_or_default();
-        if let Some((last, others)) = shown.split_last() {
-            push_decimals(text, others, *b", ");
-            push_decimal(text, *last);
-        }
-        text.extend_from_slice(b"]\n");
-    }
-
-    /// Which blocks the waves of a GPU mostly enter whole, where that is known.
-    fn push_uniformity(&self, text: &mut Vec<u8>, record: RecordView<'_>) {
-        if record.uniformity.bits.is_empty() {
-            return;
-        }
-        text.extend_from_slice(b"    Block uniformity: [");
-        for counter in usize::from(!self.is_ir)..record.counters.len() {
-            let separator = if counter == usize::from(!self.is_ir) { "" } else { ", " };
-            text.extend_from_slice(separator.as_bytes());
-            let uniform = record.uniformity.is_uniform(counter) == Some(true);
-            text.push(if uniform { b'U' } else { b'D' });
-        }
-        text.extend_from_slice(b"]\n");
-    }
-
-    fn push_values(&self, text: &mut Vec<u8>, record: RecordView<'_>, kind: ValueKind) -> io::Result<()> {
-        for (index, site) in record.sites(kind).iter().enumerate() {
-            let total = site.iter().fold(0u64, |sum, value| sum.wrapping_add(value.count));
-            for value in site {
-                write!(text, "\t[ {index:>2}, ")?;
-                if kind.is_name() {
-                    text.extend_from_slice(self.symbols.name(value.value).unwrap_or_default());
-                } else {
-                    write!(text, "{:>4}", value.value)?;
-                }
-                // LLVM prints the count as a signed number.
-                let count = value.count.cast_signed();
-                let share = if total == 0 { 0.0 } else { value.count as f64 * 100.0 / total as f64 };
-                writeln!(text, ", {count:>10} ] ({share:.2}%)")?;
-            }
-        }
-        Ok(())
-    }
 }
 
 fn write_totals(totals: &Totals, options: &ShowOptions, out: &mut dyn Write) -> io::Result<()> {

@@ -31,20 +31,12 @@ pub struct GoFinding {
     pub hint: &'static str,
 }
 
-/// The value that Go's compiler weighs by, as a position among the types.
-pub(super) fn value_for_go(profile: &Profile) -> Option<usize> {
-    profile.sample_types.iter().position(|of| {
-        let (kind, unit) = (profile.strings.get(of.kind), profile.strings.get(of.unit));
-        (kind, unit) == (b"samples", b"count") || (kind, unit) == (b"cpu", b"nanoseconds")
-    })
-}
-
 /// What Go's compiler makes of a profile, and why.
 pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
     if profile.samples.is_empty() {
         return (GoVerdict::Ignores, vec![nothing("no samples")]);
     }
-    let Some(value) = value_for_go(profile) else {
+    let Some(value) = profile.value_for_go() else {
         let message =
             format!("no value is samples/count or cpu/nanoseconds; there are {}", profile.value_names().join(", "));
         let hint = "take a CPU profile: runtime/pprof.StartCPUProfile, or /debug/pprof/profile of net/http/pprof";

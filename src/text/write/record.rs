@@ -1,7 +1,7 @@
 //! One record as text.
 
-use super::TextOptions;
 use super::names::is_speakable_target;
+use super::options::TextOptions;
 use crate::digits::{push_decimal, push_decimals};
 use crate::instr::{RecordView, SymbolTable, ValueKind};
 use crate::text::lines::escape_name;

@@ -1,7 +1,7 @@
 //! What is asked of a run beside its command line: the release that results
 //! are for, and whether versions that llvm-profdata 22 refuses are refused.
 
-use super::Failure;
+use super::failure::Failure;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::merge::FunctionFilter;

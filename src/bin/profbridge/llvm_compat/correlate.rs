@@ -1,7 +1,9 @@
 //! Images of profiles without records, and what their debug info tells.
 
-use super::parse::Parsed;
-use super::{Failure, messages};
+use super::failure::Failure;
+use super::messages;
+use super::parsed::Parsed;
+use super::system_text::os_string;
 use profbridge::pipeline::{ProbeOptions, list_probes};
 use profbridge::raw::Correlator;
 use profbridge::raw::correlate::{CorrelationKind, Images};
@@ -33,7 +35,7 @@ pub(super) fn correlator(parsed: &Parsed) -> Result<Option<Arc<dyn Correlator + 
             _ => return Ok(None),
         };
         for folder in parsed.values("debug-file-directory") {
-            images.add_folder(PathBuf::from(super::os_string(folder)));
+            images.add_folder(PathBuf::from(os_string(folder)));
         }
         images
     };

@@ -1,7 +1,7 @@
 //! Help and version, in the layout of LLVM's tools.
 
 use super::options::{Action, COMMANDS, Command, Opt, Takes};
-use super::parse::Program;
+use super::parsed::Program;
 use profbridge::instr::Release;
 use std::io::{self, Write};
 

@@ -1,8 +1,12 @@
 //! `llvm-profdata merge`.
 
+use super::conduct::Conduct;
+use super::failure::Failure;
+use super::messages;
 use super::options::{FORMATS, KINDS};
-use super::parse::{Parsed, Program};
-use super::{Conduct, Failure, messages};
+use super::parsed::{Parsed, Program};
+use super::raw_memory::{programs, raw_memory_failure};
+use super::system_text::os_string;
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::instr::LossKind;
 use profbridge::merge::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
@@ -51,7 +55,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     // What is wrong with a raw memory profile ends the merge at once.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
         let whence = input.input.path.as_os_str().as_encoded_bytes().to_vec();
-        return Err(super::raw_memory_failure(error, &input.input.path, Some(whence)));
+        return Err(raw_memory_failure(error, &input.input.path, Some(whence)));
     }
     if let Some(conflict) = conflict_of_threads(parsed, &report, &options) {
         return Err(Failure::text(conflict));
@@ -137,7 +141,7 @@ fn warn_of_sizes() {
 fn inputs(parsed: &Parsed) -> Result<Vec<WeightedInput>, Failure> {
     let mut list = InputList::new(Compat::Llvm22);
     parsed.positionals.iter().try_for_each(|path| list.push(path))?;
-    parsed.values("weighted-input").try_for_each(|text| list.push_weighted_text(&super::os_string(text)))?;
+    parsed.values("weighted-input").try_for_each(|text| list.push_weighted_text(&os_string(text)))?;
     if let Some(path) = path(parsed, "input-files") {
         list.push_list(&read_small(&path)?)?;
     }
@@ -182,7 +186,7 @@ fn merge_options(parsed: &Parsed, conduct: &Conduct) -> Result<MergeOptions, Fai
     options.trace_reservoir_size = parsed.number("temporal-profile-trace-reservoir-size");
     options.max_trace_length = parsed.number("temporal-profile-max-trace-length");
     options.keep_vtable_names = parsed.is_on("keep-vtable-symbols");
-    options.read.programs = super::programs(parsed);
+    options.read.programs = programs(parsed);
     options.memprof.version =
         parsed.value("memprof-version").and_then(|version| std::str::from_utf8(version).ok()?.parse().ok());
     options.memprof.full_schema = parsed.is_on("memprof-full-schema");

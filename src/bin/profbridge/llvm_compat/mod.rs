@@ -8,36 +8,38 @@
 
 mod conduct;
 mod correlate;
+mod failure;
 mod help;
 mod library;
 mod merge;
 mod messages;
 mod options;
 mod order;
+mod output;
 mod overlap;
 mod parse;
+mod parsed;
+mod raw_memory;
 mod response;
 mod sample;
 mod show;
 mod suggest;
+mod system_text;
+mod values;
 
-pub(crate) use options::{COMMANDS, Command, Opt, Takes};
-pub(crate) use parse::boolean;
+pub(crate) use options::{COMMANDS, Command, Opt, Takes, resolve};
 pub(crate) use response::expand;
+pub(crate) use values::boolean;
 
 use conduct::Conduct;
-use parse::{Outcome, Parsed, Program};
-use profbridge::memprof::raw::Programs;
+use failure::{FAILURE, Failure};
+use parse::Outcome;
+use parsed::{Parsed, Program};
 use profbridge::pipeline::target;
-use profbridge::{ErrorKind, Limits};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-
-/// Exit status of every failure.
-const FAILURE: u8 = 1;
 
 /// Whether a program of that name is to behave as llvm-profdata.
 pub(crate) fn is_wanted(program: &OsStr) -> bool {
@@ -117,101 +119,5 @@ fn end(done: Result<ExitCode, Failure>) -> io::Result<ExitCode> {
             Ok(ExitCode::from(FAILURE))
         }
         Err(Failure::Output(error)) => Err(error),
-    }
-}
-
-/// Why a run ends without success.
-pub(super) enum Failure {
-    /// Said as `error: WHENCE: TEXT` and `note: NOTE`.
-    Message { whence: Option<Vec<u8>>, text: String, note: Option<String> },
-    /// Standard output failed.
-    Output(io::Error),
-}
-
-impl Failure {
-    /// A message about no file.
-    fn text(text: impl Into<String>) -> Self {
-        Self::Message { whence: None, text: text.into(), note: None }
-    }
-
-    /// An error of the library, in LLVM's words, with the file it is about.
-    fn of(error: &profbridge::Error) -> Self {
-        let whence = error.path().map(|path| path.as_os_str().as_encoded_bytes().to_vec());
-        Self::of_whence(error, whence)
-    }
-
-    /// As [`of`](Self::of), with other words in the file's place.
-    fn of_whence(error: &profbridge::Error, whence: Option<Vec<u8>>) -> Self {
-        let unrecognized = matches!(error.kind(), ErrorKind::UnrecognizedFormat);
-        let note = unrecognized.then(|| "Perhaps you forgot to use the --sample or --memory option?".to_string());
-        Self::Message { whence: whence.filter(|whence| !whence.is_empty()), text: error.llvm_message(), note }
-    }
-}
-
-impl From<profbridge::Error> for Failure {
-    fn from(error: profbridge::Error) -> Self {
-        Self::of(&error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
-/// The program of raw memory profiles.
-fn programs(parsed: &Parsed) -> Arc<Programs> {
-    let path = parsed.os_text("profiled-binary").filter(|path| !path.is_empty());
-    Arc::new(Programs::new(path.map(PathBuf::from).into_iter().collect(), &Limits::default()))
-}
-
-/// What is wrong with a raw memory profile. Of a damaged one LLVM says little,
-/// and repeats its path.
-fn raw_memory_failure(error: &profbridge::Error, path: &Path, whence: Option<Vec<u8>>) -> Failure {
-    let class = match error.kind() {
-        ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. } => None,
-        ErrorKind::UnsupportedVersion { .. } => Some("unsupported instrumentation profile format version"),
-        _ => Some("malformed instrumentation profile data"),
-    };
-    let text = match class {
-        Some(class) => format!("{}\n{class}", path.display()),
-        None => error.llvm_message(),
-    };
-    Failure::Message { whence, text, note: None }
-}
-
-/// The output file, or standard output; made before the inputs are read.
-fn create_output(parsed: &Parsed) -> Result<Box<dyn Write + Send>, Failure> {
-    let Some(path) = parsed.os_text("output").filter(|path| path != "-") else {
-        return Ok(Box::new(io::BufWriter::new(io::stdout())));
-    };
-    match std::fs::File::create(&path) {
-        Ok(file) => Ok(Box::new(io::BufWriter::new(file))),
-        Err(error) => Err(Failure::Message {
-            whence: Some(path.as_encoded_bytes().to_vec()).filter(|whence| !whence.is_empty()),
-            text: profbridge::error::io_message(&error),
-            note: None,
-        }),
-    }
-}
-
-/// The option that an alias stands for, or the option itself.
-pub(crate) fn resolve(command: &Command, option: &'static Opt) -> &'static Opt {
-    match option.takes {
-        Takes::Alias(of) => command.find(of).unwrap_or(option),
-        _ => option,
-    }
-}
-
-/// Text that came as an argument, back in the system's form.
-fn os_string(bytes: &[u8]) -> OsString {
-    #[cfg(unix)]
-    {
-        <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).to_os_string()
-    }
-    #[cfg(not(unix))]
-    {
-        String::from_utf8_lossy(bytes).into_owned().into()
     }
 }

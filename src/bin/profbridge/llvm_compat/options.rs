@@ -69,6 +69,14 @@ pub(crate) struct Command {
     pub(crate) options: &'static [Opt],
 }
 
+/// The option that an alias stands for, or the option itself.
+pub(crate) fn resolve(command: &Command, option: &'static Opt) -> &'static Opt {
+    match option.takes {
+        Takes::Alias(of) => command.find(of).unwrap_or(option),
+        _ => option,
+    }
+}
+
 const fn row(name: &'static str, takes: Takes, value: &'static str, help: &'static str) -> Opt {
     Opt { name, takes, value, help, hidden: false }
 }

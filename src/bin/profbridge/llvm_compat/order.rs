@@ -1,7 +1,9 @@
 //! `llvm-profdata order`.
 
-use super::parse::Parsed;
-use super::{Conduct, Failure, create_output};
+use super::conduct::Conduct;
+use super::failure::Failure;
+use super::output::create_output;
+use super::parsed::Parsed;
 use profbridge::pipeline;
 use profbridge::report::order::OrderOptions;
 use std::io::Write;

@@ -1,9 +1,11 @@
 //! `llvm-profdata overlap`.
 
+use super::conduct::Conduct;
+use super::failure::Failure;
 use super::merge::Warnings;
 use super::options::KINDS;
-use super::parse::Parsed;
-use super::{Conduct, Failure, create_output};
+use super::output::create_output;
+use super::parsed::Parsed;
 use profbridge::pipeline::{self, Comparison};
 use profbridge::report::overlap::OverlapOptions;
 use std::io::Write;

@@ -6,28 +6,12 @@
 
 use super::help;
 use super::library::{self, LibraryTakes};
-use super::options::{Action, COMMANDS, Command, Opt, TOP, Takes};
+use super::options::{Action, COMMANDS, Opt, TOP, Takes, resolve};
+use super::parsed::{Parsed, Program};
+use super::values::{boolean, float, signed, unsigned};
 use super::{response, suggest};
-use profbridge::instr::Release;
 use std::ffi::OsString;
 use std::io::{self, Write};
-
-/// What is known of the program itself.
-pub(super) struct Program {
-    /// As it was called, for "Try:" lines.
-    pub(super) path: Vec<u8>,
-    /// Its base name, for all other lines.
-    pub(super) name: Vec<u8>,
-    /// The release that it stands for.
-    pub(super) release: Release,
-}
-
-/// A command line that was understood.
-pub(super) struct Parsed {
-    pub(super) command: &'static Command,
-    pub(super) positionals: Vec<OsString>,
-    values: Vec<(&'static str, Vec<u8>)>,
-}
 
 /// What came of a command line.
 pub(super) enum Outcome {
@@ -36,38 +20,6 @@ pub(super) enum Outcome {
     Done,
     /// The faults were printed.
     Failed,
-}
-
-impl Parsed {
-    /// The last value of an option.
-    pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
-        self.values.iter().rev().find(|(given, _)| *given == name).map(|(_, value)| value.as_slice())
-    }
-
-    /// All values of an option in order.
-    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
-        self.values.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_slice())
-    }
-
-    /// Whether a switch is on.
-    pub(super) fn is_on(&self, name: &str) -> bool {
-        self.value(name).is_some_and(|value| boolean(value) == Some(true))
-    }
-
-    /// The last value of a whole number.
-    pub(super) fn number(&self, name: &str) -> Option<u64> {
-        self.value(name).and_then(unsigned)
-    }
-
-    /// The last value as a path or other system text.
-    pub(super) fn os_text(&self, name: &str) -> Option<OsString> {
-        self.value(name).map(super::os_string)
-    }
-
-    /// Which of these bare flags was given last.
-    pub(super) fn last_of(&self, names: &[&'static str]) -> Option<&'static str> {
-        self.values.iter().rev().find(|(given, _)| names.contains(given)).map(|(given, _)| *given)
-    }
 }
 
 /// Understands the arguments behind the program's name.
@@ -179,7 +131,7 @@ impl Parser<'_> {
         let Some(option) = letter.and_then(|letter| self.parsed.command.find(letter)) else {
             return Ok(Grouped::None);
         };
-        match super::resolve(self.parsed.command, option).takes {
+        match resolve(self.parsed.command, option).takes {
             Takes::Action(action) => Ok(Grouped::Action(action)),
             _ => self.fault(option.name, "may not occur within a group!").map(|()| Grouped::Fault),
         }
@@ -194,7 +146,7 @@ impl Parser<'_> {
                 return Ok(None);
             }
         };
-        let target = super::resolve(self.parsed.command, option);
+        let target = resolve(self.parsed.command, option);
         match (target.takes, value) {
             (Takes::Action(_) | Takes::Member(_), Some(value)) => {
                 let message = [b"does not allow a value! '", value, b"' specified."].concat();
@@ -328,40 +280,6 @@ fn fault_of(takes: &Takes, value: &[u8]) -> Option<String> {
 
 fn no_such_choice(value: &[u8]) -> String {
     format!("Cannot find option named '{}'!", String::from_utf8_lossy(value))
-}
-
-/// The Boolean behind `=`, nothing being true.
-pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
-    match value {
-        b"" | b"true" | b"TRUE" | b"True" | b"1" => Some(true),
-        b"false" | b"FALSE" | b"False" | b"0" => Some(false),
-        _ => None,
-    }
-}
-
-/// Decimal, `0x` hexadecimal, `0b` binary, `0o` or a leading `0` octal.
-pub(super) fn unsigned(value: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(value).ok()?;
-    let (digits, radix) = match text.as_bytes() {
-        [b'0', b'x' | b'X', ..] => (&text[2..], 16),
-        [b'0', b'b' | b'B', ..] => (&text[2..], 2),
-        [b'0', b'o', ..] => (&text[2..], 8),
-        [b'0', digit, ..] if digit.is_ascii_digit() => (&text[1..], 8),
-        _ => (text, 10),
-    };
-    if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
-}
-
-fn signed(value: &[u8]) -> Option<i64> {
-    match value.strip_prefix(b"-") {
-        Some(digits) => 0i64.checked_sub_unsigned(unsigned(digits)?),
-        None => unsigned(value)?.try_into().ok(),
-    }
-}
-
-/// A number with an optional fraction and exponent.
-pub(super) fn float(value: &[u8]) -> Option<f64> {
-    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Response files: `@FILE` stands for the words of FILE.
 
+use super::system_text::os_string;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn expand_one(argument: OsString, above: &mut Vec<PathBuf>, expanded: &mut Vec<OsString>) {
-    let Some(path) = argument.as_encoded_bytes().strip_prefix(b"@").map(super::os_string) else {
+    let Some(path) = argument.as_encoded_bytes().strip_prefix(b"@").map(os_string) else {
         expanded.push(argument);
         return;
     };
@@ -61,7 +62,7 @@ fn words(text: &[u8]) -> Vec<OsString> {
         }
     }
     words.extend(word);
-    words.iter().map(|word| super::os_string(word)).collect()
+    words.iter().map(|word| os_string(word)).collect()
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 //! `overlap --sample`.
 
 use super::conduct::Conduct;
+use super::failure::Failure;
+use super::messages;
 use super::options::FORMATS;
-use super::parse::{Parsed, float};
-use super::{Failure, messages};
+use super::parsed::Parsed;
+use super::values::float;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Profile;
 use profbridge::pipeline::MergeOptions;

@@ -1,8 +1,13 @@
 //! `llvm-profdata show`.
 
+use super::conduct::Conduct;
+use super::failure::{FAILURE, Failure};
+use super::messages;
 use super::options::KINDS;
-use super::parse::{Parsed, Program, unsigned};
-use super::{Conduct, Failure, create_output, messages};
+use super::output::create_output;
+use super::parsed::{Parsed, Program};
+use super::raw_memory::{programs, raw_memory_failure};
+use super::values::unsigned;
 use profbridge::pipeline;
 use profbridge::report::show::ShowOptions;
 use std::io::Write;
@@ -22,7 +27,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
         // Standard input and standard output share a name and are two things.
         if output != "-" {
             messages::line(&[program.name.as_slice(), text].concat());
-            return Ok(ExitCode::from(super::FAILURE));
+            return Ok(ExitCode::from(FAILURE));
         }
     }
     let mut out = create_output(parsed)?;
@@ -44,11 +49,11 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     let file = PathBuf::from(file);
     if parsed.last_of(&KINDS) == Some("memory") {
         let mut read = conduct.read_options();
-        read.programs = super::programs(parsed);
+        read.programs = programs(parsed);
         let shown = pipeline::memory::show_yaml(&file, &read, &mut out);
         out.flush()?;
         return match shown {
-            Err(error) if error.is_of_raw_memory_profile() => Err(super::raw_memory_failure(&error, &file, None)),
+            Err(error) if error.is_of_raw_memory_profile() => Err(raw_memory_failure(&error, &file, None)),
             shown => Ok(shown.map(|()| ExitCode::SUCCESS)?),
         };
     }

@@ -1,4 +1,5 @@
 use super::*;
+use profbridge::instr::Release;
 
 /// Parses words; gives the outcome, standard output and standard error.
 fn run(words: &[&str]) -> (Outcome, String, String) {

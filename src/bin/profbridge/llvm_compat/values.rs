@@ -1,0 +1,36 @@
+//! Values of options, as LLVM's command lines spell them.
+
+/// The Boolean behind `=`, nothing being true.
+pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
+    match value {
+        b"" | b"true" | b"TRUE" | b"True" | b"1" => Some(true),
+        b"false" | b"FALSE" | b"False" | b"0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Decimal, `0x` hexadecimal, `0b` binary, `0o` or a leading `0` octal.
+pub(super) fn unsigned(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?;
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&text[2..], 16),
+        [b'0', b'b' | b'B', ..] => (&text[2..], 2),
+        [b'0', b'o', ..] => (&text[2..], 8),
+        [b'0', digit, ..] if digit.is_ascii_digit() => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
+}
+
+/// As [`unsigned`], with a sign perhaps.
+pub(super) fn signed(value: &[u8]) -> Option<i64> {
+    match value.strip_prefix(b"-") {
+        Some(digits) => 0i64.checked_sub_unsigned(unsigned(digits)?),
+        None => unsigned(value)?.try_into().ok(),
+    }
+}
+
+/// A number with an optional fraction and exponent.
+pub(super) fn float(value: &[u8]) -> Option<f64> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}

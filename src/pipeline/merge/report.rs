@@ -1,0 +1,151 @@
+//! What became of a merge and of each input.
+
+use super::options::{MergeOptions, Minimums};
+use crate::error::{Error, Result, Warning};
+use crate::input::WeightedInput;
+use crate::instr::{Loss, Profile, ProfileKind};
+use crate::merge::FunctionFilter;
+use crate::merge::cross_release::Origins;
+use std::collections::HashSet;
+
+/// What became of one input.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InputOutcome {
+    /// Merged.
+    Used,
+    /// No bytes; skipped, as LLVM does.
+    Empty,
+    /// Found in a folder, and something else than a profile; passed over.
+    NotAProfile,
+    /// Could not be read to its end; records before the fault may be in the result.
+    Failed(Error),
+}
+
+/// Format and version of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputVersion {
+    /// Raw, of that version; of a file of several profiles that of the first.
+    Raw(u64),
+    /// Indexed, of that version.
+    Indexed(u64),
+    /// Text, which has no version.
+    Text {
+        /// See [`has_colon_names`](crate::text::has_colon_names).
+        has_colon_names: bool,
+    },
+}
+
+/// One input and what became of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct InputReport {
+    /// The input.
+    pub input: WeightedInput,
+    /// What became of it.
+    pub outcome: InputOutcome,
+    /// What it is, once its header was read.
+    pub version: Option<InputVersion>,
+    /// Records read from it.
+    pub records: u64,
+    /// Its kind, if it could be opened.
+    pub kind: Option<ProfileKind>,
+    /// What is worth saying about it.
+    pub warnings: Vec<Warning>,
+}
+
+impl InputReport {
+    pub(in crate::pipeline) fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
+        Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
+    }
+}
+
+/// The merged profile and how it came about.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MergeReport {
+    /// The result.
+    pub profile: Profile,
+    /// One entry an input, in order.
+    pub inputs: Vec<InputReport>,
+    /// A site of the result lists a memory size twice (LLVM: `invalid profile created`).
+    pub repeats_memory_size: bool,
+    /// What the section of memory profiles cannot hold.
+    pub memprof_losses: Vec<Loss>,
+    /// Functions that filters left out of partial merges among the inputs; their
+    /// names still stand in the profile, since they decide about the order of
+    /// others ([`FunctionFilter::without`] leaves them out).
+    pub left_out: HashSet<Vec<u8>>,
+}
+
+impl MergeReport {
+    /// Inputs that could not be read, in order.
+    pub fn failures(&self) -> impl Iterator<Item = (&InputReport, &Error)> {
+        self.inputs.iter().filter_map(|report| match &report.outcome {
+            InputOutcome::Failed(error) => Some((report, error)),
+            _ => None,
+        })
+    }
+
+    /// Whether enough inputs could be read.
+    ///
+    /// # Errors
+    ///
+    /// Usage when too many inputs failed for `options.failure_mode`.
+    pub fn verdict_of_inputs(&self, options: &MergeOptions) -> Result<()> {
+        options.failure_mode.verdict(self.failures().count(), self.inputs.len())
+    }
+
+    /// Whether the result may be written.
+    ///
+    /// # Errors
+    ///
+    /// Usage when too many inputs failed for `options.failure_mode`, or when
+    /// the result is below one of `options.minimums`.
+    pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
+        self.verdict_of_inputs(options)?;
+        if options.minimums == Minimums::default() {
+            return Ok(());
+        }
+        options.minimums.check(&Minimums {
+            inputs: self.used() as u64,
+            functions: self.functions_kept(&options.filter),
+            total_count: self.total_count(&options.filter),
+        })
+    }
+
+    /// Which releases may have written the inputs.
+    pub fn origins(&self) -> Origins {
+        let mut origins = Origins::default();
+        for version in self.inputs.iter().filter_map(|input| input.version) {
+            match version {
+                InputVersion::Raw(version) => origins.add_raw(version),
+                InputVersion::Indexed(version) => origins.add_indexed(version),
+                InputVersion::Text { has_colon_names: true } => origins.add_colon_names(),
+                InputVersion::Text { .. } => origins.add_unknown(),
+            }
+        }
+        origins
+    }
+
+    /// Functions that a filter keeps.
+    pub fn functions_kept(&self, filter: &FunctionFilter) -> u64 {
+        self.profile.functions.iter().filter(|function| filter.keeps(function.name())).count() as u64
+    }
+
+    /// Sum of all counters of functions that a filter keeps, pseudo counts left
+    /// out; stops at the largest number.
+    pub fn total_count(&self, filter: &FunctionFilter) -> u64 {
+        let functions = self.profile.functions.iter().filter(|function| filter.keeps(function.name()));
+        functions
+            .flat_map(|function| function.records())
+            .filter(|record| record.pseudo_count().is_none())
+            .flat_map(|record| record.counters)
+            .fold(0u64, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// Inputs that were used.
+    pub fn used(&self) -> usize {
+        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()
+    }
+}

@@ -1,0 +1,236 @@
+//! A pprof profile in memory.
+
+use super::strings::{StringId, Strings};
+
+/// What a value measures: `cpu` in `nanoseconds`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ValueType {
+    /// What is measured: `samples`, `cpu`, `alloc_space`.
+    pub kind: StringId,
+    /// In what: `count`, `nanoseconds`, `bytes`.
+    pub unit: StringId,
+}
+
+/// A program or library in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Mapping {
+    /// First address.
+    pub start: u64,
+    /// Address behind the last.
+    pub limit: u64,
+    /// Byte of the file that is at the first address.
+    pub offset: u64,
+    /// The file.
+    pub file: StringId,
+    /// What tells its builds apart.
+    pub build_id: StringId,
+    /// Functions, file names, line numbers and inlined frames are resolved, in
+    /// this order.
+    pub resolved: [bool; 4],
+}
+
+/// A function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Function {
+    /// As people read it.
+    pub name: StringId,
+    /// As the system spells it, perhaps mangled.
+    pub system_name: StringId,
+    /// Its source file.
+    pub file: StringId,
+    /// Line on which it begins, 0 where that is not known.
+    pub start_line: i64,
+}
+
+/// A function at a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Line {
+    /// Position in [`Profile::functions`].
+    pub function: Option<u32>,
+    /// Line of the source file, 0 where that is not known.
+    pub line: i64,
+    /// Column, 0 where that is not known.
+    pub column: i64,
+}
+
+/// A place in the code.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Location {
+    /// Position in [`Profile::mappings`].
+    pub mapping: Option<u32>,
+    /// Address, 0 where that is not known.
+    pub address: u64,
+    /// The functions here: the innermost inlined one first, the one whose code
+    /// it is last. Empty where nobody resolved the address.
+    pub lines: Box<[Line]>,
+    /// Several functions have this code, of which one is named.
+    pub is_folded: bool,
+}
+
+/// Something known about a sample, as text or as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Label {
+    /// What is known: `thread`, `bytes`.
+    pub key: StringId,
+    /// The text, or the empty one for a number.
+    pub text: StringId,
+    /// The number.
+    pub number: i64,
+    /// In what the number is.
+    pub unit: StringId,
+}
+
+/// One sample of [`Samples`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleRef<'a> {
+    /// Positions in [`Profile::locations`], the leaf first.
+    pub locations: &'a [u32],
+    /// As many as [`Profile::sample_types`].
+    pub values: &'a [i64],
+    /// What is known about it.
+    pub labels: &'a [Label],
+}
+
+/// All samples, in three rows of memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Samples {
+    pub(super) width: usize,
+    locations: Vec<u32>,
+    values: Vec<i64>,
+    labels: Vec<Label>,
+    /// Where the locations and the labels of each sample end.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Samples {
+    /// No samples, of `width` values each.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Adds one; its values are as many as all others have.
+    ///
+    /// # Panics
+    ///
+    /// With another number of values.
+    pub fn push(&mut self, locations: &[u32], values: &[i64], labels: &[Label]) {
+        assert_eq!(values.len(), self.width, "all samples have as many values");
+        self.locations.extend_from_slice(locations);
+        self.values.extend_from_slice(values);
+        self.labels.extend_from_slice(labels);
+        self.ends.push((self.locations.len(), self.labels.len()));
+    }
+
+    /// The sample at a position.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many.
+    pub fn get(&self, index: usize) -> SampleRef<'_> {
+        let (locations, labels) = match index.checked_sub(1) {
+            Some(before) => self.ends[before],
+            None => (0, 0),
+        };
+        let (locations_end, labels_end) = self.ends[index];
+        SampleRef {
+            locations: &self.locations[locations..locations_end],
+            values: &self.values[index * self.width..(index + 1) * self.width],
+            labels: &self.labels[labels..labels_end],
+        }
+    }
+
+    /// All, in order of the file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = SampleRef<'_>> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    pub(super) fn values_mut(&mut self, index: usize) -> &mut [i64] {
+        &mut self.values[index * self.width..(index + 1) * self.width]
+    }
+
+    /// The same samples with only the values in these columns.
+    pub(super) fn keep_columns(&mut self, columns: &[usize]) {
+        let mut values = Vec::with_capacity(self.len() * columns.len());
+        for index in 0..self.len() {
+            values.extend(columns.iter().map(|column| self.values[index * self.width + column]));
+        }
+        self.values = values;
+        self.width = columns.len();
+    }
+}
+
+/// A profile, its ids resolved to positions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// All texts; the first is empty.
+    pub strings: Strings,
+    /// What the values of each sample measure.
+    pub sample_types: Vec<ValueType>,
+    /// The samples.
+    pub samples: Samples,
+    /// Programs and libraries; the first is the main program.
+    pub mappings: Vec<Mapping>,
+    /// Places in the code.
+    pub locations: Vec<Location>,
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Regular expression for functions that are left out with all they call.
+    pub drop_frames: StringId,
+    /// Regular expression for functions that are kept nevertheless.
+    pub keep_frames: StringId,
+    /// When it was made, in nanoseconds since 1970; 0 where not known.
+    pub time_nanos: i64,
+    /// How long that took; 0 where not known.
+    pub duration_nanos: i64,
+    /// What lies between two samples.
+    pub period_type: Option<ValueType>,
+    /// How much of it.
+    pub period: i64,
+    /// Free text, line by line.
+    pub comments: Vec<StringId>,
+    /// Kind of the value that viewers show unless told otherwise.
+    pub default_sample_type: StringId,
+    /// Where the kinds of values are explained.
+    pub doc_url: StringId,
+}
+
+impl Profile {
+    /// A text as people read it; what is no UTF-8 is replaced.
+    pub fn text(&self, id: StringId) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.strings.get(id))
+    }
+
+    /// Kind and unit of a value: `cpu/nanoseconds`.
+    pub fn value_name(&self, of: ValueType) -> String {
+        format!("{}/{}", self.text(of.kind), self.text(of.unit))
+    }
+
+    /// All kinds and units.
+    pub fn value_names(&self) -> Vec<String> {
+        self.sample_types.iter().map(|of| self.value_name(*of)).collect()
+    }
+
+    /// The value that counts where one is needed: the number of samples, else
+    /// the CPU time, else the one that the file says viewers show, else the last.
+    pub fn main_value(&self) -> Option<usize> {
+        let default = || self.sample_types.iter().position(|of| of.kind == self.default_sample_type);
+        self.value_for_go().or_else(default).or_else(|| self.sample_types.len().checked_sub(1))
+    }
+    /// The value that Go's compiler weighs by, as a position among the types.
+    pub(super) fn value_for_go(&self) -> Option<usize> {
+        self.sample_types.iter().position(|of| {
+            let (kind, unit) = (self.strings.get(of.kind), self.strings.get(of.unit));
+            (kind, unit) == (b"samples", b"count") || (kind, unit) == (b"cpu", b"nanoseconds")
+        })
+    }
+}
