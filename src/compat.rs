@@ -12,6 +12,7 @@ pub const LLVM_22_INDEXED_VERSION: u32 = 13;
 
 /// Whose rules apply to input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Compat {
     /// Everything harmless is accepted (older versions, large counters, missing
     /// value data), everything damaged is rejected with our own messages.

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What to believe when the member `llvm` and the standard sections differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Trust {
     /// The standard sections: LLVM's own records are lost, its functions come
     /// back as methods.

@@ -233,6 +233,7 @@ impl Writer<'_> {
 
 /// Which counts of an iprof are taken for hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum IprofHits {
     /// `samplingProfiles`.
     #[default]

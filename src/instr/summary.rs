@@ -46,6 +46,7 @@ pub struct ProfileSummary {
 
 /// How counts enter the summary; it changed with LLVM 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum SummaryRules {
     /// LLVM 13 to 15: a counter of `u64::MAX` is passed over.
     BeforePseudoCounts,

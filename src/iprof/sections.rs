@@ -8,6 +8,7 @@ pub const MAX_COUNT: u64 = i64::MAX as u64;
 
 /// A profile section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum SectionKind {
     /// How often each method was entered, by context.
     CallCount,

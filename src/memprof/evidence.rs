@@ -5,6 +5,7 @@ use crate::bytes::{Confidence, Head};
 
 /// The form of a memory profile that is a file of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Form {
     /// What an instrumented program dumps.
     Raw,

@@ -8,6 +8,7 @@ use std::fmt;
 /// What a compiler takes the allocations of a context for
 /// (`getAllocType` in `MemoryProfileInfo.cpp`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Hotness {
     /// They live long and are hardly accessed.
     Cold,
@@ -62,6 +63,7 @@ impl fmt::Display for Hotness {
 
 /// What LLVM says of a whole profile. Without hot hints there is nothing hot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct MemProfSummary {
     /// Different call stacks of allocations.
     pub contexts: u64,

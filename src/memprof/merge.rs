@@ -16,6 +16,7 @@ use std::collections::HashMap;
 
 /// Where a memory profile comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// A raw profile.
     Raw,

@@ -11,6 +11,7 @@ use std::fmt::{self, Write};
 
 /// By what allocation sites are put in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum SortBy {
     /// Bytes of all allocations, most first.
     #[default]

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Something about one record that does not stop the merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum SoftError {
     /// Another number of counters, or a pseudo count on one side only. The
     /// incoming record was left out.
@@ -51,6 +52,7 @@ impl fmt::Display for SoftError {
 
 /// What became of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AddOutcome {
     /// The record it went into.
     pub record: RecordId,

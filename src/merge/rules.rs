@@ -5,6 +5,7 @@ use crate::instr::summary::SummaryRules;
 
 /// How the kinds of inputs combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KindRule {
     /// Release 13 and earlier: IR with IR, anything else with anything else;
     /// the last input decides whether the entry counter comes first.
@@ -16,6 +17,7 @@ pub enum KindRule {
 
 /// How temporal traces are sampled when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceRule {
     /// Release 17 and 18: as 19, but a trace is cut, and left out when it is
     /// empty, only where it is added on its own; traces that come in by a swap

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 /// What is counted of allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum AllocationUnit {
     /// The bytes of all of them.
     #[default]

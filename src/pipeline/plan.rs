@@ -7,6 +7,7 @@ use std::path::Path;
 
 /// What stacks are written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StackOutput {
     /// An iprof with `samplingProfiles`.
     Iprof,

@@ -16,6 +16,7 @@ use std::io::Write;
 
 /// A report and what is worth saying about the files it is from.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Reported<T> {
     /// The report.
     pub report: T,
@@ -90,6 +91,7 @@ pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOp
 
 /// What came of a comparison.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Comparison {
     /// The two have something to compare.
     Done(Box<OverlapReport>),

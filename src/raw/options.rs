@@ -30,6 +30,7 @@ pub struct RawOptions<'a> {
 
 /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum LargeCounters {
     /// As `Compat` says: a failure at the end of the file for LLVM's
     /// `merge`, else a warning.

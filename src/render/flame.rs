@@ -10,6 +10,7 @@ const MAX_NODES: usize = 1_000_000;
 
 /// What sort of code a frame is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Family {
     /// Java code of the program and its libraries.
     Program,

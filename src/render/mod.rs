@@ -36,6 +36,7 @@ use crate::report::stacks::percent;
 
 /// A report: what a profile is and what it shows.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// The page's heading.
     pub title: String,
@@ -49,6 +50,7 @@ pub struct Report {
 
 /// One part of a report.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Section {
     /// Rows and columns.
     Table(Table),
@@ -75,6 +77,7 @@ pub struct Table {
 
 /// A cell of a [`Table`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Cell {
     /// A name or other words.
     Text(String),

@@ -6,6 +6,7 @@ use crate::bytes::{Confidence, Head};
 
 /// A format that holds stacks and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StackFormat {
     /// A Flight Recorder recording.
     Jfr,

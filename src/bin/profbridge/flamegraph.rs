@@ -70,5 +70,7 @@ impl FlamegraphArgs {
 
 /// A page with nothing but the flame graph.
 fn page(title: String, graph: FlameGraph) -> String {
-    write_html(&Report { title, sections: vec![Section::Flame(graph)], ..Report::default() })
+    let mut report = Report::default();
+    (report.title, report.sections) = (title, vec![Section::Flame(graph)]);
+    write_html(&report)
 }

@@ -140,7 +140,7 @@ impl ShowArgs {
         self.iprof.refuse_for_llvm()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
-            let Reported { report, warnings } = pipeline::collect_file(&file, &read, &options)?;
+            let Reported { report, warnings, .. } = pipeline::collect_file(&file, &read, &options)?;
             warnings.iter().for_each(console::warning);
             let value = console::json("profbridge.show/1", &self.file, &report)?;
             write_output(&self.output, |out| writeln!(out, "{value}"))?;

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What happens to branch lists of one site of which neither has all targets of
 /// the other: the code differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum BranchClash {
     /// The list with more events stays; of equal ones, the one whose rows come last.
     #[default]
@@ -87,6 +88,7 @@ fn targets(rows: &[BranchRow]) -> Vec<Target> {
 
 /// What settling the shapes of a site came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Resolved {
     /// The lists that are left: one, or with [`BranchClash::Keep`] all, or none.
     pub lists: Vec<Vec<BranchRow>>,

@@ -11,6 +11,7 @@ use serde::Serialize;
 /// What call trees count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ChainsBy {
     /// Entries of the innermost method.
     Calls,

@@ -13,6 +13,7 @@ const ALONE_ENTRIES: usize = 8 * BLOCK_ENTRIES;
 
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Layout {
     /// One line, no spaces, no final newline: what GraalVM writes.
     #[default]

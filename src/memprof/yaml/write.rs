@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 /// What stands before the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Comments {
     /// Nothing.
     None,

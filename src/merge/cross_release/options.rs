@@ -4,6 +4,7 @@ use crate::instr::Release;
 
 /// What becomes of the FuncHashes of front-end records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum HashPolicy {
     /// They stay as they are: coverage compares them with those in the binary.
     #[default]

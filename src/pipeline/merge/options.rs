@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 
 /// When bad inputs make the whole merge fail (`--failure-mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum FailureMode {
     /// One bad input is enough.
     #[default]

@@ -24,6 +24,7 @@ pub enum InputOutcome {
 
 /// Format and version of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InputVersion {
     /// Raw, of that version; of a file of several profiles that of the first.
     Raw(u64),

@@ -29,6 +29,7 @@ pub use images::Images;
 
 /// Where an image keeps what its profiles lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CorrelationKind {
     /// In DWARF (`--debug-info`).
     DebugInfo,

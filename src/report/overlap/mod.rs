@@ -31,6 +31,7 @@ impl Default for OverlapOptions {
 
 /// Counts, or shares of counts, and what they were collected from.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Sums {
     /// Functions, or the counters of one function.
     pub entries: u64,
@@ -86,6 +87,7 @@ impl Sums {
 
 /// One comparison, of two programs or of one function.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Overlap {
     /// Totals of the base profile.
     pub base: Sums,
@@ -114,6 +116,7 @@ pub struct FunctionOverlap {
 
 /// The whole comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct OverlapReport {
     /// Functions asked for, in the order of the test profile.
     pub functions: Vec<FunctionOverlap>,

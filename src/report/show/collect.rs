@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 /// Everything that was asked for; absent parts were not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ShowReport {
     /// `ir` or `front-end`.
     pub level: &'static str,
@@ -55,6 +56,7 @@ pub struct ShowReport {
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FunctionDetails {
     /// PGO name.
     pub name: String,
@@ -82,6 +84,7 @@ pub struct FunctionDetails {
 
 /// One value of a site.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ValueView {
     /// Name of the target; absent for sizes and unknown targets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +101,7 @@ pub struct ValueView {
 
 /// A function below the cutoff.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct BelowCutoff {
     /// PGO name.
     pub name: String,
@@ -109,6 +113,7 @@ pub struct BelowCutoff {
 
 /// Totals over the records considered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SummaryTotals {
     /// Records; pseudo records are not counted.
     pub functions: u32,
@@ -124,6 +129,7 @@ pub struct SummaryTotals {
 
 /// Functions on both sides of `--value-cutoff`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CutoffCounts {
     /// The cutoff.
     pub value: u64,
@@ -135,6 +141,7 @@ pub struct CutoffCounts {
 
 /// A function and its largest counter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct NamedMaximum {
     /// PGO name.
     pub name: String,
@@ -144,6 +151,7 @@ pub struct NamedMaximum {
 
 /// The hot functions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct HotFunctions {
     /// The count from which a function is hot.
     pub threshold: u64,
@@ -153,6 +161,7 @@ pub struct HotFunctions {
 
 /// Value sites of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SiteStatistics {
     /// All sites.
     pub sites: u64,
@@ -166,6 +175,7 @@ pub struct SiteStatistics {
 
 /// One row of the detailed summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SummaryDetails {
     /// Share of the total count, parts per million.
     pub cutoff: u32,
@@ -177,6 +187,7 @@ pub struct SummaryDetails {
 
 /// The traces and how many were ever seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TraceList {
     /// Traces seen, dropped ones included.
     pub seen: u64,
@@ -186,6 +197,7 @@ pub struct TraceList {
 
 /// One trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TraceView {
     /// How much it counts.
     pub weight: u64,

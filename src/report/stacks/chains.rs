@@ -26,6 +26,7 @@ impl Default for ChainOptions {
 
 /// One node of a call chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CallChain {
     /// The method.
     pub method: String,

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 /// One method of the flat table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct HotMethod {
     /// As people write it: `app.Main.loop(int)`.
     pub method: String,
@@ -37,6 +38,7 @@ pub struct HotMethod {
 
 /// Hits of one thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ThreadHits {
     /// Its name; `None` for samples without a thread.
     pub thread: Option<String>,
@@ -46,6 +48,7 @@ pub struct ThreadHits {
 
 /// All statistics of a table of stacks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SampleStatistics {
     /// What wrote the samples.
     pub sources: Vec<String>,

@@ -37,6 +37,7 @@ use std::borrow::Cow;
 
 /// Which of the two forms a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Dialect {
     /// Decide by the frames.
     #[default]

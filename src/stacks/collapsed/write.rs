@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// How classes are spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum ClassStyle {
     /// `java/lang/String`, as async-profiler does by default.
     #[default]

@@ -43,6 +43,7 @@ impl RecordingOptions {
 
 /// A point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimeBound {
     /// Nanoseconds after the recording's first chunk began.
     After(u64),

@@ -86,6 +86,7 @@ pub enum Function {
 
 /// How a frame ran, where the source tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
 pub enum FrameKind {
     /// Not told.
     #[default]

@@ -20,6 +20,7 @@ pub struct Selection {
 
 /// What a [`Selection`] left out, in hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotSelected {
     /// Of sorts that were not asked for.
     pub other_sources: u128,

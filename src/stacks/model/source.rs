@@ -104,6 +104,7 @@ impl SampleSource {
 
 /// By what events of a recording are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Weight {
     /// Nanoseconds where something took time, else bytes where something was
     /// allocated, else the number of samples.
@@ -119,6 +120,7 @@ pub enum Weight {
 
 /// What the numbers of samples count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
 pub enum Unit {
     /// Samples, or events.
     #[default]

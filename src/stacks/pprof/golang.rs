@@ -10,6 +10,7 @@ use super::Profile;
 
 /// What Go's compiler does with a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GoVerdict {
     /// Takes it.
     Takes,
