@@ -5,6 +5,7 @@
 //! next. Each layer adds what it knows with [`Error::at`], [`Error::in_format`]
 //! and [`Error::in_file`]; what was set first (deepest) stays.
 
+use crate::hint::Hint;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -213,7 +214,7 @@ struct Inner {
     format: Option<String>,
     section: Option<String>,
     offset: Option<u64>,
-    hint: Option<String>,
+    hint: Option<Hint>,
     llvm_detail: Option<String>,
     llvm_message: Option<String>,
     llvm_diagnostic: Option<String>,
@@ -293,7 +294,7 @@ impl Error {
 
     /// Adds advice what to do next, unless there is some already.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
         self.inner.hint.get_or_insert_with(|| hint.into());
         self
     }
@@ -372,8 +373,8 @@ impl Error {
     }
 
     /// What to do about it, if anybody knows.
-    pub fn hint(&self) -> Option<&str> {
-        self.inner.hint.as_deref()
+    pub fn hint(&self) -> Option<&Hint> {
+        self.inner.hint.as_ref()
     }
 
     /// What was added with [`with_llvm_detail`](Self::with_llvm_detail).

@@ -70,6 +70,7 @@ mod digits;
 pub mod error;
 #[cfg(feature = "correlate")]
 pub mod fit;
+mod hint;
 pub mod identify;
 pub mod indexed;
 pub mod input;
@@ -94,6 +95,7 @@ mod threads;
 
 pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning};
+pub use hint::{Hint, ImagePart};
 pub use instr::Profile;
 pub use limits::Limits;
 pub use pipeline::OutputFormat;

@@ -13,6 +13,7 @@ use super::foreign::{METHOD_TARGETS, MethodTargets, foreign};
 use super::spelling::{Spelling, identity};
 use super::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::instr::{Losses, Profile, RecordId};
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
 use std::collections::HashSet;
@@ -273,8 +274,7 @@ impl Differences {
         let more = self.count - self.named.len() as u64;
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         let detail = format!("sections and extension contradict each other: {}{more}", self.named.join("; "));
-        let hint = "somebody changed one and not the other: --trust standard or --trust extension says which is right";
-        Err(Error::malformed(detail).in_section("llvm").in_format("iprof").with_hint(hint))
+        Err(Error::malformed(detail).in_section("llvm").in_format("iprof").with_hint(Hint::ChooseTrusted))
     }
 }
 

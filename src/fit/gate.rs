@@ -133,7 +133,7 @@ mod tests {
             assert!(Gate::parse(bad).is_err(), "{bad:?}");
         }
         assert_eq!(
-            Gate::parse("counts=1").unwrap_err().hint(),
+            Gate::parse("counts=1").unwrap_err().hint().map(ToString::to_string).as_deref(),
             Some("shares: used-counts, used-functions, profiled-functions")
         );
     }

@@ -70,7 +70,8 @@ pub fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
 }
 
 fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
-    let unable = |detail: String, hint: &str| Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
+    let unable =
+        |detail: String, hint: &'static str| Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
     if input.profile.functions.is_empty() {
         return unable(
             "the profile has no functions".to_string(),

@@ -7,6 +7,7 @@ use super::java_program::{JavaProgram, MethodBody, MethodKey, for_each_entry};
 use super::names::similarity;
 use super::report::{FitReport, Head, Pruned, Row, SectionRow, summarize};
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::iprof::{ContextHandle, Document, Frame, MethodHandle, SectionKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -83,9 +84,9 @@ const LEAST_SIMILARITY: f64 = 0.5;
 /// Nothing to compare when no entry has a method, or none is in the new build.
 pub fn compare_methods(document: Document, program: JavaProgram) -> Result<MethodsFit> {
     let seen = sites_of(&document);
-    let unable = |detail: String, hint: &str| Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
+    let unable = |detail: String, hint: Hint| Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
     if seen.is_empty() {
-        return unable("the profile has no entries".to_string(), "`profbridge check` tells what a file is worth");
+        return unable("the profile has no entries".to_string(), Hint::Check);
     }
     let mut verdicts = HashMap::new();
     for (method, sites) in &seen {
@@ -106,7 +107,7 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
             verdicts.len(),
             program.methods.len()
         );
-        return unable(detail, "is it another program? give all of its jars in one folder");
+        return unable(detail, "is it another program? give all of its jars in one folder".into());
     }
     let mut fit = MethodsFit { document, program, verdicts };
     fit.find_successors(&seen);

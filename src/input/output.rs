@@ -128,7 +128,7 @@ mod tests {
             out.write_all(b"half of the new")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         });
-        assert!(failed.unwrap_err().hint().unwrap().contains("disk is full"));
+        assert!(failed.unwrap_err().hint().unwrap().to_string().contains("disk is full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -153,6 +153,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = replace(&folder.path().join("no/out"), b"x").unwrap_err();
         assert!(error.to_string().contains("No such file or directory"), "{error}");
-        assert_eq!(error.hint(), Some("the folder does not exist; create it first"));
+        assert_eq!(error.hint(), Some(&"the folder does not exist; create it first".into()));
     }
 }

@@ -1,5 +1,6 @@
 //! What a file is, section by section, whatever its format.
 
+use crate::hint::Hint;
 use serde::Serialize;
 
 /// A file as `info` tells of it.
@@ -24,7 +25,7 @@ pub struct Description {
     pub error: Option<String>,
     /// What to do about it, if anybody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// One profile of a file.
@@ -93,7 +94,7 @@ impl Description {
     /// Keeps why the file cannot be read to its end.
     pub fn set_error(&mut self, error: &crate::error::Error) {
         self.error = Some(error.to_string());
-        self.hint = error.hint().map(str::to_string);
+        self.hint = error.hint().cloned();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a format cannot hold.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -191,7 +192,7 @@ pub fn refuse_losses(losses: &[Loss]) -> Result<()> {
     }
     let list: Vec<String> = losses.iter().map(Loss::to_string).collect();
     let detail = format!("not everything can be converted: {}", list.join(", "));
-    Err(Error::new(ErrorKind::WouldLose { detail }).with_hint("without --strict these are left out and listed"))
+    Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::AllowLeavingOut))
 }
 
 #[cfg(test)]

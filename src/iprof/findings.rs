@@ -1,6 +1,7 @@
 //! What is wrong with a file, or odd about it: codes, levels, places.
 
 use crate::error::{Error, ErrorKind};
+use crate::hint::Hint;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -207,24 +208,21 @@ pub struct Finding {
 impl Finding {
     /// What can be done where a plain repair is refused for this finding;
     /// `None` where a repair takes care of it.
-    pub fn remedy(&self) -> Option<&'static str> {
+    pub fn remedy(&self) -> Option<Hint> {
         Some(match (self.code, self.path.as_str()) {
-            (Code::BadJson, _) => "`profbridge repair --salvage` keeps what stands before the error",
-            (Code::BadVersion, _) | (Code::MissingField, "version") => {
-                "`profbridge repair --assume-version 1.0.0` takes the file for that version"
-            }
-            (Code::DuplicateKey, _) => "`profbridge repair --join-sections` joins sections of one name",
-            (Code::UnsupportedMajor, _) => {
-                "only `profbridge convert` to iprof takes such a file, and lays its text out anew"
-            }
-            (Code::NotAnIprof, _) => "an iprof has the members version, types and methods",
+            (Code::BadJson, _) => Hint::RepairSalvage,
+            (Code::BadVersion, _) | (Code::MissingField, "version") => Hint::RepairAssumeVersion,
+            (Code::DuplicateKey, _) => Hint::RepairJoinSections,
+            (Code::UnsupportedMajor, _) => Hint::LayOutAnew,
+            (Code::NotAnIprof, _) => "an iprof has the members version, types and methods".into(),
             (Code::PlaceholderTables, _) => {
                 "no tool can bring the names back: build again with --pgo-instrument, run the program to its normal end, \
                  and take the file that this run writes"
+                    .into()
             }
-            (Code::EmptyFile, _) => "the program that should write it was killed, or has not ended yet",
+            (Code::EmptyFile, _) => "the program that should write it was killed, or has not ended yet".into(),
             (Code::BadEncoding | Code::RootNotObject, _) | (Code::MissingField, "types" | "methods") => {
-                "nothing of it can be kept: record again"
+                "nothing of it can be kept: record again".into()
             }
             _ => return None,
         })

@@ -7,6 +7,7 @@ use super::sections::{CountEntry, Records, SectionKind};
 use super::tables::Tables;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
@@ -108,8 +109,7 @@ pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error
         Some(offset) => error.at(section_of(&finding.path), offset),
         None => error,
     };
-    let repair = "`profbridge check` lists all findings, `profbridge repair` keeps what is sound";
-    error.with_hint(finding.remedy().unwrap_or(repair))
+    error.with_hint(finding.remedy().unwrap_or(Hint::Repair))
 }
 
 fn section_of(path: &str) -> &str {

@@ -8,6 +8,7 @@ use super::tables::{MethodHandle, Selected, Tables};
 use super::version::Version;
 use crate::call_chains::MethodPattern;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use std::collections::BTreeSet;
 
 impl Document {
@@ -141,8 +142,7 @@ impl Document {
         if version < Version::V1_1 && self.has_instanceof() {
             if !self.sections.instanceofs.is_empty() {
                 let detail = format!("version {version} has no instance-of profiles, and there are some");
-                let hint = "--sections chooses the sections to write";
-                return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(hint));
+                return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::ChooseSections));
             }
             self.remove_section(SectionKind::Instanceof);
         }

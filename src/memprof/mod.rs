@@ -47,17 +47,17 @@ pub use random::random_hotness;
 pub use stacks::{CallStacks, Frame, FrameHandle, StackHandle};
 
 use crate::error::{Error, ErrorKind};
+use crate::hint::Hint;
 use crate::limits::Limits;
 
 /// A call stack has more frames than are read.
 fn too_deep(found: u64, limits: &Limits) -> Error {
     let limit = limits.context_depth.into();
-    Error::from(ErrorKind::LimitExceeded { what: "frames of a call stack", found, limit })
-        .with_hint("--limit context-depth=N allows deeper ones")
+    Error::from(ErrorKind::LimitExceeded { what: "frames of a call stack", found, limit }).with_hint(Hint::AllowDepth)
 }
 
 /// All call stacks together have more frames than are read.
 fn too_many_frames(found: u64, limit: u64) -> Error {
     Error::from(ErrorKind::LimitExceeded { what: "frames of all call stacks", found, limit })
-        .with_hint("--limit inflated-bytes=N allows N / 4")
+        .with_hint(Hint::AllowFrames)
 }

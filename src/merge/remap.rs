@@ -69,7 +69,7 @@ mod tests {
         for bad in ["one", "a b c", "a  b", " a", "a ", " "] {
             let failure = Remapping::parse(format!("x y\n{bad}\n").as_bytes()).unwrap_err();
             assert_eq!(failure.section(), Some("line 2"), "{bad:?}");
-            assert_eq!(failure.hint(), Some("expected 'old_symbol new_symbol'"));
+            assert_eq!(failure.hint(), Some(&"expected 'old_symbol new_symbol'".into()));
         }
     }
 }

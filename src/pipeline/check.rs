@@ -9,6 +9,7 @@ use super::open::{ReadOptions, open_reader};
 use super::partial;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::indexed;
 use crate::input::Format;
 use crate::instr::{ProfileReader, RecordView};
@@ -33,7 +34,7 @@ pub struct FileCheck {
     pub findings: Vec<CheckFinding>,
     /// What can be done where a plain repair is not enough.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<&'static str>,
+    pub hint: Option<Hint>,
     /// The file could not be opened at all.
     #[serde(skip)]
     pub failed: bool,
@@ -53,6 +54,9 @@ pub struct CheckFinding {
     pub offset: Option<u64>,
     /// What was found and what was expected.
     pub message: String,
+    /// What to do about it, where the message is to tell; whoever prints it puts it behind.
+    #[serde(skip)]
+    pub hint: Option<Hint>,
     /// Further cases.
     pub more: u64,
 }
@@ -75,6 +79,7 @@ pub(super) fn failed(error: &Error) -> FileCheck {
             ErrorKind::Io { action, source } => format!("{action}: {}", crate::error::io_message(source)),
             other => other.to_string(),
         },
+        hint: None,
         more: 0,
     };
     FileCheck {
@@ -97,6 +102,7 @@ pub(super) fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> Fi
         path: finding.path.clone(),
         offset: finding.offset,
         message: finding.message.clone(),
+        hint: None,
         more: finding.more,
     });
     FileCheck {
@@ -263,6 +269,7 @@ impl LlvmCheck {
                 path: path.to_string(),
                 offset: None,
                 message: message.to_string(),
+                hint: None,
                 more: 0,
             }),
         }
@@ -286,16 +293,14 @@ impl LlvmCheck {
             ErrorKind::Io { .. } => "unreadable",
             _ => "malformed",
         };
-        let mut message = error.kind().to_string();
-        if let Some(hint) = error.hint() {
-            message = format!("{message} ({hint})");
-        }
+        let message = error.kind().to_string();
         self.findings.push(CheckFinding {
             level: Level::Error.name(),
             code: format!("{}.{code}", self.format),
             path: error.section().unwrap_or("$").to_string(),
             offset: error.offset(),
             message,
+            hint: error.hint().cloned(),
             more: 0,
         });
     }

@@ -60,6 +60,7 @@ fn of_error(error: &Error) -> CheckFinding {
         path: error.section().unwrap_or("$").to_string(),
         offset: error.offset(),
         message: error.kind().to_string(),
+        hint: None,
         more: 0,
     }
 }
@@ -91,6 +92,7 @@ impl Places {
                 path,
                 offset: None,
                 message,
+                hint: None,
                 more: self.count - 1,
             });
         }

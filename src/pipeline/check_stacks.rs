@@ -4,6 +4,7 @@
 use super::check::{CheckFinding, FileCheck};
 use super::samples::{StackOptions, add_file};
 use crate::error::Error;
+use crate::hint::Hint;
 use crate::input::{Access, Format, Input};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
@@ -20,10 +21,10 @@ pub(super) fn check_stacks(input: &Input, format: Format, limits: Limits) -> Fil
 }
 
 fn finding(level: Level, code: String, message: String) -> CheckFinding {
-    CheckFinding { level: level.name(), code, path: "$".to_string(), offset: None, message, more: 0 }
+    CheckFinding { level: level.name(), code, path: "$".to_string(), offset: None, message, hint: None, more: 0 }
 }
 
-fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<&'static str>) -> FileCheck {
+fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<Hint>) -> FileCheck {
     let has_errors = findings.iter().any(|finding| finding.level == Level::Error.name());
     let verdict = if has_errors { Verdict::Unusable } else { Verdict::Usable };
     FileCheck { path: String::new(), format, version: None, verdict: verdict.name(), findings, hint, failed: false }
@@ -31,13 +32,14 @@ fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<&'stati
 
 /// The finding for a file that does not read.
 fn unreadable(format: &'static str, error: &Error) -> FileCheck {
-    let mut message = error.kind().to_string();
-    if let Some(hint) = error.hint() {
-        message = format!("{message} ({hint})");
-    }
+    let message = error.kind().to_string();
     let place = error.section().unwrap_or("$").to_string();
     let found = finding(Level::Error, format!("{format}.malformed"), message);
-    check(format, vec![CheckFinding { path: place, offset: error.offset(), ..found }], None)
+    check(
+        format,
+        vec![CheckFinding { path: place, offset: error.offset(), hint: error.hint().cloned(), ..found }],
+        None,
+    )
 }
 
 fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck {
@@ -76,7 +78,7 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
 
 /// Says what Go's compiler makes of a profile. What it refuses is an error for
 /// a file that is called as it wants, else a warning.
-fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckFinding>) -> Option<&'static str> {
+fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckFinding>) -> Option<Hint> {
     let (verdict, found) = pprof::judge_for_go(profile);
     let refused = if is_for_go { Level::Error } else { Level::Warning };
     let (level, words) = match verdict {
@@ -92,7 +94,7 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
     let value = profile.main_value().map(|at| profile.value_name(profile.sample_types[at]));
     let measure = value.map(|value| format!("; values: {value}")).unwrap_or_default();
     findings.push(finding(level, code.to_string(), format!("{words} ({} stacks{measure})", profile.samples.len())));
-    let hint = found.first().map(|found| found.hint);
+    let hint = found.first().map(|found| found.hint.into());
     findings.extend(found.into_iter().map(|found| {
         let level = if verdict == GoVerdict::Refuses { level } else { Level::Warning };
         finding(level, format!("pprof.{}", found.code), found.message)

@@ -1,6 +1,7 @@
 //! The result of a merge, made one that its reader uses.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::instr::{Profile, Release};
 use crate::merge::FunctionFilter;
 use crate::merge::cross_release::{self, CrossReleaseOptions, Finding};
@@ -48,6 +49,5 @@ fn refuse_losses(findings: &[Finding], release: Release) -> Result<()> {
         return Ok(());
     }
     let detail = format!("compilers of {release} will not use all of it: {}", losses.join("; "));
-    Err(Error::new(ErrorKind::WouldLose { detail })
-        .with_hint("without --strict it is written all the same, and this is said"))
+    Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::AllowUnused))
 }

@@ -7,6 +7,7 @@
 use super::file_diff::FileDiff;
 use super::samples::{StackOptions, add_file, holds_stacks, unit_of, without_addresses};
 use crate::error::{Error, Result, Warning};
+use crate::hint::Hint;
 use crate::input::{Format, Input};
 use crate::report::diff::{DiffOptions, Facts, Names, diff};
 use crate::stacks::model::{Function, FunctionId, SampleSource, Selection, StackTable};
@@ -56,9 +57,7 @@ pub fn diff_stacks(
     let [(one, unit), (other, other_unit)] = [table(first)?, table(second)?];
     if unit != other_unit {
         let detail = format!("it counts {}, the first counts {}", other_unit.word(), unit.word());
-        return Err(Error::usage(detail)
-            .in_file(&second.path)
-            .with_hint("--sample-type and --weight choose what is counted"));
+        return Err(Error::usage(detail).in_file(&second.path).with_hint(Hint::ChooseValue));
     }
     let mut tables = [one, other];
     if is_iprof(first)? || is_iprof(second)? {

@@ -3,6 +3,7 @@
 use crate::bytes::Encoding;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::indexed;
 use crate::input::output;
 use crate::instr::selection::NameTest;
@@ -106,7 +107,7 @@ impl WriteOptions {
             return Ok(());
         }
         let kind = ErrorKind::WouldLose { detail: format!("the format asked for cannot hold {}", refused.join(", ")) };
-        Err(Error::new(kind).with_hint("without --strict it is written all the same, and what is lost is listed"))
+        Err(Error::new(kind).with_hint(Hint::AllowLosses))
     }
 
     /// What an indexed file of the version cannot hold.

@@ -7,6 +7,7 @@ mod samples;
 
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
+use crate::hint::Hint;
 use crate::input::{self, Access, Format, detect};
 use crate::sampleprof::Encoding;
 use std::path::Path;
@@ -64,12 +65,10 @@ pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result
 fn unsupported(format: Format) -> Error {
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
-        Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat)
-            .with_hint("the profile comes first, the new build behind --against"),
+        Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat).with_hint(Hint::ProfileComesFirst),
         Format::Jfr | Format::Pprof => {
             let what = format!("comparing a {format} with a new build");
-            Error::new(ErrorKind::Unsupported { what })
-                .with_hint("`profbridge convert` makes an iprof of it, which can be")
+            Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
         }
         known => Error::new(ErrorKind::Unsupported { what: format!("comparing a {known} with a new build") })
             .with_hint("LLVM instrumentation and sample profiles and iprof files can be compared"),

@@ -2,6 +2,7 @@
 
 use super::merge::{FailureMode, InputOutcome};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::input::{Format, Input};
 use crate::iprof::{self, Code, Document, Finding, Findings};
 use std::collections::BTreeSet;
@@ -84,9 +85,7 @@ pub(super) fn open_iprof(input: &Input) -> Result<Box<dyn Read + Send>> {
     match input.format()? {
         format @ (Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof) => {
             let detail = format!("{format} among iprof files");
-            Err(Error::usage(detail)
-                .in_file(&input.path)
-                .with_hint("`profbridge convert` turns it into an iprof first"))
+            Err(Error::usage(detail).in_file(&input.path).with_hint(Hint::ConvertToIprofFirst))
         }
         _ => input.stream(),
     }

@@ -11,6 +11,7 @@ use super::merge::{FailureMode, InputOutcome, MergeOptions, Minimums};
 use super::mixed::{MixedMerge, MixedOptions};
 use crate::bridge::{self, ToIprofOptions, Trust};
 use crate::error::{Error, Result, Warning};
+use crate::hint::Hint;
 use crate::input::WeightedInput;
 use crate::instr::Loss;
 use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
@@ -200,9 +201,7 @@ impl Merge<'_> {
             let carrier = self.reports.last().map(|report| report.input.path.clone()).unwrap_or_default();
             return Err(Error::usage("it carries LLVM's records, which are merged by whole weights only")
                 .in_file(carrier)
-                .with_hint(
-                    "leave --scale and --normalize out, or drop the records with `profbridge convert --canonical`",
-                ));
+                .with_hint(Hint::WholeWeights));
         }
         let mut options = MixedOptions::default();
         options.llvm = self.options.llvm.clone();

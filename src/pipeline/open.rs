@@ -3,6 +3,7 @@
 use crate::bytes::head::begins_as_text;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::indexed::{self, IndexedReader};
 use crate::input::{Format, detect};
 use crate::instr::ProfileReader;
@@ -103,15 +104,11 @@ fn unreadable(format: Format, compat: Compat) -> Error {
         sample if sample.is_sample_profile() => {
             error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
         }
-        Format::RawMemProf | Format::YamlMemProf => {
-            error.with_hint("`profbridge show --memory` shows memory profiles, `profbridge merge` adds them up")
-        }
+        Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
         Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
-        Format::Iprof => error.with_hint("`profbridge convert` turns it into an LLVM profile"),
-        Format::Jfr => error.with_hint("`profbridge convert` turns it into an iprof"),
-        Format::Pprof | Format::Collapsed => {
-            error.with_hint("`profbridge show`, `report` and `flamegraph` show its stacks")
-        }
+        Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
+        Format::Jfr => error.with_hint(Hint::ConvertToIprof),
+        Format::Pprof | Format::Collapsed => error.with_hint(Hint::ShowStacks),
         Format::OtherText => {
             error.with_hint("it is text, and no profile: below the name of a function its hash is expected")
         }

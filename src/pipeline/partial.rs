@@ -77,7 +77,7 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
         let error = error.in_file(&input.path);
         about.state = match error.kind() {
             ErrorKind::EmptyProfile => InputState::Empty,
-            _ => InputState::Failed { message: error.to_string(), hint: error.hint().map(Into::into) },
+            _ => InputState::Failed { message: error.to_string(), hint: error.hint().map(ToString::to_string) },
         };
         match sums.inputs_mut().last_mut().filter(|last| options.salvage && is_salvaged(last, &about)) {
             Some(last) => last.state = about.state,

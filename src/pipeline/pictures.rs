@@ -8,6 +8,7 @@ use super::sample_stacks::{SampleContent, SampleSum};
 use super::samples::{StackOptions, add_file, add_input, check_units, read_iprof, unit_of, without_addresses};
 use crate::bridge::stacks::{IprofHits, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::{Profile, SymbolTable};
 use crate::iprof::Document;
@@ -91,9 +92,7 @@ pub fn read_content(
             Some(Family::Iprof) => {
                 if inputs.len() > 1 {
                     let detail = "an iprof is shown alone";
-                    return Err(Error::usage(detail)
-                        .with_hint("merge several with `profbridge merge` first")
-                        .in_file(path));
+                    return Err(Error::usage(detail).with_hint(Hint::MergeFirst).in_file(path));
                 }
                 let (document, found) = read_iprof(&data, &options.limits).map_err(|error| error.in_file(path))?;
                 return Ok((iprof_content(document), in_file(found, path)));
@@ -271,16 +270,14 @@ impl Content {
             Error::new(ErrorKind::Unsupported {
                 what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
             })
-            .with_hint("`profbridge report` shows its functions, --memory its memory profile")
+            .with_hint(Hint::ReportFunctions)
         };
         let (table, unit) = self.stacks().ok_or_else(no_stacks)?;
         let has_old = baseline.and_then(Self::stacks).is_some_and(|(old, _)| !old.is_empty());
         if table.is_empty() && !has_old {
             let hint = match self {
-                Self::Iprof(content) if !content.document.sections.is_empty() => {
-                    "the input holds neither samples nor call counts; `profbridge report` shows branches and receivers"
-                }
-                _ => "the input holds neither samples nor call counts, or none that was asked for",
+                Self::Iprof(content) if !content.document.sections.is_empty() => Hint::ReportBranches,
+                _ => "the input holds neither samples nor call counts, or none that was asked for".into(),
             };
             return Err(Error::usage("there is no stack to draw").with_hint(hint));
         }

@@ -2,12 +2,12 @@
 //! is written. The same for any order of the inputs.
 
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::input::{Family, Format, Input, is_iprof_name};
 use std::path::Path;
 
 /// What stacks are written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum StackOutput {
     /// An iprof with `samplingProfiles`.
     Iprof,
@@ -139,10 +139,10 @@ impl<'a> MergeRequest<'a> {
             (false, _) => Some(Family::Instr),
             (true, false) => None,
         };
-        self.to.or(by_name).or(uniform).ok_or_else(|| {
-            Error::usage("the inputs are LLVM profiles and iprof files")
-                .with_hint("say what to write with --to llvm or --to iprof, or by the output's name")
-        })
+        self.to
+            .or(by_name)
+            .or(uniform)
+            .ok_or_else(|| Error::usage("the inputs are LLVM profiles and iprof files").with_hint(Hint::ChooseFamily))
     }
 }
 

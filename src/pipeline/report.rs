@@ -91,7 +91,6 @@ pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOp
 
 /// What came of a comparison.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Comparison {
     /// The two have something to compare.
     Done(Box<OverlapReport>),

@@ -3,6 +3,7 @@
 use super::memory_stacks::MemoryOptions;
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::iprof::{self, Document};
 use crate::java;
@@ -65,7 +66,7 @@ pub(super) fn check_units(table: &StackTable) -> Result<()> {
         if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
             let (first, second) = (other.word(), unit.word());
             let detail = format!("one input counts {first} and another {second}: they do not add up");
-            return Err(Error::usage(detail).with_hint("--sample-type and --weight choose what is counted"));
+            return Err(Error::usage(detail).with_hint(Hint::ChooseValue));
         }
     }
     Ok(())
@@ -82,7 +83,7 @@ pub fn unit_of(selected: &StackTable) -> Result<Unit> {
         let units = selected.observed.units.iter().filter(|(source, _)| there.iter().any(|(of, _)| of == source));
         let units: Vec<String> = units.map(|(source, unit)| format!("{} {}", source.word(), unit.word())).collect();
         Error::usage(format!("the events chosen count different things: {}", units.join(", ")))
-            .with_hint("choose one sort with --events, or --weight count")
+            .with_hint(Hint::ChooseSort)
     })
 }
 

@@ -35,7 +35,7 @@ pub fn describe(file: &[u8], limits: &Limits) -> Description {
             }
             if matches!(error.kind(), ErrorKind::MissingCorrelation) {
                 // Nothing is wrong with such a file, and the part says what it needs.
-                description.hint = error.hint().map(str::to_string);
+                description.hint = error.hint().cloned();
             } else {
                 description.set_error(&error);
             }

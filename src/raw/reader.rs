@@ -11,6 +11,7 @@ use super::values::{self, BlobReader, Strictness, Targets};
 use crate::bytes::Cursor;
 use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::{Hint, ImagePart};
 use crate::instr::description::hex;
 use crate::instr::symbols::Symbol;
 use crate::instr::{
@@ -161,15 +162,11 @@ impl<'data> RawReader<'data> {
             Some(_) if self.profile.has_own_records() => Err(place(ErrorKind::UnexpectedCorrelation.into())),
             Some(correlator) => correlator.correlate(self.profile.header(), ids).map(Some).map_err(place),
             None if self.profile.needs_correlation() && !self.options.compat.is_llvm() => {
-                let option = match self.profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
-                    true => "--debug-info=FILE",
-                    false => "--binary-file=FILE",
+                let part = match self.profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
+                    true => ImagePart::DebugInfo,
+                    false => ImagePart::Sections,
                 };
-                let image = match ids.first() {
-                    Some(id) => format!("the unstripped image with build id {}", hex(id)),
-                    None => "the unstripped image that ran".to_string(),
-                };
-                let hint = format!("give {image} with {option}");
+                let hint = Hint::GiveImage { part, build_id: ids.first().map(|id| hex(id)) };
                 Err(place(Error::new(ErrorKind::MissingCorrelation).with_hint(hint)))
             }
             None => Ok(None),

@@ -40,7 +40,7 @@ pub fn write_description(out: &mut dyn Write, name: &str, description: &Descript
         line(out, "error", error)?;
     }
     if let Some(hint) = &description.hint {
-        line(out, "hint", hint)?;
+        line(out, "hint", &hint.to_string())?;
     }
     Ok(())
 }

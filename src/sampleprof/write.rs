@@ -96,7 +96,7 @@ pub fn check_writable(profile: &SampleProfile, options: &WriteOptions) -> Result
 
 /// Whether a profile of that kind can be written so.
 fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
-    let unsupported = |what: String, hint: &str| {
+    let unsupported = |what: String, hint: &'static str| {
         Err(Error::from(ErrorKind::Unsupported { what }).with_llvm_detail(UNSUPPORTED).with_hint(hint))
     };
     let is_plain = matches!(options.encoding, Encoding::Binary | Encoding::CompactBinary);

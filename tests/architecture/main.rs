@@ -13,13 +13,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules that every other module may use.
-const BASE: &[&str] = &["call_chains", "digits", "error", "java", "limits", "compat", "memory", "threads"];
+const BASE: &[&str] = &["call_chains", "digits", "error", "hint", "java", "limits", "compat", "memory", "threads"];
 
 /// Each module and the modules it may use beside [`BASE`] and itself.
 const MODULES: &[Row] = &[
     ("call_chains", &[]),
     ("digits", &[]),
     ("error", &[]),
+    ("hint", &[]),
     ("java", &[]),
     ("limits", &[]),
     ("compat", &[]),
@@ -72,6 +73,8 @@ const PROGRAM_USES: &[&str] = &[
     "Compat",
     "Error",
     "ErrorKind",
+    "Hint",
+    "ImagePart",
     "Limits",
     "Result",
     "Warning",

@@ -80,7 +80,7 @@ fn as_llvm_such_names_break_as_there() {
         error.llvm_message(),
         "malformed instrumentation profile data: number of bitmap bytes is not a valid integer"
     );
-    assert_eq!(error.hint(), Some("a function name that begins with $ needs a line $0 before it"));
+    assert_eq!(error.hint(), Some(&"a function name that begins with $ needs a line $0 before it".into()));
 }
 
 #[test]

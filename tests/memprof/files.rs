@@ -157,7 +157,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
         let inputs = [WeightedInput::new(file(plain, "memprofraw"))];
         let report = pipeline::merge_files(&inputs, &options, &mut Silent).unwrap();
         let (_, error) = report.failures().next().expect("the merge fails");
-        (error.to_string(), error.hint().unwrap_or_default().to_string())
+        (error.to_string(), error.hint().map(ToString::to_string).unwrap_or_default())
     };
     let (message, hint) = failure(Vec::new());
     assert!(message.ends_with("the profile holds addresses only: the program that ran is needed"), "{message}");
@@ -189,7 +189,7 @@ fn a_stripped_program_is_refused_with_the_reason() {
     let program = Program::new(Path::new("stripped"), bytes, &Limits::default()).unwrap();
     let error = raw::resolve(&raw, &[Arc::new(program)], Release::DEFAULT).unwrap_err();
     assert!(error.to_string().contains("is in a function that the program's debug info names"), "{error}");
-    assert!(error.hint().unwrap().contains("must not be stripped"));
+    assert!(error.hint().unwrap().to_string().contains("must not be stripped"));
     assert_eq!(
         error.llvm_message(),
         "malformed instrumentation profile data: no entries in callstack map after symbolization"

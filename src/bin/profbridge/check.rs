@@ -1,6 +1,7 @@
 //! `check`: what is wrong with profiles.
 
 use crate::console;
+use crate::hints;
 use clap::Args;
 use profbridge::input::InputList;
 use profbridge::iprof::{Level, Version};
@@ -57,7 +58,8 @@ impl CheckArgs {
             console::error(&Error::usage("there are no files in the folder"));
             return Ok(ExitCode::from(console::COULD_NOT));
         }
-        let checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
+        let mut checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
+        checks.iter_mut().for_each(hints::word_check);
         if self.json {
             console::print_json(&Json { schema: "profbridge.check/1", files: &checks })?;
         } else {
@@ -102,7 +104,7 @@ fn print(check: &FileCheck) -> Result<(), Error> {
             format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);
         console::print_line(&console::escape(&line))?;
     }
-    if let Some(hint) = check.hint {
+    if let Some(hint) = &check.hint {
         console::print_line(&format!("  hint: {hint}"))?;
     }
     Ok(())

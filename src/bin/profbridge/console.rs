@@ -1,5 +1,6 @@
 //! What people see: errors with hints, warnings, colours on a terminal.
 
+use crate::hints::in_words;
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{self, IsTerminal, Write};
@@ -79,8 +80,8 @@ impl<W: Write> Write for Escaped<W> {
 /// Prints an error and its hint.
 pub(crate) fn error(error: &Error) {
     labelled("error", "31", &error.to_string());
-    if let Some(text) = error.hint() {
-        hint(text);
+    if let Some(advice) = error.hint() {
+        hint(&in_words(advice));
     }
 }
 
@@ -102,8 +103,8 @@ pub(crate) fn warning(warning: &Warning) {
 /// Prints an error that does not end the run, and its hint.
 pub(crate) fn error_as_warning(error: &Error) {
     labelled("warning", "35", &error.to_string());
-    if let Some(text) = error.hint() {
-        hint(text);
+    if let Some(advice) = error.hint() {
+        hint(&in_words(advice));
     }
 }
 

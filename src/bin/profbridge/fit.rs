@@ -1,6 +1,7 @@
 //! `fit`: whether a profile will still be used by a newer build, and as a gate.
 
 use crate::console;
+use crate::hints;
 use clap::Args;
 use profbridge::fit::{FitReport, Gate, write_text};
 use profbridge::input::output;
@@ -74,7 +75,7 @@ struct Json<'a> {
 
 fn in_words(error: Error) -> String {
     match error.hint() {
-        Some(hint) => format!("{error} ({hint})"),
+        Some(hint) => format!("{error} ({})", hints::in_words(hint)),
         None => error.to_string(),
     }
 }

@@ -1,6 +1,7 @@
 //! `info`: what a file is and what it is made of.
 
 use crate::console;
+use crate::hints::word_description;
 use clap::Args;
 use profbridge::input::{Access, Input};
 use profbridge::instr::Description;
@@ -60,14 +61,16 @@ impl InfoArgs {
 /// A file that cannot be opened is described by its error.
 fn describe(path: &Path) -> Description {
     let limits = crate::limits::chosen();
-    match Input::new(path).stored_bytes(Access::Read, &limits) {
+    let mut description = match Input::new(path).stored_bytes(Access::Read, &limits) {
         Ok(bytes) => pipeline::describe(&bytes, &limits),
         Err(error) => {
             let mut description = Description::new("not opened", 0);
             description.set_error(&error);
             description
         }
-    }
+    };
+    word_description(&mut description);
+    description
 }
 
 fn print<'a>(

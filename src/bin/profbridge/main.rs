@@ -10,6 +10,7 @@ mod cross_release;
 mod diff;
 mod fit;
 mod flamegraph;
+mod hints;
 mod info;
 mod iprof_convert;
 mod iprof_files;

@@ -2,6 +2,7 @@
 //! of stacks, iprof, collapsed text and pprof.
 
 use crate::console;
+use crate::hints::in_words;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::{IprofHits, SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, WeightedInput, output};
@@ -124,7 +125,9 @@ fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
     let bound = |text: &str| if text.is_empty() { Ok(None) } else { text.parse::<TimeBound>().map(Some) };
     match (bound(from), bound(to)) {
         (Ok(from), Ok(to)) => Ok((from, to)),
-        (Err(error), _) | (_, Err(error)) => Err(format!("{error} ({})", error.hint().unwrap_or_default())),
+        (Err(error), _) | (_, Err(error)) => {
+            Err(format!("{error} ({})", error.hint().map(in_words).unwrap_or_default()))
+        }
     }
 }
 

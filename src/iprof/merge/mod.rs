@@ -32,6 +32,7 @@ use super::tables::{MethodHandle, Tables, TypeHandle};
 use super::version::Version;
 use super::window::Window;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use sites::{BranchSites, CountSites, TypeSites};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -316,8 +317,7 @@ impl Merger {
         if policy == BranchClash::Error && report.clashed_sites > 0 {
             let example = report.clash_example.unwrap_or_default();
             let detail = format!("branch lists of {} sites clash, first {example}", report.clashed_sites);
-            let hint = "--on-branch-clash chooses what to do: heavier, first, union, keep or drop";
-            return Err(Error::new(crate::error::ErrorKind::KindConflict { detail }).with_hint(hint));
+            return Err(Error::new(crate::error::ErrorKind::KindConflict { detail }).with_hint(Hint::ResolveClashes));
         }
         let [calls, samples] = self.counts;
         let [virtual_invokes, monitors, instanceofs] = self.types;

@@ -2,6 +2,7 @@
 
 use super::dumps::{RawMemProf, Segment};
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::instr::Release;
 use crate::instr::description::hex;
 use crate::instr::hash_order::large_number_map_order;
@@ -102,10 +103,8 @@ impl Programs {
     pub fn find(&self, raw: &RawMemProf<'_>) -> Result<Vec<Arc<Program>>> {
         let build_ids = || raw.build_ids().into_iter().map(hex).collect::<Vec<_>>();
         if self.paths.is_empty() {
-            return Err(Error::new(ErrorKind::MissingProgram { build_ids: build_ids() }).with_hint(format!(
-                "name it with --profiled-binary; its build id is one of {}",
-                build_ids().join(", ")
-            )));
+            return Err(Error::new(ErrorKind::MissingProgram { build_ids: build_ids() })
+                .with_hint(Hint::NameProgram { build_ids: build_ids() }));
         }
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         for path in &self.paths[opened.len()..] {

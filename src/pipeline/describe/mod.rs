@@ -75,7 +75,7 @@ pub(super) fn describe_iprof(data: &[u8], limits: &Limits) -> Description {
     description.warnings = odd.map(ToString::to_string).collect();
     if examination.verdict == iprof::Verdict::Unusable {
         description.error = examination.findings.worst().map(ToString::to_string);
-        description.hint = Some("`profbridge check` tells more".to_string());
+        description.hint = Some(crate::hint::Hint::CheckForMore);
     }
     description
 }

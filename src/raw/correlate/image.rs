@@ -4,6 +4,7 @@ use super::dwarf::{self, Probe};
 use super::{CorrelationKind, ImageRecords};
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::{Hint, ImagePart};
 use crate::instr::{BinaryId, SymbolTable};
 use crate::limits::Limits;
 use crate::objects::{self, contents, unable};
@@ -103,16 +104,11 @@ impl Image {
             Content::Probes(probes) => probes.is_empty(),
         };
         if nothing {
-            let hint = match kind {
-                CorrelationKind::DebugInfo => {
-                    "the image needs debug info and -profile-correlate=debug-info; for -profile-correlate=binary use \
-                     --binary-file"
-                }
-                CorrelationKind::Binary => {
-                    "the image needs -profile-correlate=binary; for -profile-correlate=debug-info use --debug-info"
-                }
+            let part = match kind {
+                CorrelationKind::DebugInfo => ImagePart::DebugInfo,
+                CorrelationKind::Binary => ImagePart::Sections,
             };
-            return Err(Error::new(NO_METADATA).with_hint(hint));
+            return Err(Error::new(NO_METADATA).with_hint(Hint::BuildForPart(part)));
         }
         Ok(Self {
             path: path.to_path_buf(),

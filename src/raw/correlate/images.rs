@@ -4,6 +4,7 @@ use super::image::Image;
 use super::{CorrelationKind, Correlator, ImageRecords};
 use crate::compat::Compat;
 use crate::error::{Error, Result, Warning};
+use crate::hint::{Hint, ImagePart};
 use crate::instr::BinaryId;
 use crate::instr::description::hex;
 use crate::limits::Limits;
@@ -109,13 +110,12 @@ impl Images {
             format!("{} has {id}", image.path().display())
         });
         let have = have.collect::<Vec<_>>().join("; ");
-        let option = match self.kind {
-            CorrelationKind::DebugInfo => "--debug-info",
-            CorrelationKind::Binary => "--binary-file",
+        let part = match self.kind {
+            CorrelationKind::DebugInfo => ImagePart::DebugInfo,
+            CorrelationKind::Binary => ImagePart::Sections,
         };
         let wanted = if wanted.is_empty() { "without build id".to_string() } else { format!("with build id {wanted}") };
-        unable(format!("an image {wanted} wrote the profile; {have}"))
-            .with_hint(format!("give that image as well with {option}=FILE"))
+        unable(format!("an image {wanted} wrote the profile; {have}")).with_hint(Hint::GiveImageAsWell(part))
     }
 }
 

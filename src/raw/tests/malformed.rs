@@ -7,6 +7,7 @@ use crate::bytes::names::Compression;
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::{Hint, ImagePart};
 use crate::instr::{BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind};
 use std::sync::Arc;
 
@@ -106,7 +107,7 @@ fn faults_inside_a_value_blob_are_malformed() {
         let error = file.fault();
         assert!(matches!(error.kind(), ErrorKind::Malformed { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{expected}: {error}");
-        assert_eq!(error.hint(), Some("the record is that of function f"));
+        assert_eq!(error.hint(), Some(&"the record is that of function f".into()));
     }
     let short = File::new(V10).put(start, &[0, 0, 0, 0]).fault();
     assert!(short.to_string().contains("TotalSize of value data is 0, expected at least 8"), "{short}");
@@ -333,7 +334,9 @@ fn a_profile_without_records_needs_its_image() {
     };
     let error = counters_only().fault();
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
-    assert_eq!(error.hint(), Some("give the unstripped image with build id abab with --binary-file=FILE"));
+    let image = Hint::GiveImage { part: ImagePart::Sections, build_id: Some("abab".to_string()) };
+    assert_eq!(error.hint(), Some(&image));
+    assert_eq!(image.to_string(), "give the unstripped image with build id abab");
     assert_eq!(dump(&counters_only().bytes, Compat::Llvm22).unwrap(), "", "LLVM takes it for an empty profile");
 
     let image = OneFunction;

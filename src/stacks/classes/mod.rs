@@ -72,7 +72,6 @@ fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> 
 
 /// What to do with a method that has several overloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum Overload {
     /// Take the first one of the reference.
     #[default]

@@ -107,7 +107,7 @@ fn jars_and_jmods_are_read_and_damage_is_named() {
     let error = Reference::new().add_classes(&bad, &Limits::default()).unwrap_err();
     assert!(error.to_string().contains("found 0x72756262, expected 0xcafebabe"), "{error}");
     let error = Reference::new().add_classes(b"text", &Limits::default()).unwrap_err();
-    assert!(error.hint().unwrap().contains("jars"));
+    assert!(error.hint().unwrap().to_string().contains("jars"));
 }
 
 /// What a real compiler and its archiver wrote (`testdata/java/make.sh classes`).

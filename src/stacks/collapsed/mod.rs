@@ -25,6 +25,7 @@ pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
 
 use crate::bytes::{Confidence, Head};
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::Hint;
 use crate::limits::Limits;
 use crate::stacks::model::{
     Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
@@ -223,8 +224,7 @@ impl<'a> TextReader<'a> {
         let detail = format!(
             "{classes} of {all} stacks end in a class: a profile of allocations or locks, which measures no time"
         );
-        Err(Error::usage(detail)
-            .with_hint("record CPU or wall-clock samples; --value takes the numbers as hits all the same"))
+        Err(Error::usage(detail).with_hint(Hint::RecordTime))
     }
 
     /// Adds one line; `false` when it is no stack.
@@ -309,7 +309,7 @@ impl<'a> TextReader<'a> {
             if part.starts_with("::") || self.continues_descriptor(&frames) {
                 if !self.options.perf_raw {
                     let detail = "frames are cut apart at the `;` inside `L…;::` names";
-                    return Err(Error::usage(detail).with_hint("--perf-raw glues them together"));
+                    return Err(Error::usage(detail).with_hint(Hint::ReadPerfScript));
                 }
                 if let Some(last) = frames.last_mut() {
                     last.to_mut().push(';');

@@ -59,7 +59,7 @@ fn folded_stacks_begin_with_the_process() {
 fn raw_names_of_perf_are_refused_or_glued() {
     let text = "java;Lapp/Main;::loop(ILjava/lang/String;)V;Lapp/Main;::leaf()Ljava/lang/String;;memcpy 5\n";
     let error = read_with(text, &TextOptions::default()).unwrap_err();
-    assert_eq!(error.hint(), Some("--perf-raw glues them together"));
+    assert_eq!(error.hint(), Some(&Hint::ReadPerfScript));
     let options = TextOptions { perf_raw: true, ..TextOptions::default() };
     let (table, _) = read_with(text, &options).unwrap();
     assert_eq!(stacks(&table), ["5 java memcpy < app.Main.leaf() < app.Main.loop(int,java.lang.String)"]);

@@ -446,7 +446,7 @@ fn a_cut_last_chunk_is_left_out_with_a_warning_and_alone_is_an_error() {
     assert_eq!((table.total_hits(), table.observed.parts_cut, warnings.len()), (4, 1, 1));
     let error = read(&whole[..whole.len() - 1]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
-    assert!(error.hint().unwrap().contains("jcmd"));
+    assert!(error.hint().unwrap().to_string().contains("jcmd"));
 }
 
 #[test]

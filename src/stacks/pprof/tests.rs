@@ -355,7 +355,7 @@ fn stacks_have_inlined_frames_one_by_one() {
     assert_eq!(by_time.total_hits(), 30);
     let error = add_to_table(&profile(), &ValueChoice::named("heap"), &mut by_time).unwrap_err();
     assert_eq!(error.to_string(), "there is no value heap");
-    assert_eq!(error.hint(), Some("values: samples/count, cpu/nanoseconds"));
+    assert_eq!(error.hint(), Some(&"values: samples/count, cpu/nanoseconds".into()));
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn hotness_seed(parsed: &Parsed) -> u32 {
 fn remapping_fault(path: &Path, error: &Error) -> Failure {
     let line = error.line().map(|line| line.to_string()).unwrap_or_default();
     let whence = [path.as_os_str().as_encoded_bytes(), b":", line.as_bytes()].concat();
-    Failure::Message { whence: Some(whence), text: error.llvm_message(), note: error.hint().map(str::to_string) }
+    Failure::Message { whence: Some(whence), text: error.llvm_message(), note: error.hint().map(ToString::to_string) }
 }
 
 /// Refuses what cannot be done, in the order in which the genuine tool looks.
