@@ -122,7 +122,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     std::fs::write(&damaged, &bytes).unwrap();
     for path in [&sound, &damaged] {
         for compat in [Compat::Profbridge, Compat::Llvm22] {
-            let inputs = [WeightedInput::with_weight(&path, NonZeroU64::new(3).unwrap())];
+            let inputs = [WeightedInput::with_weight(path, NonZeroU64::new(3).unwrap())];
             let mut options = MergeOptions::default();
             options.read.compat = compat;
             let exact = run_exact(&prepared(&inputs), &options, &mut Silent);
