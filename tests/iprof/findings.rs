@@ -118,7 +118,7 @@ fn options_repair_what_is_hopeless_without() {
 
 #[test]
 fn verdicts_are_plain() {
-    let verdict = |name: &str| check_file(&testdata(name), &ReadOptions::default()).verdict;
+    let verdict = |name: &str| check_file(testdata(name), &ReadOptions::default()).verdict;
     assert_eq!(verdict("fibonacci.iprof"), "usable");
     assert_eq!(verdict("bad/truncated.iprof"), "partly usable");
     assert_eq!(verdict("bad/no-profiles.iprof"), "tables only: record again");

@@ -27,8 +27,8 @@ pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failur
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
     let compared = pipeline::overlap_files(
-        &PathBuf::from(base),
-        &PathBuf::from(test),
+        PathBuf::from(base),
+        PathBuf::from(test),
         &conduct.read_options(),
         &options,
         &mut Warnings,
