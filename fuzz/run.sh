@@ -28,10 +28,24 @@ seed() {
   if [ "$target" = read_pprof ]; then
     for file in ../testdata/pprof/*.pprof; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .pprof).pb"; done
   fi
+  # No checksum stands before the state itself.
+  if [ "$target" = read_partial ]; then
+    for file in ../testdata/partial/*.partial; do state_of "$file" >"corpus/$target/$(basename "$file" .partial).state"; done
+  fi
   # Recordings are kept compressed.
   if [ "$target" = read_recording ]; then
     for file in ../testdata/java/*.jfr.gz; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .gz)"; done
   fi
+}
+
+# Takes the state out of a partial merge: its footer of 64 bytes begins with the
+# lengths of the profile and of the state behind it.
+state_of() {
+  python3 -c '
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+profile, stored = struct.unpack("<QQ", data[-64:-48])
+sys.stdout.buffer.write(zlib.decompress(data[profile : profile + stored]))' "$1"
 }
 
 # Real recordings are larger than other seeds.
@@ -53,6 +67,7 @@ endings() {
     read_iprof | bridge_laws) echo iprof gz ;;
     read_stacks) echo collapsed folded txt ;;
     read_pprof) echo pprof ;;
+    read_partial) echo partial ;;
     read_classes) echo class jar ;;
     read_objects) echo binary elf class jar ;;
     read_sampleprof | write_sampleprof) echo prof ext md5 binary compact split ;;

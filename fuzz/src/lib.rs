@@ -10,6 +10,7 @@ mod inputs;
 mod memory;
 mod merging;
 mod objects;
+mod partials;
 mod profiles;
 mod readers;
 mod reference;
@@ -34,6 +35,7 @@ pub const BODIES: &[Body] = &[
     ("read_pprof", stacks::pprof),
     ("read_classes", stacks::classes),
     ("read_objects", objects::objects),
+    ("read_partial", partials::read),
     ("parse_list", inputs::list),
     ("parse_remapping", inputs::remapping),
     ("write_raw", writers::raw),

@@ -168,7 +168,10 @@ fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
     let mut state = Vec::new();
     let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });
     // One byte more than there may be shows a state that is too long.
-    ZlibDecoder::new(stored).take(len + 1).read_to_end(&mut state).map_err(|error| fault(error.to_string()))?;
+    ZlibDecoder::new(stored)
+        .take(len.saturating_add(1))
+        .read_to_end(&mut state)
+        .map_err(|error| fault(error.to_string()))?;
     if state.len() as u64 != len {
         return Err(fault(format!("{} bytes came out, the footer says {len}", state.len())));
     }

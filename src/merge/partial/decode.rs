@@ -5,10 +5,10 @@ use super::pool::Pool;
 use super::record::{Extra, Shape, Summed, Whole};
 use super::runs;
 use super::sums::{Contribution, Group, MemoryInput, PartialMerge};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::instr::{
-    FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
-    ValueKind,
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, TemporalProfile, TemporalTrace,
+    ValueCount, ValueKind,
 };
 use crate::limits::Limits;
 use crate::partial::{Decoder, PartialInput};
@@ -18,14 +18,22 @@ impl PartialMerge {
     ///
     /// # Errors
     ///
-    /// Truncated, and malformed for whatever contradicts itself.
+    /// Truncated, and malformed for whatever contradicts itself; limit exceeded
+    /// for sequences of records, or binary ids of all inputs, that take more
+    /// than [`Limits::inflated_bytes`].
     pub fn decode(state: &[u8], limits: &Limits) -> Result<Self> {
+        // Places and lengths are kept in 32 bits, and whatever is counted takes a byte.
+        let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
+        if found > limit {
+            return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
+        }
         let mut from = Decoder::new(state);
+        let mut sequences = runs::Reader::new(limits);
         let max_count = from.number("maximum of counters")?;
         let applied = from.list("filters", |from| Ok(String::from_utf8_lossy(from.text("filter")?).into_owned()))?;
         let inputs = from.list("inputs", PartialInput::decode)?;
         let (names, functions) = decode_names(&mut from)?;
-        let groups = from.list("groups", |from| Group::decode(&functions, inputs.len(), from))?;
+        let groups = from.list("groups", |from| Group::decode(&functions, inputs.len(), &mut sequences, from))?;
         let binary_ids = decode_pool("binary ids", &mut from)?;
         let vtable_names = decode_pool("names of vtables", &mut from)?;
         let mut whole = Self {
@@ -43,9 +51,24 @@ impl PartialMerge {
             let contribution = Contribution::decode(&whole, &mut from)?;
             whole.contributions.push(contribution);
         }
+        whole.check_binary_ids()?;
         whole.check_visits(&from)?;
         from.end()?;
         Ok(whole)
+    }
+
+    /// Many inputs can share a long list of identities, each of which a merge
+    /// holds once an input.
+    fn check_binary_ids(&self) -> Result<()> {
+        let size_of_list = |ids: &Vec<BinaryId>| ids.iter().map(|id| (size_of::<BinaryId>() + id.len()) as u64).sum();
+        let sizes: Vec<u64> = self.binary_ids.iter().map(size_of_list).collect();
+        let places = self.contributions.iter().flatten().map(|contribution| contribution.binary_ids);
+        let found = places.fold(0u64, |all, place| all.saturating_add(sizes[place as usize]));
+        let limit = self.limits.inflated_bytes;
+        if found > limit {
+            return Err(ErrorKind::LimitExceeded { what: "size of the binary ids of all inputs", found, limit }.into());
+        }
+        Ok(())
     }
 
     /// Whether every visit of a record that is kept one by one has its part.
@@ -88,7 +111,12 @@ fn decode_pool(what: &'static str, from: &mut Decoder<'_>) -> Result<Pool<Vec<Ve
 }
 
 impl Group {
-    fn decode(functions: &[FunctionId], inputs: usize, from: &mut Decoder<'_>) -> Result<Self> {
+    fn decode(
+        functions: &[FunctionId],
+        inputs: usize,
+        sequences: &mut runs::Reader,
+        from: &mut Decoder<'_>,
+    ) -> Result<Self> {
         let kind = ProfileKind::from_bits(from.hash("kind")?);
         let is_after_front_end = from.place("mark of a group", 2)? == 1;
         let mut group = Self { kind, is_after_front_end, ..Self::default() };
@@ -100,7 +128,7 @@ impl Group {
             }
         }
         let limit = group.records.len();
-        for (number, visits) in from.list("sequences", |from| runs::decode(limit, from))?.into_iter().enumerate() {
+        for (number, visits) in from.list("sequences", |from| sequences.decode(limit, from))?.into_iter().enumerate() {
             if group.sequences.place(visits) as usize != number {
                 return Err(from.malformed("a sequence of records stands twice"));
             }
@@ -162,6 +190,9 @@ impl Extra {
             overflows: from.list("overflows", |from| Ok(from.place("input", inputs)? as u32))?,
             whole: from.list("records", |from| {
                 let weight = from.number("weight")?;
+                if weight == 0 {
+                    return Err(from.malformed("a weight of 0"));
+                }
                 Ok(Whole { weight, record: decode_record(func_hash, from)? })
             })?,
         })

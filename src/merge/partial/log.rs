@@ -68,9 +68,13 @@ impl SiteReader {
         let mut from = Decoder::new(rest);
         let has_values = from.place("mark of a visit", 2)? == 1;
         for kind in ValueKind::ALL {
-            let sites = record.sites_mut(kind);
+            let (sites, count) = (record.sites_mut(kind), counts[kind as usize]);
+            // A visit without values takes one byte, however many the sites are.
+            if !has_values && sites.values_len() == 0 && sites.len() == count as usize {
+                continue;
+            }
             sites.clear();
-            for _ in 0..counts[kind as usize] {
+            for _ in 0..count {
                 for _ in 0..if has_values { from.count("values of a site")? } else { 0 } {
                     let value = if kind.is_name() { from.hash("value")? } else { from.number("value")? };
                     sites.push_value(ValueCount { value, count: from.number("count of a value")? });
