@@ -311,6 +311,10 @@ def small_raw(folder):
 # Sample profiles: the functions of one program in runs that find other places.
 
 
+def text_name(index):
+    return name_of(index).decode()
+
+
 def sampled_lines(generator, callee_names, indent, depth):
     """The lines of a function and of what was inlined into it, and all their samples."""
     lines, total = [], 0
@@ -319,7 +323,7 @@ def sampled_lines(generator, callee_names, indent, depth):
         total += samples
         calls = ""
         if generator.random() < 0.15:
-            calls = "".join(f" {name_of(callee)}:{samples}" for callee in generator.sample(callee_names, 2))
+            calls = "".join(f" {text_name(callee)}:{samples}" for callee in generator.sample(callee_names, 2))
         mark = f".{generator.randrange(1, 8)}" if generator.random() < 0.2 else ""
         lines.append(f"{indent}{place}{mark}: {samples}{calls}\n")
     # Inlined callees stand behind the places of their caller.
@@ -327,7 +331,7 @@ def sampled_lines(generator, callee_names, indent, depth):
     for place in sorted(generator.sample(range(1, 60), inlined)):
         below, samples = sampled_lines(generator, callee_names, indent + " ", depth - 1)
         total += samples
-        lines += [f"{indent}{place}: {name_of(generator.choice(callee_names))}:{samples}\n"] + below
+        lines += [f"{indent}{place}: {text_name(generator.choice(callee_names))}:{samples}\n"] + below
     return lines, total
 
 
@@ -342,7 +346,7 @@ def sample_profiles(folder, files, functions, encoding):
                 callees = [(index * 31 + step) % functions for step in range(1, 12)]
                 lines, total = sampled_lines(generator, callees, " ", 3)
                 if generator.random() < 0.9:
-                    out.write(f"{name_of(index)}:{total}:{total // 9}\n" + "".join(lines))
+                    out.write(f"{text_name(index)}:{total}:{total // 9}\n" + "".join(lines))
         if encoding != "text":
             quiet([PROFDATA, "merge", "--sample", f"--{encoding}", str(text), "-o", str(text.with_suffix(".afdo"))])
             text.unlink()

@@ -49,6 +49,10 @@ impl<W: Write> Escaped<W> {
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.half && are_plain(bytes) {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
         let mut text = Vec::with_capacity(bytes.len() + 16);
         for &byte in bytes {
             if std::mem::take(&mut self.half) {
@@ -75,6 +79,13 @@ impl<W: Write> Write for Escaped<W> {
         }
         self.out.flush()
     }
+}
+
+/// Whether nothing has to be escaped, nor may begin what has to be.
+fn are_plain(bytes: &[u8]) -> bool {
+    let is_special = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2;
+    // A part is looked at whole, many bytes at a time.
+    bytes.chunks(64).all(|part| !part.iter().fold(false, |found, byte| found | is_special(*byte)))
 }
 
 /// Prints an error and its hint.

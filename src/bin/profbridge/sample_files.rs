@@ -9,11 +9,11 @@ use profbridge::merge::Remapping;
 use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
-    load_sample_file, merge_sample_files, parse_symbols, read_sample_function, write_sample_file,
+    load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
 use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
 use profbridge::sampleprof::{
-    ColdContexts, Encoding, Layout, ReadOptions, RecordFault, Rules, SampleProfile, WriteOptions, show,
+    ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
 };
 use profbridge::{Compat, Error, Result, Warning};
 use std::num::NonZeroUsize;
@@ -386,7 +386,7 @@ impl SampleShow<'_> {
         if self.json {
             refuse(&self.parts(), "not for JSON", "JSON holds all functions")?;
         }
-        let (mut profile, summary) = load_sample_file(self.file, &options, Compat::Profbridge)?;
+        let (mut profile, summary) = self.load(&options)?;
         let symbols = profile.symbols.take();
         let (rules, all) = (options.rules, self.topn == 0 && !self.hot_functions);
         write_output(self.output, |out| {
@@ -410,6 +410,16 @@ impl SampleShow<'_> {
         // The process ends here: its memory need not be taken apart piece by piece.
         std::mem::forget(profile);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The profile, and its summary where one is shown: sorting all counts takes
+    /// long.
+    fn load(&self, options: &ReadOptions) -> Result<(SampleProfile, Summary)> {
+        if self.detailed_summary || self.hot_functions || self.topn > 0 {
+            return load_sample_file(self.file, options, Compat::Profbridge);
+        }
+        let profile = read_sample_file(self.file, options, Compat::Profbridge)?;
+        Ok((Merger::load(options.rules, profile).finish(), Summary::default()))
     }
 
     /// What is chosen of a whole profile.

@@ -1,5 +1,6 @@
 //! Records as JSON.
 
+use super::text::BLOCK;
 use crate::digits::push_decimal;
 use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::order;
@@ -21,8 +22,10 @@ pub fn write_json(profile: &SampleProfile, rules: Rules, out: &mut dyn Write) ->
     for record in order::written(profile, rules) {
         printer.item();
         printer.record(record, true);
-        out.write_all(&printer.text)?;
-        printer.text.clear();
+        if printer.text.len() >= BLOCK {
+            out.write_all(&printer.text)?;
+            printer.text.clear();
+        }
     }
     printer.close(b']');
     printer.text.push(b'\n');

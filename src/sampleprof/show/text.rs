@@ -10,6 +10,9 @@ use crate::sampleprof::rules::Rules;
 use crate::sampleprof::summary::Summary;
 use std::io::{self, Write};
 
+/// Text is written in blocks of about so many bytes.
+pub(super) const BLOCK: usize = 64 << 10;
+
 /// Lists all functions by falling total.
 ///
 /// # Errors
@@ -54,10 +57,12 @@ pub fn write_records<'a>(
     let mut printer = Printer { names, rules, text: Vec::new() };
     for record in records {
         printer.function(record);
-        out.write_all(&printer.text)?;
-        printer.text.clear();
+        if printer.text.len() >= BLOCK {
+            out.write_all(&printer.text)?;
+            printer.text.clear();
+        }
     }
-    Ok(())
+    out.write_all(&printer.text)
 }
 
 struct Printer<'a> {

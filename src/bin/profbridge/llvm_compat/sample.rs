@@ -195,7 +195,11 @@ pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dy
     let merger = Merger::load(rules, profile);
     let function = parsed.value("function").unwrap_or_default();
     let all = parsed.is_on("all-functions") || function.is_empty();
-    let summary = stored.unwrap_or_else(|| merger.summary());
+    let most = parsed.number("topn").unwrap_or_default();
+    let lists_hot = parsed.is_on("hot-func-list") || most > 0;
+    // Sorting all counts takes long; most listings need no summary.
+    let needs_summary = lists_hot || parsed.is_on("detailed-summary");
+    let summary = stored.or_else(|| needs_summary.then(|| merger.summary())).unwrap_or_default();
     let profile = merger.finish();
     match (all, format) {
         (true, b"json") => show::write_json(&profile, rules, out)?,
@@ -211,8 +215,7 @@ pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dy
     if parsed.is_on("detailed-summary") {
         show::write_summary(&summary, out)?;
     }
-    let most = parsed.number("topn").unwrap_or_default();
-    if parsed.is_on("hot-func-list") || most > 0 {
+    if lists_hot {
         show::write_hot_functions(&profile, &summary, usize::try_from(most).unwrap_or(usize::MAX), out)?;
     }
     // The process ends here: its memory need not be taken apart piece by piece.
