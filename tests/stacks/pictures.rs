@@ -142,6 +142,18 @@ fn a_svg_can_be_searched_and_zoomed() {
     assert_eq!(browser.errors(), [""; 0]);
 }
 
+/// A hundred stacks of a web service: what a picture of them weighs, and how many
+/// of its boxes say which method they are without being pointed at.
+#[test]
+fn a_picture_is_small_and_names_its_methods() {
+    let graph = FlameGraph::new("", "", "hits", &table(include_str!("../../testdata/stacks/web.collapsed")), None);
+    let svg = write_svg(&graph, &SvgOptions::default());
+    let labels = svg.split("<text x=").skip(1).filter_map(|text| text.split_once('>')?.1.split_once("</text>"));
+    let readable = labels.filter(|(label, _)| !label.is_empty() && !label.starts_with('…')).count();
+    assert!(svg.len() < 45_000, "the picture has {} bytes", svg.len());
+    assert!(readable >= 20, "{readable} boxes name their method");
+}
+
 #[test]
 fn a_hundred_thousand_stacks_are_no_trouble() {
     let mut text = String::new();
