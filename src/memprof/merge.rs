@@ -102,7 +102,15 @@ impl MemoryMerger {
         self.add_parts_as_llvm(profile);
     }
 
-    fn add_parts_as_llvm(&mut self, profile: MemoryProfile) {
+    fn add_parts_as_llvm(&mut self, mut profile: MemoryProfile) {
+        let is_first =
+            self.sum.records().is_empty() && self.sum.stacks.is_empty() && self.sum.stacks.frames().is_empty();
+        if is_first {
+            profile.data_access = self.sum.data_access.take();
+            profile.names.append(&mut self.sum.names);
+            self.sum = profile;
+            return;
+        }
         let (ours, theirs) = (&mut self.sum.stacks, &profile.stacks);
         if ours.frames().is_empty() {
             theirs.frames().iter().for_each(|frame| {

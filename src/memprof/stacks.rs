@@ -64,6 +64,13 @@ impl CallStacks {
         Self::default()
     }
 
+    /// Makes room for so many more call stacks.
+    pub(super) fn reserve(&mut self, stacks: usize) {
+        let Self { elements, ends, stack_index, hasher, .. } = self;
+        ends.reserve(stacks);
+        stack_index.reserve(stacks, |at| hasher.hash_one(slice(elements, ends, *at)));
+    }
+
     /// The handle of a frame, which is added if it is new.
     pub fn intern_frame(&mut self, frame: Frame) -> FrameHandle {
         let Self { frames, frame_index, hasher, .. } = self;

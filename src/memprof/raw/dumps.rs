@@ -180,6 +180,7 @@ impl<'data> RawMemProf<'data> {
         }
         (self.version, self.segments) = (dump.header.version, segments);
         self.dumps += 1;
+        self.reserve(dump.most_contexts().saturating_sub(self.entries.len()));
         let version = dump.header.version as u8;
         dump.contexts(|id, bytes| self.add_numbers(id, Numbers::Stored { bytes, version }))?;
         self.stack_order.push(Vec::new());
@@ -191,6 +192,12 @@ impl<'data> RawMemProf<'data> {
                 .with_llvm_detail(format!("memprof callstack record does not contain id: {id}")));
         }
         Ok(())
+    }
+
+    fn reserve(&mut self, entries: usize) {
+        self.entries.reserve_exact(entries);
+        self.by_id.reserve(entries);
+        self.contexts.reserve_exact(entries);
     }
 
     /// The entry of a stack id, which is added if it is new.
@@ -329,6 +336,14 @@ impl<'data> Dump<'data> {
             segments.push(Segment { start, end, offset, build_id: id.to_vec() });
         }
         Ok(segments)
+    }
+
+    /// No more contexts than this fit into the dump.
+    fn most_contexts(&self) -> usize {
+        let size = 8 + schema_of(self.header.version).block_size() as u64;
+        let fit = (self.header.stacks - self.header.records) / size;
+        let said = self.part(self.header.records, self.header.stacks, "records").u64("number of records");
+        said.map_or(0, |said| said.min(fit) as usize)
     }
 
     /// Hands the numbers of each context to `take`, as they stand here.

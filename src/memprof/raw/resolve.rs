@@ -371,6 +371,7 @@ impl Resolver {
     /// Makes the records, and returns how many stacks are left.
     fn records(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses) -> usize {
         let mut call_sites = CallSites::default();
+        self.profile.stacks.reserve(raw.contexts().len());
         let (mut stack, mut left) = (Vec::new(), 0);
         for context in raw.contexts() {
             stack.clear();

@@ -60,6 +60,9 @@ impl Reader {
             }
             return Ok(());
         }
+        if parser.is_at_dash() {
+            parser.block(0)?.map("the document")?;
+        }
         while let Some(key) = parser.next_key(0)? {
             self.section(&key, &mut seen, |reader, what| match what {
                 Section::Records => match parser.list_behind_key(0) {

@@ -102,7 +102,8 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), Some(b'[' | b'{'))
     }
 
-    fn is_at_dash(&self) -> bool {
+    /// Whether an item of a list begins here.
+    pub(super) fn is_at_dash(&self) -> bool {
         self.peek() == Some(b'-') && self.text.get(self.at + 1).is_none_or(u8::is_ascii_whitespace)
     }
 
