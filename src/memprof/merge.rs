@@ -103,9 +103,8 @@ impl MemoryMerger {
     }
 
     fn add_parts_as_llvm(&mut self, mut profile: MemoryProfile) {
-        let is_first =
-            self.sum.records().is_empty() && self.sum.stacks.is_empty() && self.sum.stacks.frames().is_empty();
-        if is_first {
+        let sum = &self.sum;
+        if sum.records().is_empty() && sum.stacks.is_empty() && sum.stacks.frames().is_empty() {
             profile.data_access = self.sum.data_access.take();
             profile.names.append(&mut self.sum.names);
             self.sum = profile;

@@ -78,11 +78,17 @@ impl MemoryProfile {
 
     /// The record of a function, which is added if it is new.
     pub fn record_mut(&mut self, function: u64) -> &mut MemProfRecord {
+        let at = self.record_index(function);
+        &mut self.records[at]
+    }
+
+    /// The position of a function's record, which is added if it is new.
+    pub(super) fn record_index(&mut self, function: u64) -> usize {
         let at = *self.by_function.entry(function).or_insert(self.records.len());
         if at == self.records.len() {
             self.records.push(MemProfRecord { function, ..MemProfRecord::default() });
         }
-        &mut self.records[at]
+        at
     }
 
     /// All records, to be changed.

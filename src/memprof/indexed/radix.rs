@@ -83,17 +83,41 @@ fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> V
     for pair in frames.windows(2) {
         ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(key(&pair[0]) != key(&pair[1]));
     }
-    let mut keys = Vec::with_capacity(stacks.iter().map(|stack| stack.len()).sum());
-    let mut starts = Vec::with_capacity(stacks.len() + 1);
-    for stack in stacks {
-        starts.push(keys.len());
-        keys.extend(stack.iter().rev().map(|frame| ranks[frame.index()]));
+    sort_by_ranks(stacks, &ranks)
+}
+
+/// So few stacks are compared to their ends; more are told apart frame by
+/// frame, since many begin alike.
+const FEW: usize = 16;
+
+/// Stacks in the order of the ranks of their frames, from the root on.
+fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
+    let from_root = |at: u32, depth: usize| {
+        let stack = stacks[at as usize];
+        stack[..stack.len() - depth].iter().rev().map(|frame| ranks[frame.index()])
+    };
+    // A stack that ends comes before those that go on.
+    let mut order: Vec<(u64, u32)> = (0..stacks.len() as u32).map(|at| (0, at)).collect();
+    let mut alike = vec![(0..order.len(), 0)];
+    while let Some((range, depth)) = alike.pop() {
+        let (start, part) = (range.start, &mut order[range]);
+        if part.len() <= FEW {
+            part.sort_by(|a, b| from_root(a.1, depth).cmp(from_root(b.1, depth)));
+            continue;
+        }
+        for (key, at) in part.iter_mut() {
+            *key = from_root(*at, depth).next().map_or(0, |rank| u64::from(rank) + 1);
+        }
+        part.sort_by_key(|(key, _)| *key);
+        let mut next = start;
+        for group in part.chunk_by(|a, b| a.0 == b.0) {
+            if group.len() > 1 && group[0].0 != 0 {
+                alike.push((next..next + group.len(), depth + 1));
+            }
+            next += group.len();
+        }
     }
-    starts.push(keys.len());
-    let keys_of = |at: u32| &keys[starts[at as usize]..starts[at as usize + 1]];
-    let mut order: Vec<u32> = (0..stacks.len() as u32).collect();
-    order.sort_by(|a, b| keys_of(*a).cmp(keys_of(*b)));
-    order
+    order.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Fills the array from its end.

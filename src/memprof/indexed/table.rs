@@ -14,13 +14,15 @@ pub(super) enum ItemHeader {
     WithoutKeyLength,
 }
 
-/// An item of a table: its key, which is its hash as well, and its bytes.
-pub(super) type Item = (u64, Vec<u8>);
-
-/// Appends a table and returns where its index is.
-pub(super) fn write_table(sink: &mut Sink, items: &[Item], header: ItemHeader) -> Result<u64> {
-    let keys: Vec<u64> = items.iter().map(|item| item.0).collect();
-    let buckets = Buckets::fill(&keys, true);
+/// Appends a table of items with these keys, which are their hashes as well,
+/// and returns where its index is. `write_item` appends the bytes of one.
+pub(super) fn write_table(
+    sink: &mut Sink,
+    keys: &[u64],
+    header: ItemHeader,
+    mut write_item: impl FnMut(&mut Sink, usize),
+) -> Result<u64> {
+    let buckets = Buckets::fill(keys, true);
     let mut offsets = Vec::with_capacity(buckets.len());
     for bucket in 0..buckets.len() {
         let count = buckets.items(bucket).count();
@@ -35,19 +37,21 @@ pub(super) fn write_table(sink: &mut Sink, items: &[Item], header: ItemHeader) -
         }
         sink.u16(short);
         for item in buckets.items(bucket) {
-            let (key, data) = &items[item as usize];
-            sink.u64(*key);
+            let key = keys[item as usize];
+            sink.u64(key);
             if header == ItemHeader::WithKeyLength {
                 sink.u64(8);
             }
-            sink.u64(data.len() as u64);
-            sink.u64(*key);
-            sink.bytes(data);
+            let len = sink.reserve();
+            sink.u64(key);
+            let start = sink.len();
+            write_item(sink, item as usize);
+            sink.patch(len, (sink.len() - start) as u64);
         }
     }
     sink.align(8);
     let index = sink.len() as u64;
-    sink.u64s(&[buckets.len() as u64, items.len() as u64]);
+    sink.u64s(&[buckets.len() as u64, keys.len() as u64]);
     sink.u64s(&offsets);
     Ok(index)
 }

@@ -2,7 +2,7 @@
 
 use super::layout::{default_version, header_words, schema_of, since, written_versions};
 use super::radix::RadixArray;
-use super::table::{Item, ItemHeader, write_table};
+use super::table::{ItemHeader, write_table};
 use super::{NEWEST_VERSION, data_access};
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +10,7 @@ use crate::instr::hash_order::large_number_map_order;
 use crate::instr::{Loss, LossKind, Losses, Release};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
-use crate::memprof::ids::{FRAME_SIZE, frame_ids, stack_ids, write_frame};
+use crate::memprof::ids::{frame_ids, stack_ids, write_frame};
 use crate::memprof::model::MemoryProfile;
 use crate::memprof::stacks::StackHandle;
 
@@ -105,8 +105,7 @@ impl Writer<'_> {
         let mut places = vec![sink.len() as u64];
         array.elements.iter().for_each(|element| sink.u32(*element));
         places.push(sink.len() as u64);
-        let items = self.record_items(|sink, stack| sink.u32(array.positions[stack.index()]));
-        places.push(write_table(&mut sink, &items, ItemHeader::WithKeyLength)?);
+        places.push(self.write_records(&mut sink, |sink, stack| sink.u32(array.positions[stack.index()]))?);
         let data_access = self.profile.data_access.as_ref().filter(|_| version >= since::CALLEES);
         if let Some(data_access) = data_access.filter(|profile| !profile.is_empty()) {
             places.push(sink.len() as u64);
@@ -120,28 +119,28 @@ impl Writer<'_> {
     fn tables(&self) -> Result<Vec<u8>> {
         let version = self.options.version;
         let (stacks, ids) = (&self.profile.stacks, &self.frame_ids);
+        let has_stack_table = version >= since::STACK_TABLE;
+        let stack_keys = if has_stack_table { stack_ids(stacks, ids) } else { Vec::new() };
         let mut sink = Sink::new(Endian::Little);
         if version >= since::VERSION_WORD {
             sink.u64(version.into());
         }
         let words: Vec<_> = (sink.len() / 8..header_words(version)).map(|_| sink.reserve()).collect();
         self.write_schema(&mut sink);
-        let records = if version >= since::STACK_TABLE {
-            let keys = stack_ids(stacks, ids);
-            self.record_items(|sink, stack| sink.u64(keys[stack.index()]))
+        let records = if has_stack_table {
+            self.write_records(&mut sink, |sink, stack| sink.u64(stack_keys[stack.index()]))?
         } else {
-            self.record_items(|sink, stack| {
+            self.write_records(&mut sink, |sink, stack| {
                 let frames = stacks.stack(stack);
                 sink.u64(frames.len() as u64);
                 frames.iter().for_each(|frame| sink.u64(ids[frame.index()]));
-            })
+            })?
         };
-        let mut places = vec![write_table(&mut sink, &records, ItemHeader::WithKeyLength)?];
-        places.push(sink.len() as u64);
-        places.push(write_table(&mut sink, &self.frame_items(), ItemHeader::WithKeyLength)?);
-        if version >= since::STACK_TABLE {
+        let mut places = vec![records, sink.len() as u64];
+        places.push(self.write_frames(&mut sink)?);
+        if has_stack_table {
             places.push(sink.len() as u64);
-            places.push(write_table(&mut sink, &self.stack_items(), ItemHeader::WithoutKeyLength)?);
+            places.push(self.write_stacks(&mut sink, &stack_keys)?);
         }
         words.into_iter().zip(places).for_each(|(word, place)| sink.patch(word, place));
         Ok(sink.into_bytes())
@@ -153,60 +152,50 @@ impl Writer<'_> {
         schema.fields().for_each(|field| sink.u64(field as u64));
     }
 
-    /// The records; `write_stack` writes a reference to a call stack.
-    fn record_items(&self, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Vec<Item> {
+    /// The table of the records; `write_stack` writes a reference to a call stack.
+    fn write_records(&self, sink: &mut Sink, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Result<u64> {
         let fields: Vec<Field> = self.options.schema.fields().collect();
-        // What an allocation site takes beside its stack, and a call site without callees.
-        let sizes = [self.options.schema.block_size(), 8];
-        let item = |record: &crate::memprof::MemProfRecord| {
-            let sites = record.alloc_sites.len() * (8 + sizes[0]) + record.call_sites.len() * (8 + sizes[1]);
-            let mut sink = Sink::with_capacity(Endian::Little, 16 + sites);
+        let keys: Vec<u64> = self.profile.records().iter().map(|record| record.function).collect();
+        write_table(sink, &keys, ItemHeader::WithKeyLength, |sink, at| {
+            let record = &self.profile.records()[at];
             sink.u64(record.alloc_sites.len() as u64);
             for site in &record.alloc_sites {
-                write_stack(&mut sink, site.stack);
-                write_block(&mut sink, &site.info, &fields);
+                write_stack(sink, site.stack);
+                write_block(sink, &site.info, &fields);
             }
             sink.u64(record.call_sites.len() as u64);
             for site in &record.call_sites {
-                write_stack(&mut sink, site.frames);
+                write_stack(sink, site.frames);
                 if self.options.version >= since::CALLEES {
                     sink.u64(site.callees.len() as u64);
                     sink.u64s(&site.callees);
                 }
             }
-            (record.function, sink.into_bytes())
-        };
-        self.profile.records().iter().map(item).collect()
+        })
     }
 
-    fn frame_items(&self) -> Vec<Item> {
+    fn write_frames(&self, sink: &mut Sink) -> Result<u64> {
         let frames = self.profile.stacks.frames();
-        let item = |at: usize| {
-            let mut sink = Sink::with_capacity(Endian::Little, FRAME_SIZE);
-            write_frame(&mut sink, &frames[at]);
-            (self.frame_ids[at], sink.into_bytes())
-        };
-        self.insertion_order(&self.frame_ids).into_iter().map(item).collect()
+        let (keys, order) = self.insertion_order(&self.frame_ids);
+        write_table(sink, &keys, ItemHeader::WithKeyLength, |sink, at| write_frame(sink, &frames[order[at]]))
     }
 
-    fn stack_items(&self) -> Vec<Item> {
+    fn write_stacks(&self, sink: &mut Sink, keys: &[u64]) -> Result<u64> {
         let stacks: Vec<_> = self.profile.stacks.iter().collect();
-        let keys = stack_ids(&self.profile.stacks, &self.frame_ids);
-        let item = |at: usize| {
-            let mut sink = Sink::with_capacity(Endian::Little, 8 * stacks[at].len());
-            stacks[at].iter().for_each(|frame| sink.u64(self.frame_ids[frame.index()]));
-            (keys[at], sink.into_bytes())
-        };
-        self.insertion_order(&keys).into_iter().map(item).collect()
+        let (keys, order) = self.insertion_order(keys);
+        write_table(sink, &keys, ItemHeader::WithoutKeyLength, |sink, at| {
+            stacks[order[at]].iter().for_each(|frame| sink.u64(self.frame_ids[frame.index()]));
+        })
     }
 
     /// Up to release 19 frames and stacks pass through one more map on their
-    /// way into the table.
-    fn insertion_order(&self, keys: &[u64]) -> Vec<usize> {
+    /// way into the table. The keys in the order of the table, and which they were.
+    fn insertion_order(&self, keys: &[u64]) -> (Vec<u64>, Vec<usize>) {
         if self.options.release >= Release(20) {
-            return (0..keys.len()).collect();
+            return (keys.to_vec(), (0..keys.len()).collect());
         }
-        large_number_map_order(self.options.release, keys).into_iter().map(|at| at as usize).collect()
+        let order = large_number_map_order(self.options.release, keys).into_iter().map(|at| at as usize);
+        order.map(|at| (keys[at], at)).unzip()
     }
 }
 

@@ -278,7 +278,8 @@ fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Res
 struct ProgramAddresses {
     /// The image of each, and the address in its terms, by number.
     links: Vec<(usize, u64)>,
-    numbers: HashMap<u64, u32>,
+    /// The number of each address; nothing for those of other images.
+    numbers: HashMap<u64, Option<u32>>,
 }
 
 impl ProgramAddresses {
@@ -290,20 +291,19 @@ impl ProgramAddresses {
         };
         for stack in raw.stacks() {
             for address in stack.iter() {
-                if let Some(link) = link_address(address) {
-                    let next = addresses.links.len();
+                addresses.numbers.entry(address).or_insert_with(|| {
+                    let link = link_address(address)?;
+                    addresses.links.push(link);
                     // A stack takes 8 bytes an address: more than 2^32 fit in no input.
-                    if *addresses.numbers.entry(address).or_insert(next as u32) as usize == next {
-                        addresses.links.push(link);
-                    }
-                }
+                    Some(addresses.links.len() as u32 - 1)
+                });
             }
         }
         addresses
     }
 
     fn number(&self, address: u64) -> Option<usize> {
-        self.numbers.get(&address).map(|number| *number as usize)
+        self.numbers.get(&address).copied().flatten().map(|number| number as usize)
     }
 
     /// The functions at each address, by number.
@@ -370,13 +370,34 @@ impl Resolver {
 
     /// Makes the records, and returns how many stacks are left.
     fn records(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses) -> usize {
-        let mut call_sites = CallSites::default();
+        let (stacks, call_sites) = self.stacks(raw, addresses);
+        let mut records = self.make_room(&stacks).into_iter();
+        for (context, stack) in raw.contexts().zip(&stacks) {
+            let Some(stack) = *stack else { continue };
+            let histogram = (!context.histogram.is_empty()).then(|| context.histogram.into());
+            let site = AllocSite { stack, info: context.info, histogram };
+            let within = allocating(&self.profile, stack).count();
+            let all = self.profile.records_mut();
+            records.by_ref().take(within).for_each(|at| all[at].alloc_sites.push(site.clone()));
+        }
+        for (function, numbers) in call_sites.functions {
+            for place in numbers.into_iter().filter_map(|number| self.places[number].as_ref()) {
+                let frames: StackHandle = self.profile.stacks.intern(&place.frames);
+                self.profile.record_mut(function).call_sites.push(CallSite { frames, callees: Vec::new() });
+            }
+        }
+        stacks.iter().flatten().count()
+    }
+
+    /// The call stack of each context, nothing where no address counts, and the
+    /// calls on all of them.
+    fn stacks(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses) -> (Vec<Option<StackHandle>>, CallSites) {
+        let (mut stacks, mut call_sites) = (Vec::with_capacity(raw.contexts().len()), CallSites::default());
         self.profile.stacks.reserve(raw.contexts().len());
-        let (mut stack, mut left) = (Vec::new(), 0);
-        for context in raw.contexts() {
+        let mut stack = Vec::new();
+        for returns in raw.stacks() {
             stack.clear();
-            for address in context.stack.iter() {
-                let Some(number) = addresses.number(address) else { continue };
+            for number in returns.iter().filter_map(|address| addresses.number(address)) {
                 let Some(place) = &mut self.places[number] else { continue };
                 // The first frame of all is the allocation.
                 let first = usize::from(stack.is_empty());
@@ -387,35 +408,36 @@ impl Resolver {
                 }
                 stack.extend_from_slice(&place.frames);
             }
-            if stack.is_empty() {
-                continue;
-            }
-            left += 1;
-            let whole = self.profile.stacks.intern(&stack);
-            let histogram = (!context.histogram.is_empty()).then(|| context.histogram.into());
-            let site = AllocSite { stack: whole, info: context.info, histogram };
-            self.add_alloc_site(&stack, site);
+            stacks.push((!stack.is_empty()).then(|| self.profile.stacks.intern(&stack)));
         }
-        for (function, numbers) in call_sites.functions {
-            for place in numbers.into_iter().filter_map(|number| self.places[number].as_ref()) {
-                let frames: StackHandle = self.profile.stacks.intern(&place.frames);
-                self.profile.record_mut(function).call_sites.push(CallSite { frames, callees: Vec::new() });
-            }
-        }
-        left
+        (stacks, call_sites)
     }
 
-    /// An allocation belongs to its function and to those that it is inlined into.
-    fn add_alloc_site(&mut self, stack: &[FrameHandle], site: AllocSite) {
-        for frame in stack {
-            let Frame { function, is_inline, .. } = self.profile.stacks.frame(*frame);
-            let sites = &mut self.profile.record_mut(function).alloc_sites;
-            if !is_inline {
-                return sites.push(site);
-            }
-            sites.push(site.clone());
+    /// Adds the records of functions that allocate, each with room for its
+    /// sites: lists that grow would take twice the memory. The records of all
+    /// stacks, one stack after the other.
+    fn make_room(&mut self, stacks: &[Option<StackHandle>]) -> Vec<usize> {
+        let (mut functions, mut all, mut sites) = (Vec::new(), Vec::new(), Vec::new());
+        for stack in stacks.iter().flatten() {
+            functions.clear();
+            functions.extend(allocating(&self.profile, *stack));
+            all.extend(functions.iter().map(|function| self.profile.record_index(*function)));
         }
+        sites.resize(self.profile.records().len(), 0);
+        all.iter().for_each(|at| sites[*at] += 1);
+        let records = self.profile.records_mut().iter_mut();
+        records.zip(sites).for_each(|(record, sites)| record.alloc_sites.reserve_exact(sites));
+        all
     }
+}
+
+/// Functions that an allocation belongs to: its own and those that this is
+/// inlined into.
+fn allocating(profile: &MemoryProfile, stack: StackHandle) -> impl Iterator<Item = u64> {
+    let frames = profile.stacks.frames_of(stack);
+    let mut is_behind = false;
+    let within = frames.take_while(move |frame| !std::mem::replace(&mut is_behind, !frame.is_inline));
+    within.map(|frame| frame.function)
 }
 
 /// Addresses of calls by function, in order of first mention.
