@@ -42,7 +42,7 @@
 //! | `demangle`, `foreign` | LLVM's own functions as methods; what of them is true in iprof |
 //! | `extension`, `consistency` | the member `llvm`; whether the sections still agree with it |
 //! | `documents` | merging documents that carry an LLVM profile |
-//! | [`samples`] | sampled stacks of other profilers |
+//! | [`stacks`] | sampled stacks of other profilers |
 
 mod consistency;
 mod content;

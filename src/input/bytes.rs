@@ -80,7 +80,7 @@ pub(super) fn read_file(path: &Path, access: Access, limits: &Limits) -> Result<
 ///
 /// # Errors
 ///
-/// As [`open`].
+/// I/O, and what the limits do not allow.
 pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     buffer.clear();
     if path.as_os_str() == "-" {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Name hash → name for the functions and vtables of one image.
 ///
 /// Inflating and hashing names is most of the work of reading a raw file, and
-/// all files of one image have the same: see [`RawNames::are_of`].
+/// all files of one image have the same.
 #[derive(Debug, Clone, Default)]
 pub struct RawNames {
     symbols: SymbolTable,

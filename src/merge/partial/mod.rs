@@ -3,7 +3,7 @@
 //! one merge of all inputs.
 //!
 //! Counters and bitmaps add up whatever came before, so a [`PartialMerge`] holds
-//! their sums, for each name, FuncHash and [shape](record::Shape) apart. What
+//! their sums, for each name, FuncHash and shape apart. What
 //! LLVM's rules make of the rest depends on the inputs before it and is kept
 //! input by input:
 //!
