@@ -88,7 +88,7 @@ fn profiles_come_from_standard_input_and_go_to_a_pipe() {
 fn kinds_that_only_llvm_handles_are_refused_in_words() {
     let folder = Folder::new();
     let ours = folder.ours(&["merge", "--gcc", "a.proftext"], b"");
-    assert_eq!(ours.code, Some(1));
+    assert_eq!(ours.code, Some(2));
     assert!(ours.stderr.contains("is not supported\n  hint: use the llvm-profdata"), "{}", ours.stderr);
 }
 

@@ -51,7 +51,7 @@ impl Finished {
     /// Ended with success or an error message: no signal, no panic.
     #[track_caller]
     pub fn assert_orderly(&self) -> &Self {
-        assert!(matches!(self.code, Some(0..=2)), "{:?}: {}", self.code, self.stderr);
+        assert!(matches!(self.code, Some(0..=3)), "{:?}: {}", self.code, self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
     }
