@@ -136,6 +136,7 @@ cargo metadata
 llvm-profdata of its own
 not built with LLVM 22
 small file system cannot be mounted
+of release (17|18|20|21|23) are not installed
 perf cannot record here|perf took no sample'
 
 missing=$(missing_although_there)

@@ -161,7 +161,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     };
     let (message, hint) = failure(Vec::new());
     assert!(message.ends_with("the profile holds addresses only: the program that ran is needed"), "{message}");
-    assert!(hint.starts_with("name it with --profiled-binary; its build id is one of "), "{hint}");
+    assert!(hint.starts_with("name the program; its build id is one of "), "{hint}");
     let (message, _) = failure(vec![file(other, "binary")]);
     assert!(message.contains("is not one of the profile's"), "{message}");
     let (message, _) = failure(vec![file(plain, "memprofraw")]);
