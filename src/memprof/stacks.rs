@@ -65,6 +65,7 @@ impl CallStacks {
     }
 
     /// Makes room for so many more call stacks.
+    #[cfg(feature = "correlate")]
     pub(super) fn reserve(&mut self, stacks: usize) {
         let Self { elements, ends, stack_index, hasher, .. } = self;
         ends.reserve(stacks);

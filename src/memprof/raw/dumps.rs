@@ -4,7 +4,9 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
+#[cfg(feature = "correlate")]
+use foldhash::HashSet;
 
 /// First word of every dump: `\xFFmprofr\x81` read as a big-endian number.
 pub(crate) const MAGIC: u64 = 0xff6d_7072_6f66_7281;

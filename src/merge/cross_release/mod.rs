@@ -24,6 +24,7 @@ mod rebuild;
 mod tests;
 
 pub use finding::{Finding, FindingKind};
+#[cfg(feature = "correlate")]
 pub(crate) use names::colon_form;
 pub use options::{CrossReleaseOptions, HashPolicy, Origins};
 
