@@ -138,6 +138,26 @@ fn a_changed_part_a_part_with_a_weight_and_a_part_behind_a_pipe_are_refused() {
 }
 
 #[test]
+fn parts_of_other_families_are_refused_and_not_made_as_something_else() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    std::fs::write(folder.path().join("a.collapsed"), "main;a 3\n").expect("the folder takes files");
+    let iprof = testdata("iprof/statistics.iprof").display().to_string();
+    let sample = testdata("sampleprof/context-probes-14.ext").display().to_string();
+    let run = &runs(22)[0];
+    for (inputs, output) in [
+        (vec!["a.collapsed"], "x.collapsed"),
+        (vec![&*iprof], "x.iprof"),
+        (vec![&*sample], "x.afdo"),
+        (vec![&**run, &*iprof], "x.profdata"),
+    ] {
+        let finished = profbridge(folder.path(), &[&["merge", "--partial", "-o", output], &inputs[..]].concat());
+        let said = String::from_utf8_lossy(&finished.stderr);
+        assert!(!finished.status.success() && said.contains("--partial"), "{inputs:?}: {said}");
+        assert!(!folder.path().join(output).exists(), "{inputs:?}");
+    }
+}
+
+#[test]
 fn check_info_and_show_know_a_part() {
     let folder = tempfile::tempdir().expect("there is room for files");
     let (runs, pattern) = (runs(19), "--no-function=^keep");

@@ -193,6 +193,10 @@ impl MergeArgs {
         if plan != MergePlan::SampleProf {
             self.sample.refuse_for_others()?;
         }
+        if plan != MergePlan::Instr {
+            let hint = "parts are made of instrumentation and memory profiles that stay such";
+            refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
+        }
         match plan {
             MergePlan::SampleProf => self.merge_samples(&inputs),
             MergePlan::Stacks(output) => self.merge_stacks(&inputs, output),
