@@ -70,19 +70,7 @@ fn split_type(descriptor: &str) -> Option<(String, &str)> {
             return None;
         }
         // A hidden class has a dot before its suffix here and a slash in the name.
-        let class: String = class
-            .chars()
-            .map(|c| {
-                if c == '/' {
-                    '.'
-                } else if c == '.' {
-                    '/'
-                } else {
-                    c
-                }
-            })
-            .collect();
-        (end + 1, class)
+        (end + 1, swap_dots_and_slashes(class))
     } else {
         (1, primitive(first)?.to_string())
     };
@@ -255,6 +243,17 @@ pub fn package(type_name: &[u8]) -> &[u8] {
     };
     let (plain, _) = split_suffix(element);
     plain.iter().rposition(|b| *b == b'.').map_or(&[], |dot| &plain[..dot])
+}
+
+/// A class between its binary name, which has dots, and its name in class files,
+/// which has slashes; the same both ways.
+pub(crate) fn swap_dots_and_slashes(class: &str) -> String {
+    let swap = |c| match c {
+        '/' => '.',
+        '.' => '/',
+        c => c,
+    };
+    class.chars().map(swap).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::memprof::MemoryProfile;
 use crate::memprof::raw::Programs;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::render::{from_memory, group_digits};
-use crate::stacks::model::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
+use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
 
@@ -144,14 +144,7 @@ fn add_stacks(profile: &MemoryProfile, unit: AllocationUnit, table: &mut StackTa
             AllocationUnit::Allocations => site.info.alloc_count(),
         };
         if let Some(stack) = leaf {
-            let key = SampleKey {
-                stack,
-                thread: None,
-                source: SampleSource::Unknown,
-                certainty: Certainty::Unknown,
-                truncated: false,
-            };
-            table.add(key, hits);
+            table.add(SampleKey::of_stack(stack), hits);
         }
     }
 }

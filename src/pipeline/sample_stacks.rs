@@ -11,9 +11,7 @@ use crate::render::group_digits;
 use crate::sampleprof::{
     self, FunctionRecord, HOT_CUTOFF, Kind, LineLocation, Merger, NameId, ReadOptions, SampleProfile,
 };
-use crate::stacks::model::{
-    Certainty, Frame, FrameId, FrameKind, FunctionId, SampleKey, SampleSource, StackId, StackTable,
-};
+use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable};
 use foldhash::HashMap;
 
 /// Samples by chain of calls and by place, and what the profiles say altogether.
@@ -136,14 +134,7 @@ impl<'a> Walk<'a> {
             *place = place.saturating_add(entry.samples);
         }
         if own > 0 {
-            let key = SampleKey {
-                stack,
-                thread: None,
-                source: SampleSource::Unknown,
-                certainty: Certainty::Unknown,
-                truncated: false,
-            };
-            self.table.add(key, own);
+            self.table.add(SampleKey::of_stack(stack), own);
         }
         for site in &record.call_sites {
             let frame = self.frame(site.callee.name, FrameKind::Inlined);

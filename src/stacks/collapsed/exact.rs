@@ -61,19 +61,7 @@ fn encode_class(binary: &str, out: &mut String) {
 }
 
 fn decode_class(text: &str) -> Option<String> {
-    let swapped: String = text
-        .chars()
-        .map(|c| {
-            if c == '/' {
-                '.'
-            } else if c == '.' {
-                '/'
-            } else {
-                c
-            }
-        })
-        .collect();
-    decode(&swapped)
+    decode(&java::swap_dots_and_slashes(text))
 }
 
 /// Appends a type as a descriptor has it, with `|` for `;`.

@@ -161,6 +161,14 @@ pub struct SampleKey {
     pub truncated: bool,
 }
 
+impl SampleKey {
+    /// Of a stack alone: neither the thread nor how it was sampled is known.
+    pub fn of_stack(stack: StackId) -> Self {
+        let (source, certainty) = (SampleSource::Unknown, Certainty::Unknown);
+        Self { stack, thread: None, source, certainty, truncated: false }
+    }
+}
+
 /// How often a stack was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
