@@ -8,7 +8,7 @@ mod samples;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
-use crate::input::{self, Access, Format, detect};
+use crate::input::{Access, Format, Input, detect};
 use crate::sampleprof::Encoding;
 use std::path::Path;
 
@@ -40,11 +40,13 @@ enum Content {
 /// I/O, what is wrong with either file, with its path; nothing to compare where
 /// the two are of different families or programs.
 pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
-    let bytes = input::open(profile, Access::Read, &options.limits)?;
+    // Carried, since what comes through a pipe comes once.
+    let input = Input::from(profile);
+    let bytes = input.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
         Format::Raw { .. } | Format::Indexed | Format::Text => {
             drop(bytes);
-            let (fit, written, warnings) = instr::fit(profile, against, options)?;
+            let (fit, written, warnings) = instr::fit(&input, against, options)?;
             let report = fit.report(options.topn);
             Ok(Fit { report, warnings, content: Content::Instr(Box::new(fit), written) })
         }

@@ -298,3 +298,19 @@ fn reports_are_the_same_whatever_runs() {
         assert_eq!(folder.run(line).stdout, first);
     }
 }
+
+#[test]
+fn a_profile_and_a_new_build_come_through_pipes_as_from_files() {
+    let folder = Folder::new();
+    let [old, new] =
+        ["raw/clang-16-ir.profraw", "raw/clang-22-ir.profraw"].map(|name| testdata(name).display().to_string());
+    let expected = folder.run(&format!("profbridge fit {old} --against {new}")).stdout;
+    let program = env!("CARGO_BIN_EXE_profbridge");
+    for piped in
+        [format!("cat {old} | {program} fit - --against {new}"), format!("cat {new} | {program} fit {old} --against -")]
+    {
+        folder.write("piped.sh", &piped);
+        let told = folder.run("sh piped.sh");
+        assert!(told.stdout == expected, "{piped}: {}", errors(&told));
+    }
+}

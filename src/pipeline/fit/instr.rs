@@ -3,7 +3,7 @@
 use super::options::FitOptions;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
-use crate::input::{self, Access, Format, WeightedInput, detect};
+use crate::input::{Access, Format, Input, detect};
 use crate::instr::release::RELEASES;
 use crate::instr::{Profile, ProfileKind, Release, SymbolTable};
 use crate::merge::cross_release::{CrossReleaseOptions, cross};
@@ -25,26 +25,26 @@ impl Written {
 }
 
 /// Reads both and compares them.
-pub(super) fn fit(profile: &Path, against: &Path, options: &FitOptions) -> Result<(InstrFit, Written, Vec<Warning>)> {
-    let program = read_against(against, options)?;
+pub(super) fn fit(profile: &Input, against: &Path, options: &FitOptions) -> Result<(InstrFit, Written, Vec<Warning>)> {
+    let program = read_against(&Input::from(against), options)?;
     let merged = merged(profile, options)?;
     let warnings = merged.inputs.iter().flat_map(|input| input.warnings.clone()).collect();
     let reader = reader(options, &program);
     let (input, written) = as_read(merged, reader, &program)?;
-    let fit = compare_instr(input, program).map_err(|error| error.in_file(profile))?;
+    let fit = compare_instr(input, program).map_err(|error| error.in_file(&profile.path))?;
     Ok((fit, written, warnings))
 }
 
 /// The profile as a merge of it alone makes it.
-fn merged(path: &Path, options: &FitOptions) -> Result<MergeReport> {
+fn merged(file: &Input, options: &FitOptions) -> Result<MergeReport> {
     let mut merge = options.merge.clone();
     merge.keep_vtable_names = true;
     merge.read.limits = options.limits;
-    let mut report = merge_files(&[WeightedInput::new(path)], &merge, &mut Silent)?;
+    let mut report = merge_files(std::slice::from_ref(file), &merge, &mut Silent)?;
     for input in &mut report.inputs {
         match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
-            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
+            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&file.path)),
             // Only what is found in folders is passed over.
             InputOutcome::Used | InputOutcome::NotAProfile => {}
         }
@@ -53,12 +53,13 @@ fn merged(path: &Path, options: &FitOptions) -> Result<MergeReport> {
 }
 
 /// The functions of the new build.
-fn read_against(path: &Path, options: &FitOptions) -> Result<Program> {
-    let bytes = input::open(path, Access::Read, &options.limits)?;
+fn read_against(file: &Input, options: &FitOptions) -> Result<Program> {
+    let path = &file.path;
+    let bytes = file.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
         Format::Raw { .. } | Format::Indexed | Format::Text => {
             drop(bytes);
-            Ok(program_of_profile(merged(path, options)?))
+            Ok(program_of_profile(merged(file, options)?))
         }
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
         Format::Unknown if !is_native(&bytes) => Err(not_a_program(path, "class file or archive of classes")),
