@@ -13,7 +13,7 @@ pub use options::{FailureMode, MergeOptions, Minimums};
 pub use report::{InputOutcome, InputReport, InputVersion, MergeReport};
 
 use super::partial;
-use super::worker::{self, Prepared};
+use super::run::{self, Prepared};
 use crate::error::Result;
 use crate::input::WeightedInput;
 use crate::merge::{MergeRules, repeated_sizes};
@@ -37,7 +37,7 @@ pub fn merge_files(
         return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
     }
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
-    let run = worker::run(&prepared, options, observer);
+    let run = run::run(&prepared, options, observer);
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();

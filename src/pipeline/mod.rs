@@ -16,7 +16,6 @@ mod file_diff;
 #[cfg(feature = "correlate")]
 pub mod fit;
 mod format_text;
-mod images;
 mod iprof_inputs;
 pub mod iprof_merge;
 pub mod memory;
@@ -32,16 +31,12 @@ pub mod plan;
 pub mod probes;
 mod profile;
 pub mod report;
+mod run;
 pub mod sample_merge;
 pub mod sample_stacks;
 pub mod samples;
-mod staged;
 pub mod target;
-#[cfg(test)]
-mod tests;
 pub mod transcribe;
-mod values;
-mod worker;
 
 pub use ask::{check_file, describe, diff_files};
 pub use check::{CheckFinding, FileCheck};

@@ -1,14 +1,14 @@
 //! The two ways of merging, by any number of threads, give the same bytes and reports.
 
-use super::encode::{WriteOptions, encode, write_file};
-use super::images;
-use super::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
-use super::worker::{self, Prepared, Run, run, run_exact, run_quick};
+use super::worker::MANY_RECORDS;
+use super::{Prepared, Run, images, run, run_exact, run_quick};
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::input::WeightedInput;
 use crate::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::merge::SoftError;
+use crate::pipeline::encode::{WriteOptions, encode, write_file};
+use crate::pipeline::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
 use crate::raw;
 use crate::threads::refusal;
 use proptest::prelude::*;
@@ -101,7 +101,7 @@ fn runs_of_one_image_are_merged_the_quick_way_by_any_number_of_threads() {
 /// A raw file with so many records that several threads read it.
 fn large_raw() -> Vec<u8> {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
-    for at in 0..worker::MANY_RECORDS as u64 + 1000 {
+    for at in 0..MANY_RECORDS as u64 + 1000 {
         let function = profile.functions.intern(format!("a_function_with_number_{at}").as_bytes());
         let counters = (0..25).map(|counter| (at * 31 + counter * counter) % 9000).collect();
         profile.functions.push_record(function, &FunctionRecord::new(at % 7, counters));
@@ -117,7 +117,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     let mut bytes = large_raw();
     std::fs::write(&sound, &bytes).unwrap();
     // The counters of a late record lie nowhere.
-    let record = 16 * 8 + 64 * (worker::MANY_RECORDS - 7);
+    let record = 16 * 8 + 64 * (MANY_RECORDS - 7);
     bytes[record + 16..record + 24].fill(0x7f);
     std::fs::write(&damaged, &bytes).unwrap();
     for path in [&sound, &damaged] {
