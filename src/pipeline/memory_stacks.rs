@@ -2,16 +2,17 @@
 
 use super::memory;
 use super::open::ReadOptions;
+use super::pictures::drawing::{Drawing, Drawn, of_kind};
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::indexed::{self, IndexedProfile};
-use crate::input::{Format, detect};
+use crate::input::{Access, Format, Input};
 use crate::limits::Limits;
 use crate::memprof::MemoryProfile;
 #[cfg(feature = "correlate")]
 use crate::memprof::raw::Programs;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
-use crate::render::{from_memory, group_digits};
+use crate::render::{Report, from_memory, group_digits};
 use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
@@ -56,7 +57,7 @@ pub struct MemoryContent {
 }
 
 impl MemoryContent {
-    pub(super) fn view(&self) -> from_memory::MemoryView<'_> {
+    fn view(&self) -> from_memory::MemoryView<'_> {
         let facts = [
             ("Allocations", self.allocations),
             ("Bytes", self.bytes),
@@ -66,6 +67,31 @@ impl MemoryContent {
         let facts = facts.map(|(label, number)| (label.to_string(), group_digits(number.into())));
         from_memory::MemoryView { table: &self.table, unit: self.unit.word(), facts: facts.to_vec() }
     }
+}
+
+impl Drawing for MemoryContent {
+    fn stacks(&self) -> Option<(&StackTable, &'static str)> {
+        Some((&self.table, self.unit.word()))
+    }
+
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
+        Box::new(Self { table: map(&self.table), ..*self })
+    }
+
+    fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {
+        let old = of_kind::<Self>(baseline)?;
+        Some(from_memory::report(title, self.view(), old.map(Self::view)))
+    }
+}
+
+/// Reads memory profiles.
+pub(super) fn draw(inputs: &[Input], options: &MemoryOptions, limits: &Limits) -> Result<Drawn> {
+    let mut content = MemoryContent::default();
+    for input in inputs {
+        let data = input.bytes(Access::Read, limits)?;
+        options.add(&data, limits, &mut content).map_err(|error| error.in_file(&input.path))?;
+    }
+    Ok((Box::new(content), Vec::new()))
 }
 
 /// How memory profiles are drawn.
@@ -84,8 +110,13 @@ pub struct MemoryOptions {
 
 impl MemoryOptions {
     /// Whether the memory profile is what is drawn of an input.
-    pub(super) fn is_drawn(&self, data: &[u8], limits: &Limits) -> bool {
-        self.asked_for || memory::is_memory_profile(data, Compat::Profbridge) || is_only_memory(data, limits)
+    pub(super) fn is_drawn(&self, input: &Input, limits: &Limits) -> Result<bool> {
+        Ok(match input.format()? {
+            Format::RawMemProf | Format::YamlMemProf => true,
+            Format::Jfr => false,
+            Format::Indexed => self.asked_for || is_only_memory(&input.bytes(Access::Read, limits)?, limits),
+            _ => self.asked_for,
+        })
     }
 
     fn read_options(&self, limits: &Limits) -> ReadOptions {
@@ -102,7 +133,7 @@ impl MemoryOptions {
     /// # Errors
     ///
     /// Those of the readers; usage for inputs without one.
-    pub(super) fn add(&self, data: &[u8], limits: &Limits, sum: &mut MemoryContent) -> Result<()> {
+    fn add(&self, data: &[u8], limits: &Limits, sum: &mut MemoryContent) -> Result<()> {
         let profile = memory::load_bytes(data, &self.read_options(limits))?;
         let mut options = ReportOptions::default();
         options.topn = 0;
@@ -119,9 +150,6 @@ impl MemoryOptions {
 
 /// Whether this is an indexed profile with a memory profile and no function.
 fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
-    if detect(data) != Format::Indexed {
-        return false;
-    }
     let options = indexed::ReadOptions::new(*limits, Compat::Profbridge);
     // Damage is for the reader to name.
     IndexedProfile::read(data, options)

@@ -1,63 +1,37 @@
 //! The report and the flame graph of any input.
 
-use super::ask::{describe, diff_files};
+pub(super) mod drawing;
+pub(super) mod instr;
+pub(super) mod iprof;
+mod outlined;
+pub(super) mod stacks;
+
+pub use instr::InstrContent;
+pub use iprof::IprofContent;
+pub use outlined::outlined_graph;
+
+use super::ask::diff_files;
 use super::diff_stacks::{are_stacks, diff_stacks};
-use super::memory_stacks::MemoryContent;
-use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
-use super::sample_stacks::{SampleContent, SampleSum};
-use super::samples::{StackOptions, add_file, add_input, check_units, read_iprof, unit_of, without_addresses};
-use crate::bridge::stacks::{IprofHits, stacks_from_iprof};
+use super::families::driver;
+use super::samples::StackOptions;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
-use crate::input::{Access, Family, Format, Input};
-use crate::instr::{Profile, SymbolTable};
-use crate::iprof::Document;
-use crate::limits::Limits;
-use crate::render::{
-    Cell, FlameGraph, Report, SvgOptions, Table, from_iprof, from_llvm, from_memory, from_samples, from_stacks,
-    least_hits,
-};
+use crate::input::{Family, Input};
+use crate::render::{Cell, FlameGraph, Report, Table};
 use crate::report::diff::{DiffOptions, SectionDiff};
 use crate::report::stacks::{MethodPattern, functions_meant};
-use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
-use crate::stacks::model::{FunctionId, Selection, StackTable, Unit};
+use crate::stacks::model::{FunctionId, Selection, StackTable};
+use drawing::Drawing;
+use std::any::Any;
 use std::collections::HashSet;
-use std::path::Path;
 
-/// What was read.
+/// What was read of one family of profiles.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum Content {
-    /// Sampled stacks.
-    Stacks(Box<StackTable>),
-    /// An iprof.
-    Iprof(Box<IprofContent>),
-    /// A memory profile.
-    Memory(Box<MemoryContent>),
-    /// LLVM sample profiles.
-    Samples(Box<SampleContent>),
-    /// An LLVM profile.
-    Llvm {
-        /// What the files are, in words.
-        source: String,
-        /// Their sum.
-        profile: Box<Profile>,
-    },
+pub struct Content {
+    drawing: Box<dyn Drawing>,
 }
 
-/// An iprof, with its two sections of one number an entry as stacks.
-#[derive(Debug)]
-pub struct IprofContent {
-    /// The document.
-    pub document: Document,
-    /// Its `samplingProfiles`.
-    pub samples: StackTable,
-    /// Its `callCountProfiles`.
-    pub calls: StackTable,
-}
-
-/// Reads inputs for a picture. Several inputs add up: stacks of any source,
-/// memory profiles, sample profiles, or LLVM profiles, but one iprof at a time.
+/// Reads inputs for a picture. Several inputs of one family add up, but an iprof is read alone.
 ///
 /// # Errors
 ///
@@ -67,161 +41,47 @@ pub fn read_content(
     options: &StackOptions,
     selection: &Selection,
 ) -> Result<(Content, Vec<Warning>)> {
-    if let Some(content) = read_samples(inputs, options)? {
-        return Ok((content, Vec::new()));
-    }
-    let mut table = StackTable::new();
-    let mut warnings = Vec::new();
-    let (mut stacks, mut llvm) = (0usize, Vec::new());
-    let (mut memory, mut memory_profiles) = (MemoryContent::default(), 0usize);
-    for input in inputs {
-        let (path, format) = (&input.path, input.format()?);
-        if format == Format::Jfr {
-            stacks += 1;
-            let found = add_file(input, options, &mut table).map_err(|error| error.in_file(path))?;
-            warnings.extend(in_file(found, path));
-            continue;
-        }
-        let data = input.bytes(Access::Read, &options.limits)?;
-        if options.memory.is_drawn(&data, &options.limits) {
-            memory_profiles += 1;
-            options.memory.add(&data, &options.limits, &mut memory).map_err(|error| error.in_file(path))?;
-            continue;
-        }
-        match format.family() {
-            Some(Family::Iprof) => {
-                if inputs.len() > 1 {
-                    let detail = "an iprof is shown alone";
-                    return Err(Error::usage(detail).with_hint(Hint::MergeFirst).in_file(path));
-                }
-                let (document, found) = read_iprof(&data, &options.limits).map_err(|error| error.in_file(path))?;
-                return Ok((iprof_content(document), in_file(found, path)));
-            }
-            Some(Family::Stacks) => {
-                stacks += 1;
-                let found = add_input(&data, options, &mut table).map_err(|error| error.in_file(path))?;
-                warnings.extend(in_file(found, path));
-            }
-            _ => llvm.push((path, words_of(&data, &options.limits))),
+    let [first, others @ ..] = inputs else { return Err(Error::usage("no input files")) };
+    let family = drawn_as(first, options)?;
+    for other in others {
+        if drawn_as(other, options)? != family {
+            let detail = format!("{} and {} do not add up", words_of(first)?, words_of(other)?);
+            return Err(Error::usage(detail).in_file(&other.path));
         }
     }
-    if memory_profiles != 0 {
-        if memory_profiles != inputs.len() {
-            return Err(Error::usage("memory profiles and others do not add up"));
-        }
-        return Ok((Content::Memory(Box::new(memory)), warnings));
-    }
-    match (stacks, llvm.first()) {
-        (0, Some((_, source))) => {
-            let (profile, found) = read_llvm(inputs, options)?;
-            Ok((Content::Llvm { source: source.clone(), profile: Box::new(profile) }, found))
-        }
-        (0, None) => Err(Error::usage("no input files")),
-        (_, Some((path, source))) => Err(Error::usage(format!("{source} and stacks do not add up")).in_file(path)),
-        (_, None) => {
-            check_units(&table)?;
-            let selected = table.select(selection).0;
-            unit_of(&selected)?;
-            Ok((Content::Stacks(Box::new(without_addresses(&selected))), warnings))
-        }
-    }
+    // What is no profile is left to the readers of LLVM's, who say what is wrong with it.
+    let draw = driver(family.unwrap_or(Family::Instr))?.draw;
+    let (drawing, warnings) = draw(inputs, options, selection)?;
+    Ok((Content { drawing }, warnings))
 }
 
-/// Bytes from which a text is outlined, where that is enough.
-const OUTLINED_BYTES: u64 = 8 << 20;
-
-/// The flame graph of a large collapsed text as far as a drawing shows it, in much
-/// less time and memory than [`read_content`] takes. `None` for everything else.
-///
-/// # Errors
-///
-/// I/O errors with the path.
-pub fn outlined_graph(
-    input: &Input,
-    options: &StackOptions,
-    svg: &SvgOptions,
-) -> Result<Option<(FlameGraph, Vec<Warning>)>> {
-    let path = &input.path;
-    let is_large = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() >= OUTLINED_BYTES);
-    let has_time = options.recording.from.is_some() || options.recording.to.is_some();
-    if !is_large || has_time || svg.min_width < LEAST_WIDTH || input.format()? != Format::Collapsed {
-        return Ok(None);
+/// The family as which an input is drawn: an indexed profile can hold a memory profile.
+fn drawn_as(input: &Input, options: &StackOptions) -> Result<Option<Family>> {
+    if options.memory.is_drawn(input, &options.limits)? {
+        return Ok(Some(Family::MemProf));
     }
-    let data = input.bytes(Access::Read, &options.limits)?;
-    let Some(found) = outline(&data, &options.text, &options.limits, |total| least_hits(total, svg)) else {
-        return Ok(None);
-    };
-    let warning = found.simple_names.then(|| Warning::new(SIMPLE_NAMES).in_file(path));
-    Ok(Some((FlameGraph::from_outline(&found, Unit::Hits.word()), warning.into_iter().collect())))
+    input.family()
 }
 
-/// Width in pixels below which too much is drawn for an outline to help.
-const LEAST_WIDTH: f64 = 0.02;
-
-/// What an LLVM profile is, with its version.
-fn words_of(data: &[u8], limits: &Limits) -> String {
-    let format = crate::input::detect(data).to_string();
-    let described = describe(data, limits);
-    match described.parts.iter().find_map(|part| part.version.clone()) {
-        Some(version) if !format.contains(&version) => format!("{format}, version {version}"),
-        _ => format,
-    }
-}
-
-/// The sum of sample profiles, if the first input is one.
-fn read_samples(inputs: &[Input], options: &StackOptions) -> Result<Option<Content>> {
-    let Some(first) = inputs.first() else { return Ok(None) };
-    if first.family()? != Some(Family::SampleProf) {
-        return Ok(None);
-    }
-    let mut content = SampleSum::default();
-    for input in inputs {
-        let data = input.bytes(Access::Read, &options.limits)?;
-        content.add(&data, &options.limits).map_err(|error| error.in_file(&input.path))?;
-    }
-    Ok(Some(Content::Samples(Box::new(content.finish()))))
-}
-
-fn in_file(warnings: Vec<Warning>, path: &Path) -> Vec<Warning> {
-    warnings.into_iter().map(|warning| warning.in_file(path)).collect()
-}
-
-fn iprof_content(document: Document) -> Content {
-    let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples);
-    let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts);
-    Content::Iprof(Box::new(IprofContent { document, samples: without_addresses(&samples), calls }))
-}
-
-fn read_llvm(inputs: &[Input], options: &StackOptions) -> Result<(Profile, Vec<Warning>)> {
-    let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
-    merge.read.limits = options.limits;
-    let report = merge_files(inputs, &merge, &mut Silent)?;
-    let mut warnings = Vec::new();
-    for input in report.inputs {
-        match input.outcome {
-            InputOutcome::Failed(error) => return Err(error),
-            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
-            _ => warnings.extend(input.warnings),
-        }
-    }
-    Ok((report.profile, warnings))
+fn words_of(input: &Input) -> Result<String> {
+    Ok(match input.family()? {
+        Some(family) => family.words().to_string(),
+        None => input.format()?.to_string(),
+    })
 }
 
 impl Content {
+    /// What was read, if it is a `T`: a [`StackTable`], an [`IprofContent`], an [`InstrContent`], a
+    /// [`MemoryContent`](super::memory_stacks::MemoryContent) or a
+    /// [`SampleContent`](super::sample_stacks::SampleContent).
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        (&*self.drawing as &dyn Any).downcast_ref()
+    }
+
     /// The content with other stacks; what has none stays as it is.
     #[must_use]
     pub fn map_stacks(self, map: impl Fn(&StackTable) -> StackTable) -> Self {
-        match self {
-            Self::Stacks(table) => Self::Stacks(Box::new(map(&table))),
-            Self::Iprof(content) => Self::Iprof(Box::new(IprofContent {
-                samples: map(&content.samples),
-                calls: map(&content.calls),
-                document: content.document,
-            })),
-            Self::Memory(content) => Self::Memory(Box::new(MemoryContent { table: map(&content.table), ..*content })),
-            Self::Samples(content) => Self::Samples(Box::new(content.map_stacks(map))),
-            other @ Self::Llvm { .. } => other,
-        }
+        Self { drawing: self.drawing.with_stacks(&map) }
     }
 
     /// The report, perhaps compared with another content of the same kind.
@@ -230,32 +90,7 @@ impl Content {
     ///
     /// A usage error when the two are of different kinds.
     pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
-        Ok(match (self, baseline) {
-            (Self::Stacks(table), None) => from_stacks::report(title, table, None),
-            (Self::Stacks(table), Some(Self::Stacks(old))) => from_stacks::report(title, table, Some(old)),
-            (Self::Stacks(table), Some(Self::Iprof(old))) if !old.samples.is_empty() => {
-                from_stacks::report(title, table, Some(&old.samples))
-            }
-            (Self::Iprof(content), None) => from_iprof::report(title, content.view(), None),
-            (Self::Iprof(content), Some(Self::Iprof(old))) => {
-                from_iprof::report(title, content.view(), Some(old.view()))
-            }
-            (Self::Llvm { source, profile }, None) => {
-                from_llvm::report(title, source, profile, &symbols(profile), None)
-            }
-            (Self::Llvm { source, profile }, Some(Self::Llvm { profile: old, .. })) => {
-                from_llvm::report(title, source, profile, &symbols(profile), Some(old))
-            }
-            (Self::Memory(content), None) => from_memory::report(title, content.view(), None),
-            (Self::Memory(content), Some(Self::Memory(old))) => {
-                from_memory::report(title, content.view(), Some(old.view()))
-            }
-            (Self::Samples(content), None) => from_samples::report(title, content.view(), None),
-            (Self::Samples(content), Some(Self::Samples(old))) => {
-                from_samples::report(title, content.view(), Some(old.view()))
-            }
-            _ => return Err(different_kinds()),
-        })
+        self.drawing.report(title, baseline.map(|baseline| &*baseline.drawing)).ok_or_else(different_kinds)
     }
 
     /// The flame graph: of stacks, of allocations, of an iprof's samples, or of its calls where
@@ -266,49 +101,28 @@ impl Content {
     /// Unsupported for LLVM profiles, which have no stacks; usage errors when
     /// the two are of different kinds, and when there is nothing to draw.
     pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
-        let no_stacks = || {
-            Error::new(ErrorKind::Unsupported {
-                what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
-            })
-            .with_hint(Hint::ReportFunctions)
-        };
-        let (table, unit) = self.stacks().ok_or_else(no_stacks)?;
-        let has_old = baseline.and_then(Self::stacks).is_some_and(|(old, _)| !old.is_empty());
-        if table.is_empty() && !has_old {
-            let hint = match self {
-                Self::Iprof(content) if !content.document.sections.is_empty() => Hint::ReportBranches,
-                _ => "the input holds neither samples nor call counts, or none that was asked for".into(),
-            };
-            return Err(Error::usage("there is no stack to draw").with_hint(hint));
+        let (table, unit) = self.stacks()?;
+        let old = baseline.map(Self::stacks).transpose()?;
+        if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
+            return Err(Error::usage("there is no stack to draw").with_hint(self.drawing.hint()));
         }
-        let old = match baseline {
-            None => None,
-            Some(baseline) => {
-                let (old, old_unit) = baseline.stacks().ok_or_else(no_stacks)?;
-                if old_unit != unit {
-                    return Err(different_kinds());
-                }
-                Some(old)
-            }
-        };
-        let (table, old) = (view.of(table), old.map(|old| view.of(old)));
+        if old.is_some_and(|(_, old_unit)| old_unit != unit) {
+            return Err(different_kinds());
+        }
+        let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
             return Err(Error::usage("no stack holds the method"));
         }
         Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
     }
 
-    fn stacks(&self) -> Option<(&StackTable, &'static str)> {
-        match self {
-            Self::Stacks(table) => Some((table, table.unit().map_or("hits", Unit::word))),
-            Self::Iprof(content) if content.samples.is_empty() && !content.calls.is_empty() => {
-                Some((&content.calls, "calls"))
-            }
-            Self::Iprof(content) => Some((&content.samples, "hits")),
-            Self::Memory(content) => Some((&content.table, content.unit.word())),
-            Self::Samples(content) => Some((&content.table, "samples")),
-            Self::Llvm { .. } => None,
-        }
+    fn stacks(&self) -> Result<(&StackTable, &'static str)> {
+        self.drawing.stacks().ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported {
+                what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
+            })
+            .with_hint(Hint::ReportFunctions)
+        })
     }
 }
 
@@ -370,27 +184,12 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
             Cell::Count(section.only_second.into()),
         ]
     };
-    let text = "The sum of the smaller shares of everything that is counted, as `profbridge diff` says it: 100 % for the same distribution, whatever the totals.";
+    let text = "The sum of the smaller shares of everything that is counted, as a comparison of the two says it: 100 % for the same distribution, whatever the totals.";
     let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
     Ok(Table::new("Overlap", text, &columns, found.report.sections.iter().map(row).collect()))
-}
-
-impl IprofContent {
-    fn view(&self) -> from_iprof::IprofView<'_> {
-        from_iprof::IprofView { document: &self.document, samples: &self.samples, calls: &self.calls }
-    }
 }
 
 fn different_kinds() -> Error {
     Error::usage("the profile and its baseline are of different kinds")
         .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
-}
-
-/// Names that value sites may refer to beside functions.
-fn symbols(profile: &Profile) -> SymbolTable {
-    let mut symbols = SymbolTable::new();
-    for name in &profile.vtable_names {
-        symbols.insert(name);
-    }
-    symbols
 }

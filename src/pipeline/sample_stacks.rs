@@ -2,16 +2,19 @@
 //!
 //! A chain of calls is a stack, whether it is a calling context or inlining.
 
+use super::pictures::drawing::{Drawing, Drawn, of_kind};
 use super::sample_merge::check_format;
+use super::samples::StackOptions;
 use crate::compat::Compat;
 use crate::error::Result;
+use crate::input::{Access, Input};
 use crate::limits::Limits;
-use crate::render::from_samples::SampleView;
-use crate::render::group_digits;
+use crate::render::from_samples::{self, SampleView};
+use crate::render::{Report, group_digits};
 use crate::sampleprof::{
     self, FunctionRecord, HOT_CUTOFF, Kind, LineLocation, Merger, NameId, ReadOptions, SampleProfile,
 };
-use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable};
+use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, Selection, StackId, StackTable};
 use foldhash::HashMap;
 
 /// Samples by chain of calls and by place, and what the profiles say altogether.
@@ -32,7 +35,7 @@ pub struct SampleContent {
 
 /// Profiles that add up.
 #[derive(Debug, Default)]
-pub(super) struct SampleSum {
+struct SampleSum {
     merger: Merger,
 }
 
@@ -43,7 +46,7 @@ impl SampleSum {
     ///
     /// Those of the readers; a kind conflict with those before; unsupported for
     /// what is no sample profile.
-    pub(super) fn add(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
+    fn add(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         check_format(data, Compat::Profbridge)?;
         let mut options = ReadOptions::default();
         options.limits = *limits;
@@ -51,7 +54,7 @@ impl SampleSum {
     }
 
     /// The stacks and places of the sum.
-    pub(super) fn finish(self) -> SampleContent {
+    fn finish(self) -> SampleContent {
         let hot_threshold = self.merger.summary().threshold(HOT_CUTOFF).unwrap_or_default();
         let profile = self.merger.finish();
         let mut walk = Walk::new(&profile);
@@ -62,14 +65,34 @@ impl SampleSum {
     }
 }
 
-impl SampleContent {
-    /// The same with other stacks.
-    pub(super) fn map_stacks(self, map: impl Fn(&StackTable) -> StackTable) -> Self {
-        Self { table: map(&self.table), ..self }
+impl Drawing for SampleContent {
+    fn stacks(&self) -> Option<(&StackTable, &'static str)> {
+        Some((&self.table, "samples"))
     }
 
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
+        Box::new(Self { table: map(&self.table), ..*self })
+    }
+
+    fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {
+        let old = of_kind::<Self>(baseline)?;
+        Some(from_samples::report(title, self.view(), old.map(Self::view)))
+    }
+}
+
+/// Reads sample profiles.
+pub(super) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
+    let mut sum = SampleSum::default();
+    for input in inputs {
+        let data = input.bytes(Access::Read, &options.limits)?;
+        sum.add(&data, &options.limits).map_err(|error| error.in_file(&input.path))?;
+    }
+    Ok((Box::new(sum.finish()), Vec::new()))
+}
+
+impl SampleContent {
     /// What a report shows.
-    pub(super) fn view(&self) -> SampleView<'_> {
+    fn view(&self) -> SampleView<'_> {
         let kind = match (self.kind.context_sensitive, self.kind.probe_based) {
             (true, true) => "calling contexts, pseudo-probes",
             (true, false) => "calling contexts, lines",

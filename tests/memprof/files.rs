@@ -199,8 +199,8 @@ fn a_stripped_program_is_refused_with_the_reason() {
 #[test]
 fn pictures_have_the_totals_of_the_report() {
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
-    use profbridge::pipeline::memory_stacks::AllocationUnit;
-    use profbridge::pipeline::pictures::{Content, read_content};
+    use profbridge::pipeline::memory_stacks::{AllocationUnit, MemoryContent};
+    use profbridge::pipeline::pictures::read_content;
     use profbridge::pipeline::samples::StackOptions;
     use profbridge::stacks::model::Selection;
     for stem in stems(22) {
@@ -210,12 +210,10 @@ fn pictures_have_the_totals_of_the_report() {
                 let mut options = StackOptions::default();
                 options.memory.programs = Arc::new(Programs::new(vec![file(&stem, "binary")], &Limits::default()));
                 options.memory.unit = unit;
-                match read_content(&[file(&stem, extension).into()], &options, &Selection::default()).unwrap().0 {
-                    Content::Memory(content) => *content,
-                    other => panic!("{other:?}"),
-                }
+                read_content(&[file(&stem, extension).into()], &options, &Selection::default()).unwrap().0
             };
             let (bytes, count) = (content(AllocationUnit::Bytes), content(AllocationUnit::Allocations));
+            let [bytes, count] = [&bytes, &count].map(|content| content.get::<MemoryContent>().unwrap());
             assert_eq!(bytes.table.total_hits(), u128::from(wanted.bytes), "{} {extension}", stem.display());
             assert_eq!(count.table.total_hits(), u128::from(wanted.allocations), "{} {extension}", stem.display());
             assert_eq!((bytes.allocations, bytes.cold_bytes), (wanted.allocations, wanted.cold_bytes));

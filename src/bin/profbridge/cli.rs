@@ -41,7 +41,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
             Self::Merge(arguments) => arguments.run(),
-            Self::Show(arguments) => arguments.run(),
+            Self::Show(arguments) => crate::families::show(&arguments),
             Self::Overlap(arguments) => arguments.run(),
             Self::Order(arguments) => arguments.run(),
             Self::Convert(arguments) => arguments.run(),

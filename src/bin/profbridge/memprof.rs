@@ -2,7 +2,7 @@
 
 use crate::console::{self, write_output};
 use clap::{Args, ValueEnum};
-use profbridge::input::{Family, Input};
+use profbridge::input::Input;
 use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
@@ -128,9 +128,9 @@ enum ClassArg {
 }
 
 impl ShowMemoryArgs {
-    /// Whether a memory profile is to be shown.
-    pub(crate) fn is_wanted(&self, file: &Input) -> Result<bool> {
-        Ok(self.memory || file.family()? == Some(Family::MemProf))
+    /// Whether the memory profile of whatever file is to be shown.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.memory
     }
 
     /// Shows it.

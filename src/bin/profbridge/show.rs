@@ -4,7 +4,7 @@ use crate::console::{self, write_output};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
 use crate::refuse::refuse;
-use crate::sample_files::{SampleShow, SampleShowArgs, are_samples};
+use crate::sample_files::{SampleShow, SampleShowArgs};
 use crate::show_stacks;
 use crate::stacks::StackArgs;
 use clap::Args;
@@ -103,50 +103,71 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// Shows the file.
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// The file to show.
+    pub(crate) fn file(&self) -> Result<Input> {
         if self.output == self.file && self.output.as_os_str() != "-" {
             return Err(Error::usage("the output is the input").in_file(&self.output));
         }
-        let file = Input::from(&self.file);
-        if are_samples(std::slice::from_ref(&file)) {
-            self.refuse_for_samples()?;
-            let show = SampleShow {
-                own: &self.sample,
-                file: &file,
-                output: &self.output,
-                function: self.function.as_deref(),
-                topn: self.topn,
-                hot_functions: self.hot_func_list,
-                detailed_summary: self.detailed_summary,
-                json: self.json,
-            };
-            return show.run();
-        }
+        Ok(Input::from(&self.file))
+    }
+
+    /// The family as which the file is shown. What is no profile is left to the readers of LLVM's.
+    pub(crate) fn family(&self, file: &Input) -> Result<Family> {
+        Ok(match file.family()? {
+            Some(Family::SampleProf) => Family::SampleProf,
+            _ if self.memory.is_asked_for() => Family::MemProf,
+            _ if self.stacks.are_in(file)? => Family::Stacks,
+            found => found.unwrap_or(Family::Instr),
+        })
+    }
+
+    /// Shows a sample profile.
+    pub(crate) fn show_samples(&self, file: &Input) -> Result<ExitCode> {
+        self.refuse_for_samples()?;
+        let show = SampleShow {
+            own: &self.sample,
+            file,
+            output: &self.output,
+            function: self.function.as_deref(),
+            topn: self.topn,
+            hot_functions: self.hot_func_list,
+            detailed_summary: self.detailed_summary,
+            json: self.json,
+        };
+        show.run()
+    }
+
+    /// Shows a memory profile.
+    pub(crate) fn show_memory(&self, file: &Input) -> Result<ExitCode> {
+        self.refuse_llvm_options("a memory profile")?;
+        self.memory.run(file, &self.output, self.topn, self.json)
+    }
+
+    /// Shows sampled stacks.
+    pub(crate) fn show_stacks(&self, file: &Input) -> Result<ExitCode> {
+        self.refuse_llvm_options("stacks")?;
+        show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), self.topn, self.json)
+    }
+
+    /// Shows an iprof.
+    pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
+        self.refuse_llvm_options("an iprof")?;
+        iprof_show::run(file, &self.output, &self.iprof, self.topn, self.json)
+    }
+
+    /// Shows an instrumentation profile.
+    pub(crate) fn show_instr(&self, file: &Input) -> Result<ExitCode> {
         self.sample.refuse_for_others()?;
-        if self.memory.is_wanted(&file)? {
-            self.refuse_llvm_options("a memory profile")?;
-            return self.memory.run(&file, &self.output, self.topn, self.json);
-        }
-        if self.stacks.are_in(&file)? {
-            self.refuse_llvm_options("stacks")?;
-            let chains = self.iprof.chains();
-            return show_stacks::run(&file, &self.output, &self.stacks, &chains, self.topn, self.json);
-        }
-        if file.family()? == Some(Family::Iprof) {
-            self.refuse_llvm_options("an iprof")?;
-            return iprof_show::run(&file, &self.output, &self.iprof, self.topn, self.json);
-        }
         self.iprof.refuse_for_llvm()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
-            let Reported { report, warnings, .. } = pipeline::collect_file(&file, &read, &options)?;
+            let Reported { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
             let value = console::json("profbridge.show/1", &self.file, &report)?;
             write_output(&self.output, |out| writeln!(out, "{value}"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let show = |out: &mut (dyn Write + Send)| pipeline::show_file(&file, &read, &options, out);
+        let show = |out: &mut (dyn Write + Send)| pipeline::show_file(file, &read, &options, out);
         print_while_made(&self.output, show)?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
     }
@@ -175,6 +196,7 @@ impl ShowArgs {
     /// What chooses among functions and parts of LLVM profiles would be without
     /// effect on `other`, and the view another than the one asked for.
     fn refuse_llvm_options(&self, other: &str) -> Result<()> {
+        self.sample.refuse_for_others()?;
         let given = [
             (self.all_functions, "--all-functions"),
             (self.function.is_some(), "--function"),

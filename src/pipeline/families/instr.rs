@@ -1,13 +1,12 @@
 //! LLVM instrumentation profiles.
 
 use super::driver::Driver;
-use crate::input::{Access, Family, Format};
+use crate::input::{Access, Family};
 use crate::pipeline::check::check_llvm;
-use crate::pipeline::describe::describe_text;
+use crate::pipeline::describe::instr::describe;
 use crate::pipeline::diff::diff_llvm;
 use crate::pipeline::file_diff::FileDiff;
-use crate::pipeline::partial;
-use crate::{indexed, raw};
+use crate::pipeline::pictures::instr::draw;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::Instr,
@@ -15,16 +14,9 @@ pub(super) const DRIVER: Driver = Driver {
         let (format, limits) = (input.format()?, options.limits);
         Ok(check_llvm(&input.bytes(Access::Read, &limits)?, format, limits))
     },
-    describe: |data, format, limits| match format {
-        Format::Raw { .. } => raw::describe(data, limits),
-        Format::Indexed => {
-            let mut description = indexed::describe(data, limits);
-            partial::describe(data, limits, &mut description);
-            description
-        }
-        _ => describe_text(data),
-    },
+    describe,
     // An indexed profile can hold a memory profile as well.
     compared_with: &[Family::MemProf],
     diff: |first, second, options| Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None }),
+    draw,
 };

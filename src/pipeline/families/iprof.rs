@@ -5,6 +5,7 @@ use crate::input::Family;
 use crate::pipeline::check::check_iprof;
 use crate::pipeline::describe::describe_iprof;
 use crate::pipeline::diff::diff_iprof;
+use crate::pipeline::pictures::iprof::draw;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::Iprof,
@@ -13,4 +14,5 @@ pub(super) const DRIVER: Driver = Driver {
     // The bridge makes an iprof of them first.
     compared_with: &[Family::Instr],
     diff: diff_iprof,
+    draw,
 };

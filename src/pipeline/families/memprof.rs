@@ -3,8 +3,14 @@
 use super::driver::Driver;
 use crate::input::Family;
 use crate::pipeline::describe::foreign;
+use crate::pipeline::memory_stacks::draw;
 
 /// An indexed profile holds one of either family, and is checked and compared
 /// by the same code.
-pub(super) const DRIVER: Driver =
-    Driver { family: Family::MemProf, describe: foreign::describe, compared_with: &[], ..super::instr::DRIVER };
+pub(super) const DRIVER: Driver = Driver {
+    family: Family::MemProf,
+    describe: foreign::describe,
+    compared_with: &[],
+    draw: |inputs, options, _| draw(inputs, &options.memory, &options.limits),
+    ..super::instr::DRIVER
+};

@@ -6,6 +6,7 @@ use crate::pipeline::check_samples::check_samples;
 use crate::pipeline::describe::foreign;
 use crate::pipeline::diff_samples::diff_samples;
 use crate::pipeline::file_diff::FileDiff;
+use crate::pipeline::sample_stacks::draw;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::SampleProf,
@@ -13,4 +14,5 @@ pub(super) const DRIVER: Driver = Driver {
     describe: foreign::describe,
     compared_with: &[],
     diff: |first, second, options| Ok(FileDiff { report: diff_samples(first, second, options)?, fit: None }),
+    draw,
 };

@@ -5,6 +5,7 @@ use crate::input::{Family, Format};
 use crate::pipeline::check_stacks::check_stacks;
 use crate::pipeline::describe::{foreign, stacks};
 use crate::pipeline::diff_stacks::diff_stacks;
+use crate::pipeline::pictures::stacks::draw;
 use crate::pipeline::samples::StackOptions;
 use crate::stacks::model::Selection;
 
@@ -21,4 +22,5 @@ pub(super) const DRIVER: Driver = Driver {
         let read = StackOptions { limits: options.limits, ..StackOptions::default() };
         Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0)
     },
+    draw,
 };

@@ -1,0 +1,43 @@
+//! What there is to draw of one family.
+
+use crate::error::{Result, Warning};
+use crate::hint::Hint;
+use crate::input::Input;
+use crate::pipeline::samples::StackOptions;
+use crate::render::Report;
+use crate::stacks::model::{Selection, StackTable};
+use std::any::Any;
+use std::fmt;
+
+/// What was read of inputs of one family, which add up.
+pub(in crate::pipeline) trait Drawing: Any + fmt::Debug {
+    /// Its stacks and what they count; `None` for a family without stacks.
+    fn stacks(&self) -> Option<(&StackTable, &'static str)>;
+
+    /// The same with other stacks.
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing>;
+
+    /// The report, perhaps against a baseline; `None` when that is of another kind.
+    fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report>;
+
+    /// What to do where no stack is left to draw.
+    fn hint(&self) -> Hint {
+        "the input holds neither samples nor call counts, or none that was asked for".into()
+    }
+}
+
+/// A drawing, and what is worth saying about the inputs.
+pub(in crate::pipeline) type Drawn = (Box<dyn Drawing>, Vec<Warning>);
+
+/// How the inputs of a family, of which there is one or more, are read for a drawing.
+pub(in crate::pipeline) type Draw = fn(&[Input], &StackOptions, &Selection) -> Result<Drawn>;
+
+/// The baseline, if there is one, as a `T`; `None` when it is something else.
+pub(in crate::pipeline) fn of_kind<'b, T: Drawing>(
+    baseline: Option<&'b (dyn Drawing + 'static)>,
+) -> Option<Option<&'b T>> {
+    match baseline {
+        Some(baseline) => (baseline as &dyn Any).downcast_ref().map(Some),
+        None => Some(None),
+    }
+}
