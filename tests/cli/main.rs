@@ -2,6 +2,10 @@
 
 mod bad_input;
 mod cross_release;
+#[cfg(unix)]
+mod doctor;
 mod identify;
 mod program;
+#[path = "../compat/schema.rs"]
+mod schema;
 mod target;

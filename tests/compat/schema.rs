@@ -26,6 +26,7 @@ fn assert_fits(value: &Value, schema: &Value, root: &Value, place: &str) {
         "string" => value.is_string(),
         "integer" => value.is_u64(),
         "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         other => panic!("{place}: unknown type {other}"),
     };

@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Report(Box<crate::report::ReportArgs>),
     Flamegraph(Box<crate::flamegraph::FlamegraphArgs>),
     Info(crate::info::InfoArgs),
+    Doctor(crate::doctor::DoctorArgs),
     Completions(crate::shell::CompletionsArgs),
     Man(crate::shell::ManArgs),
 }
@@ -52,6 +53,7 @@ impl Command {
             Self::Report(arguments) => arguments.run(),
             Self::Flamegraph(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
+            Self::Doctor(arguments) => arguments.run(),
             Self::Completions(arguments) => arguments.run(Cli::command()),
             Self::Man(arguments) => arguments.run(Cli::command()),
         }

@@ -8,6 +8,7 @@ mod convert;
 mod correlate;
 mod cross_release;
 mod diff;
+mod doctor;
 mod families;
 mod fit;
 mod flamegraph;

@@ -1,0 +1,137 @@
+//! What to set, from what was found: pairs of tools that do not understand each
+//! other, and places where this program would help but is not called.
+
+use super::report::{Client, Report, Tool, row_of};
+use super::versions::Kind;
+use profbridge::instr::release;
+use profbridge::pipeline::target::{ENVIRONMENT, EXACT};
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+
+/// A piece of advice.
+#[derive(Serialize)]
+pub(super) struct Advice {
+    /// What is the matter, for programs.
+    kind: AdviceKind,
+    /// What is the matter and what to do, for people.
+    message: String,
+}
+
+/// What can be the matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum AdviceKind {
+    /// A variable has a value that means nothing.
+    BadVariable,
+    /// A compiler's dumps are of a version that the llvm-profdata beside it refuses.
+    DumpsAreRefused,
+    /// Nobody who searches for llvm-profdata finds one.
+    NoLlvmProfdata,
+    /// Results may be of a version that the compiler cannot read.
+    NoReaderChosen,
+    /// A compiler is newer than this program's table.
+    NewerThanKnown,
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+fn advice(kind: AdviceKind, message: String) -> Advice {
+    Advice { kind, message }
+}
+
+/// All advice there is on what was found.
+pub(super) fn on(report: &Report) -> Vec<Advice> {
+    let mut all = Vec::new();
+    all.extend(on_variables(report));
+    for compiler in first_compilers(report) {
+        all.extend(on_compiler(report, compiler));
+    }
+    all.extend(on_missing(report));
+    all
+}
+
+fn on_variables(report: &Report) -> Vec<Advice> {
+    let mut all = Vec::new();
+    if let Some(value) = report.variable(ENVIRONMENT).filter(|value| !value.is_empty() && *value != EXACT) {
+        if let Err(error) = release::parse(value) {
+            all.push(advice(AdviceKind::BadVariable, format!("{ENVIRONMENT}={value} chooses nothing: {error}")));
+        }
+    }
+    for name in ["LLVM_PROFDATA", "RUST_LLVM_PROFDATA"] {
+        if let Some(value) = report.variable(name).filter(|value| !value.is_empty() && !Path::new(value).is_file()) {
+            all.push(advice(AdviceKind::BadVariable, format!("{name}={value}: there is no such file")));
+        }
+    }
+    all
+}
+
+/// The compilers that a build finds which asks for no number: the first of each
+/// kind. Who calls `clang-19` calls `llvm-profdata-19` as well.
+fn first_compilers(report: &Report) -> impl Iterator<Item = &Tool> {
+    [Kind::Clang, Kind::Rustc].into_iter().filter_map(|kind| {
+        let is_first = |tool: &&Tool| tool.tool == kind && tool.llvm.is_some() && tool.has_plain_name();
+        report.tools.iter().find(is_first)
+    })
+}
+
+fn on_compiler(report: &Report, compiler: &Tool) -> Option<Advice> {
+    let llvm = compiler.llvm?;
+    let name = format!("{} {}", compiler.tool.name(), compiler.version.as_deref().unwrap_or_default());
+    if row_of(llvm).is_none() {
+        let text = format!("{name} carries LLVM {llvm}, which is newer than this program knows: look for a newer one");
+        return Some(advice(AdviceKind::NewerThanKnown, text));
+    }
+    let client = client_of(report, compiler.tool)?;
+    if client.is_profbridge {
+        return on_reader(report, llvm, &name);
+    }
+    let other = row_of(client.llvm?)?;
+    let raw = compiler.raw_version.filter(|raw| *raw != other.raw_version)?;
+    let text = format!(
+        "{name} is of LLVM {llvm}: its programs write raw version {raw}, which {} of LLVM {} refuses; put a link to \
+         this program in its place: ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"",
+        client.finds.as_deref().unwrap_or("the llvm-profdata"),
+        other.llvm
+    );
+    Some(advice(AdviceKind::DumpsAreRefused, text))
+}
+
+/// Who calls llvm-profdata for a compiler's programs.
+fn client_of(report: &Report, compiler: Kind) -> Option<&Client> {
+    let name = if compiler == Kind::Rustc { "cargo-llvm-cov" } else { "PATH" };
+    let client = report.clients.iter().find(|client| client.client == name && client.finds.is_some());
+    client.or_else(|| report.clients.iter().find(|client| client.client == "PATH" && client.finds.is_some()))
+}
+
+/// In the place of llvm-profdata this program writes what LLVM 22 would, where
+/// that can be: older compilers with the same raw version cannot read it.
+fn on_reader(report: &Report, llvm: u32, name: &str) -> Option<Advice> {
+    let chosen = report.variable(ENVIRONMENT).filter(|value| !value.is_empty());
+    let default = release::Release::DEFAULT;
+    let (row, default) = (row_of(llvm)?, row_of(default.0)?);
+    if chosen.is_some() || row.raw_version != default.raw_version || row.indexed_version >= default.indexed_version {
+        return None;
+    }
+    let text = format!(
+        "{name} is of LLVM {llvm} and reads indexed profiles up to version {}; called as llvm-profdata this program \
+         writes version {} for such dumps: set {ENVIRONMENT}=llvm-{llvm}, or call the link llvm-profdata-{llvm}",
+        row.indexed_version, default.indexed_version
+    );
+    Some(advice(AdviceKind::NoReaderChosen, text))
+}
+
+fn on_missing(report: &Report) -> Option<Advice> {
+    let has_compiler = report.tools.iter().any(|tool| tool.tool.is_compiler_of_llvm());
+    let is_missing = report.clients.iter().any(|client| client.client == "PATH" && client.finds.is_none());
+    (has_compiler && is_missing).then(|| {
+        let text = "builds that search PATH for llvm-profdata find none: put a link to this program there: \
+                    ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"; cargo-llvm-cov takes \
+                    LLVM_PROFDATA=\"$(command -v profbridge)\"";
+        advice(AdviceKind::NoLlvmProfdata, text.to_string())
+    })
+}

@@ -1,0 +1,138 @@
+//! Where tools are: every folder of the search path, and the places that
+//! build systems look at beside it.
+
+use super::versions::Kind;
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// A program that was found, under all names that lead to it.
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    /// The name by which it is found first, with its folder.
+    pub(super) path: PathBuf,
+    /// The file itself, all links followed.
+    pub(super) file: PathBuf,
+    /// Other names of the same file.
+    pub(super) also: Vec<PathBuf>,
+}
+
+/// All tools of the search path in its order, then those of other places.
+pub(super) fn tools(others: &[PathBuf]) -> Vec<Found> {
+    let mut tools = Vec::new();
+    let mut known = BTreeMap::new();
+    for folder in search_path() {
+        for path in tools_in(&folder) {
+            add(&mut tools, &mut known, path);
+        }
+    }
+    for path in others {
+        add(&mut tools, &mut known, path.clone());
+    }
+    tools
+}
+
+/// The first program of that name in the search path: what a build finds that
+/// asks for it by name.
+pub(super) fn first_in_path(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+    search_path().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
+}
+
+/// Where a variable points, or a program below the folder that it names.
+pub(super) fn of_variable(variable: &str, below: Option<&str>) -> Option<PathBuf> {
+    let value = env::var_os(variable).filter(|value| !value.is_empty())?;
+    let path = PathBuf::from(value);
+    Some(match below {
+        Some(name) => path.join("bin").join(format!("{name}{}", env::consts::EXE_SUFFIX)),
+        None => path,
+    })
+}
+
+fn search_path() -> Vec<PathBuf> {
+    let folders = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_else(Vec::new);
+    folders.into_iter().filter(|folder: &PathBuf| !folder.as_os_str().is_empty()).collect()
+}
+
+/// The tools of a folder, the plain name of each before its numbered ones.
+fn tools_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let mut tools: Vec<(Kind, u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let (kind, number) = kind_of(&entry.file_name())?;
+            Some((kind, number, entry.path()))
+        })
+        .filter(|(_, _, path)| is_program(path))
+        .collect();
+    tools.sort();
+    tools.into_iter().map(|(_, _, path)| path).collect()
+}
+
+/// What a file is by its name: `clang`, `clang-19`, `llvm-profdata-mp-19`.
+/// Without a number the second is 0.
+fn kind_of(name: &OsStr) -> Option<(Kind, u32)> {
+    let name = name.to_str()?;
+    let name = name.strip_suffix(env::consts::EXE_SUFFIX)?;
+    Kind::ALL.into_iter().find_map(|kind| {
+        let rest = name.strip_prefix(kind.name())?;
+        let number = match rest.strip_prefix("-mp-").or_else(|| rest.strip_prefix('-')) {
+            Some(number) if kind.is_of_llvm() => number.parse().ok()?,
+            Some(_) => return None,
+            None if rest.is_empty() => 0,
+            None => return None,
+        };
+        Some((kind, number))
+    })
+}
+
+fn add(tools: &mut Vec<Found>, known: &mut BTreeMap<(Kind, PathBuf), usize>, path: PathBuf) {
+    let Some((kind, _)) = path.file_name().and_then(kind_of) else { return };
+    // rustup's one program stands behind the names of all its tools, so that a
+    // file is the same tool only under the same kind of name.
+    let Ok(file) = path.canonicalize() else { return };
+    if !is_program(&path) {
+        return;
+    }
+    match known.get(&(kind, file.clone())) {
+        Some(&index) => {
+            let found: &mut Found = &mut tools[index];
+            if found.path != path && !found.also.contains(&path) {
+                found.also.push(path);
+            }
+        }
+        None => {
+            known.insert((kind, file.clone()), tools.len());
+            tools.push(Found { kind, path, file, also: Vec::new() });
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_told_by_their_names() {
+        let suffix = env::consts::EXE_SUFFIX;
+        let kind = |name: &str| kind_of(OsStr::new(&format!("{name}{suffix}")));
+        assert_eq!(kind("clang"), Some((Kind::Clang, 0)));
+        assert_eq!(kind("clang-19"), Some((Kind::Clang, 19)));
+        assert_eq!(kind("llvm-profdata-mp-19"), Some((Kind::LlvmProfdata, 19)));
+        assert_eq!(kind("java"), Some((Kind::Java, 0)));
+        for other in ["clang++", "clang-format", "clang-tidy-19", "rustc-1", "javac", "llvm-profdata-", "gopher"] {
+            assert_eq!(kind(other), None, "{other}");
+        }
+    }
+}

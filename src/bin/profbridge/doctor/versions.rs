@@ -1,0 +1,132 @@
+//! What a tool says of its version, and the LLVM inside it.
+
+use serde::Serialize;
+
+/// The tools that profiles are made by or for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    Clang,
+    Rustc,
+    LlvmProfdata,
+    LlvmCov,
+    Java,
+    NativeImage,
+    Go,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Clang, Self::Rustc, Self::LlvmProfdata, Self::LlvmCov, Self::Java, Self::NativeImage, Self::Go];
+
+    /// The name of the program.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Clang => "clang",
+            Self::Rustc => "rustc",
+            Self::LlvmProfdata => "llvm-profdata",
+            Self::LlvmCov => "llvm-cov",
+            Self::Java => "java",
+            Self::NativeImage => "native-image",
+            Self::Go => "go",
+        }
+    }
+
+    /// Whether packages add LLVM's number to the name.
+    pub(super) fn is_of_llvm(self) -> bool {
+        matches!(self, Self::Clang | Self::LlvmProfdata | Self::LlvmCov)
+    }
+
+    /// Whether programs built by it write LLVM profiles.
+    pub(super) fn is_compiler_of_llvm(self) -> bool {
+        matches!(self, Self::Clang | Self::Rustc)
+    }
+
+    /// The command lines that tell the version, the first that works. Old
+    /// llvm-profdata know `--version` behind a command only.
+    pub(super) fn questions(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Rustc => &[&["-vV"]],
+            Self::LlvmProfdata => &[&["--version"], &["merge", "--version"]],
+            Self::Java => &[&["-version"]],
+            Self::Go => &[&["version"]],
+            Self::Clang | Self::LlvmCov | Self::NativeImage => &[&["--version"]],
+        }
+    }
+}
+
+/// A version, and the LLVM in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    /// As the tool says it, `22.1.8`.
+    pub(super) version: String,
+    /// The major number of LLVM, for tools that carry it. Apple's clang has
+    /// numbers of its own, which are not LLVM's.
+    pub(super) llvm: Option<u32>,
+    /// Whether the number is Apple's.
+    pub(super) is_of_apple: bool,
+}
+
+/// Finds the version in what a tool printed.
+pub(super) fn parse(kind: Kind, text: &str) -> Option<Version> {
+    let is_of_apple = kind.is_of_llvm() && text.contains("Apple");
+    let version = match kind {
+        Kind::Clang => without_package(number_behind(text, "clang version ")?),
+        Kind::LlvmProfdata | Kind::LlvmCov => without_package(number_behind(text, "LLVM version ")?),
+        Kind::Rustc => number_behind(text, "release: ")?,
+        Kind::Java => text.split('"').nth(1)?.to_string(),
+        Kind::NativeImage => number_behind(text, "native-image ").or_else(|| number_behind(text, "GraalVM "))?,
+        Kind::Go => number_behind(text, "go version go")?,
+    };
+    let llvm = match kind {
+        Kind::Clang | Kind::LlvmProfdata | Kind::LlvmCov => Some(version.clone()),
+        Kind::Rustc => number_behind(text, "LLVM version: "),
+        Kind::Java | Kind::NativeImage | Kind::Go => None,
+    };
+    let llvm = llvm.filter(|_| !is_of_apple).and_then(|version| version.split('.').next()?.parse().ok());
+    Some(Version { version, llvm, is_of_apple })
+}
+
+/// A number of LLVM without what a distribution adds: `13.0.1-11+b2`.
+fn without_package(version: String) -> String {
+    version.split(['-', '+']).next().unwrap_or_default().to_string()
+}
+
+/// The word that stands behind another text.
+fn number_behind(text: &str, before: &str) -> Option<String> {
+    let rest = &text[text.find(before)? + before.len()..];
+    let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
+    Some(word.to_string()).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_what_tools_print() {
+        let rustc = "rustc 1.95.0 (59807616e 2026-04-14)\nbinary: rustc\nrelease: 1.95.0\nLLVM version: 22.1.2\n";
+        let java = "openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime Environment\n";
+        let image = "native-image 21.0.2 2024-01-16\nGraalVM Runtime Environment\n";
+        let cases = [
+            (Kind::Clang, "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n", "14.0.6", Some(14)),
+            (Kind::Clang, "Debian clang version 13.0.1-11+b2\n", "13.0.1", Some(13)),
+            (Kind::Clang, "Apple clang version 15.0.0 (clang-1500.3.9.4)\n", "15.0.0", None),
+            (Kind::LlvmProfdata, "Debian LLVM version 22.1.8\n  Optimized build.\n", "22.1.8", Some(22)),
+            (Kind::LlvmCov, "LLVM (http://llvm.org/):\n  LLVM version 13.0.1\n", "13.0.1", Some(13)),
+            (Kind::Rustc, rustc, "1.95.0", Some(22)),
+            (Kind::Java, java, "17.0.15", None),
+            (Kind::NativeImage, image, "21.0.2", None),
+            (Kind::Go, "go version go1.27.3 linux/amd64\n", "1.27.3", None),
+        ];
+        for (kind, text, version, llvm) in cases {
+            let found = parse(kind, text).unwrap();
+            assert_eq!((found.version.as_str(), found.llvm), (version, llvm), "{text}");
+            assert_eq!(found.is_of_apple, text.contains("Apple"));
+        }
+        for kind in Kind::ALL {
+            assert_eq!(parse(kind, "something else"), None);
+            assert_eq!(parse(kind, ""), None);
+        }
+    }
+}
