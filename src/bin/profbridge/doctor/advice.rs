@@ -1,7 +1,7 @@
 //! What to set, from what was found: pairs of tools that do not understand each
 //! other, and places where this program would help but is not called.
 
-use super::report::{Client, Report, Tool, row_of};
+use super::machine::{Client, Machine, Tool, row_of};
 use super::versions::Kind;
 use profbridge::instr::release;
 use profbridge::pipeline::target::{ENVIRONMENT, EXACT};
@@ -45,25 +45,25 @@ fn advice(kind: AdviceKind, message: String) -> Advice {
 }
 
 /// All advice there is on what was found.
-pub(super) fn on(report: &Report) -> Vec<Advice> {
+pub(super) fn on(machine: &Machine) -> Vec<Advice> {
     let mut all = Vec::new();
-    all.extend(on_variables(report));
-    for compiler in first_compilers(report) {
-        all.extend(on_compiler(report, compiler));
+    all.extend(on_variables(machine));
+    for compiler in first_compilers(machine) {
+        all.extend(on_compiler(machine, compiler));
     }
-    all.extend(on_missing(report));
+    all.extend(on_missing(machine));
     all
 }
 
-fn on_variables(report: &Report) -> Vec<Advice> {
+fn on_variables(machine: &Machine) -> Vec<Advice> {
     let mut all = Vec::new();
-    if let Some(value) = report.variable(ENVIRONMENT).filter(|value| !value.is_empty() && *value != EXACT) {
-        if let Err(error) = release::parse(value) {
-            all.push(advice(AdviceKind::BadVariable, format!("{ENVIRONMENT}={value} chooses nothing: {error}")));
-        }
+    let chosen = machine.variable(ENVIRONMENT).filter(|value| !value.is_empty() && *value != EXACT);
+    if let Some(Err(error)) = chosen.map(release::parse) {
+        let value = chosen.unwrap_or_default();
+        all.push(advice(AdviceKind::BadVariable, format!("{ENVIRONMENT}={value} chooses nothing: {error}")));
     }
     for name in ["LLVM_PROFDATA", "RUST_LLVM_PROFDATA"] {
-        if let Some(value) = report.variable(name).filter(|value| !value.is_empty() && !Path::new(value).is_file()) {
+        if let Some(value) = machine.variable(name).filter(|value| !value.is_empty() && !Path::new(value).is_file()) {
             all.push(advice(AdviceKind::BadVariable, format!("{name}={value}: there is no such file")));
         }
     }
@@ -72,23 +72,23 @@ fn on_variables(report: &Report) -> Vec<Advice> {
 
 /// The compilers that a build finds which asks for no number: the first of each
 /// kind. Who calls `clang-19` calls `llvm-profdata-19` as well.
-fn first_compilers(report: &Report) -> impl Iterator<Item = &Tool> {
+fn first_compilers(machine: &Machine) -> impl Iterator<Item = &Tool> {
     [Kind::Clang, Kind::Rustc].into_iter().filter_map(|kind| {
         let is_first = |tool: &&Tool| tool.tool == kind && tool.llvm.is_some() && tool.has_plain_name();
-        report.tools.iter().find(is_first)
+        machine.tools.iter().find(is_first)
     })
 }
 
-fn on_compiler(report: &Report, compiler: &Tool) -> Option<Advice> {
+fn on_compiler(machine: &Machine, compiler: &Tool) -> Option<Advice> {
     let llvm = compiler.llvm?;
     let name = format!("{} {}", compiler.tool.name(), compiler.version.as_deref().unwrap_or_default());
     if row_of(llvm).is_none() {
         let text = format!("{name} carries LLVM {llvm}, which is newer than this program knows: look for a newer one");
         return Some(advice(AdviceKind::NewerThanKnown, text));
     }
-    let client = client_of(report, compiler.tool)?;
+    let client = client_of(machine, compiler.tool)?;
     if client.is_profbridge {
-        return on_reader(report, llvm, &name);
+        return on_reader(machine, llvm, &name);
     }
     let other = row_of(client.llvm?)?;
     let raw = compiler.raw_version.filter(|raw| *raw != other.raw_version)?;
@@ -102,16 +102,16 @@ fn on_compiler(report: &Report, compiler: &Tool) -> Option<Advice> {
 }
 
 /// Who calls llvm-profdata for a compiler's programs.
-fn client_of(report: &Report, compiler: Kind) -> Option<&Client> {
+fn client_of(machine: &Machine, compiler: Kind) -> Option<&Client> {
     let name = if compiler == Kind::Rustc { "cargo-llvm-cov" } else { "PATH" };
-    let client = report.clients.iter().find(|client| client.client == name && client.finds.is_some());
-    client.or_else(|| report.clients.iter().find(|client| client.client == "PATH" && client.finds.is_some()))
+    let client = machine.clients.iter().find(|client| client.client == name && client.finds.is_some());
+    client.or_else(|| machine.clients.iter().find(|client| client.client == "PATH" && client.finds.is_some()))
 }
 
 /// In the place of llvm-profdata this program writes what LLVM 22 would, where
 /// that can be: older compilers with the same raw version cannot read it.
-fn on_reader(report: &Report, llvm: u32, name: &str) -> Option<Advice> {
-    let chosen = report.variable(ENVIRONMENT).filter(|value| !value.is_empty());
+fn on_reader(machine: &Machine, llvm: u32, name: &str) -> Option<Advice> {
+    let chosen = machine.variable(ENVIRONMENT).filter(|value| !value.is_empty());
     let default = release::Release::DEFAULT;
     let (row, default) = (row_of(llvm)?, row_of(default.0)?);
     if chosen.is_some() || row.raw_version != default.raw_version || row.indexed_version >= default.indexed_version {
@@ -125,9 +125,9 @@ fn on_reader(report: &Report, llvm: u32, name: &str) -> Option<Advice> {
     Some(advice(AdviceKind::NoReaderChosen, text))
 }
 
-fn on_missing(report: &Report) -> Option<Advice> {
-    let has_compiler = report.tools.iter().any(|tool| tool.tool.is_compiler_of_llvm());
-    let is_missing = report.clients.iter().any(|client| client.client == "PATH" && client.finds.is_none());
+fn on_missing(machine: &Machine) -> Option<Advice> {
+    let has_compiler = machine.tools.iter().any(|tool| tool.tool.is_compiler_of_llvm());
+    let is_missing = machine.clients.iter().any(|client| client.client == "PATH" && client.finds.is_none());
     (has_compiler && is_missing).then(|| {
         let text = "builds that search PATH for llvm-profdata find none: put a link to this program there: \
                     ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"; cargo-llvm-cov takes \

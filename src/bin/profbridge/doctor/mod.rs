@@ -2,6 +2,7 @@
 //! and writes, which `llvm-profdata` a build finds, and what to set.
 
 mod advice;
+mod machine;
 mod probe;
 mod report;
 mod search;

@@ -51,8 +51,8 @@ pub(super) fn of_variable(variable: &str, below: Option<&str>) -> Option<PathBuf
 }
 
 fn search_path() -> Vec<PathBuf> {
-    let folders = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_else(Vec::new);
-    folders.into_iter().filter(|folder: &PathBuf| !folder.as_os_str().is_empty()).collect()
+    let folders: Vec<PathBuf> = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    folders.into_iter().filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
 /// The tools of a folder, the plain name of each before its numbered ones.

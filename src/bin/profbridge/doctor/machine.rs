@@ -1,0 +1,199 @@
+//! What there is on this machine: tools, who finds which, what is set.
+
+use super::probe;
+use super::search::{self, Found};
+use super::versions::{self, Kind};
+use profbridge::instr::release::{self, ReleaseRow};
+use profbridge::pipeline::target::ENVIRONMENT;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What was found.
+#[derive(Serialize)]
+pub(super) struct Machine {
+    /// By kind, each kind in the order of the search path.
+    pub(super) tools: Vec<Tool>,
+    pub(super) clients: Vec<Client>,
+    pub(super) environment: Vec<Variable>,
+}
+
+/// A tool and the files that it deals in.
+#[derive(Serialize)]
+pub(super) struct Tool {
+    pub(super) tool: Kind,
+    pub(super) path: String,
+    /// Other names of the same program.
+    also: Vec<String>,
+    /// Whether it is this program under that name.
+    pub(super) is_profbridge: bool,
+    pub(super) version: Option<String>,
+    /// The major number of the LLVM in it.
+    pub(super) llvm: Option<u32>,
+    /// Version of the raw profiles that its programs write, or that it reads.
+    pub(super) raw_version: Option<u32>,
+    /// Version of the indexed profiles that it writes, and the newest that it reads.
+    pub(super) indexed_version: Option<u32>,
+    /// Why the version or the release is not known.
+    pub(super) error: Option<String>,
+}
+
+/// Someone who calls `llvm-profdata`, and what he gets.
+#[derive(Serialize)]
+pub(super) struct Client {
+    pub(super) client: &'static str,
+    /// Nothing where none is found.
+    pub(super) finds: Option<String>,
+    pub(super) is_profbridge: bool,
+    pub(super) llvm: Option<u32>,
+}
+
+/// A variable that chooses tools or releases, where it is set.
+#[derive(Serialize)]
+pub(super) struct Variable {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+}
+
+/// The variables that say where an llvm-profdata is, or what it is to do.
+const VARIABLES: [&str; 4] = [ENVIRONMENT, "LLVM_PROFDATA", "LLVM_PROFDATA_FLAGS", "RUST_LLVM_PROFDATA"];
+
+impl Machine {
+    /// Looks at this one.
+    pub(super) fn look() -> Self {
+        let bundled = bundled_with_rustc();
+        let others = [
+            search::of_variable("LLVM_PROFDATA", None),
+            search::of_variable("RUST_LLVM_PROFDATA", None),
+            search::of_variable("JAVA_HOME", Some("java")),
+            search::of_variable("GRAALVM_HOME", Some("native-image")),
+            search::of_variable("JAVA_HOME", Some("native-image")),
+            bundled.clone(),
+        ];
+        let others: Vec<PathBuf> = others.into_iter().flatten().collect();
+        let mut tools: Vec<Tool> = search::tools(&others).iter().map(Tool::ask).collect();
+        // A stable sort: within a kind what the search path has first stays first.
+        tools.sort_by_key(|tool| tool.tool);
+        let set = |name: &'static str| {
+            let value = std::env::var_os(name)?;
+            Some(Variable { name, value: value.to_string_lossy().into_owned() })
+        };
+        let environment = VARIABLES.into_iter().filter_map(set).collect();
+        Self { clients: clients(&tools, bundled.as_deref()), tools, environment }
+    }
+
+    /// What a variable says, where it is set.
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|variable| variable.name == name).map(|variable| variable.value.as_str())
+    }
+}
+
+impl Tool {
+    fn ask(found: &Found) -> Self {
+        let mut tool = Self {
+            tool: found.kind,
+            path: words(&found.path),
+            also: found.also.iter().map(words).collect(),
+            is_profbridge: this_program().is_some_and(|program| program == found.file),
+            version: None,
+            llvm: None,
+            raw_version: None,
+            indexed_version: None,
+            error: None,
+        };
+        if tool.is_profbridge {
+            tool.version = Some(env!("CARGO_PKG_VERSION").to_string());
+            return tool;
+        }
+        match version_of(found) {
+            Ok(version) => {
+                let row = version.llvm.and_then(row_of);
+                // An llvm-cov reads no raw profiles, nor does it write any profile.
+                tool.raw_version = row.filter(|_| found.kind != Kind::LlvmCov).map(|row| row.raw_version);
+                tool.indexed_version = row.map(|row| row.indexed_version);
+                (tool.llvm, tool.version) = (version.llvm, Some(version.version));
+                if version.is_of_apple {
+                    tool.error = Some("Apple's numbers are not LLVM's; --for takes xcode-N".to_string());
+                }
+            }
+            Err(error) => tool.error = Some(error),
+        }
+        tool
+    }
+
+    /// The name by which it is called.
+    pub(super) fn name(&self) -> String {
+        let name = Path::new(&self.path).file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| self.tool.name().to_string())
+    }
+
+    /// Whether it is found under the name without a number.
+    pub(super) fn has_plain_name(&self) -> bool {
+        let plain = format!("{}{}", self.tool.name(), std::env::consts::EXE_SUFFIX);
+        let is_plain = |path: &String| Path::new(path).file_name().is_some_and(|name| name == plain.as_str());
+        is_plain(&self.path) || self.also.iter().any(is_plain)
+    }
+}
+
+/// The version of a tool, by the first question that it answers.
+fn version_of(found: &Found) -> Result<versions::Version, String> {
+    let mut last = String::new();
+    for question in found.kind.questions() {
+        let answer = probe::ask(&found.path, question);
+        match answer.map(|text| versions::parse(found.kind, &text)) {
+            Ok(Some(version)) => return Ok(version),
+            Ok(None) => last = "says nothing of its version".to_string(),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// The llvm-profdata of rustup's component llvm-tools, in the folder of the
+/// rustc that is found first.
+fn bundled_with_rustc() -> Option<PathBuf> {
+    let rustc = search::first_in_path("rustc")?;
+    let root = probe::ask(&rustc, &["--print", "sysroot"]).ok()?;
+    let version = probe::ask(&rustc, &["-vV"]).ok()?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
+    let name = format!("llvm-profdata{}", std::env::consts::EXE_SUFFIX);
+    let path = Path::new(root.trim()).join("lib/rustlib").join(host).join("bin").join(name);
+    path.is_file().then_some(path)
+}
+
+/// What those who call llvm-profdata find.
+fn clients(tools: &[Tool], bundled: Option<&Path>) -> Vec<Client> {
+    let in_path = search::first_in_path("llvm-profdata");
+    let variable = search::of_variable("LLVM_PROFDATA", None);
+    let bundled = bundled.map(Path::to_path_buf);
+    let finds = [
+        ("PATH", in_path.clone()),
+        ("cargo-llvm-cov", variable.or_else(|| bundled.clone())),
+        ("cargo-pgo", bundled.or(in_path)),
+    ];
+    let client = |(client, path): (&'static str, Option<PathBuf>)| {
+        let finds = path.map(words);
+        let tool = tools.iter().find(|tool| finds.as_ref().is_some_and(|path| tool.is_at(path)));
+        let (is_profbridge, llvm) = tool.map_or((false, None), |tool| (tool.is_profbridge, tool.llvm));
+        Client { client, finds, is_profbridge, llvm }
+    };
+    finds.map(client).into()
+}
+
+impl Tool {
+    fn is_at(&self, path: &String) -> bool {
+        self.path == *path || self.also.contains(path)
+    }
+}
+
+/// The release of a number, the last of several.
+pub(super) fn row_of(llvm: u32) -> Option<&'static ReleaseRow> {
+    release::parse(&format!("llvm-{llvm}")).ok()
+}
+
+pub(super) fn this_program() -> Option<PathBuf> {
+    std::env::current_exe().and_then(|path| path.canonicalize()).ok()
+}
+
+pub(super) fn words(path: impl AsRef<Path>) -> String {
+    path.as_ref().to_string_lossy().into_owned()
+}
