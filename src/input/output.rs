@@ -39,6 +39,27 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> 
     })
 }
 
+/// As [`replace_with`]; where the name ends in `.gz`, the content becomes a gzip stream on its way.
+///
+/// # Errors
+///
+/// As [`replace`].
+pub fn replace_by_name_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
+    if !is_gzip_name(path) {
+        return replace_with(path, write);
+    }
+    replace_with(path, |out| {
+        let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+        write(&mut encoder)?;
+        encoder.finish().map(drop)
+    })
+}
+
+/// Whether an output's name asks for compression.
+pub fn is_gzip_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
 /// A gzip stream of `bytes`, the same for the same bytes.
 ///
 /// # Errors
@@ -131,6 +152,17 @@ mod tests {
         assert!(failed.unwrap_err().hint().unwrap().to_string().contains("disk is full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_name_in_gz_asks_for_a_gzip_stream() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.gz");
+        replace_by_name_with(&path, |out| out.write_all(b"content")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), gzip(b"content").unwrap());
+        let plain = folder.path().join("out");
+        replace_by_name_with(&plain, |out| out.write_all(b"content")).unwrap();
+        assert_eq!(fs::read(&plain).unwrap(), b"content");
     }
 
     #[cfg(unix)]

@@ -11,6 +11,7 @@ use crate::instr::{Loss, LossKind, Profile, Release, Selection};
 use crate::merge::FunctionFilter;
 use crate::threads;
 use crate::{raw, text};
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -72,9 +73,20 @@ pub struct WriteOptions {
     /// Threads that write; `None` asks the machine. The bytes do not depend on
     /// it.
     pub threads: Option<NonZeroUsize>,
+    /// Files whose name ends in `.gz` become gzip streams; [`encode`] is not concerned.
+    pub gzip_by_name: bool,
 }
 
 impl WriteOptions {
+    /// Replaces a file by what `write` writes.
+    pub(super) fn replace_with(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<()> {
+        if self.gzip_by_name { output::replace_by_name_with(path, write) } else { output::replace_with(path, write) }
+    }
+
     /// Which functions are written; `keeps` is the test of the filter.
     fn selection<'a>(&self, keeps: NameTest<'a>) -> Selection<'a> {
         let selection = Selection::all().sparse(self.sparse);
@@ -164,14 +176,14 @@ pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Res
             let writing = options.indexed(release, version, selection);
             let losses = options.indexed_losses(profile, &writing)?;
             let encoder = indexed::Encoder::new(profile, &writing)?;
-            output::replace_with(path, |out| encoder.write_to(out))?;
+            options.replace_with(path, |out| encoder.write_to(out))?;
             Ok(Saved { losses, stopped: None })
         }
         OutputFormat::Text { release } => {
             let writing = options.text(release, selection);
             let losses = options.text_losses(profile, &writing)?;
             let mut stopped = None;
-            output::replace_with(path, |out| {
+            options.replace_with(path, |out| {
                 stopped = text::write_to(profile, &writing, out)?;
                 Ok(())
             })?;
@@ -179,7 +191,7 @@ pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Res
         }
         OutputFormat::Raw { .. } => {
             let encoded = encode(profile, options)?;
-            output::replace(path, &encoded.bytes)?;
+            options.replace_with(path, |out| out.write_all(&encoded.bytes))?;
             Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
         }
     }

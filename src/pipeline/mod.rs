@@ -19,11 +19,13 @@ mod format_text;
 mod iprof_inputs;
 pub mod iprof_merge;
 pub mod memory;
+pub mod memory_merge;
 pub mod memory_stacks;
 pub mod merge;
 pub mod merge_stacks;
 pub mod mixed;
 pub mod open;
+pub mod output_form;
 pub mod partial;
 pub mod pictures;
 pub mod plan;
@@ -47,6 +49,7 @@ pub use merge::{
     merge_files,
 };
 pub use open::{ReadOptions, open_reader};
+pub use output_form::OutputForm;
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};

@@ -6,7 +6,7 @@ use super::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, Merge
 use super::open::read_with;
 use super::target::InputVersions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{self, Access, Format, WeightedInput, output};
+use crate::input::{self, Access, Format, WeightedInput};
 use crate::instr::description::Description;
 use crate::instr::{Profile, ProfileKind, ProfileReader};
 use crate::limits::Limits;
@@ -50,7 +50,7 @@ pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions
     let mut versions = InputVersions::default();
     sums.inputs().iter().for_each(|input| note_origin(&mut versions, input));
     let bytes = crate::partial::append(encoded.bytes, Family::Instr, versions.to_word(), &sums.encode());
-    output::replace(path, &bytes)?;
+    options.replace_with(path, |out| out.write_all(&bytes))?;
     Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
 }
 

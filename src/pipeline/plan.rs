@@ -1,9 +1,10 @@
 //! What a merge makes of its inputs: which family's merge takes them, and what
 //! is written. The same for any order of the inputs.
 
+use super::output_form::OutputForm;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::input::{Family, Format, Input, is_iprof_name};
+use crate::input::{Family, Format, Input};
 use std::path::Path;
 
 /// What stacks are written as.
@@ -18,14 +19,12 @@ pub enum StackOutput {
 }
 
 impl StackOutput {
-    /// By the name's ending, `.gz` aside.
-    pub fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        let name = name.strip_suffix(".gz").unwrap_or(name);
-        match name.rsplit_once('.')?.1 {
-            "iprof" => Some(Self::Iprof),
-            "collapsed" | "folded" => Some(Self::Collapsed),
-            "pprof" | "pgo" | "pb" => Some(Self::Pprof),
+    /// The form of an output, if it is one that stacks have.
+    pub fn of_form(form: OutputForm) -> Option<Self> {
+        match form {
+            OutputForm::Iprof => Some(Self::Iprof),
+            OutputForm::Collapsed => Some(Self::Collapsed),
+            OutputForm::Pprof => Some(Self::Pprof),
             _ => None,
         }
     }
@@ -48,16 +47,28 @@ pub enum MergePlan {
     Bridge(Family),
 }
 
+impl MergePlan {
+    /// What is written, where `said` is what the output's name or the caller says.
+    pub fn form(self, said: Option<OutputForm>) -> OutputForm {
+        match self {
+            Self::Iprof | Self::Stacks(StackOutput::Iprof) | Self::Bridge(Family::Iprof) => OutputForm::Iprof,
+            Self::Stacks(StackOutput::Collapsed) => OutputForm::Collapsed,
+            Self::Stacks(StackOutput::Pprof) => OutputForm::Pprof,
+            Self::SampleProf | Self::Instr | Self::Bridge(_) => said.unwrap_or(OutputForm::Indexed),
+        }
+    }
+}
+
 /// What the caller says of the output.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct MergeRequest<'a> {
-    /// Where to write; the name tells what.
+    /// Where to write.
     pub output: &'a Path,
-    /// What to write, if that was said: [`Family::Instr`] or [`Family::Iprof`].
+    /// What to write, if that was said; else the output's name tells.
+    pub form: Option<OutputForm>,
+    /// The family to write, if nothing but that was said: [`Family::Instr`] or [`Family::Iprof`].
     pub to: Option<Family>,
-    /// LLVM's text form is asked for.
-    pub text: bool,
     /// Standard input holds stacks, whatever it looks like.
     pub stdin_is_stacks: bool,
 }
@@ -65,7 +76,7 @@ pub struct MergeRequest<'a> {
 impl<'a> MergeRequest<'a> {
     /// Nothing said but where to write.
     pub fn new(output: &'a Path) -> Self {
-        Self { output, to: None, text: false, stdin_is_stacks: false }
+        Self { output, form: None, to: None, stdin_is_stacks: false }
     }
 
     /// Which merge takes the inputs. What is empty, damaged or of no family goes
@@ -73,24 +84,28 @@ impl<'a> MergeRequest<'a> {
     ///
     /// # Errors
     ///
-    /// Usage for inputs that do not add up, and where neither the inputs nor the
-    /// output's name tell what to write.
+    /// Usage for an output that the inputs cannot become, for inputs that do not add up, and where neither the inputs nor the output tell what to write.
     pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
+        let form = OutputForm::choose(self.output, self.form)?;
         let first = |family: Family| inputs.iter().find(|input| self.family(input) == Some(family));
         if first(Family::SampleProf).is_some() {
-            return Ok(MergePlan::SampleProf);
+            return self.sample_plan(form);
         }
-        let named = StackOutput::of_name(self.output);
         if let Some(input) = first(Family::Stacks) {
-            return self.stack_output(inputs, input, named).map(MergePlan::Stacks);
+            return self.stack_output(inputs, input, form).map(MergePlan::Stacks);
         }
+        let form = form.map(|form| form.of_inputs(inputs, self.output)).transpose()?;
         let mut families = inputs.iter().filter_map(|input| self.family(input)).peekable();
         let all_iprof = families.peek().is_some() && families.all(|family| family == Family::Iprof);
-        if all_iprof && let Some(output @ (StackOutput::Collapsed | StackOutput::Pprof)) = named {
-            return Ok(MergePlan::Stacks(output));
+        match form.and_then(StackOutput::of_form) {
+            Some(output @ (StackOutput::Collapsed | StackOutput::Pprof)) if all_iprof => {
+                return Ok(MergePlan::Stacks(output));
+            }
+            _ => {}
         }
         let has_iprof = first(Family::Iprof).is_some();
-        let target = self.target(has_iprof, all_iprof)?;
+        self.refuse_form(form, has_iprof)?;
+        let target = self.target(form, has_iprof, all_iprof)?;
         Ok(match target {
             Family::Iprof if all_iprof => MergePlan::Iprof,
             Family::Instr if !has_iprof => MergePlan::Instr,
@@ -106,14 +121,22 @@ impl<'a> MergeRequest<'a> {
         input.family().ok().flatten()
     }
 
-    fn stack_output(&self, inputs: &[Input], input: &Input, named: Option<StackOutput>) -> Result<StackOutput> {
-        if let Some(named) = named {
-            return Ok(named);
+    /// Sample profiles stay what they are.
+    fn sample_plan(&self, form: Option<OutputForm>) -> Result<MergePlan> {
+        match form {
+            None | Some(OutputForm::Text | OutputForm::Indexed | OutputForm::SampleProf) => Ok(MergePlan::SampleProf),
+            Some(form) => {
+                let hint = "name the output .proftext for text, or .profdata";
+                Err(form.refuse_for(Family::SampleProf.words(), self.output, hint))
+            }
         }
-        if let Some(other @ ("profdata" | "proftext" | "profraw")) = extension(self.output) {
-            let detail = format!("stacks do not become a .{other}: they say nothing about how often code ran");
-            let error = Error::usage(detail).in_file(&input.path);
-            return Err(error.with_hint("name the output .collapsed, .pprof or .iprof"));
+    }
+
+    fn stack_output(&self, inputs: &[Input], input: &Input, form: Option<OutputForm>) -> Result<StackOutput> {
+        if let Some(form) = form {
+            let hint = "name the output .collapsed, .pprof or .iprof";
+            let found = StackOutput::of_form(form);
+            return found.ok_or_else(|| form.refuse_for(Family::Stacks.words(), self.output, hint));
         }
         let has = |format: Format| inputs.iter().any(|input| input.format().is_ok_and(|found| found == format));
         if has(Format::Pprof) {
@@ -127,27 +150,38 @@ impl<'a> MergeRequest<'a> {
             .with_hint("name the output .collapsed, .pprof or .iprof"))
     }
 
-    /// The family to write where LLVM's and iprof files meet.
-    fn target(&self, has_iprof: bool, all_iprof: bool) -> Result<Family> {
-        let by_name = match extension(self.output) {
-            _ if is_iprof_name(self.output) => Some(Family::Iprof),
-            Some("profdata" | "proftext") => Some(Family::Instr),
-            _ => self.text.then_some(Family::Instr),
+    /// Refuses what neither LLVM's profiles nor iprof files become, alone or together.
+    fn refuse_form(&self, form: Option<OutputForm>, has_iprof: bool) -> Result<()> {
+        let Some(form) = form else { return Ok(()) };
+        let (words, hint) = match (form, has_iprof) {
+            (OutputForm::Collapsed | OutputForm::Pprof, false) => {
+                (Family::Instr.words(), "they hold no stacks; name the output .profdata, .proftext or .iprof")
+            }
+            (OutputForm::Collapsed | OutputForm::Pprof, true) => {
+                ("LLVM profiles and iprof files", "merge them to an iprof first")
+            }
+            (OutputForm::SampleProf, _) => {
+                (Family::Instr.words(), "only sample profiles do; name the output .profdata or .proftext")
+            }
+            (OutputForm::MemProfYaml, true) => (Family::Iprof.words(), "name the output .iprof or .profdata"),
+            _ => return Ok(()),
         };
+        Err(form.refuse_for(words, self.output, hint))
+    }
+
+    /// The family to write where LLVM's and iprof files meet.
+    fn target(&self, form: Option<OutputForm>, has_iprof: bool, all_iprof: bool) -> Result<Family> {
+        let by_form = form.map(|form| if form == OutputForm::Iprof { Family::Iprof } else { Family::Instr });
         let uniform = match (has_iprof, all_iprof) {
             (true, true) => Some(Family::Iprof),
             (false, _) => Some(Family::Instr),
             (true, false) => None,
         };
-        self.to
-            .or(by_name)
+        by_form
+            .or(self.to)
             .or(uniform)
             .ok_or_else(|| Error::usage("the inputs are LLVM profiles and iprof files").with_hint(Hint::ChooseFamily))
     }
-}
-
-fn extension(path: &Path) -> Option<&str> {
-    path.extension().and_then(|extension| extension.to_str())
 }
 
 #[cfg(test)]
@@ -184,7 +218,7 @@ mod tests {
 
     #[test]
     fn any_order_of_inputs_gives_the_same_plan() {
-        let cases: [(&[&str], &str, Option<MergePlan>); 14] = [
+        let cases: [(&[&str], &str, Option<MergePlan>); 22] = [
             (&["raw", "text", "empty"], "-", Some(MergePlan::Instr)),
             (&["sample", "empty"], "-", Some(MergePlan::SampleProf)),
             (&["sample", "raw"], "a.profdata", Some(MergePlan::SampleProf)),
@@ -199,6 +233,14 @@ mod tests {
             (&["jfr"], "-", None),
             (&["pprof"], "a.profdata", None),
             (&["empty"], "-", Some(MergePlan::Instr)),
+            (&["raw"], "a.collapsed", None),
+            (&["raw", "iprof"], "a.pprof", None),
+            (&["sample"], "a.iprof", None),
+            (&["sample"], "a.profraw", None),
+            (&["iprof"], "a.json", Some(MergePlan::Iprof)),
+            (&["raw"], "a.json", None),
+            (&["iprof"], "a.yaml", None),
+            (&["raw"], "a.jfr", None),
         ];
         for (names, output, expected) in cases {
             for plan in plans(names, output) {

@@ -336,7 +336,8 @@ impl Merge<'_> {
     }
 }
 
-/// Writes a profile to a file, which is replaced whole; says what was lost.
+/// Writes a profile to a file, which is replaced whole, and compressed where its
+/// name ends in `.gz`; says what was lost.
 ///
 /// # Errors
 ///
@@ -352,7 +353,7 @@ pub fn write_sample_file(
         loss::refuse_losses(&losses).map_err(|error| error.in_file(path))?;
     }
     let bytes = sampleprof::write(profile, options).map_err(|error| error.in_file(path))?;
-    input::output::replace(path, &bytes)?;
+    input::output::replace_by_name_with(path, |out| out.write_all(&bytes))?;
     Ok(losses)
 }
 

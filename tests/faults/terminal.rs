@@ -49,3 +49,48 @@ fn control_characters_of_a_file_are_escaped() {
         assert_harmless(&finished, &arguments.join(" ").escape_debug().to_string());
     }
 }
+
+/// Runs a command line of the program on a terminal of its own: what came there, and the exit code.
+fn on_a_terminal(folder: &std::path::Path, line: &str) -> Option<(String, Option<i32>)> {
+    let program = env!("CARGO_BIN_EXE_profbridge");
+    let mut script = std::process::Command::new("script");
+    script.args(["-q", "-e", "-c", &format!("'{program}' {line}"), "/dev/null"]).current_dir(folder);
+    match script.stdin(std::process::Stdio::null()).output() {
+        Ok(output) => Some((String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())),
+        Err(_) => {
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: script is not installed (bsdutils)\n");
+            None
+        }
+    }
+}
+
+#[test]
+fn no_binary_goes_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("a.proftext", ":ir\nmain\n1\n1\n5\n");
+    write("s.afdo", "foo:10:1\n 1: 5\n");
+    write("c.collapsed", "a;b 1\nc;d 2\n");
+    for line in [
+        "merge a.proftext",
+        "merge a.proftext -o /dev/tty",
+        "merge s.afdo",
+        "convert a.proftext --to raw -o -",
+        "convert c.collapsed --to pprof -o -",
+        "merge c.collapsed --to pprof",
+    ] {
+        let Some((text, code)) = on_a_terminal(folder.path(), line) else { return };
+        assert!(text.contains("standard output is a terminal") && text.contains("with -o"), "{line}: {text}");
+        assert!(matches!(code, Some(1 | 2)), "{line}: {code:?} {text}");
+    }
+    for (line, found) in [
+        ("merge a.proftext --text", "# Counter Values"),
+        ("merge s.afdo --to text", "foo:10:1"),
+        ("convert c.collapsed --to collapsed -o -", "a;b 1"),
+        ("merge a.proftext | wc -c", "632"),
+    ] {
+        let Some((text, code)) = on_a_terminal(folder.path(), line) else { return };
+        assert!(text.contains(found), "{line}: {text}");
+        assert_eq!(code, Some(0), "{line}: {text}");
+    }
+}

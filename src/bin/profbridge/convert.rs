@@ -4,7 +4,10 @@ use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
-use crate::iprof_files::{IprofWriteArgs, is_iprof_name};
+use crate::iprof_files::IprofWriteArgs;
+use crate::memory_merge::MemoryRun;
+use crate::memprof::MemProfArgs;
+use crate::outputs::OutputArgs;
 use crate::refuse::refuse;
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
@@ -16,13 +19,13 @@ use profbridge::instr::{Profile, Release};
 use profbridge::iprof::BranchClash;
 use profbridge::merge::Remapping;
 use profbridge::merge::cross_release::Origins;
-use profbridge::pipeline::plan::StackOutput;
+use profbridge::pipeline::plan::{MergeRequest, StackOutput};
 use profbridge::pipeline::{
-    self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, Silent, WriteOptions,
+    self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Silent, WriteOptions,
 };
 use profbridge::sampleprof;
 use profbridge::{Error, ErrorKind, Result, Warning};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Convert a profile to another format or version
@@ -38,6 +41,7 @@ use std::process::ExitCode;
   profbridge convert app.collapsed -o app.iprof --reference app.jar
   profbridge convert app.iprof -o app.collapsed
   profbridge convert app.jfr -o app.pprof
+  profbridge convert app.memprofraw --profiled-binary app -o app.memprofyaml
 
 A coverage map compiled into a binary has a version of its own, which a converted
 profile does not change: llvm-cov must still be new enough for the binary.
@@ -53,9 +57,8 @@ pub(crate) struct ConvertArgs {
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The format to write; by default the one that the output's name ends in
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    to: Option<Format>,
+    #[command(flatten)]
+    written: OutputArgs,
     /// Version of the raw format, 1 to 5 or 7 to 11; by default that of the toolchain written for
     #[arg(long, value_name = "N")]
     raw_version: Option<u32>,
@@ -91,24 +94,9 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     iprof_write: IprofWriteArgs,
     #[command(flatten)]
+    memprof: MemProfArgs,
+    #[command(flatten)]
     sample: SampleArgs,
-}
-
-/// A format that can be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// What an instrumented program dumps (.profraw)
-    Raw,
-    /// What compilers read (.profdata)
-    Indexed,
-    /// What people read (.proftext)
-    Text,
-    /// GraalVM's, with samples (.iprof)
-    Iprof,
-    /// Collapsed stacks (.collapsed)
-    Collapsed,
-    /// pprof, compressed (.pprof, .pgo) or not (.pb)
-    Pprof,
 }
 
 /// Width and byte order.
@@ -135,26 +123,20 @@ impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let inputs: Vec<Input> = self.inputs.iter().map(Input::new).collect();
+        let said = self.written.form(&self.output, &self.sample.forms())?;
         if are_samples(&inputs) {
-            return self.convert_samples(&inputs);
+            return self.convert_samples(&inputs, said);
         }
         self.sample.refuse_for_others()?;
-        let only_iprof = self.iprof.changes() || self.iprof_write.asks();
-        let to_iprof = match self.to {
-            Some(format) => format == Format::Iprof,
-            None => is_iprof_name(&self.output) || (only_iprof && format_of_name(&self.output).is_err()),
-        };
-        if to_iprof
+        let form = self.form(&inputs, said)?;
+        self.written.guard(&inputs, &self.output, form)?;
+        if form == OutputForm::Iprof
             && let [input] = &inputs[..]
             && input.family()? == Some(Family::Iprof)
         {
             return iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write);
         }
-        let target = match self.to {
-            Some(format) => format,
-            None => format_of_name(&self.output)?,
-        };
-        if let Some(format) = self.stack_format(&inputs, target)? {
+        if let Some(format) = self.stack_format(&inputs, form)? {
             let job = StackJob {
                 inputs: &inputs,
                 format,
@@ -172,12 +154,16 @@ impl ConvertArgs {
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
+        if form == OutputForm::MemProfYaml {
+            let (inputs, output, strict, quiet) = (std::slice::from_ref(input), &self.output, self.strict, self.quiet);
+            return MemoryRun { inputs, output, strict, quiet }.run(&self.merge_options(Release::DEFAULT));
+        }
         let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input])?;
-        if target == Format::Raw {
+        if form == OutputForm::Raw {
             whom = whom.with_raw_version(self.raw_version);
         }
         let (mut profile, origins) = match input.family()? {
-            Some(Family::Iprof) => self.bridged_profile(input, target, &whom)?,
+            Some(Family::Iprof) => self.bridged_profile(input, form, &whom)?,
             _ => {
                 let report = self.merged_profile(input, whom.target.release)?;
                 let origins = report.origins();
@@ -186,27 +172,25 @@ impl ConvertArgs {
         };
         let mut write = WriteOptions::default();
         // An iprof is read by no compiler of LLVM.
-        if target != Format::Iprof {
+        if form != OutputForm::Iprof {
             let findings = whom.cross(&mut profile, &mut write.filter, self.cross.hashes(), origins, self.strict)?;
             cross_release::print_findings(&findings, &self.output, self.quiet);
         }
         write.strict = self.strict;
         write.tolerated = whom.tolerated();
         write.sparse = self.sparse;
-        write.format = match target {
-            Format::Raw => OutputFormat::Raw { encoding: self.raw_encoding(&whom) },
-            Format::Indexed => whom.target.indexed_format(),
-            Format::Text => whom.target.text_format(),
-            Format::Iprof => {
+        write.gzip_by_name = true;
+        write.format = match form {
+            OutputForm::Raw => OutputFormat::Raw { encoding: self.raw_encoding(&whom) },
+            OutputForm::Text => whom.target.text_format(),
+            OutputForm::Iprof => {
                 let options = self.bridge.to_iprof_options(BranchClash::default());
                 bridged::write_iprof(&profile, &input.path, &self.output, &options, &self.iprof_write, self.strict)?;
                 return Ok(ExitCode::SUCCESS);
             }
-            Format::Collapsed | Format::Pprof => {
-                return Err(Error::usage("this profile holds no stacks").in_file(&input.path));
-            }
+            _ => whom.target.indexed_format(),
         };
-        let is_asked = target == Format::Raw && self.raw_version.is_some();
+        let is_asked = form == OutputForm::Raw && self.raw_version.is_some();
         if !self.quiet && !is_asked {
             whom.say(write.format, &self.output);
         }
@@ -216,17 +200,15 @@ impl ConvertArgs {
     }
 
     /// Writes a sample profile in another encoding.
-    fn convert_samples(&self, inputs: &[Input]) -> Result<ExitCode> {
+    fn convert_samples(&self, inputs: &[Input], form: Option<OutputForm>) -> Result<ExitCode> {
         let given = [(self.sparse, "--sparse"), (self.format_version.is_some(), "--format-version")];
         refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
-        let encoding = match self.to {
-            None => None,
-            Some(Format::Text) => Some(sampleprof::Encoding::Text),
-            Some(_) => {
-                let error = Error::usage("a sample profile becomes no profile of another family");
-                return Err(error.with_hint("--to text, or --sample-format text, binary, extbinary or compact"));
-            }
-        };
+        // A conversion is a merge of one profile.
+        let mut request = MergeRequest::new(&self.output);
+        request.form = form;
+        let form = request.plan(inputs)?.form(form);
+        self.written.guard(inputs, &self.output, form)?;
+        let encoding = (form == OutputForm::Text).then_some(sampleprof::Encoding::Text);
         let run = SampleRun {
             inputs,
             output: &self.output,
@@ -247,10 +229,7 @@ impl ConvertArgs {
 
     /// The profile of an LLVM input, in the order that a merge gives it.
     fn merged_profile(&self, input: &Input, release: Release) -> Result<MergeReport> {
-        let mut options = MergeOptions::default();
-        options.read.limits = crate::limits::chosen();
-        options.release = release;
-        options.keep_vtable_names = true;
+        let options = self.merge_options(release);
         let mut report = pipeline::merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
@@ -263,10 +242,20 @@ impl ConvertArgs {
         Ok(report)
     }
 
+    fn merge_options(&self, release: Release) -> MergeOptions {
+        let mut options = MergeOptions::default();
+        options.read.limits = crate::limits::chosen();
+        options.read.programs = self.memprof.programs.programs();
+        options.memprof = self.memprof.options();
+        options.release = release;
+        options.keep_vtable_names = true;
+        options
+    }
+
     /// The profile that an iprof becomes for the format to be written.
-    fn bridged_profile(&self, input: &Input, target: Format, whom: &Whom) -> Result<Convertible> {
-        let version = match target {
-            Format::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
+    fn bridged_profile(&self, input: &Input, form: OutputForm, whom: &Whom) -> Result<Convertible> {
+        let version = match form {
+            OutputForm::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
             _ => whom.target.indexed_version,
         };
         let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
@@ -281,13 +270,39 @@ impl ConvertArgs {
         Ok((profile, origins))
     }
 
+    /// What is to be written.
+    fn form(&self, inputs: &[Input], said: Option<OutputForm>) -> Result<OutputForm> {
+        let only_iprof = self.iprof.changes() || self.iprof_write.asks();
+        let form = match said {
+            Some(form) => form.of_inputs(inputs, &self.output)?,
+            None if only_iprof => OutputForm::Iprof,
+            None if self.written.family().is_some() => OutputForm::Indexed,
+            None => {
+                let detail = format!("{}: the name does not tell which format to write", self.output.display());
+                let hint = "say it with --to raw, indexed, text, yaml, iprof, collapsed or pprof";
+                return Err(Error::usage(detail).with_hint(hint));
+            }
+        };
+        match form {
+            OutputForm::SampleProf => {
+                let error = Error::usage("only sample profiles become a sample profile").in_file(&self.output);
+                Err(error.with_hint("name the output .profdata, .proftext or .profraw"))
+            }
+            form => Ok(form),
+        }
+    }
+
     /// What stacks are to be written as; `None` when other profiles are converted.
-    fn stack_format(&self, inputs: &[Input], target: Format) -> Result<Option<StackOutput>> {
-        match target {
-            Format::Collapsed => Ok(Some(StackOutput::Collapsed)),
-            Format::Pprof => Ok(Some(StackOutput::Pprof)),
-            Format::Iprof => Ok(self.holds_stacks(inputs)?.then_some(StackOutput::Iprof)),
-            _ => Ok(None),
+    fn stack_format(&self, inputs: &[Input], form: OutputForm) -> Result<Option<StackOutput>> {
+        let found = StackOutput::of_form(form);
+        let holds_stacks = self.holds_stacks(inputs)?;
+        match found {
+            Some(StackOutput::Iprof) => Ok(holds_stacks.then_some(StackOutput::Iprof)),
+            None if holds_stacks => {
+                let error = Error::usage(format!("{} do not become {}", Family::Stacks.words(), form.words()));
+                Err(error.in_file(&self.output).with_hint("name the output .collapsed, .pprof or .iprof"))
+            }
+            found => Ok(found),
         }
     }
 
@@ -312,22 +327,5 @@ impl ConvertArgs {
             RawArch::Be32 => (PointerWidth::Bits32, Endian::Big),
         };
         Encoding { endian, pointer, version: self.raw_version(whom) }
-    }
-}
-
-/// The format that a file name ends in.
-fn format_of_name(path: &Path) -> Result<Format> {
-    match StackOutput::of_name(path) {
-        Some(StackOutput::Iprof) => return Ok(Format::Iprof),
-        Some(StackOutput::Collapsed) => return Ok(Format::Collapsed),
-        Some(StackOutput::Pprof) => return Ok(Format::Pprof),
-        None => {}
-    }
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("profraw") => Ok(Format::Raw),
-        Some("profdata") => Ok(Format::Indexed),
-        Some("proftext") => Ok(Format::Text),
-        _ => Err(Error::usage(format!("{}: the name does not tell which format to write", path.display()))
-            .with_hint("say it with --to raw, indexed, text, iprof, collapsed or pprof")),
     }
 }

@@ -3,7 +3,7 @@
 use crate::console;
 use clap::Args;
 use profbridge::input;
-pub(crate) use profbridge::input::is_iprof_name;
+pub(crate) use profbridge::input::output::is_gzip_name;
 use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, WriteOptions};
 use profbridge::{Result, Warning};
 use std::num::NonZeroUsize;
@@ -39,11 +39,6 @@ impl IprofWriteArgs {
         options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
         input::output::replace_with(output, |out| iprof::write_to(document, &options, out))
     }
-}
-
-/// Whether an output's name asks for compression.
-pub(crate) fn is_gzip_name(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz")
 }
 
 /// Warns of what decides how a whole file was understood. That a version is old

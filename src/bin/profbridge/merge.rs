@@ -6,9 +6,11 @@ use crate::correlate::CorrelateArgs;
 use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
+use crate::memory_merge::MemoryRun;
 use crate::memprof::MemProfArgs;
 use crate::merge_report::{MergeConsole, print_json, print_warnings, summary};
-use crate::mixed_merge::{self, FamilyArg};
+use crate::mixed_merge;
+use crate::outputs::OutputArgs;
 use crate::refuse::refuse;
 use crate::sample_files::{SampleArgs, SampleRun};
 use crate::stack_merge;
@@ -22,7 +24,9 @@ use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::iprof_merge::IprofMergeOptions;
 use profbridge::pipeline::mixed::{MixedOptions, merge_mixed};
 use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
-use profbridge::pipeline::{self, FailureMode, MergeOptions, Minimums, Target, TargetSource, WriteOptions, partial};
+use profbridge::pipeline::{
+    self, FailureMode, MergeOptions, Minimums, OutputForm, OutputFormat, Target, TargetSource, WriteOptions, partial,
+};
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
 use profbridge::{Compat, Error, Result};
@@ -59,14 +63,13 @@ pub(crate) struct MergeArgs {
     /// An input whose counts are multiplied by WEIGHT
     #[arg(long, value_name = "WEIGHT,FILE")]
     weighted_input: Vec<OsString>,
-    /// The family to write, where the output's name does not tell and inputs are of both
-    #[arg(long, value_enum, value_name = "FAMILY")]
-    to: Option<FamilyArg>,
-    /// Write the text form
+    #[command(flatten)]
+    written: OutputArgs,
+    /// As `--to text`
     #[arg(long)]
     text: bool,
     /// Write a part of a larger merge: a profile that also keeps what a later merge needs to go on exactly
-    #[arg(long, conflicts_with_all = ["text", "sparse", "to", "show", "write_prev_version"])]
+    #[arg(long, conflicts_with_all = ["text", "sparse", "show", "write_prev_version"])]
     partial: bool,
     /// Leave out functions that never ran
     #[arg(long)]
@@ -185,11 +188,14 @@ impl MergeArgs {
         if self.show || self.json {
             console::needs_file(&self.output)?;
         }
+        let said = [(self.text, "--text", OutputForm::Text)];
+        let form = self.written.form(&self.output, &[&said[..], &self.sample.forms()].concat())?;
         let mut request = MergeRequest::new(&self.output);
-        request.to = self.to.map(Family::from);
-        request.text = self.text;
+        (request.form, request.to) = (form, self.written.family());
         request.stdin_is_stacks = self.stacks.names_form();
         let plan = request.plan(&inputs)?;
+        let form = plan.form(form);
+        self.written.guard(&inputs, &self.output, form)?;
         if plan != MergePlan::SampleProf {
             self.sample.refuse_for_others()?;
         }
@@ -198,16 +204,18 @@ impl MergeArgs {
             refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
         }
         match plan {
-            MergePlan::SampleProf => self.merge_samples(&inputs),
+            MergePlan::SampleProf => self.merge_samples(&inputs, form),
             MergePlan::Stacks(output) => self.merge_stacks(&inputs, output),
             MergePlan::Iprof => self.merge_iprof(&inputs, found),
-            MergePlan::Bridge(target) => self.merge_mixed(&inputs, target),
-            _ => self.merge_llvm(&inputs),
+            MergePlan::Bridge(target) => self.merge_mixed(&inputs, target, form),
+            _ if self.partial => self.merge_partially(&inputs, form),
+            _ if form == OutputForm::MemProfYaml => self.merge_memory(&inputs),
+            _ => self.merge_llvm(&inputs, form),
         }
     }
 
     /// Merges sample profiles.
-    fn merge_samples(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+    fn merge_samples(&self, inputs: &[WeightedInput], form: OutputForm) -> Result<ExitCode> {
         let given = [
             (self.sparse, "--sparse"),
             (self.format_version.is_some(), "--format-version"),
@@ -217,7 +225,6 @@ impl MergeArgs {
             (self.min_functions > 0, "--min-functions"),
             (self.min_total_count > 0, "--min-total-count"),
             (self.keep_vtable_symbols, "--keep-vtable-symbols"),
-            (self.to.is_some(), "--to"),
             (self.show, "--show"),
         ];
         refuse(&given, "not for sample profiles", "`profbridge merge --help` has the options of sample profiles last")?;
@@ -229,7 +236,7 @@ impl MergeArgs {
             inputs,
             output: &self.output,
             arguments: &self.sample,
-            encoding: self.text.then_some(Encoding::Text),
+            encoding: (form == OutputForm::Text).then_some(Encoding::Text),
             consumer: self.consumer.as_deref(),
             function: self.function.as_deref(),
             no_function: self.no_function.as_deref(),
@@ -253,7 +260,7 @@ impl MergeArgs {
         options.salvage = self.salvage;
         options.minimums = self.minimums();
         options.found = found;
-        options.llvm = self.merge_options(Release::default())?;
+        options.llvm = self.merge_options(Release::default(), OutputForm::Iprof)?;
         options.llvm.keep_vtable_names = true;
         options.trust = self.bridge.trust();
         options.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
@@ -344,13 +351,13 @@ impl MergeArgs {
     }
 
     /// Takes inputs of both families, or to the other one, through the bridge.
-    fn merge_mixed(&self, inputs: &[WeightedInput], target: Family) -> Result<ExitCode> {
+    fn merge_mixed(&self, inputs: &[WeightedInput], target: Family, form: OutputForm) -> Result<ExitCode> {
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
         let mut whom = self.whom(inputs)?;
         let mut options = MixedOptions::default();
-        options.llvm = self.merge_options(whom.target.release)?;
+        options.llvm = self.merge_options(whom.target.release, form)?;
         options.iprof = crate::limits::iprof_options();
         options.llvm.keep_vtable_names |= target == Family::Iprof;
         options.trust = self.bridge.trust();
@@ -381,7 +388,7 @@ impl MergeArgs {
                 self.report_losses(&losses)?;
                 let filter = &mut options.llvm.filter;
                 let findings = whom.cross(&mut profile, filter, self.cross.hashes(), origins, self.strict)?;
-                let write = self.write_options(&options.llvm, &whom);
+                let write = self.write_options(&options.llvm, &whom, form);
                 let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
                     console::losses(&saved.losses, &write.tolerated, &self.output);
@@ -403,9 +410,11 @@ impl MergeArgs {
 
     /// Writes what a later merge goes on from. Names and hashes stay those of the
     /// inputs: for whom they are is decided when the merge is finished.
-    fn merge_partially(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+    fn merge_partially(&self, inputs: &[WeightedInput], form: OutputForm) -> Result<ExitCode> {
+        let refused = [(form != OutputForm::Indexed, "--partial")];
+        refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")?;
         let whom = self.whom(inputs)?;
-        let mut options = self.merge_options(whom.target.release)?;
+        let mut options = self.merge_options(whom.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut sums = partial::merge_partially(inputs, &options, &mut console)?;
         let filters = [("--function", &self.function), ("--no-function", &self.no_function)];
@@ -420,7 +429,7 @@ impl MergeArgs {
         print_warnings(&report, self.quiet);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         report.verdict(&options)?;
-        let write = self.write_options(&options, &whom);
+        let write = self.write_options(&options, &whom, form);
         let saved = partial::write_file(&sums, &report.profile, &write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &write.tolerated, &self.output);
@@ -433,12 +442,9 @@ impl MergeArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn merge_llvm(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
-        if self.partial {
-            return self.merge_partially(inputs);
-        }
+    fn merge_llvm(&self, inputs: &[WeightedInput], form: OutputForm) -> Result<ExitCode> {
         let mut whom = self.whom(inputs)?;
-        let mut options = self.merge_options(whom.target.release)?;
+        let mut options = self.merge_options(whom.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
         console.finish();
@@ -448,7 +454,7 @@ impl MergeArgs {
         let origins = report.origins();
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
-        let write = self.write_options(&options, &whom);
+        let write = self.write_options(&options, &whom, form);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {
             console::losses(&report.memprof_losses, &[], &self.output);
@@ -467,6 +473,23 @@ impl MergeArgs {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Adds up memory profiles into one that is a file of its own.
+    fn merge_memory(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+        let given = [
+            (self.sparse, "--sparse"),
+            (self.min_total_count > 0, "--min-total-count"),
+            (self.show, "--show"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.consumer.is_some(), "--for"),
+            (self.min_functions > 0, "--min-functions"),
+            (self.json, "--json"),
+        ];
+        refuse(&given, "not for a memory profile in YAML", "name the output .profdata")?;
+        let options = self.merge_options(Release::DEFAULT, OutputForm::MemProfYaml)?;
+        let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
+        MemoryRun { inputs, output, strict, quiet }.run(&options)
+    }
+
     fn inputs(&self) -> Result<InputList> {
         let mut list = InputList::new(Compat::Profbridge);
         self.inputs.iter().try_for_each(|path| list.push(path))?;
@@ -477,7 +500,7 @@ impl MergeArgs {
         Ok(list)
     }
 
-    fn merge_options(&self, release: Release) -> Result<MergeOptions> {
+    fn merge_options(&self, release: Release, form: OutputForm) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
         options.release = release;
@@ -488,7 +511,7 @@ impl MergeArgs {
         options.threads = NonZeroUsize::new(self.num_threads);
         options.trace_reservoir_size = Some(self.temporal_profile_trace_reservoir_size);
         options.max_trace_length = Some(self.temporal_profile_max_trace_length);
-        options.keep_vtable_names = self.keep_vtable_symbols || self.text;
+        options.keep_vtable_names = self.keep_vtable_symbols || form == OutputForm::Text;
         options.salvage = self.salvage;
         options.minimums = self.minimums();
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
@@ -516,9 +539,14 @@ impl MergeArgs {
     }
 
     /// How the merged profile is written.
-    fn write_options(&self, options: &MergeOptions, whom: &Whom) -> WriteOptions {
+    fn write_options(&self, options: &MergeOptions, whom: &Whom, form: OutputForm) -> WriteOptions {
         let mut write = WriteOptions::default();
-        write.format = if self.text { whom.target.text_format() } else { whom.target.indexed_format() };
+        write.format = match form {
+            OutputForm::Text => whom.target.text_format(),
+            OutputForm::Raw => OutputFormat::Raw { encoding: whom.raw_encoding() },
+            _ => whom.target.indexed_format(),
+        };
+        write.gzip_by_name = true;
         if !self.quiet {
             whom.say(write.format, &self.output);
         }

@@ -2,30 +2,11 @@
 
 use crate::console;
 use crate::target::JsonTarget;
-use clap::ValueEnum;
 use profbridge::Result;
 use profbridge::input::{Family, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::pipeline::mixed::is_document;
 use std::path::Path;
-
-/// The values of `--to`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FamilyArg {
-    /// An indexed or text profile
-    Llvm,
-    /// An iprof
-    Iprof,
-}
-
-impl From<FamilyArg> for Family {
-    fn from(argument: FamilyArg) -> Self {
-        match argument {
-            FamilyArg::Llvm => Self::Instr,
-            FamilyArg::Iprof => Self::Iprof,
-        }
-    }
-}
 
 /// What is about to happen, in words.
 pub(crate) fn announcement(inputs: &[WeightedInput], target: Family) -> String {

@@ -2,8 +2,10 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::outputs::refuse_replacing;
 use clap::Args;
 use profbridge::Result;
+use profbridge::input::Input;
 use profbridge::pipeline;
 use profbridge::report::order::OrderOptions;
 use std::path::PathBuf;
@@ -35,6 +37,7 @@ pub(crate) struct OrderArgs {
 impl OrderArgs {
     /// Orders the functions.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        refuse_replacing(&[Input::from(&self.file)], &self.output, "an order", false, |_| false)?;
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;
         let ordered = pipeline::order_file(&self.file, &crate::limits::read_options(), &options)?;

@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::outputs::refuse_replacing;
 use crate::refuse::refuse;
 use crate::sample_files::{self, SAMPLE_PROFILE, are_samples};
 use clap::Args;
@@ -87,6 +88,7 @@ impl OverlapArgs {
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let (base, test) = (Input::from(&self.base), Input::from(&self.test));
+        refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
         if are_samples(std::slice::from_ref(&base)) {
             return self.run_samples(&base, &test);
         }

@@ -3,13 +3,15 @@
 
 use crate::console;
 use crate::memprof::DrawMemoryArgs;
+use crate::outputs::{refuse_replacing, refuse_terminal};
 use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::Result;
 use profbridge::input::{Input, output};
+use profbridge::pipeline::OutputForm;
 use profbridge::pipeline::pictures::{Content, View, outlined_graph, overlap_table, read_content};
 use profbridge::render::{FlameGraph, SvgOptions, Table};
 use profbridge::report::stacks::{MethodPattern, samples_with_methods};
+use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -66,10 +68,11 @@ impl PictureArgs {
         &self,
         draw: impl FnOnce(String, &Content, Option<&Content>) -> Result<String>,
     ) -> Result<ExitCode> {
+        self.refuse_output()?;
         let baseline = if self.baseline.is_empty() { None } else { Some(self.read(&self.baseline)?) };
         let content = self.read(&self.inputs)?;
         let picture = draw(self.title(), &content, baseline.as_ref())?;
-        output::replace(&self.output, picture.as_bytes())?;
+        self.write(&picture)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -79,6 +82,7 @@ impl PictureArgs {
         svg: &SvgOptions,
         draw: impl FnOnce(String, &FlameGraph) -> String,
     ) -> Result<Option<ExitCode>> {
+        self.refuse_output()?;
         let [input] = &self.inputs[..] else { return Ok(None) };
         let is_filtered = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
         if !self.baseline.is_empty() || self.is_turned() || is_filtered {
@@ -88,8 +92,21 @@ impl PictureArgs {
             return Ok(None);
         };
         warnings.iter().for_each(console::warning);
-        output::replace(&self.output, draw(self.title(), &graph).as_bytes())?;
+        self.write(&draw(self.title(), &graph))?;
         Ok(Some(ExitCode::SUCCESS))
+    }
+
+    /// Refuses names of profiles, and inputs, for the output.
+    pub(crate) fn refuse_output(&self) -> Result<()> {
+        let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
+        refuse_replacing(&inputs, &self.output, "a picture", false, |_| false)?;
+        match OutputForm::of_name(&self.output) {
+            Ok(Some(form)) if self.named_format().is_none() => {
+                let error = Error::usage(format!("a picture is not {}", form.words())).in_file(&self.output);
+                Err(error.with_hint("name the output .svg or .html; `profbridge convert` writes profiles"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
@@ -106,9 +123,10 @@ impl PictureArgs {
         Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
     }
 
-    /// Whether the output's name asks for a page or a drawing; `None` where it does not tell.
+    /// Whether the output's name, `.gz` aside, asks for a page or a drawing; `None` where it does not tell.
     pub(crate) fn named_format(&self) -> Option<PictureFormat> {
-        match self.output.extension()?.to_str()? {
+        let name = self.output.file_name()?.to_str()?;
+        match name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.')?.1 {
             "html" | "htm" => Some(PictureFormat::Html),
             "svg" => Some(PictureFormat::Svg),
             _ => None,
@@ -148,9 +166,10 @@ impl PictureArgs {
         &self.inputs
     }
 
-    /// Where it is written.
-    pub(crate) fn output(&self) -> &Path {
-        &self.output
+    /// Replaces the output, compressed where its name ends in `.gz`.
+    pub(crate) fn write(&self, picture: &str) -> Result<()> {
+        refuse_terminal(&self.output, !output::is_gzip_name(&self.output))?;
+        output::replace_by_name_with(&self.output, |out| out.write_all(picture.as_bytes()))
     }
 
     /// The heading of a comparison with a newer build.

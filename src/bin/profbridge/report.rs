@@ -3,7 +3,6 @@
 use crate::console;
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::input::output;
 use profbridge::pipeline::fit::{FitOptions, fit_files};
 use profbridge::render::{MAX_ROWS, Section, SvgOptions, from_fit, write_html, write_svg};
 use profbridge::{Error, Result};
@@ -29,6 +28,7 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     /// Reads, draws and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        self.pictures.refuse_output()?;
         if let Some(against) = &self.fit {
             return self.draw_fit(against);
         }
@@ -65,7 +65,7 @@ impl ReportArgs {
         let fit = fit_files(profile, against, &options)?;
         fit.warnings.iter().for_each(console::warning);
         let title = self.pictures.title_against(against);
-        output::replace(self.pictures.output(), write_html(&from_fit::report(&title, &fit.report)).as_bytes())?;
+        self.pictures.write(&write_html(&from_fit::report(&title, &fit.report)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

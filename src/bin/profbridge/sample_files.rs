@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum};
 use profbridge::input::{self, Input, WeightedInput};
 use profbridge::instr::{Loss, Release};
 use profbridge::merge::Remapping;
-use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
     load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
 use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
+use profbridge::pipeline::{FailureMode, OutputForm};
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
 };
@@ -93,6 +93,21 @@ impl SampleArgs {
             (self.output_size_limit > 0, "--output-size-limit"),
         ];
         refuse(&given, "for sample profiles", "the first input is none")
+    }
+}
+
+impl SampleArgs {
+    /// What these say of the output, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
+    pub(crate) fn forms(&self) -> Vec<(bool, &'static str, OutputForm)> {
+        let encoded = match self.sample_format {
+            Some(EncodingArg::Text) => OutputForm::Text,
+            _ => OutputForm::Indexed,
+        };
+        vec![
+            (self.sample_format.is_some(), "--sample-format", encoded),
+            (self.binary, "--binary", OutputForm::Indexed),
+            (self.extbinary, "--extbinary", OutputForm::Indexed),
+        ]
     }
 }
 

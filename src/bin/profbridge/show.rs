@@ -3,6 +3,7 @@
 use crate::console::{self, write_output};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
+use crate::outputs::refuse_replacing;
 use crate::refuse::refuse;
 use crate::sample_files::{SampleShow, SampleShowArgs};
 use crate::show_stacks;
@@ -105,10 +106,9 @@ pub(crate) struct ShowArgs {
 impl ShowArgs {
     /// The file to show.
     pub(crate) fn file(&self) -> Result<Input> {
-        if self.output == self.file && self.output.as_os_str() != "-" {
-            return Err(Error::usage("the output is the input").in_file(&self.output));
-        }
-        Ok(Input::from(&self.file))
+        let file = Input::from(&self.file);
+        refuse_replacing(std::slice::from_ref(&file), &self.output, "a report", false, |_| false)?;
+        Ok(file)
     }
 
     /// The family as which the file is shown. What is no profile is left to the readers of LLVM's.

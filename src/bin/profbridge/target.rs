@@ -2,6 +2,7 @@
 //! say, and the line that tells it.
 
 use profbridge::Result;
+use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::Input;
 use profbridge::instr::{LossKind, Profile, release};
 use profbridge::merge::FunctionFilter;
@@ -82,6 +83,11 @@ impl Whom {
     /// use for them.
     pub(crate) fn tolerated(&self) -> Vec<LossKind> {
         if self.target.source == TargetSource::Inputs { vec![LossKind::BinaryIds] } else { Vec::new() }
+    }
+
+    /// Raw profiles as 64-bit programs write them.
+    pub(crate) fn raw_encoding(&self) -> Encoding {
+        Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: self.target.raw_version }
     }
 
     /// Says on standard error for whom `output` is, and how to choose another

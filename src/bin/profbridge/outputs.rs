@@ -1,0 +1,216 @@
+//! What commands write, where to, and over what they do not.
+
+use clap::{Args, ValueEnum};
+use profbridge::input::output::is_gzip_name;
+use profbridge::input::{Family, Format, Input};
+use profbridge::pipeline::OutputForm;
+use profbridge::{Error, Result};
+use std::fs::{self, File};
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+/// The values of `--to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormArg {
+    /// An LLVM profile: in the form that the output's name ends in, else for compilers
+    Llvm,
+    /// What compilers read (.profdata)
+    Indexed,
+    /// What people read (.proftext)
+    Text,
+    /// What an instrumented program dumps (.profraw)
+    Raw,
+    /// A memory profile in YAML (.memprofyaml, .yaml)
+    Yaml,
+    /// GraalVM's (.iprof, or .json where the inputs are iprof files)
+    Iprof,
+    /// Collapsed stacks (.collapsed, .folded)
+    Collapsed,
+    /// pprof, compressed (.pprof, .pgo) or not (.pb)
+    Pprof,
+}
+
+impl FormArg {
+    /// The form; `None` where only the family is named.
+    fn form(self) -> Option<OutputForm> {
+        match self {
+            Self::Llvm => None,
+            Self::Indexed => Some(OutputForm::Indexed),
+            Self::Text => Some(OutputForm::Text),
+            Self::Raw => Some(OutputForm::Raw),
+            Self::Yaml => Some(OutputForm::MemProfYaml),
+            Self::Iprof => Some(OutputForm::Iprof),
+            Self::Collapsed => Some(OutputForm::Collapsed),
+            Self::Pprof => Some(OutputForm::Pprof),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
+    }
+}
+
+/// What is asked of an output.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OutputArgs {
+    /// What to write; by default what the output's name ends in (.gz compresses any of them), else what the inputs are
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<FormArg>,
+    /// Write over an input although it is of another format
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+impl OutputArgs {
+    /// What is to be written; `also` are options that say it as well, with what they say.
+    ///
+    /// # Errors
+    ///
+    /// Usage, where options and the output's name do not agree.
+    pub(crate) fn form(&self, output: &Path, also: &[(bool, &str, OutputForm)]) -> Result<Option<OutputForm>> {
+        let mut asked = self.to.and_then(FormArg::form);
+        let mut option = self.to.map(|to| format!("--to {}", to.name()));
+        for (_, name, form) in also.iter().filter(|(given, ..)| *given) {
+            match (asked, &option) {
+                (Some(asked), Some(option)) if asked != *form => {
+                    let detail = format!("{option} is {}, {name} {}", asked.words(), form.words());
+                    return Err(Error::usage(detail).with_hint("leave one of them out"));
+                }
+                _ => (asked, option) = (Some(*form), Some((*name).to_string())),
+            }
+        }
+        let named = OutputForm::of_name(output)?;
+        let form = OutputForm::choose(output, asked).map_err(|error| match (&option, asked, named) {
+            (Some(option), Some(asked), Some(named)) => {
+                let detail = format!("{option} asks for {}, the output's name for {}", asked.words(), named.words());
+                let hint = format!("name the output {}, or leave {option} out", asked.ending());
+                Error::usage(detail).in_file(output).with_hint(hint)
+            }
+            _ => error,
+        })?;
+        if self.to == Some(FormArg::Llvm)
+            && let Some(other) = form.filter(|form| !is_llvm(*form))
+        {
+            let detail = format!("--to llvm asks for an LLVM profile, the output's name for {}", other.words());
+            return Err(Error::usage(detail).in_file(output).with_hint("name the output .profdata or .proftext"));
+        }
+        Ok(form)
+    }
+
+    /// The family that `--to` names without a form.
+    pub(crate) fn family(&self) -> Option<Family> {
+        (self.to == Some(FormArg::Llvm)).then_some(Family::Instr)
+    }
+
+    /// Refuses what nobody wants: bytes on a terminal, and an input replaced by another format.
+    ///
+    /// # Errors
+    ///
+    /// Usage.
+    pub(crate) fn guard(&self, inputs: &[Input], output: &Path, form: OutputForm) -> Result<()> {
+        refuse_terminal(output, form.is_text() && !is_gzip_name(output))?;
+        if self.force {
+            return Ok(());
+        }
+        refuse_replacing(inputs, output, form.words(), true, |format| is_same(format, form))
+    }
+}
+
+/// Refuses bytes on a terminal.
+///
+/// # Errors
+///
+/// Usage.
+pub(crate) fn refuse_terminal(output: &Path, is_text: bool) -> Result<()> {
+    if is_text || !is_terminal(output) {
+        return Ok(());
+    }
+    Err(Error::usage("the output is binary, and standard output is a terminal")
+        .with_hint("name a file with -o, or send it through a pipe"))
+}
+
+/// Refuses to replace an input by what it is not; `may_force` where there is an option for that.
+///
+/// # Errors
+///
+/// Usage, with what would be lost.
+pub(crate) fn refuse_replacing(
+    inputs: &[Input],
+    output: &Path,
+    words: &str,
+    may_force: bool,
+    is_same: impl Fn(Format) -> bool,
+) -> Result<()> {
+    if output.as_os_str() == "-" {
+        return Ok(());
+    }
+    for input in inputs.iter().filter(|input| is_same_file(&input.path, output)) {
+        // What cannot be opened is reported by whoever reads it.
+        let Ok(format) = input.format() else { continue };
+        if format != Format::Empty && !is_same(format) {
+            let detail = format!("the output is an input: {format} would be replaced by {words}");
+            let hint = if may_force {
+                "name another output, or replace the input with --force"
+            } else {
+                "name another output"
+            };
+            return Err(Error::usage(detail).in_file(output).with_hint(hint));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of that format holds what an output of that form does.
+fn is_same(format: Format, form: OutputForm) -> bool {
+    match form {
+        OutputForm::Raw => matches!(format, Format::Raw { .. }),
+        OutputForm::Indexed => {
+            format == Format::Indexed || (format.is_sample_profile() && format != Format::SampleText)
+        }
+        OutputForm::Text => matches!(format, Format::Text | Format::SampleText),
+        OutputForm::SampleProf => format.is_sample_profile(),
+        OutputForm::MemProfYaml => format == Format::YamlMemProf,
+        OutputForm::Iprof | OutputForm::Json => format == Format::Iprof,
+        OutputForm::Collapsed => format == Format::Collapsed,
+        OutputForm::Pprof => format == Format::Pprof,
+        _ => false,
+    }
+}
+
+fn is_llvm(form: OutputForm) -> bool {
+    matches!(form, OutputForm::Raw | OutputForm::Indexed | OutputForm::Text | OutputForm::MemProfYaml)
+}
+
+/// Whether an output is a terminal: standard output, or one that is named.
+fn is_terminal(output: &Path) -> bool {
+    if output.as_os_str() == "-" {
+        return io::stdout().is_terminal();
+    }
+    is_device(output) && File::open(output).is_ok_and(|file| file.is_terminal())
+}
+
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_char_device())
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Path) -> bool {
+    false
+}
+
+/// Whether two paths lead to one regular file.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => one.is_file() && one.dev() == other.dev() && one.ino() == other.ino(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other && one.is_file())
+}

@@ -1,0 +1,52 @@
+//! Merging memory profiles into one that is a file of its own.
+
+use super::merge::{MergeObserver, MergeOptions, MergeReport};
+use super::worker::{self, Prepared};
+use crate::error::{Error, Result};
+use crate::input::WeightedInput;
+use crate::input::output;
+use crate::memprof::yaml::{self, Comments};
+use crate::memprof::{self, MemoryProfile};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Merges the memory profiles of inputs in order. The profile of the report
+/// holds what else is in them, which a memory profile has no place for.
+///
+/// # Errors
+///
+/// Usage when no input that could be read has a memory profile. What is wrong
+/// with single inputs is in the report.
+pub fn merge_memory_files(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    observer: &mut dyn MergeObserver,
+) -> Result<(MemoryProfile, MergeReport)> {
+    let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
+    let mut run = worker::run(&prepared, options, observer);
+    let memory = run.merger.take_memory();
+    let report = MergeReport {
+        profile: run.merger.finish(),
+        inputs: run.reports,
+        repeats_memory_size: false,
+        memprof_losses: Vec::new(),
+        left_out: HashSet::new(),
+    };
+    report.verdict_of_inputs(options)?;
+    let mut memory = memory.ok_or_else(|| Error::usage("the inputs hold no memory profile"))?.profile;
+    for function in report.profile.functions.iter() {
+        let name = memprof::canonical_name(function.name());
+        memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
+    }
+    Ok((memory, report))
+}
+
+/// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;
+/// compressed where its name ends in `.gz`.
+///
+/// # Errors
+///
+/// Those of the file.
+pub fn write_yaml_file(profile: &MemoryProfile, path: &Path) -> Result<()> {
+    output::replace_by_name_with(path, |mut out| yaml::write(profile, Comments::None, &mut out))
+}

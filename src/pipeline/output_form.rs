@@ -1,0 +1,211 @@
+//! What an output is written as: what was asked for, or what its name ends in.
+
+use crate::error::{Error, Result};
+use crate::input::{Family, Input};
+use std::path::Path;
+
+/// A form that an output can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OutputForm {
+    /// LLVM's raw format, `.profraw`.
+    Raw,
+    /// What LLVM's compilers read: an indexed profile, or a binary sample profile; `.profdata`.
+    Indexed,
+    /// LLVM's text, of instrumentation or sample profiles; `.proftext`.
+    Text,
+    /// A sample profile in any encoding, `.afdo`.
+    SampleProf,
+    /// A memory profile in YAML; `.memprofyaml`, `.yaml`, `.yml`.
+    MemProfYaml,
+    /// An iprof.
+    Iprof,
+    /// JSON, which an iprof is and no other profile.
+    Json,
+    /// Collapsed stacks; `.collapsed`, `.folded`.
+    Collapsed,
+    /// pprof; `.pprof`, `.pgo`, and `.pb` where it is not compressed.
+    Pprof,
+}
+
+impl OutputForm {
+    /// What a name ends in, `.gz` aside; `None` for an ending that says nothing.
+    ///
+    /// # Errors
+    ///
+    /// Usage for the endings of what is read or drawn, and never written as a profile.
+    pub fn of_name(path: &Path) -> Result<Option<Self>> {
+        let Some(ending) = ending(path) else { return Ok(None) };
+        let refused = |detail: &str, hint: &'static str| Err(Error::usage(detail).in_file(path).with_hint(hint));
+        Ok(Some(match ending {
+            "profraw" => Self::Raw,
+            "profdata" => Self::Indexed,
+            "proftext" => Self::Text,
+            "afdo" => Self::SampleProf,
+            "memprofyaml" | "yaml" | "yml" => Self::MemProfYaml,
+            "iprof" => Self::Iprof,
+            "json" => Self::Json,
+            "collapsed" | "folded" => Self::Collapsed,
+            "pprof" | "pgo" | "pb" => Self::Pprof,
+            "jfr" => {
+                return refused("recordings are read, not written", "name the output .collapsed, .pprof or .iprof");
+            }
+            "memprofraw" => {
+                return refused(
+                    "raw memory profiles are read, not written",
+                    "name the output .profdata or .memprofyaml",
+                );
+            }
+            "svg" => return refused("a profile is no picture", "`profbridge flamegraph` draws one"),
+            "html" | "htm" => return refused("a profile is no page", "`profbridge report` makes one"),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// What was asked for, else what the name ends in; `None` where neither says anything.
+    ///
+    /// # Errors
+    ///
+    /// Usage where they say different things, and as [`of_name`](Self::of_name).
+    pub fn choose(path: &Path, asked: Option<Self>) -> Result<Option<Self>> {
+        let named = Self::of_name(path)?;
+        match (asked, named) {
+            (Some(asked), Some(named)) if !asked.fits(named) => {
+                let detail =
+                    format!("{} is asked for, and the output's name is that of {}", asked.words(), named.words());
+                let hint = format!("name the output {}, or ask for nothing", asked.ending());
+                Err(Error::usage(detail).in_file(path).with_hint(hint))
+            }
+            (Some(asked), _) => Ok(Some(asked)),
+            (None, named) => Ok(named),
+        }
+    }
+
+    /// Whether a file of this form may bear the name of another.
+    fn fits(self, named: Self) -> bool {
+        self == named
+            || matches!((self, named), (Self::Iprof, Self::Json) | (Self::Text | Self::Indexed, Self::SampleProf))
+    }
+
+    /// JSON is an iprof where inputs are, and nothing else is.
+    ///
+    /// # Errors
+    ///
+    /// Usage for JSON of inputs that are no iprof.
+    pub fn of_inputs(self, inputs: &[Input], output: &Path) -> Result<Self> {
+        if self != Self::Json {
+            return Ok(self);
+        }
+        // What cannot be opened is reported by whoever reads it.
+        if inputs.iter().any(|input| input.family().is_ok_and(|family| family == Some(Family::Iprof))) {
+            return Ok(Self::Iprof);
+        }
+        Err(Error::usage("of all profiles only an iprof is JSON, and no input is one")
+            .in_file(output)
+            .with_hint("name the output .iprof to make one; `profbridge show --json` prints what is in a profile"))
+    }
+
+    /// What inputs of a family are told that cannot become this.
+    pub(super) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
+        let detail = format!("{what} do not become {}", self.words());
+        Error::usage(detail).in_file(output).with_hint(hint)
+    }
+
+    /// The ending of files of this form, with its dot.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Raw => ".profraw",
+            Self::Indexed => ".profdata",
+            Self::Text => ".proftext",
+            Self::SampleProf => ".afdo",
+            Self::MemProfYaml => ".memprofyaml",
+            Self::Iprof => ".iprof",
+            Self::Json => ".json",
+            Self::Collapsed => ".collapsed",
+            Self::Pprof => ".pprof",
+        }
+    }
+
+    /// What such a file is called in messages.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Raw => "a raw profile",
+            Self::Indexed => "a profile for compilers",
+            Self::Text => "LLVM's text",
+            Self::SampleProf => "a sample profile",
+            Self::MemProfYaml => "a memory profile in YAML",
+            Self::Iprof => "an iprof",
+            Self::Json => "JSON",
+            Self::Collapsed => "collapsed stacks",
+            Self::Pprof => "a pprof",
+        }
+    }
+
+    /// Whether people can read it, so that it may go to a terminal.
+    pub fn is_text(self) -> bool {
+        !matches!(self, Self::Raw | Self::Indexed | Self::SampleProf | Self::Pprof)
+    }
+}
+
+/// What a name ends in behind its last dot, `.gz` aside.
+fn ending(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.rsplit_once('.').map(|(_, ending)| ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(name: &str, asked: Option<OutputForm>) -> Result<Option<OutputForm>> {
+        OutputForm::choose(Path::new(name), asked)
+    }
+
+    #[test]
+    fn the_ending_says_the_form_and_gz_aside() {
+        let forms = [
+            ("a.profraw", Some(OutputForm::Raw)),
+            ("a.profdata.gz", Some(OutputForm::Indexed)),
+            ("d/a.proftext", Some(OutputForm::Text)),
+            ("a.memprofyaml", Some(OutputForm::MemProfYaml)),
+            ("a.iprof.gz", Some(OutputForm::Iprof)),
+            ("a.folded", Some(OutputForm::Collapsed)),
+            ("a.pb.gz", Some(OutputForm::Pprof)),
+            ("a.prof", None),
+            ("a.gz", None),
+            ("profdata", None),
+            ("-", None),
+            (".", None),
+        ];
+        for (name, form) in forms {
+            assert_eq!(choose(name, None).unwrap(), form, "{name}");
+        }
+        for name in ["a.jfr", "a.memprofraw", "a.svg", "a.html"] {
+            assert!(choose(name, None).is_err(), "{name}");
+            assert!(choose(name, Some(OutputForm::Indexed)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_holds_and_must_not_contradict_the_name() {
+        use OutputForm::{Indexed, Iprof, Json, Text};
+        assert_eq!(choose("a.data", Some(Text)).unwrap(), Some(Text));
+        assert_eq!(choose("-", Some(Iprof)).unwrap(), Some(Iprof));
+        assert_eq!(choose("a.json", Some(Iprof)).unwrap(), Some(Iprof));
+        let said = choose("a.profdata", Some(Text)).unwrap_err();
+        assert!(said.to_string().contains("LLVM's text is asked for"), "{said}");
+        assert!(said.hint().unwrap().to_string().contains(".proftext"), "{said}");
+        for (name, asked) in [("a.iprof", Indexed), ("a.proftext", Indexed), ("a.iprof", Json)] {
+            assert!(choose(name, Some(asked)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_form_has_an_ending_of_its_own() {
+        use OutputForm::*;
+        for form in [Raw, Indexed, Text, SampleProf, MemProfYaml, Iprof, Json, Collapsed, Pprof] {
+            assert_eq!(choose(&format!("a{}", form.ending()), None).unwrap(), Some(form));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What is written: as the output's name ends, or as options say, and never over an input by accident.
+
+use crate::program::{Finished, Folder, testdata};
+use std::fs;
+
+/// Text of every family that is read, by name.
+const INPUTS: [(&str, &str); 4] = [
+    ("a.proftext", ":ir\nmain\n1\n1\n5\n"),
+    ("s.afdo", "foo:10:1\n 1: 5\n"),
+    ("c.collapsed", "a;b 1\nc;d 2\n"),
+    ("f.iprof", "{\"version\":\"1.0.0\",\"types\":[],\"methods\":[]}"),
+];
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (name, text) in INPUTS {
+        fs::write(folder.path(name), text).expect("written");
+    }
+    folder
+}
+
+fn run(folder: &Folder, line: &str) -> Finished {
+    folder.run(&line.split_whitespace().collect::<Vec<_>>())
+}
+
+#[track_caller]
+fn written(folder: &Folder, line: &str, output: &str) -> Vec<u8> {
+    let finished = run(folder, line);
+    assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+    fs::read(folder.path(output)).expect("a file is written")
+}
+
+/// Fails with these words, and writes nothing.
+#[track_caller]
+fn refused(folder: &Folder, line: &str, words: &[&str]) {
+    let before = folder.names();
+    let finished = run(folder, line);
+    assert!(matches!(finished.code, Some(1 | 2)), "{line}: {}", finished.stderr);
+    for word in words {
+        assert!(finished.stderr.contains(word), "{line}: no {word:?} in:\n{}", finished.stderr);
+    }
+    assert_eq!(folder.names(), before, "{line}");
+}
+
+#[test]
+fn the_output_is_what_its_name_ends_in() {
+    let folder = folder();
+    for command in ["merge", "convert"] {
+        for (input, output, begins) in [
+            ("a.proftext", "x.proftext", &b"# IR"[..]),
+            ("a.proftext", "x.profdata", b"\xfflprofi\x81"),
+            ("a.proftext", "x.profraw", b"\x81rforpl\xff"),
+            ("a.proftext", "x.iprof", b"{"),
+            ("a.proftext", "x.profdata.gz", b"\x1f\x8b"),
+            ("a.proftext", "x.proftext.gz", b"\x1f\x8b"),
+            ("s.afdo", "y.proftext", b"foo:10:1"),
+            ("s.afdo", "y.profdata", b"2SDITAMD"),
+            ("s.afdo", "y.profdata.gz", b"\x1f\x8b"),
+            ("f.iprof", "z.json", b"{"),
+            ("f.iprof", "z.json.gz", b"\x1f\x8b"),
+            ("c.collapsed", "w.folded", b"a;b 1"),
+            ("c.collapsed", "w.collapsed.gz", b"\x1f\x8b"),
+            ("c.collapsed", "w.pb.gz", b"\x1f\x8b"),
+            ("c.collapsed", "w.pb", b"\n"),
+        ] {
+            let line = format!("{command} {input} -o {output}");
+            let bytes = written(&folder, &line, output);
+            let is_sample_binary = begins == b"2SDITAMD";
+            if !is_sample_binary {
+                assert!(bytes.starts_with(begins), "{line}: {:x?}", &bytes[..bytes.len().min(8)]);
+            } else {
+                assert!(!bytes.starts_with(b"foo"), "{line}");
+            }
+            if output.ends_with(".gz") && !output.starts_with("w.pb") {
+                let finished = folder.run(&["show", output]);
+                assert_eq!(finished.code, Some(0), "{output}: {}", finished.stderr);
+            }
+            fs::remove_file(folder.path(output)).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_says_nothing_means_what_the_inputs_are() {
+    let folder = folder();
+    assert!(written(&folder, "merge a.proftext -o x.data", "x.data").starts_with(b"\xfflprofi\x81"));
+    assert!(written(&folder, "merge a.proftext -o x.data --to text", "x.data").starts_with(b"# IR"));
+    assert!(written(&folder, "merge f.iprof -o x", "x").starts_with(b"{"));
+    assert!(written(&folder, "merge c.collapsed -o x", "x").starts_with(b"a;b 1"));
+    refused(&folder, "convert a.proftext -o new.data", &["does not tell", "--to"]);
+}
+
+#[test]
+fn a_name_and_an_option_that_contradict_each_other_are_refused() {
+    let folder = folder();
+    for command in ["merge", "convert"] {
+        let say = |line: &str| format!("{command} {line}");
+        let both = ["--to text", ".profdata", "name the output .proftext, or leave --to text out"];
+        refused(&folder, &say("a.proftext --to text -o x.profdata"), &both);
+        refused(&folder, &say("a.proftext --to indexed -o x.proftext.gz"), &["--to indexed"]);
+        refused(&folder, &say("a.proftext --to llvm -o x.iprof"), &["--to llvm", ".profdata"]);
+        refused(&folder, &say("s.afdo --sample-format text -o x.profdata"), &["--sample-format", ".proftext"]);
+        refused(&folder, &say("s.afdo --sample-format text --to indexed -o x"), &["leave one of them out"]);
+    }
+    refused(&folder, "merge a.proftext --text -o x.profdata", &["--text", "name the output .proftext"]);
+    refused(&folder, "merge a.proftext --text --to raw -o x", &["--to raw", "--text", "leave one of them out"]);
+    refused(&folder, "merge a.proftext --partial -o x.proftext", &["--partial"]);
+}
+
+#[test]
+fn what_inputs_cannot_become_is_refused() {
+    let folder = folder();
+    for command in ["merge", "convert"] {
+        for (line, words) in [
+            ("a.proftext -o x.json", &["only an iprof is JSON", ".iprof"][..]),
+            ("a.proftext -o x.afdo", &["sample profile"]),
+            ("a.proftext -o x.memprofyaml", &["no memory profile"]),
+            ("a.proftext -o x.jfr", &["recordings are read, not written"]),
+            ("a.proftext -o x.svg", &["profbridge flamegraph"]),
+            ("a.proftext -o x.html", &["profbridge report"]),
+            ("s.afdo -o x.iprof", &["LLVM sample profiles do not become an iprof"]),
+            ("s.afdo -o x.collapsed", &["LLVM sample profiles do not become collapsed stacks"]),
+            ("c.collapsed -o x.profdata", &["sampled stacks do not become", ".collapsed, .pprof or .iprof"]),
+            ("c.collapsed -o x.proftext", &["sampled stacks do not become"]),
+        ] {
+            refused(&folder, &format!("{command} {line}"), words);
+        }
+    }
+    refused(&folder, "merge a.proftext -o x.collapsed", &["do not become collapsed stacks"]);
+    refused(&folder, "flamegraph c.collapsed -o x.proftext", &["a picture is not", ".svg or .html"]);
+}
+
+#[test]
+fn pictures_are_what_their_names_end_in() {
+    let folder = folder();
+    for command in ["flamegraph", "report"] {
+        let page = written(&folder, &format!("{command} c.collapsed -o x.html"), "x.html");
+        assert!(page.starts_with(b"<!DOCTYPE html>"), "{command}");
+        let drawing = written(&folder, &format!("{command} c.collapsed -o x.svg"), "x.svg");
+        assert!(drawing.starts_with(b"<?xml") || drawing.starts_with(b"<svg"), "{command}");
+        assert!(written(&folder, &format!("{command} c.collapsed -o x.svg.gz"), "x.svg.gz").starts_with(b"\x1f\x8b"));
+    }
+}
+
+#[test]
+fn an_input_is_not_replaced_by_another_format() {
+    let folder = folder();
+    let raw = fs::read(testdata("raw/clang-22-ir.profraw")).expect("read");
+    for name in ["in.data", "in.profraw"] {
+        fs::write(folder.path(name), &raw).expect("written");
+    }
+    refused(&folder, "merge in.data -o in.data", &["the output is an input", "--force"]);
+    refused(&folder, "merge a.proftext in.data -o ./in.data", &["LLVM raw profile", "--force"]);
+    refused(&folder, "convert in.data --to text -o in.data", &["--force"]);
+    refused(&folder, "show in.data -o in.data", &["the output is an input"]);
+    refused(&folder, "order in.data -o in.data", &["the output is an input"]);
+    refused(&folder, "overlap in.data a.proftext -o in.data", &["the output is an input"]);
+    refused(&folder, "flamegraph c.collapsed -o c.collapsed", &["the output is an input"]);
+    assert_eq!(fs::read(folder.path("in.data")).expect("read"), raw);
+    // The same format replaces itself, as sums that are carried on do.
+    assert!(written(&folder, "merge in.profraw -o in.profraw", "in.profraw").starts_with(b"\x81rforpl\xff"));
+    assert!(written(&folder, "merge a.proftext -o a.proftext", "a.proftext").starts_with(b"# IR"));
+    assert!(written(&folder, "merge in.data -o in.data --force", "in.data").starts_with(b"\xfflprofi\x81"));
+}
+
+#[test]
+fn a_memory_profile_becomes_yaml_and_comes_back() {
+    let folder = folder();
+    let yaml = testdata("memprof/clang-22-histogram.yaml").display().to_string();
+    for command in ["merge", "convert"] {
+        let text = written(&folder, &format!("{command} {yaml} -o x.memprofyaml"), "x.memprofyaml");
+        assert!(text.starts_with(b"---"), "{}", String::from_utf8_lossy(&text));
+        written(&folder, &format!("merge {yaml} -o direct.profdata"), "direct.profdata");
+        written(&folder, "merge x.memprofyaml -o again.profdata", "again.profdata");
+        let [direct, again] = ["direct.profdata", "again.profdata"].map(|name| fs::read(folder.path(name)).unwrap());
+        assert_eq!(direct, again, "{command}");
+    }
+}
