@@ -1,7 +1,7 @@
 //! Merging memory profiles into one that is a file of its own.
 
 use super::merge::{MergeObserver, MergeOptions, MergeReport};
-use super::worker::{self, Prepared};
+use super::run::{self, Prepared};
 use crate::error::{Error, Result};
 use crate::input::WeightedInput;
 use crate::input::output;
@@ -23,7 +23,7 @@ pub fn merge_memory_files(
     observer: &mut dyn MergeObserver,
 ) -> Result<(MemoryProfile, MergeReport)> {
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
-    let mut run = worker::run(&prepared, options, observer);
+    let mut run = run::run(&prepared, options, observer);
     let memory = run.merger.take_memory();
     let report = MergeReport {
         profile: run.merger.finish(),
