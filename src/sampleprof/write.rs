@@ -64,6 +64,7 @@ impl Default for WriteOptions {
 pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>> {
     let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
+    check_contexts(profile, kind, options)?;
     let mut records = order::written(profile, options.rules);
     let mut container: Vec<&FunctionRecord> = profile.functions.iter().collect();
     let mut had_unique_suffix = false;
@@ -91,7 +92,27 @@ pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>>
 ///
 /// Unsupported, as [`write()`].
 pub fn check_writable(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
-    check(profile.kind(), options)
+    check(profile.kind(), options)?;
+    check_contexts(profile, profile.kind(), options)
+}
+
+/// A function outside all calling contexts has no place in a table of contexts:
+/// LLVM writes the number of its name in place of a context's, and no reader
+/// finds the function again.
+fn check_contexts(profile: &SampleProfile, kind: Kind, options: &WriteOptions) -> Result<()> {
+    if options.encoding != Encoding::ExtBinary || !kind.context_sensitive {
+        return Ok(());
+    }
+    let outside = profile.functions.iter().filter(|record| record.context.is_none()).count();
+    if outside == 0 {
+        return Ok(());
+    }
+    let functions = match outside {
+        1 => "a function".to_string(),
+        _ => format!("{outside} functions"),
+    };
+    let what = format!("writing {functions} without a calling context beside others with one");
+    Err(Error::from(ErrorKind::Unsupported { what }).with_llvm_detail(UNSUPPORTED).with_hint("write text"))
 }
 
 /// Whether a profile of that kind can be written so.

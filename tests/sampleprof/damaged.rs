@@ -38,7 +38,13 @@ fn the_smallest_profile_of_gcc_is_read() {
 fn encodings_that_cannot_hold_a_profile() {
     let contexts = read(b"[a:1 @ b]:1:1\n 1: 1\n", &ReadOptions::default()).unwrap();
     let probes = read(b"a:1:1\n 1: 1\n !CFGChecksum: 5\n", &ReadOptions::default()).unwrap();
+    let mixed = read(b"[a:1 @ b]:1:1\n 1: 1\nc:1:1\n 1: 1 d:1\n", &ReadOptions::default()).unwrap();
     for (profile, encoding, expected) in [
+        (
+            &mixed,
+            Encoding::ExtBinary,
+            "writing a function without a calling context beside others with one is not supported",
+        ),
         (&contexts, Encoding::Binary, "writing calling contexts in a plain or compact binary is not supported"),
         (
             &probes,
