@@ -212,6 +212,7 @@ struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
     format: Option<String>,
+    is_of_raw_memory_profile: bool,
     section: Option<String>,
     offset: Option<u64>,
     hint: Option<Hint>,
@@ -228,6 +229,7 @@ impl Error {
                 kind,
                 path: None,
                 format: None,
+                is_of_raw_memory_profile: false,
                 section: None,
                 offset: None,
                 hint: None,
@@ -285,6 +287,13 @@ impl Error {
         self
     }
 
+    /// Says that it is about a raw memory profile, of this version.
+    #[must_use]
+    pub(crate) fn in_raw_memory_profile(mut self, version: u64) -> Self {
+        self.inner.is_of_raw_memory_profile = true;
+        self.in_format(format!("memprof raw v{version}"))
+    }
+
     /// Adds the path, unless known already.
     #[must_use]
     pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
@@ -326,7 +335,7 @@ impl Error {
     pub fn is_of_raw_memory_profile(&self) -> bool {
         let needs_program =
             matches!(self.inner.kind, ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. });
-        needs_program || self.format().is_some_and(|format| format.starts_with("memprof raw"))
+        needs_program || self.inner.is_of_raw_memory_profile
     }
 
     /// Names the program in which addresses were looked up.

@@ -43,6 +43,12 @@ pub enum Hint {
     WholeWeights,
     /// The profile is the first of the two, the new build the second.
     ProfileComesFirst,
+    /// Records of one function under two hashes: for optimizing, those of the reading compiler unite them.
+    UniteHashes,
+    /// Hashes of a release that is earlier than the version of the format that was asked for.
+    ChooseNoVersion,
+    /// A toolchain that is not in the table of releases.
+    ListReleases,
     /// Inputs of two families: choose the one to write.
     ChooseFamily,
     /// Several inputs where one is wanted: merge them before.
@@ -129,6 +135,11 @@ impl fmt::Display for Hint {
             Self::AllowUnused => "it can be written all the same where losses are allowed",
             Self::WholeWeights => "do not scale or normalize it, or drop the records by a canonical conversion",
             Self::ProfileComesFirst => "the profile comes first, the new build second",
+            Self::UniteHashes => {
+                "for optimizing, hashes as the reading compiler has them unite them; coverage needs them as they are"
+            }
+            Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
+            Self::ListReleases => "the table of releases has all that are known",
             Self::ChooseFamily => "say which family to write, or name the output by it",
             Self::MergeFirst => "merge several first",
             Self::ReportFunctions => "a report shows its functions, and its memory profile where that is asked for",

@@ -71,7 +71,7 @@ impl SampleReport {
     /// What was lost or approximated, in words; nothing for what is zero.
     pub fn losses(&self) -> Vec<String> {
         let rows = [
-            (self.other_sources, "samples of sorts that were not asked for are left out (see --events)"),
+            (self.other_sources, "samples of sorts that were not asked for are left out"),
             (self.other_threads, "samples of other threads are left out"),
             (self.truncated_dropped, "samples with truncated stacks are left out"),
             (self.truncated_kept, "samples have truncated stacks, whose outermost frames are missing"),
@@ -79,7 +79,7 @@ impl SampleReport {
             (self.without_java, "samples without a Java frame are left out"),
             (
                 self.names_only_methods.into(),
-                "methods have no known types and are written as void without parameters: for viewing only (see --reference)",
+                "methods have no known types and are written as void without parameters: for viewing only; a reference would give their types",
             ),
             (self.hidden_methods.into(), "methods of hidden classes are left out of stacks"),
             (self.unknown_bci_frames.into(), "frames have no known BCI"),

@@ -191,10 +191,7 @@ impl InstrFit {
             notes.push("hashes of LLVM 10 and earlier cannot be compared with those of a newer build".to_string());
         }
         if self.program.source() == super::program::ProgramSource::Profile {
-            notes.push(
-                "a profile that was merged with --sparse lists only what ran: what it leaves out counts as gone"
-                    .to_string(),
-            );
+            notes.push("a sparse profile lists only what ran: what it leaves out counts as gone".to_string());
         }
         if self.program.is_ir().is_none() && self.program.source() != super::program::ProgramSource::Profile {
             notes.push(

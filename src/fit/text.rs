@@ -146,10 +146,9 @@ fn write_releases(out: &mut impl Write, releases: &Releases) -> fmt::Result {
         Some(reader) if releases.is_readable => writeln!(out, "; the new build is of LLVM {reader}, which reads it")?,
         Some(reader) => writeln!(
             out,
-            "; the new build is of LLVM {reader}, which refuses that version: `profbridge merge --for llvm-{reader}` \
-             makes one that it reads"
+            "; the new build is of LLVM {reader}, which refuses that version, and reads what is merged for LLVM {reader}"
         )?,
-        None => writeln!(out, "; which release the new build is of is not known (--for says it)")?,
+        None => writeln!(out, "; which release the new build is of is not known, and was not said")?,
     }
     for finding in &releases.findings {
         writeln!(out, "  {}", finding.text)?;

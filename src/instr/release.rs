@@ -9,6 +9,7 @@
 //! Apple's clang, whose numbers say little about the LLVM inside.
 
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use std::fmt;
 use std::str::FromStr;
 
@@ -168,9 +169,9 @@ pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
     };
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     let (major, minor) = (parts.next().flatten(), parts.next().flatten());
-    let unknown = |advice: String| Err(Error::usage(format!("unknown toolchain {toolchain:?}: {advice}")));
+    let unknown = |advice: String| Error::usage(format!("unknown toolchain {toolchain:?}: {advice}"));
     let Some(major) = major else {
-        return unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string());
+        return Err(unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string()));
     };
     let found = match family.to_ascii_lowercase().as_str() {
         "llvm" | "clang" if major == 3 => {
@@ -184,15 +185,15 @@ pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
         }),
         "swift" => latest_not_after((major, minor.unwrap_or(0)), |row| row.swift),
         "xcode" => latest_not_after((major, minor.unwrap_or(0)), |row| row.xcode),
-        _ => return unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string()),
+        _ => return Err(unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string())),
     };
     match found {
         Some(row) => Ok(row),
-        None => unknown(format!(
-            "the table has LLVM {} to {} and rustc from 1.38; see `profbridge info --versions`",
-            RELEASES[0].llvm,
-            RELEASES[RELEASES.len() - 1].llvm
-        )),
+        None => {
+            let (first, last) = (RELEASES[0].llvm, RELEASES[RELEASES.len() - 1].llvm);
+            let advice = format!("the table has LLVM {first} to {last} and rustc from 1.38");
+            Err(unknown(advice).with_hint(Hint::ListReleases))
+        }
     }
 }
 

@@ -126,11 +126,6 @@ impl Merger {
         Self { is_later_part: true, ..Self::new(options) }
     }
 
-    /// Whether this is a merger for a part of the inputs that is not the first.
-    pub fn is_later_part(&self) -> bool {
-        self.is_later_part
-    }
-
     /// The rules in use.
     pub fn rules(&self) -> &MergeRules {
         &self.rules
@@ -183,7 +178,7 @@ impl Merger {
 
     /// As [`add_record`](Self::add_record), for a record whose `name_ref`, if
     /// it has one, is the hash of its name for certain.
-    pub fn add_hashed_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
+    pub(crate) fn add_hashed_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
         let functions = &mut self.profile.functions;
         let function = match incoming.name_ref {
             Some(hash) => functions.intern_shared(incoming.name, hash, incoming.text),
@@ -275,7 +270,7 @@ impl Merger {
     /// Adds to a record that is there already, as
     /// [`add_record`](Self::add_record) would; for callers that remember where
     /// a record went.
-    pub fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
+    pub(crate) fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
         let merge_sites = |merger: &mut Self, kind| merger.merge_sites(target, kind, source.sites(kind), weight);
         let error = self.merge_parts(target, source, weight, merge_sites);
         self.note(target, error)
@@ -388,7 +383,7 @@ impl Merger {
     /// side may have a pseudo count where the rules know them; the caller
     /// checks the first counter and takes [`merge_record`](Self::merge_record)
     /// then.
-    pub fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
+    pub(crate) fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
         let sums = self.profile.functions.counters_mut(target);
         let error = if sums.len() != counters.len() {
             Some(SoftError::CountMismatch)
@@ -400,7 +395,7 @@ impl Merger {
 
     /// Adds bitmap bytes to a record that is there already; their number must
     /// be that of the record.
-    pub fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
+    pub(crate) fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
         let sums = self.profile.functions.bitmap_mut(target);
         let error = (sums.len() != bitmap.len()).then_some(SoftError::BitmapMismatch);
         if error.is_none() {
@@ -410,7 +405,7 @@ impl Merger {
     }
 
     /// Adds the value sites of one kind to a record that is there already.
-    pub fn merge_value_sites(
+    pub(crate) fn merge_value_sites(
         &mut self,
         target: RecordId,
         kind: ValueKind,

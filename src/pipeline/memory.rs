@@ -151,7 +151,7 @@ fn read_raw<'data>(
     if raw.version < 3 && !options.compat.reads_every_raw_version() {
         let detail = "raw memory profile versions 3 to 5 are known".to_string();
         let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
-        return Err(error.in_format(format!("memprof raw v{}", raw.version)));
+        return Err(error.in_raw_memory_profile(raw.version));
     }
     let programs = options.programs.find(&raw)?;
     if options.compat.is_llvm() {

@@ -102,8 +102,8 @@ fn describe_profile(profile: &RawProfile<'_>, end: usize) -> PartDescription {
     }
     if profile.needs_correlation() {
         let how = match profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
-            true => "needed, with debug info (--debug-info)",
-            false => "needed, with the unstripped image (--binary-file)",
+            true => "needed, with debug info",
+            false => "needed, with the unstripped image",
         };
         part.fact("correlation", how);
     }

@@ -40,7 +40,8 @@ mod write;
 
 pub use evidence::evidence;
 pub use reader::TextReader;
-pub use write::{HandOut, Source, TextOptions, Written, losses, write, write_record, write_source, write_to};
+pub(crate) use write::{Source, write_source};
+pub use write::{TextOptions, Written, losses, write, write_record, write_to};
 
 /// How the text calls a target without a name.
 const EXTERNAL: &[u8] = b"** External Symbol **";

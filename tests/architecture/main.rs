@@ -6,6 +6,7 @@ mod made_up;
 mod public_api;
 mod rules;
 mod sources;
+mod wording;
 
 use rules::Row;
 use sources::{Crate, texts_below};
@@ -168,6 +169,11 @@ fn the_public_interface_is_the_one_that_is_listed() {
          PROFBRIDGE_RENEW=1 cargo test --test architecture public_interface",
         changes.join("\n")
     );
+}
+
+#[test]
+fn texts_of_the_library_name_no_option_of_the_program() {
+    assert_none(&wording::faults(&library(), "profbridge"));
 }
 
 #[test]

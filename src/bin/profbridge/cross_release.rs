@@ -1,6 +1,7 @@
 //! `--hashes`, and what is said of profiles that cross from one release to another.
 
 use crate::console;
+use crate::hints::in_words;
 use clap::{Args, ValueEnum};
 use profbridge::Warning;
 use profbridge::merge::cross_release::{Finding, HashPolicy};
@@ -46,7 +47,7 @@ pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
             continue;
         }
         if let Some(advice) = finding.kind.advice() {
-            console::hint(advice);
+            console::hint(&in_words(&advice));
         }
     }
 }

@@ -27,6 +27,9 @@ pub(crate) fn in_words(hint: &Hint) -> Cow<'static, str> {
             "leave --scale and --normalize out, or drop the records with `profbridge convert --canonical`"
         }
         Hint::ProfileComesFirst => "the profile comes first, the new build behind --against",
+        Hint::UniteHashes => "for optimizing, --hashes=reader unites them; coverage needs them as they are",
+        Hint::ChooseNoVersion => "the compiler drops them: leave --format-version out, or use 12",
+        Hint::ListReleases => "`profbridge info --versions` lists all that are known",
         Hint::ChooseFamily => "say what to write with --to llvm or --to iprof, or by the output's name",
         Hint::MergeFirst => "merge several with `profbridge merge` first",
         Hint::ReportFunctions => "`profbridge report` shows its functions, --memory its memory profile",

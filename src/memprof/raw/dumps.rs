@@ -117,11 +117,9 @@ impl<'data> RawMemProf<'data> {
         while profile.dumps == 0 || !cursor.is_empty() {
             let (start, header) = (cursor.position(), Header::read(&mut cursor.clone())?);
             let version = header.version;
-            let bytes = cursor
-                .take("dump", header.total)
-                .map_err(|error| error.in_format(format!("memprof raw v{version}")))?;
+            let bytes = cursor.take("dump", header.total).map_err(|error| error.in_raw_memory_profile(version))?;
             let dump = Dump { bytes, start, header };
-            profile.add_dump(&dump, limits).map_err(|error| error.in_format(format!("memprof raw v{version}")))?;
+            profile.add_dump(&dump, limits).map_err(|error| error.in_raw_memory_profile(version))?;
         }
         Ok(profile)
     }

@@ -1,5 +1,6 @@
 //! What crossing from one release to another changed or could not keep.
 
+use crate::hint::Hint;
 use crate::instr::{FunctionId, Profile};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -99,16 +100,17 @@ impl FindingKind {
     }
 
     /// What the reader does with it, and what can be done.
-    pub fn advice(self) -> Option<&'static str> {
+    pub fn advice(self) -> Option<Hint> {
         match self {
-            Self::StandTwice => Some("for optimizing, --hashes=reader unites them; coverage needs them as they are"),
-            Self::Rehashed => Some("coverage of binaries with the old hashes does not work with this profile"),
-            Self::HashOfLaterRelease => {
-                Some("the compiler drops them: write for LLVM 22 or later, or make dumps with the compiler that reads")
-            }
-            Self::HashOfEarlierRelease => Some("the compiler drops them: leave --format-version out, or use 12"),
-            Self::HashOfFirstAlgorithms => Some("the compiler drops them: make new dumps with a newer compiler"),
-            Self::UnknownTarget => Some("they stay as they are; give the dumps of the whole program"),
+            Self::StandTwice => Some(Hint::UniteHashes),
+            Self::Rehashed => Some("coverage of binaries with the old hashes does not work with this profile".into()),
+            Self::HashOfLaterRelease => Some(
+                "the compiler drops them: write for LLVM 22 or later, or make dumps with the compiler that reads"
+                    .into(),
+            ),
+            Self::HashOfEarlierRelease => Some(Hint::ChooseNoVersion),
+            Self::HashOfFirstAlgorithms => Some("the compiler drops them: make new dumps with a newer compiler".into()),
+            Self::UnknownTarget => Some("they stay as they are; give the dumps of the whole program".into()),
             Self::Renamed | Self::Joined | Self::AmbiguousName | Self::ShapeMismatch => None,
         }
     }

@@ -7,8 +7,10 @@ use crate::iprof::ReadOptions;
 use crate::limits::Limits;
 use crate::pipeline::check::FileCheck;
 use crate::pipeline::file_diff::FileDiff;
-use crate::pipeline::pictures::drawing::Draw;
+use crate::pipeline::pictures::drawing::Drawn;
+use crate::pipeline::samples::StackOptions;
 use crate::report::diff::DiffOptions;
+use crate::stacks::model::Selection;
 
 /// What there is to do with the files of one family.
 pub(in crate::pipeline) struct Driver {
@@ -22,6 +24,6 @@ pub(in crate::pipeline) struct Driver {
     pub(in crate::pipeline) compared_with: &'static [Family],
     /// Compares two files, of which at least one is of this family.
     pub(in crate::pipeline) diff: fn(&Input, &Input, &DiffOptions) -> Result<FileDiff>,
-    /// Reads files for reports and flame graphs.
-    pub(in crate::pipeline) draw: Draw,
+    /// Reads files, one or more, for reports and flame graphs.
+    pub(in crate::pipeline) draw: fn(&[Input], &StackOptions, &Selection) -> Result<Drawn>,
 }

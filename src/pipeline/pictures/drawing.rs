@@ -1,11 +1,9 @@
 //! What there is to draw of one family.
 
-use crate::error::{Result, Warning};
+use crate::error::Warning;
 use crate::hint::Hint;
-use crate::input::Input;
-use crate::pipeline::samples::StackOptions;
 use crate::render::Report;
-use crate::stacks::model::{Selection, StackTable};
+use crate::stacks::model::StackTable;
 use std::any::Any;
 use std::fmt;
 
@@ -28,9 +26,6 @@ pub(in crate::pipeline) trait Drawing: Any + fmt::Debug {
 
 /// A drawing, and what is worth saying about the inputs.
 pub(in crate::pipeline) type Drawn = (Box<dyn Drawing>, Vec<Warning>);
-
-/// How the inputs of a family, of which there is one or more, are read for a drawing.
-pub(in crate::pipeline) type Draw = fn(&[Input], &StackOptions, &Selection) -> Result<Drawn>;
 
 /// The baseline, if there is one, as a `T`; `None` when it is something else.
 pub(in crate::pipeline) fn of_kind<'b, T: Drawing>(

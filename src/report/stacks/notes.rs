@@ -58,7 +58,10 @@ fn events(table: &StackTable) -> Vec<String> {
     if !passed_over.is_empty() {
         let sorts: Vec<String> =
             passed_over.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
-        notes.push(format!("events of other sorts are there too (see --events): {}", sorts.join(", ")));
+        notes.push(format!(
+            "events of other sorts are there too, and are shown where they are asked for: {}",
+            sorts.join(", ")
+        ));
     }
     notes
 }

@@ -82,7 +82,7 @@ pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, sy
 
 /// A profile that is not in memory as a [`Profile`]: without traces, and with
 /// names that are all different and none of them empty.
-pub struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// Variant bits.
     pub kind: ProfileKind,
     /// Names that call targets may be called by.
@@ -95,7 +95,7 @@ pub struct Source<'a> {
 
 /// Hands out the name of a function, which it is given by its place in the order
 /// of the names, with each of its records in the order of their FuncHash.
-pub type HandOut<'a> = dyn Fn(usize, &mut dyn FnMut(&[u8], RecordView<'_>)) + Sync + 'a;
+pub(crate) type HandOut<'a> = dyn Fn(usize, &mut dyn FnMut(&[u8], RecordView<'_>)) + Sync + 'a;
 
 impl std::fmt::Debug for Source<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -108,7 +108,7 @@ impl std::fmt::Debug for Source<'_> {
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_source(
+pub(crate) fn write_source(
     source: &Source<'_>,
     release: Release,
     threads: NonZeroUsize,

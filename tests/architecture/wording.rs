@@ -1,0 +1,66 @@
+//! What stands in the library's texts: no option and no command of the program, which words advice itself.
+
+use crate::sources::Crate;
+use syn::visit::{self, Visit};
+use syn::{Attribute, ItemMod, LitStr, Macro, Meta};
+
+/// Options of other programs that are spoken of, and a message of llvm-profdata.
+const OPTIONS_OF_OTHERS: &[&str] = &[
+    "llvm-profdata --sample",
+    "`merge --text`",
+    "`merge --write-prev-version`",
+    "--num-test-traces must be smaller than the total number of traces",
+    "--pgo-instrument",
+    "native-image --pgo",
+];
+
+/// A file whose texts name options still: what falls below a minimum has no kind of its own.
+const NAMES_OPTIONS: &str = "pipeline/merge/options.rs";
+
+/// Texts of a crate that name an option or a command of the program.
+pub fn faults(made: &Crate, program: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for module in made.modules.values().filter(|module| module.file != NAMES_OPTIONS) {
+        let mut texts = TextsOf::default();
+        module.code.iter().for_each(|item| texts.visit_item(item));
+        let named = texts.found.iter().filter(|text| names_option(text) || text.contains(&format!("`{program} ")));
+        faults.extend(named.map(|text| format!("{} names an option or a command: {text}", module.file)));
+    }
+    faults
+}
+
+/// Whether two dashes begin a word.
+fn names_option(text: &str) -> bool {
+    let text = OPTIONS_OF_OTHERS.iter().fold(text.to_owned(), |text, known| text.replace(known, ""));
+    text.match_indices("--").any(|(at, _)| {
+        let is_word = text[at + 2..].starts_with(|first: char| first.is_ascii_lowercase());
+        is_word && !text[..at].ends_with(|last: char| last.is_ascii_alphanumeric() || last == '-')
+    })
+}
+
+/// The texts in code; those of one macro stand together.
+#[derive(Default)]
+struct TextsOf {
+    found: Vec<String>,
+}
+
+impl<'a> Visit<'a> for TextsOf {
+    fn visit_lit_str(&mut self, text: &'a LitStr) {
+        self.found.push(text.value());
+    }
+
+    fn visit_macro(&mut self, called: &'a Macro) {
+        self.found.push(called.tokens.to_string());
+        visit::visit_macro(self, called);
+    }
+
+    /// Texts of errors stand in attributes; documentation is for readers of the code.
+    fn visit_attribute(&mut self, attribute: &'a Attribute) {
+        if let Meta::List(list) = &attribute.meta {
+            self.found.push(list.tokens.to_string());
+        }
+    }
+
+    /// Modules within are modules of their own.
+    fn visit_item_mod(&mut self, _: &'a ItemMod) {}
+}
