@@ -47,6 +47,12 @@ pub enum Hint {
     UniteHashes,
     /// Hashes of a release that is earlier than the version of the format that was asked for.
     ChooseNoVersion,
+    /// A picture where a profile is written.
+    DrawIt,
+    /// A page where a profile is written.
+    ReportIt,
+    /// JSON of a profile that is no iprof.
+    MakeIprofOrShow,
     /// A toolchain that is not in the table of releases.
     ListReleases,
     /// Inputs of two families: choose the one to write.
@@ -139,6 +145,9 @@ impl fmt::Display for Hint {
                 "for optimizing, hashes as the reading compiler has them unite them; coverage needs them as they are"
             }
             Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
+            Self::DrawIt => "stacks can be drawn as one",
+            Self::ReportIt => "a report is one",
+            Self::MakeIprofOrShow => "name the output .iprof to make one; what is in a profile can be shown as JSON",
             Self::ListReleases => "the table of releases has all that are known",
             Self::ChooseFamily => "say which family to write, or name the output by it",
             Self::MergeFirst => "merge several first",

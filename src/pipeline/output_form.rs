@@ -1,6 +1,7 @@
 //! What an output is written as: what was asked for, or what its name ends in.
 
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::input::{Family, Input};
 use std::path::Path;
 
@@ -36,7 +37,7 @@ impl OutputForm {
     /// Usage for the endings of what is read or drawn, and never written as a profile.
     pub fn of_name(path: &Path) -> Result<Option<Self>> {
         let Some(ending) = ending(path) else { return Ok(None) };
-        let refused = |detail: &str, hint: &'static str| Err(Error::usage(detail).in_file(path).with_hint(hint));
+        let refused = |detail: &str, hint: Hint| Err(Error::usage(detail).in_file(path).with_hint(hint));
         Ok(Some(match ending {
             "profraw" => Self::Raw,
             "profdata" => Self::Indexed,
@@ -48,16 +49,15 @@ impl OutputForm {
             "collapsed" | "folded" => Self::Collapsed,
             "pprof" | "pgo" | "pb" => Self::Pprof,
             "jfr" => {
-                return refused("recordings are read, not written", "name the output .collapsed, .pprof or .iprof");
+                let hint = "name the output .collapsed, .pprof or .iprof".into();
+                return refused("recordings are read, not written", hint);
             }
             "memprofraw" => {
-                return refused(
-                    "raw memory profiles are read, not written",
-                    "name the output .profdata or .memprofyaml",
-                );
+                let hint = "name the output .profdata or .memprofyaml".into();
+                return refused("raw memory profiles are read, not written", hint);
             }
-            "svg" => return refused("a profile is no picture", "`profbridge flamegraph` draws one"),
-            "html" | "htm" => return refused("a profile is no page", "`profbridge report` makes one"),
+            "svg" => return refused("a profile is no picture", Hint::DrawIt),
+            "html" | "htm" => return refused("a profile is no page", Hint::ReportIt),
             _ => return Ok(None),
         }))
     }
@@ -102,7 +102,7 @@ impl OutputForm {
         }
         Err(Error::usage("of all profiles only an iprof is JSON, and no input is one")
             .in_file(output)
-            .with_hint("name the output .iprof to make one; `profbridge show --json` prints what is in a profile"))
+            .with_hint(Hint::MakeIprofOrShow))
     }
 
     /// What inputs of a family are told that cannot become this.

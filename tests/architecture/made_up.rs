@@ -3,6 +3,7 @@
 use crate::graph::{Ends, Uses, circles};
 use crate::rules::{circles_in_modules, faults_of_circles, faults_of_program, faults_of_table, forbidden_uses};
 use crate::sources::{Crate, Texts};
+use crate::wording;
 use std::collections::BTreeSet;
 
 fn made_up(files: &[(&str, &str)]) -> Crate {
@@ -181,4 +182,21 @@ fn a_program_that_takes_what_is_hidden_or_not_listed_is_found() {
     assert_eq!(faults("use library::raw::Part;", &["raw"]).len(), 1, "a hidden item");
     assert_eq!(faults("fn f() { library::inside::f() }", &["inside"]).len(), 1, "a hidden module");
     assert_eq!(faults("fn f(h: library::raw::Header) { h.parts() }", &["raw"]).len(), 1, "a hidden method");
+}
+
+#[test]
+fn a_text_that_names_an_option_or_a_command_is_found() {
+    for (code, is_fault) in [
+        ("fn f() -> String { format!(\"see --events: {}\", 1) }", true),
+        ("const HINT: &str = \"leave --strict out\";", true),
+        ("const HINT: &str = \"`program check` tells more\";", true),
+        ("#[error(\"see --events\")] struct Fault;", true),
+        ("#[doc = \"--events\"] /// See --events.\nstruct Named;", false),
+        ("fn f(a: i32, b: i32) -> i32 { a - -b } const RULE: &str = \"a -- b, a--b, ----\";", false),
+        ("const OTHERS: &str = \"native-image --pgo\";", false),
+        ("#[cfg(test)] mod tests { const TEXT: &str = \"--events\"; }", false),
+    ] {
+        let faults = wording::faults(&made_up(&[("lib.rs", code)]), "program");
+        assert_eq!(faults.len(), usize::from(is_fault), "{code}: {faults:?}");
+    }
 }

@@ -29,6 +29,11 @@ pub(crate) fn in_words(hint: &Hint) -> Cow<'static, str> {
         Hint::ProfileComesFirst => "the profile comes first, the new build behind --against",
         Hint::UniteHashes => "for optimizing, --hashes=reader unites them; coverage needs them as they are",
         Hint::ChooseNoVersion => "the compiler drops them: leave --format-version out, or use 12",
+        Hint::DrawIt => "`profbridge flamegraph` draws one",
+        Hint::ReportIt => "`profbridge report` makes one",
+        Hint::MakeIprofOrShow => {
+            "name the output .iprof to make one; `profbridge show --json` prints what is in a profile"
+        }
         Hint::ListReleases => "`profbridge info --versions` lists all that are known",
         Hint::ChooseFamily => "say what to write with --to llvm or --to iprof, or by the output's name",
         Hint::MergeFirst => "merge several with `profbridge merge` first",
