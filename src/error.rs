@@ -5,6 +5,7 @@
 //! next. Each layer adds what it knows with [`Error::at`], [`Error::in_format`]
 //! and [`Error::in_file`]; what was set first (deepest) stays.
 
+use crate::gates::GateOutcome;
 use crate::hint::Hint;
 use std::fmt;
 use std::io;
@@ -190,12 +191,105 @@ pub enum ErrorKind {
         /// Why.
         detail: String,
     },
+    /// There is nothing of what was asked for.
+    #[error("{detail}")]
+    NothingFound {
+        /// What there is none of.
+        detail: String,
+    },
+    /// Inputs could not be read, and more of them than may be left out.
+    #[error("{}", failed_inputs(*failed, *inputs))]
+    InputsFailed {
+        /// Inputs that could not be read.
+        failed: u64,
+        /// All inputs.
+        inputs: u64,
+    },
+    /// A result is not as it has to be.
+    #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    GateFailed {
+        /// The gates that did not pass.
+        failures: Vec<GateOutcome>,
+    },
     /// Something would be lost, and losing is forbidden (`--strict`).
     #[error("{detail}")]
     WouldLose {
         /// What cannot cross, by kind and count.
         detail: String,
     },
+}
+
+impl ErrorKind {
+    /// The class of the error in a word that stays the same, for programs: `truncated`, `io`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "io",
+            Self::EmptyProfile => "empty-profile",
+            Self::UnrecognizedFormat => "unrecognized-format",
+            Self::BadMagic { .. } => "bad-magic",
+            Self::BadHeader { .. } => "bad-header",
+            Self::UnsupportedVersion { .. } => "unsupported-version",
+            Self::RawVersionMismatch { .. } => "raw-version-mismatch",
+            Self::UnsupportedHashType { .. } => "unsupported-hash-type",
+            Self::Truncated { .. } => "truncated",
+            Self::TooLarge { .. } => "too-large",
+            Self::Malformed { .. } => "malformed",
+            Self::IprofFinding { .. } => "iprof-finding",
+            Self::UncompressFailed { .. } => "uncompress-failed",
+            Self::EndOfFile => "end-of-file",
+            Self::CounterValueTooLarge { .. } => "counter-value-too-large",
+            Self::MissingCorrelation => "missing-correlation",
+            Self::UnexpectedCorrelation => "unexpected-correlation",
+            Self::NotAnObject { .. } => "not-an-object",
+            Self::NotInBinary { .. } => "not-in-binary",
+            Self::UnableToCorrelate { .. } => "unable-to-correlate",
+            Self::MissingProgram { .. } => "missing-program",
+            Self::UnableToSymbolize { .. } => "unable-to-symbolize",
+            Self::UnableToCompare { .. } => "unable-to-compare",
+            Self::KindConflict { .. } => "kind-conflict",
+            Self::LimitExceeded { .. } => "limit-exceeded",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Usage { .. } => "usage",
+            Self::NothingFound { .. } => "nothing-found",
+            Self::InputsFailed { .. } => "inputs-failed",
+            Self::GateFailed { .. } => "gate-failed",
+            Self::WouldLose { .. } => "would-lose",
+        }
+    }
+
+    /// The number that was found, where the error is about one.
+    pub fn found(&self) -> Option<u64> {
+        match self {
+            Self::UnsupportedVersion { found, .. }
+            | Self::RawVersionMismatch { found, .. }
+            | Self::UnsupportedHashType { found }
+            | Self::TooLarge { found, .. }
+            | Self::LimitExceeded { found, .. } => Some(*found),
+            Self::Truncated { have, .. } => Some(*have),
+            Self::CounterValueTooLarge { value } => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The number that was expected in place of [`found`](Self::found), or the largest allowed.
+    pub fn expected(&self) -> Option<u64> {
+        match self {
+            Self::RawVersionMismatch { expected, .. } => Some(*expected),
+            Self::UnsupportedHashType { .. } => Some(0),
+            Self::TooLarge { limit, .. } | Self::LimitExceeded { limit, .. } => Some(*limit),
+            Self::Truncated { need, .. } => Some(*need),
+            Self::CounterValueTooLarge { .. } => Some(1 << 56),
+            _ => None,
+        }
+    }
+}
+
+fn failed_inputs(failed: u64, inputs: u64) -> String {
+    match (failed, inputs) {
+        (1, 1) => "the input cannot be read".to_string(),
+        (failed, inputs) if failed == inputs => "no input can be read".to_string(),
+        (failed, inputs) => format!("{failed} of {inputs} inputs cannot be read"),
+    }
 }
 
 /// A cause and the place where it was found.
@@ -263,6 +357,16 @@ impl Error {
     /// Shorthand for [`ErrorKind::Usage`].
     pub fn usage(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage { detail: detail.into() })
+    }
+
+    /// Shorthand for [`ErrorKind::NothingFound`].
+    pub fn nothing_found(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NothingFound { detail: detail.into() })
+    }
+
+    /// Shorthand for [`ErrorKind::KindConflict`].
+    pub fn kind_conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::KindConflict { detail: detail.into() })
     }
 
     /// Adds the section and the absolute byte offset, unless known already.
@@ -437,6 +541,7 @@ impl Error {
                 let ids: String = build_ids.iter().map(|id| format!("\n BuildId: {id}")).collect();
                 return format!("\n{text}\n{ids}");
             }
+            ErrorKind::InputsFailed { .. } => return "no profile can be merged".to_string(),
             ErrorKind::UnableToCompare { detail } => return detail.clone(),
             ErrorKind::UnableToSymbolize { detail } => return detail.clone(),
             ErrorKind::NotAnObject { .. } => "The file was not recognized as a valid object file",

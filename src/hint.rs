@@ -33,6 +33,8 @@ pub enum Hint {
     CompareAsIprof,
     /// Stacks, where an LLVM profile was expected.
     ShowStacks,
+    /// Some inputs cannot be read: the others may be merged without them.
+    AllowFailures,
     /// What cannot be written may be left out, and is listed.
     AllowLosses,
     /// What cannot be converted may be left out, and is listed.
@@ -136,6 +138,7 @@ impl fmt::Display for Hint {
             Self::ConvertToIprofFirst => "convert it to an iprof first",
             Self::CompareAsIprof => "convert it to an iprof, which can be",
             Self::ShowStacks => "its stacks can be shown and drawn",
+            Self::AllowFailures => "the others can be merged without them, and what is sound of these be kept",
             Self::AllowLosses => "it can be written all the same where losses are allowed, which are then listed",
             Self::AllowLeavingOut => "where losses are allowed these are left out and listed",
             Self::AllowUnused => "it can be written all the same where losses are allowed",

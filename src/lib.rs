@@ -68,8 +68,10 @@ pub mod call_chains;
 pub mod compat;
 mod digits;
 pub mod error;
+mod error_report;
 #[cfg(feature = "correlate")]
 pub mod fit;
+pub mod gates;
 mod hint;
 pub mod identify;
 pub mod indexed;
@@ -95,6 +97,7 @@ mod threads;
 
 pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning};
+pub use error_report::ErrorReport;
 pub use hint::{Hint, ImagePart};
 pub use instr::Profile;
 pub use limits::Limits;
@@ -113,6 +116,8 @@ mod pages {
     struct Fit;
     #[doc = include_str!("../docs/iprof.md")]
     struct Iprof;
+    #[doc = include_str!("../docs/json.md")]
+    struct Json;
     #[doc = include_str!("../docs/memprof.md")]
     struct Memprof;
     #[doc = include_str!("../docs/merging.md")]

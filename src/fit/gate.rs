@@ -2,7 +2,7 @@
 
 use super::report::FitReport;
 use crate::error::{Error, Result};
-use std::fmt;
+use crate::gates::{self, Bound, GateOutcome};
 
 /// A share that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,18 +42,6 @@ impl GateShare {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Gate(Vec<(GateShare, f64)>);
 
-/// A share that is too small.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct GateFailure {
-    /// Which share.
-    pub share: GateShare,
-    /// What it is; `None` where there is nothing to take a share of.
-    pub found: Option<f64>,
-    /// What it must be.
-    pub least: f64,
-}
-
 impl Gate {
     /// Parses `used-counts=0.9,used-functions=80%`.
     ///
@@ -83,40 +71,18 @@ impl Gate {
         Ok(Self(gate))
     }
 
-    /// The shares that are too small, in the order of the gate.
-    pub fn failures(&self, report: &FitReport) -> Vec<GateFailure> {
-        let failure = |(share, least): &(GateShare, f64)| {
-            let found = share.of(report);
-            found.is_none_or(|found| found < *least).then_some(GateFailure { share: *share, found, least: *least })
+    /// How the shares fare, in the order of the gate.
+    pub fn outcomes(&self, report: &FitReport) -> Vec<GateOutcome> {
+        let outcome = |(share, least): &(GateShare, f64)| {
+            GateOutcome::share(share.name(), Bound::AtLeast, *least, share.of(report))
         };
-        self.0.iter().filter_map(failure).collect()
-    }
-}
-
-/// `used-counts is 0.4312, below 0.9`.
-impl fmt::Display for GateFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.found {
-            Some(found) => write!(f, "{} is {found:.4}, below {}", self.share.name(), self.least),
-            None => write!(
-                f,
-                "{} cannot be told, and has to be {}: there is nothing to count",
-                self.share.name(),
-                self.least
-            ),
-        }
+        self.0.iter().map(outcome).collect()
     }
 }
 
 fn parse_share(text: &str) -> Result<f64> {
-    let (number, scale) = match text.trim().strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
-    };
-    match number.trim().parse::<f64>().map(|value| value / scale) {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(Error::usage(format!("{text:?} is no share: they are between 0 and 1, or 0% and 100%"))),
-    }
+    gates::parse_share(text)
+        .ok_or_else(|| Error::usage(format!("{text:?} is no share: they are between 0 and 1, or 0% and 100%")))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ mod text;
 
 pub use bytecode::CodeSites;
 pub use class::{Class, ProgramClass};
-pub use gate::{Gate, GateFailure, GateShare};
+pub use gate::{Gate, GateShare};
 pub use instr::{InstrFit, InstrInput, compare_instr};
 pub use java_program::{JavaProgram, MethodBody, MethodKey};
 pub use methods::{MethodsFit, compare_methods};

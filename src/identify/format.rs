@@ -23,6 +23,17 @@ impl Family {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Instr, Self::SampleProf, Self::MemProf, Self::Iprof, Self::Stacks];
 
+    /// A word that stays the same, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Instr => "instr",
+            Self::SampleProf => "sampleprof",
+            Self::MemProf => "memprof",
+            Self::Iprof => "iprof",
+            Self::Stacks => "stacks",
+        }
+    }
+
     /// What files of the family are called in messages.
     pub fn words(self) -> &'static str {
         match self {
@@ -106,6 +117,35 @@ impl Format {
             Self::Iprof => Some(Family::Iprof),
             Self::Jfr | Self::Collapsed | Self::Pprof => Some(Family::Stacks),
             _ => None,
+        }
+    }
+
+    /// A word that stays the same, for programs: `raw`, `sample-text`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Raw { .. } => "raw",
+            Self::Indexed => "indexed",
+            Self::Text => "text",
+            Self::Iprof => "iprof",
+            Self::Gzip => "gzip",
+            Self::Jfr => "jfr",
+            Self::Collapsed => "collapsed",
+            Self::RawMemProf => "memprof-raw",
+            Self::YamlMemProf => "memprof-yaml",
+            Self::SampleBinary => "sample-binary",
+            Self::SampleExtBinary => "sample-extbinary",
+            Self::SampleCompactBinary => "sample-compact",
+            Self::SampleText => "sample-text",
+            Self::SampleGcc => "sample-gcc",
+            Self::Gcda => "gcda",
+            Self::BoltText => "bolt-text",
+            Self::BoltYaml => "bolt-yaml",
+            Self::PerfData => "perf-data",
+            Self::Pprof => "pprof",
+            Self::OtherJson => "other-json",
+            Self::OtherText => "other-text",
+            Self::Unknown => "unknown",
         }
     }
 

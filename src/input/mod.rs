@@ -11,9 +11,11 @@ pub mod list;
 pub mod output;
 mod pages;
 pub mod source;
+mod version;
 
 pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes, inflate, read_into, read_stream};
 pub use list::InputList;
 pub use source::{Input, Looked, WeightedInput, is_iprof_name, open};
+pub use version::FormatVersion;

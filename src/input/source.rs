@@ -7,6 +7,7 @@
 
 use super::bytes::{Access, InputBytes, inflate, read_file, read_rest};
 use super::file::open_file;
+use super::version::FormatVersion;
 use crate::bytes::head::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
@@ -71,6 +72,8 @@ pub struct Looked {
     pub identity: Identity,
     /// Whether it is a gzip stream.
     pub is_compressed: bool,
+    /// The version of the format, where the beginning tells it.
+    pub version: Option<FormatVersion>,
     start: [u8; START_BYTES],
     start_len: usize,
 }
@@ -360,7 +363,8 @@ impl Looked {
         let mut start = [0; START_BYTES];
         let start_len = head.len().min(START_BYTES);
         start[..start_len].copy_from_slice(&head[..start_len]);
-        Self { identity, is_compressed, start, start_len }
+        let version = FormatVersion::of(identity.format, head);
+        Self { identity, is_compressed, version, start, start_len }
     }
 }
 

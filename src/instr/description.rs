@@ -1,5 +1,6 @@
 //! What a file is, section by section, whatever its format.
 
+use crate::error_report::ErrorReport;
 use crate::hint::Hint;
 use serde::Serialize;
 
@@ -8,6 +9,7 @@ use serde::Serialize;
 #[non_exhaustive]
 pub struct Description {
     /// The format in words.
+    #[serde(rename = "description")]
     pub format: String,
     /// Whether this program reads the format's content.
     pub supported: bool,
@@ -20,11 +22,10 @@ pub struct Description {
     pub parts: Vec<PartDescription>,
     /// What is odd but harmless.
     pub warnings: Vec<String>,
-    /// Why the file cannot be read to its end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    /// Why the file cannot be read to its end; `None` for a sound file.
+    pub error: Option<ErrorReport>,
     /// What to do about it, if anybody knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub hint: Option<Hint>,
 }
 
@@ -93,7 +94,7 @@ impl Description {
 
     /// Keeps why the file cannot be read to its end.
     pub fn set_error(&mut self, error: &crate::error::Error) {
-        self.error = Some(error.to_string());
+        self.error = Some(error.into());
         self.hint = error.hint().cloned();
     }
 }

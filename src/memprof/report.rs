@@ -44,8 +44,6 @@ impl Default for ReportOptions {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// `memprof`.
-    pub format: &'static str,
     /// Functions with a record.
     pub functions: usize,
     /// Different call stacks of allocations.
@@ -144,7 +142,6 @@ impl MemoryReport {
         });
         top.truncate(options.topn);
         Self {
-            format: "memprof",
             functions: profile.records().len(),
             contexts: contexts.len(),
             cold_contexts: of_class(Hotness::Cold).count(),

@@ -18,8 +18,13 @@ use crate::report::diff::DiffOptions;
 pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> FileCheck {
     let input = input.into();
     let path = input.path.display().to_string();
+    let looked = input.look().ok().copied();
     let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
     check.path = path;
+    if let Some(looked) = looked {
+        check.format = looked.identity.format.name();
+        check.version = check.version.or_else(|| looked.version.map(|version| version.to_string()));
+    }
     check
 }
 

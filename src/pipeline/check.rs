@@ -24,7 +24,7 @@ use std::io::Read;
 pub struct FileCheck {
     /// As given.
     pub path: String,
-    /// `iprof`, `raw`, `indexed`, `text`, `sample`, `jfr`, `stacks`, `pprof`, or `unknown`.
+    /// The format, see [`Format::name`].
     pub format: &'static str,
     /// The version as the file says it, if it does.
     pub version: Option<String>,

@@ -255,6 +255,7 @@ pub(super) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
     let (first, second) = (facts(first)?, facts(second)?);
     let mut options = options.clone();
     options.functions_by = COUNTERS;
+    options.apart = vec![MEMORY_BYTES, ALLOCATIONS];
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
     Ok(diff(first, second, &space, &options))
 }

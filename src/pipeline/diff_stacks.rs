@@ -49,7 +49,7 @@ pub fn diff_stacks(
         }
         let selected = table.select(&selection).0;
         if selected.is_empty() {
-            return Err(Error::usage("no sample is left to compare").in_file(path));
+            return Err(Error::nothing_found("no sample is left to compare").in_file(path));
         }
         let unit = unit_of(&selected).map_err(|error| error.in_file(path))?;
         Ok((without_addresses(&selected), unit))
@@ -62,7 +62,7 @@ pub fn diff_stacks(
     let mut tables = [one, other];
     if is_iprof(first)? || is_iprof(second)? {
         for (table, input) in tables.iter_mut().zip([first, second]) {
-            let none = || Error::usage("no sample has a Java frame").in_file(&input.path);
+            let none = || Error::nothing_found("no sample has a Java frame").in_file(&input.path);
             *table = java_only(table).ok_or_else(none)?;
         }
     }

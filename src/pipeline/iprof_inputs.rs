@@ -85,7 +85,7 @@ pub(super) fn open_iprof(input: &Input) -> Result<Box<dyn Read + Send>> {
     match input.format()? {
         format @ (Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof) => {
             let detail = format!("{format} among iprof files");
-            Err(Error::usage(detail).in_file(&input.path).with_hint(Hint::ConvertToIprofFirst))
+            Err(Error::kind_conflict(detail).in_file(&input.path).with_hint(Hint::ConvertToIprofFirst))
         }
         _ => input.stream(),
     }

@@ -7,10 +7,10 @@
 //! at the end of an input: those read so far are read once more then.
 
 use super::iprof_inputs::{Tolerance, open_iprof};
-use super::merge::{FailureMode, InputOutcome, MergeOptions, Minimums};
+use super::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums};
 use super::mixed::{MixedMerge, MixedOptions};
 use crate::bridge::{self, ToIprofOptions, Trust};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::input::WeightedInput;
 use crate::instr::Loss;
@@ -92,20 +92,35 @@ impl IprofMergeReport {
     ///
     /// # Errors
     ///
-    /// Usage when too many inputs failed for the failure mode, or when the result is below a minimum.
+    /// Inputs failed when there are too many of them for the failure mode; gate failed when the
+    /// result is below a minimum.
     pub fn verdict(&self, options: &IprofMergeOptions) -> Result<()> {
-        let failures = self.count(|outcome| matches!(outcome, InputOutcome::Failed(_)));
-        options.failure_mode.verdict(failures, self.inputs.len())?;
+        self.verdict_of_inputs(options)?;
         if options.minimums == Minimums::default() {
             return Ok(());
         }
-        let (functions, total_count) = extent(&self.document);
-        options.minimums.check(&Minimums { inputs: self.used() as u64, functions, total_count })
+        options.minimums.check(&self.extent())
+    }
+
+    /// Whether enough inputs could be read.
+    ///
+    /// # Errors
+    ///
+    /// Inputs failed when there are too many of them for `options.failure_mode`.
+    pub fn verdict_of_inputs(&self, options: &IprofMergeOptions) -> Result<()> {
+        let failures = self.count(|outcome| matches!(outcome, InputOutcome::Failed(_)));
+        options.failure_mode.verdict(failures, self.inputs.len())
+    }
+
+    /// How much the result holds: methods with an entry of their own, and the sum of all sections.
+    pub fn extent(&self) -> Extent {
+        extent_of(&self.document, self.used())
     }
 }
 
-/// Methods with an entry, and the sum of all counts.
-fn extent(document: &Document) -> (u64, u64) {
+/// How much a document holds that so many inputs went into: methods with an entry
+/// of their own, and the sum of all sections.
+pub fn extent_of(document: &Document, inputs: usize) -> Extent {
     let mut methods = HashSet::new();
     let mut total = 0u128;
     for kind in SectionKind::ALL {
@@ -115,7 +130,7 @@ fn extent(document: &Document) -> (u64, u64) {
             total += records.events();
         }
     }
-    (methods.len() as u64, u64::try_from(total).unwrap_or(u64::MAX))
+    Extent::new(inputs, methods.len(), total)
 }
 
 /// Merges iprof files in order. What is empty is skipped.
@@ -232,9 +247,12 @@ impl Merge<'_> {
         if self.reports.iter().any(|report| is_added(&report.outcome)) {
             return Ok(());
         }
-        let failed = self.reports.iter().any(|report| matches!(report.outcome, InputOutcome::Failed(_)));
-        let detail = if failed { "no profile can be merged" } else { "no profile to merge: every input is empty" };
-        Err(Error::usage(detail))
+        let failed = self.reports.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
+        if failed > 0 {
+            let (failed, inputs) = (failed as u64, self.reports.len() as u64);
+            return Err(Error::new(ErrorKind::InputsFailed { failed, inputs }));
+        }
+        Err(Error::nothing_found("there is nothing to merge: every input is empty or something else"))
     }
 
     fn weights(&mut self) -> Result<Vec<SectionWeights>> {

@@ -197,11 +197,11 @@ pub(super) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryPro
     }
     if detect(data) != Format::Indexed {
         let hint = "raw memory profiles, YAML and indexed profiles can hold one";
-        return Err(Error::usage(format!("no memory profile: {}", detect(data))).with_hint(hint));
+        return Err(Error::nothing_found(format!("no memory profile: {}", detect(data))).with_hint(hint));
     }
     let indexed = open_indexed(data, options)?;
     let Some(stored) = read_section(&indexed, options)? else {
-        return Err(Error::usage("the indexed profile has no memory profile"));
+        return Err(Error::nothing_found("the indexed profile has no memory profile"));
     };
     let mut profile = stored.profile;
     for entry in indexed.entries() {

@@ -9,7 +9,7 @@ mod options;
 mod report;
 
 pub use observer::{MergeObserver, Silent};
-pub use options::{FailureMode, MergeOptions, Minimums};
+pub use options::{Extent, FailureMode, MergeOptions, Minimums};
 pub use report::{InputOutcome, InputReport, InputVersion, MergeReport};
 
 use super::partial;

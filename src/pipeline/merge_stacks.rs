@@ -1,9 +1,9 @@
 //! Merging sources of stacks: pprof profiles as pprof, so that nothing is lost,
 //! everything else as tables of stacks.
 
-use super::merge::FailureMode;
+use super::merge::{FailureMode, InputOutcome};
 use super::samples::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
@@ -29,8 +29,15 @@ pub struct StackSum<T> {
     pub sum: T,
     /// What was odd, failed inputs included where they do not end the merge.
     pub warnings: Vec<Warning>,
+    /// What became of each input, in order.
+    pub outcomes: Vec<InputOutcome>,
+}
+
+impl<T> StackSum<T> {
     /// Inputs that are part of it.
-    pub used: usize,
+    pub fn used(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| matches!(outcome, InputOutcome::Used)).count()
+    }
 }
 
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
@@ -63,8 +70,8 @@ pub fn merge_pprof(
         merger.add(&profile, input.weight.get())?;
         Ok(warnings)
     };
-    let (warnings, used) = each_input(inputs, options.failure_mode, &mut add)?;
-    Ok(StackSum { sum: merger.finish(), warnings, used })
+    let (warnings, outcomes) = each_input(inputs, options.failure_mode, &mut add)?;
+    Ok(StackSum { sum: merger.finish(), warnings, outcomes })
 }
 
 /// Adds up sources of stacks of any kind.
@@ -81,34 +88,39 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
         sum.absorb_times(&table, input.weight.get());
         Ok(warnings)
     };
-    let (warnings, used) = each_input(inputs, options.failure_mode, &mut add)?;
+    let (warnings, outcomes) = each_input(inputs, options.failure_mode, &mut add)?;
     check_units(&sum)?;
-    Ok(StackSum { sum, warnings, used })
+    Ok(StackSum { sum, warnings, outcomes })
 }
 
 fn each_input(
     inputs: &[WeightedInput],
     mode: FailureMode,
     add: &mut dyn FnMut(&WeightedInput) -> Result<Vec<Warning>>,
-) -> Result<(Vec<Warning>, usize)> {
-    let (mut warnings, mut used, mut last) = (Vec::new(), 0, None);
+) -> Result<(Vec<Warning>, Vec<InputOutcome>)> {
+    let (mut warnings, mut outcomes, mut used) = (Vec::new(), Vec::new(), 0);
     let name = |warning: Warning, path: &Path| warning.in_file(path);
     for input in inputs {
         match add(input).map_err(|error| error.in_file(&input.path)) {
             Ok(found) => {
                 used += 1;
+                outcomes.push(InputOutcome::Used);
                 warnings.extend(found.into_iter().map(|warning| name(warning, &input.path)));
             }
             Err(error) if mode == FailureMode::Any => return Err(error),
             Err(error) => {
                 warnings.push(name(Warning::new(format!("skipped: {}", error.kind())), &input.path));
-                last = Some(error);
+                outcomes.push(InputOutcome::Failed(error));
             }
         }
     }
+    let last = outcomes.pop_if(|_| used == 0);
     match last {
-        Some(error) if used == 0 && mode == FailureMode::All => Err(error),
-        Some(_) if used == 0 => Err(Error::usage("no input can be read")),
-        _ => Ok((warnings, used)),
+        Some(InputOutcome::Failed(error)) if mode == FailureMode::All => Err(error),
+        Some(_) => {
+            let inputs = inputs.len() as u64;
+            Err(Error::new(ErrorKind::InputsFailed { failed: inputs, inputs }))
+        }
+        None => Ok((warnings, outcomes)),
     }
 }

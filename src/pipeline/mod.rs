@@ -16,6 +16,7 @@ mod file_diff;
 #[cfg(feature = "correlate")]
 pub mod fit;
 mod format_text;
+pub mod input_totals;
 mod iprof_inputs;
 pub mod iprof_merge;
 pub mod memory;
@@ -45,8 +46,8 @@ pub use check::{CheckFinding, FileCheck};
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use file_diff::FileDiff;
 pub use merge::{
-    FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums, Silent,
-    merge_files,
+    Extent, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums,
+    Silent, merge_files,
 };
 pub use open::{ReadOptions, open_reader};
 pub use output_form::OutputForm;

@@ -131,7 +131,7 @@ fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
 
 fn add_partial(sums: &mut PartialMerge, input: &WeightedInput, frame: &Frame<'_>, limits: &Limits) -> Result<()> {
     if frame.family != Family::Instr {
-        return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family, Family::Instr)));
+        return Err(Error::kind_conflict(format!("a partial merge of {}, not of {}", frame.family, Family::Instr)));
     }
     if input.weight.get() != 1 {
         return Err(Error::usage("a partial merge has no weight of its own")

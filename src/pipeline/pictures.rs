@@ -14,7 +14,7 @@ use super::ask::diff_files;
 use super::diff_stacks::{are_stacks, diff_stacks};
 use super::families::driver;
 use super::samples::StackOptions;
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::hint::Hint;
 use crate::input::{Family, Input};
 use crate::render::{Cell, FlameGraph, Report, Table};
@@ -46,7 +46,7 @@ pub fn read_content(
     for other in others {
         if drawn_as(other, options)? != family {
             let detail = format!("{} and {} do not add up", words_of(first)?, words_of(other)?);
-            return Err(Error::usage(detail).in_file(&other.path));
+            return Err(Error::kind_conflict(detail).in_file(&other.path));
         }
     }
     // What is no profile is left to the readers of LLVM's, who say what is wrong with it.
@@ -98,30 +98,27 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// Unsupported for LLVM profiles, which have no stacks; usage errors when
-    /// the two are of different kinds, and when there is nothing to draw.
+    /// Nothing found for LLVM profiles, which have no stacks, and when there is
+    /// nothing to draw; kind conflict when the two are of different kinds.
     pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
         let (table, unit) = self.stacks()?;
         let old = baseline.map(Self::stacks).transpose()?;
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
-            return Err(Error::usage("there is no stack to draw").with_hint(self.drawing.hint()));
+            return Err(Error::nothing_found("there is no stack to draw").with_hint(self.drawing.hint()));
         }
         if old.is_some_and(|(_, old_unit)| old_unit != unit) {
             return Err(different_kinds());
         }
         let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
-            return Err(Error::usage("no stack holds the method"));
+            return Err(Error::nothing_found("no stack holds the method"));
         }
         Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
     }
 
     fn stacks(&self) -> Result<(&StackTable, &'static str)> {
         self.drawing.stacks().ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported {
-                what: "a flame graph of an LLVM profile, which has no stacks".to_string(),
-            })
-            .with_hint(Hint::ReportFunctions)
+            Error::nothing_found("an LLVM profile has no stacks to draw").with_hint(Hint::ReportFunctions)
         })
     }
 }
@@ -190,6 +187,6 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
 }
 
 fn different_kinds() -> Error {
-    Error::usage("the profile and its baseline are of different kinds")
+    Error::kind_conflict("the profile and its baseline are of different kinds")
         .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
 }

@@ -1,6 +1,6 @@
 //! Merging files that are sample profiles.
 
-use super::merge::FailureMode;
+use super::merge::{Extent, FailureMode};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, Input, InputBytes, WeightedInput};
@@ -99,6 +99,14 @@ pub struct SampleMergeReport {
     pub filtered: Option<(usize, usize)>,
     /// Inputs that were used.
     pub used: usize,
+}
+
+impl SampleMergeReport {
+    /// How much the result holds: functions, or contexts, and their samples.
+    pub fn extent(&self) -> Extent {
+        let samples = self.profile.functions.iter().map(|record| u128::from(record.total)).sum();
+        Extent::new(self.used, self.profile.functions.len(), samples)
+    }
 }
 
 /// An input on its way.
@@ -253,7 +261,7 @@ pub(super) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
     }
     let kind = match format {
         Format::Unknown | Format::Empty | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
-        other => ErrorKind::Unsupported { what: format!("{other} as a sample profile") },
+        other => ErrorKind::KindConflict { detail: format!("it is no sample profile: {other}") },
     };
     Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
 }

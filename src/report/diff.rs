@@ -6,11 +6,14 @@
 //! totals; *Jaccard* is the share of keys that both have. Runs of one program
 //! differ in many rare keys, so weigh the overlap first.
 
+use super::sections::total_overlap;
 use crate::limits::Limits;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+
+pub use super::sections::SectionDiff;
 
 /// A key within a section: the site, and a part of it (a target, a type, a counter).
 pub type Key = (u64, i64);
@@ -44,6 +47,8 @@ pub struct DiffOptions {
     pub branches: Vec<&'static str>,
     /// Sections of types or targets: sites whose most frequent one changed are listed.
     pub receivers: Vec<&'static str>,
+    /// Sections that count something else than events: they are no part of the total where there are others.
+    pub apart: Vec<&'static str>,
     /// What the events of functions are, in a word. Default: `events`.
     pub functions_by: &'static str,
     /// Bounds on hostile input.
@@ -56,6 +61,7 @@ impl Default for DiffOptions {
             topn: 10,
             branches: Vec::new(),
             receivers: Vec::new(),
+            apart: Vec::new(),
             functions_by: "events",
             limits: Limits::default(),
         }
@@ -67,7 +73,10 @@ impl Default for DiffOptions {
 #[non_exhaustive]
 pub struct DiffReport {
     /// The smallest overlap of any section; 1 if neither profile has events.
+    #[serde(rename = "smallest_overlap")]
     pub overlap: f64,
+    /// The mean over all sections, each by its part of all events, so that tiny ones do not decide.
+    pub total_overlap: f64,
     /// Every section that has events in either.
     pub sections: Vec<SectionDiff>,
     /// What functions are compared by: calls, samples, counters.
@@ -84,28 +93,6 @@ pub struct DiffReport {
     pub flipped_branches: Changes,
     /// Sites with another most frequent type or target.
     pub changed_receivers: Changes,
-}
-
-/// A section compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct SectionDiff {
-    /// The section's name.
-    pub section: &'static str,
-    /// Sum over all keys of the smaller share.
-    pub overlap: f64,
-    /// Keys in both, of the keys in either.
-    pub jaccard: f64,
-    /// Keys in both.
-    pub common: u64,
-    /// Keys in the first only.
-    pub only_first: u64,
-    /// Keys in the second only.
-    pub only_second: u64,
-    /// Events of the first.
-    pub first_events: u128,
-    /// Events of the second.
-    pub second_events: u128,
 }
 
 /// A function whose share changed.
@@ -197,6 +184,7 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
     };
     let (risers, fallers) = moves(&first.functions, &second.functions, names, options.topn);
     DiffReport {
+        total_overlap: total_overlap(&sections, &options.apart),
         overlap: sections.iter().map(|section| section.overlap).fold(1.0, f64::min),
         flipped_branches: changes(&options.branches),
         changed_receivers: changes(&options.receivers),
@@ -254,16 +242,8 @@ fn share(part: u128, whole: u128) -> f64 {
 
 fn section_diff(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)]) -> SectionDiff {
     let (first_events, second_events) = (total(a), total(b));
-    let mut diff = SectionDiff {
-        section,
-        overlap: 0.0,
-        jaccard: 0.0,
-        common: 0,
-        only_first: 0,
-        only_second: 0,
-        first_events,
-        second_events,
-    };
+    let mut diff = SectionDiff::new(section);
+    (diff.first_events, diff.second_events) = (first_events, second_events);
     for (_, first, second) in zip(a, b) {
         match (first, second) {
             (0, _) => diff.only_second += 1,
@@ -379,6 +359,7 @@ pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
             section.only_second
         )?;
     }
+    writeln!(out, "Overlap of all sections: {:.3} %", 100.0 * report.total_overlap)?;
     writeln!(out, "Smallest overlap: {:.3} %", 100.0 * report.overlap)?;
     for (title, moves) in [("Risers", &report.risers), ("Fallers", &report.fallers)] {
         if !moves.is_empty() {

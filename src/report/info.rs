@@ -37,7 +37,7 @@ pub fn write_description(out: &mut dyn Write, name: &str, description: &Descript
         line(out, "warning", warning)?;
     }
     if let Some(error) = &description.error {
-        line(out, "error", error)?;
+        line(out, "error", &error.message)?;
     }
     if let Some(hint) = &description.hint {
         line(out, "hint", &hint.to_string())?;

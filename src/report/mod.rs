@@ -5,10 +5,12 @@
 //! byte; the JSON views are ours, see `docs/json-schema/`.
 
 pub mod diff;
+pub mod diff_gates;
 pub mod format;
 pub mod info;
 pub mod order;
 pub mod overlap;
+mod sections;
 pub mod show;
 pub mod stacks;
 

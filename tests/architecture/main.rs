@@ -14,13 +14,27 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules that every other module may use.
-const BASE: &[&str] = &["call_chains", "digits", "error", "hint", "java", "limits", "compat", "memory", "threads"];
+const BASE: &[&str] = &[
+    "call_chains",
+    "digits",
+    "error",
+    "error_report",
+    "gates",
+    "hint",
+    "java",
+    "limits",
+    "compat",
+    "memory",
+    "threads",
+];
 
 /// Each module and the modules it may use beside [`BASE`] and itself.
 const MODULES: &[Row] = &[
     ("call_chains", &[]),
     ("digits", &[]),
     ("error", &[]),
+    ("error_report", &[]),
+    ("gates", &[]),
     ("hint", &[]),
     ("java", &[]),
     ("limits", &[]),
@@ -74,6 +88,7 @@ const PROGRAM_USES: &[&str] = &[
     "Compat",
     "Error",
     "ErrorKind",
+    "ErrorReport",
     "Hint",
     "ImagePart",
     "Limits",
@@ -83,6 +98,7 @@ const PROGRAM_USES: &[&str] = &[
     "bytes",
     "error",
     "fit",
+    "gates",
     "input",
     "instr",
     "iprof",

@@ -25,23 +25,26 @@ fn every_view_has_json_that_fits_its_schema() {
                  --temporal-profile-traces {file}"
             ),
         );
-        assert_has_schema(&all, "show-1.json");
-        assert_has_schema(&json(&folder, &format!("show --json --covered {file}")), "show-1.json");
+        assert_has_schema(&all, "show-instr-2.json");
+        assert_has_schema(&json(&folder, &format!("show --json --covered {file}")), "show-instr-2.json");
         let below = json(&folder, &format!("show --json --list-below-cutoff --value-cutoff=9 {file}"));
-        assert_has_schema(&below, "show-1.json");
+        assert_has_schema(&below, "show-instr-2.json");
     }
     let same = json(&folder, "overlap --json --function=main a.proftext a.proftext");
-    assert_has_schema(&same, "overlap-1.json");
+    assert_has_schema(&same, "overlap-instr-2.json");
     assert_eq!(
         (same["functions"][0]["name"].as_str(), same["program"]["common"]["entries"].as_u64()),
         (Some("main"), Some(3))
     );
     let compared = json(&folder, "overlap --json a.proftext b.proftext");
-    assert_has_schema(&compared, "overlap-1.json");
-    assert_eq!((&compared["program"]["mismatch"]["entries"], &compared["base"]), (&2.into(), &"a.proftext".into()));
-    assert_has_schema(&json(&folder, "order --json traces.proftext"), "order-1.json");
+    assert_has_schema(&compared, "overlap-instr-2.json");
+    assert_eq!(
+        (&compared["program"]["mismatch"]["entries"], &compared["base"]["path"]),
+        (&2.into(), &"a.proftext".into())
+    );
+    assert_has_schema(&json(&folder, "order --json traces.proftext"), "order-2.json");
     let judged = json(&folder, "order --json --num-test-traces=1 traces.proftext");
-    assert_has_schema(&judged, "order-1.json");
+    assert_has_schema(&judged, "order-2.json");
     assert_eq!(judged["page_fault_area"], 1.0);
 }
 

@@ -1,19 +1,35 @@
 //! JSON that the program prints against the schemas of `docs/json-schema`.
 
-use serde_json::Value;
-use std::path::Path;
+// Each test program uses a part of this.
+#![allow(dead_code)]
 
-/// Checks members, types, constants and references; enough for our schemas.
-fn assert_fits(value: &Value, schema: &Value, root: &Value, place: &str) {
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a value: members, types, constants, bounds and references; enough for our schemas.
+/// A member that is in no schema is wrong, too, so that the schemas stay complete.
+fn faults(value: &Value, schema: &Value, root: &Value, place: &str, found: &mut Vec<String>) {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().expect("a reference has a name");
-        return assert_fits(value, &root["$defs"][name], root, place);
+        assert!(!root["$defs"][name].is_null(), "{place}: no definition {name}");
+        return faults(value, &root["$defs"][name], root, place, found);
     }
-    if !schema["const"].is_null() {
-        assert_eq!(*value, schema["const"], "{place}");
+    if let Some(schemas) = schema["anyOf"].as_array() {
+        let tried = schemas.iter().map(|schema| {
+            let mut found = Vec::new();
+            faults(value, schema, root, place, &mut found);
+            found
+        });
+        let best = tried.min_by_key(Vec::len).expect("anyOf has schemas");
+        return found.extend(best);
     }
-    if let Some(allowed) = schema["enum"].as_array() {
-        assert!(allowed.contains(value), "{place}: {value}");
+    if !schema["const"].is_null() && *value != schema["const"] {
+        found.push(format!("{place}: {value} is not {}", schema["const"]));
+    }
+    if let Some(allowed) = schema["enum"].as_array()
+        && !allowed.contains(value)
+    {
+        found.push(format!("{place}: {value} is not among the values allowed"));
     }
     let kinds = match &schema["type"] {
         Value::String(kind) => vec![kind.as_str()],
@@ -24,33 +40,72 @@ fn assert_fits(value: &Value, schema: &Value, root: &Value, place: &str) {
         "object" => value.is_object(),
         "array" => value.is_array(),
         "string" => value.is_string(),
-        "integer" => value.is_u64(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
         "number" => value.is_number(),
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         other => panic!("{place}: unknown type {other}"),
     };
-    assert!(kinds.is_empty() || kinds.into_iter().any(is), "{place}: {value} is of another type");
-    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        assert!(value.get(name).is_some(), "{place}: {name} is missing");
+    if !kinds.is_empty() && !kinds.into_iter().any(is) {
+        found.push(format!("{place}: {value} is of another type"));
     }
-    for (name, member) in value.as_object().into_iter().flatten() {
-        let known = &schema["properties"][name];
-        if known.is_null() {
-            assert!(!schema["additionalProperties"].is_null(), "{place}: {name} is in no schema");
-        } else {
-            assert_fits(member, known, root, &format!("{place}.{name}"));
+    if let Some(number) = value.as_f64() {
+        let (least, most) = (schema["minimum"].as_f64(), schema["maximum"].as_f64());
+        if least.is_some_and(|least| number < least) || most.is_some_and(|most| number > most) {
+            found.push(format!("{place}: {value} is out of bounds"));
+        }
+    }
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if value.as_object().is_some_and(|value| !value.contains_key(name)) {
+            found.push(format!("{place}: {name} is missing"));
+        }
+    }
+    if schema["properties"].is_object() || !schema["additionalProperties"].is_null() {
+        for (name, member) in value.as_object().into_iter().flatten() {
+            match &schema["properties"][name] {
+                Value::Null if schema["additionalProperties"].is_null() => {
+                    found.push(format!("{place}: {name} is in no schema"));
+                }
+                Value::Null => {}
+                known => faults(member, known, root, &format!("{place}.{name}"), found),
+            }
         }
     }
     for item in value.as_array().into_iter().flatten().filter(|_| !schema["items"].is_null()) {
-        assert_fits(item, &schema["items"], root, &format!("{place}[]"));
+        faults(item, &schema["items"], root, &format!("{place}[]"), found);
     }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json-schema")
 }
 
 /// Checks what a command printed against a file of `docs/json-schema`.
 #[track_caller]
 pub fn assert_has_schema(value: &Value, file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json-schema").join(file);
-    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema is there")).expect("it is JSON");
-    assert_fits(value, &schema, &schema, file);
+    let text = std::fs::read(folder().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let schema: Value = serde_json::from_slice(&text).expect("it is JSON");
+    let mut found = Vec::new();
+    faults(value, &schema, &schema, file, &mut found);
+    assert!(found.is_empty(), "{}\n{value}", found.join("\n"));
+}
+
+/// Checks a document against the schema that it names; gives the file's name.
+#[track_caller]
+pub fn assert_is_document(value: &Value) -> String {
+    let name = value["schema"].as_str().and_then(|name| name.strip_prefix("profbridge."));
+    let name = name.unwrap_or_else(|| panic!("a document without a schema: {value}"));
+    let file = format!("{}.json", name.replace('/', "-"));
+    assert_has_schema(value, &file);
+    file
+}
+
+/// The files of `docs/json-schema`, in order.
+pub fn schema_files() -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).expect("the schemas are there");
+    let mut files: Vec<String> =
+        entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned()).collect();
+    files.sort();
+    files
 }

@@ -37,10 +37,22 @@ impl Finished {
         self
     }
 
-    /// Failed in an orderly way, and the message has these words.
+    /// Could not, or was used wrongly, in an orderly way, and the message has these words.
     #[track_caller]
     pub fn assert_refused(&self, words: &[&str]) -> &Self {
-        assert_eq!(self.code, Some(1), "{}", self.stderr);
+        assert!(matches!(self.code, Some(1 | 2)), "{:?}: {}", self.code, self.stderr);
+        self.assert_says(words)
+    }
+
+    /// A gate failed, and the message has these words.
+    #[track_caller]
+    pub fn assert_gate_failed(&self, words: &[&str]) -> &Self {
+        assert_eq!(self.code, Some(3), "{}", self.stderr);
+        self.assert_says(words)
+    }
+
+    #[track_caller]
+    fn assert_says(&self, words: &[&str]) -> &Self {
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in:\n{}", self.stderr);

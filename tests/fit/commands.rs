@@ -293,7 +293,7 @@ fn reports_are_the_same_whatever_runs() {
     let folder = two_profiles();
     let line = "profbridge fit --json old.proftext --against new.proftext";
     let first: Vec<u8> = folder.run(line).stdout;
-    assert_has_schema(&serde_json::from_slice::<Value>(&first).unwrap(), "fit-1.json");
+    assert_has_schema(&serde_json::from_slice::<Value>(&first).unwrap(), "fit-2.json");
     for _ in 0..5 {
         assert_eq!(folder.run(line).stdout, first);
     }

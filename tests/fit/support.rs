@@ -73,7 +73,7 @@ impl Folder {
     pub fn fit(&self, arguments: &str) -> Value {
         let output = self.run(&format!("profbridge fit --json --topn 100000 {arguments}"));
         let report = serde_json::from_slice(&output.stdout).expect("it prints JSON");
-        assert_has_schema(&report, "fit-1.json");
+        assert_has_schema(&report, "fit-2.json");
         report
     }
 

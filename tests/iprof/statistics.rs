@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn show_prints_what_its_definitions_say() {
     let folder = tempfile::tempdir().expect("a folder");
     let shown = json(&succeed(folder.path(), &["show", "--json", &path("statistics.iprof")]));
-    assert_has_schema(&shown, "show-iprof-1.json");
+    assert_has_schema(&shown, "show-iprof-2.json");
     let list = |name: &str, members: &[&str]| -> Vec<Vec<Value>> {
         let rows = shown.pointer(name).and_then(Value::as_array).expect("a list");
         rows.iter().map(|row| members.iter().map(|member| row[*member].clone()).collect()).collect()
@@ -37,7 +37,7 @@ fn show_prints_what_its_definitions_say() {
     );
     // Stacks: area < area < main 6, draw < area < main 3, log 1. Ties go by name.
     assert_eq!(
-        list("/exclusive_samples", &["method", "hits", "percent"]),
+        list("/exclusive_samples", &["method", "hits", "share"]),
         [
             vec![json!("app.Shape.area(int)"), json!(6), json!(60.0)],
             vec![json!("app.Shape.draw()"), json!(3), json!(30.0)],
@@ -100,7 +100,7 @@ fn diff_prints_what_its_definitions_say() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = [path("older.iprof"), path("newer.iprof")];
     let found = json(&succeed(folder.path(), &["diff", "--json", &files[0], &files[1]]));
-    assert_has_schema(&found, "diff-1.json");
+    assert_has_schema(&found, "diff-2.json");
     let close = |value: &Value, expected: f64| value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-12);
     for (section, overlap, jaccard) in [
         // main 1/200, run 10/200 of each; 2 of 7 chains.
@@ -116,7 +116,7 @@ fn diff_prints_what_its_definitions_say() {
         let row = sections.iter().find(|row| row["section"] == section).expect("the section is there");
         assert!(close(&row["overlap"], overlap) && close(&row["jaccard"], jaccard), "{row}");
     }
-    assert_eq!(found["overlap"], 0.0);
+    assert_eq!(found["smallest_overlap"], 0.0);
     assert_eq!(found["functions_by"], "calls");
     assert_eq!(found["risers"], json!([{"function": "app.A.fresh()", "first_share": 0.0, "second_share": 0.695}]));
     assert_eq!(
@@ -197,7 +197,7 @@ fn statistics_are_of_contexts_and_methods_not_of_entries() {
     );
     std::fs::write(folder.path().join("repeats.iprof"), text).expect("written");
     let shown = json(&succeed(folder.path(), &["show", "--json", "repeats.iprof"]));
-    assert_has_schema(&shown, "show-iprof-1.json");
+    assert_has_schema(&shown, "show-iprof-2.json");
     let totals: Vec<_> =
         shown["sections"].as_array().expect("a list").iter().map(|s| (&s["sites"], &s["events"])).collect();
     assert_eq!(totals, [(&json!(1), &json!(12)), (&json!(1), &json!(12)), (&json!(1), &json!(7))]);

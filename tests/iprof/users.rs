@@ -9,7 +9,7 @@ use std::path::Path;
 #[track_caller]
 fn fail(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}");
     String::from_utf8(output.stderr).expect("messages are text")
 }
 
@@ -63,7 +63,7 @@ fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
         assert!(text.contains("\n  hint: ") && text.contains(advice), "{text}");
         let checked = run(folder.path(), &["check", "--json", &file]);
         let report = json(&String::from_utf8(checked.stdout).expect("text"));
-        assert_has_schema(&report, "check-1.json");
+        assert_has_schema(&report, "check-2.json");
         assert!(report["files"][0]["hint"].as_str().expect("a hint").contains(advice));
         if let Some(option) = option {
             succeed(folder.path(), &["repair", &file, "-o", "x.iprof", option]);
@@ -71,7 +71,7 @@ fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
         }
     }
     let sound = json(&succeed(folder.path(), &["check", "--json", &path("statistics.iprof")]));
-    assert_has_schema(&sound, "check-1.json");
+    assert_has_schema(&sound, "check-2.json");
     assert!(sound["files"][0]["hint"].is_null());
 }
 
@@ -160,9 +160,9 @@ fn reports_do_not_mix_with_a_profile_on_standard_output() {
         assert!(said.contains("standard output takes the profile already"), "{said}");
     }
     let report = succeed(folder.path(), &["repair", &path("bad/bad-context.iprof"), "--json", "-o", "x.iprof"]);
-    assert_has_schema(&json(&report), "repair-1.json");
+    assert_has_schema(&json(&report), "repair-2.json");
     let report = succeed(folder.path(), &["merge", &example, &example, "--json", "-o", "x.iprof"]);
-    assert_has_schema(&json(&report), "merge-iprof-1.json");
+    assert_has_schema(&json(&report), "merge-2.json");
 }
 
 #[test]

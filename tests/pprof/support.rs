@@ -57,8 +57,10 @@ impl Folder {
         self.ends(0, arguments).1
     }
 
-    /// Standard error of a run that must fail with 1.
+    /// Standard error of a run that could not do it, or was used wrongly.
     pub(crate) fn fails(&self, arguments: &str) -> String {
-        self.ends(1, arguments).1
+        let output = self.run(arguments);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}");
+        String::from_utf8(output.stderr).unwrap()
     }
 }

@@ -78,7 +78,7 @@ fn damage_is_told_with_what_stands_before_it() {
 fn json_begins_with_its_schema() {
     let (text, _) = info(&["--json", "raw/clang-22-ir.profraw"]);
     assert!(
-        text.starts_with(r#"{"schema":"profbridge.info/1","files":[{"path":"raw/clang-22-ir.profraw","format":"#),
+        text.starts_with(r#"{"schema":"profbridge.info/2","ok":true,"files":[{"path":"raw/clang-22-ir.profraw","format":"raw","version":"10","#),
         "{text}"
     );
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();

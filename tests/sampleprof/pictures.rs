@@ -58,7 +58,7 @@ fn reports_name_hot_functions_and_places() {
     let probes = workspace.attempt("profbridge report --baseline contexts.prof inlined.prof -o out.html");
     assert!(text(&probes.stderr).contains("cannot compare probe-based profile with non-probe-based"), "{probes:?}");
     let mixed = workspace.attempt("profbridge report inlined.prof counters.proftext -o out.html");
-    assert!(text(&mixed.stderr).contains("counters.proftext: LLVM text profile as a sample profile"), "{mixed:?}");
+    assert!(text(&mixed.stderr).contains("counters.proftext: it is no sample profile: LLVM text profile"), "{mixed:?}");
     let kinds = workspace.attempt("profbridge report inlined.prof contexts.prof -o out.html");
     assert!(text(&kinds.stderr).contains("cannot merge probe-based profile"), "{kinds:?}");
 }

@@ -37,7 +37,7 @@ fn overlap(diff: &Value, section: &str) -> f64 {
 fn diff_compares_places_functions_and_targets() {
     let workspace = workspace();
     let found = json(&workspace, "profbridge diff --json old.prof new.prof");
-    assert_has_schema(&found, "diff-1.json");
+    assert_has_schema(&found, "diff-2.json");
     // 100 of 400 samples moved from baz to qux; of the calls 5 of 20 stay baz, 10 of 40 are bar.
     for (section, expected) in [("places", 0.75), ("functions", 0.75), ("entries", 10.0 / 15.0), ("call targets", 0.5)]
     {
@@ -58,15 +58,15 @@ fn diff_compares_places_functions_and_targets() {
 #[test]
 fn diff_is_a_gate() {
     let workspace = workspace();
-    let failed = workspace.attempt("profbridge diff --fail-below 60% old.prof new.prof");
+    let failed = workspace.attempt("profbridge diff --fail-below 80% old.prof new.prof");
     assert_eq!(failed.status.code(), Some(3));
-    assert!(text(&failed.stderr).contains("the smallest overlap is 0.5000, below 0.6"), "{failed:?}");
-    workspace.run("profbridge diff --fail-below 50% old.prof new.prof");
+    assert!(text(&failed.stderr).contains("the overlap of all sections is 0.7"), "{failed:?}");
+    workspace.run("profbridge diff --fail-below smallest=50% old.prof new.prof");
     workspace.run("profbridge diff --fail-below 0.75 --section functions old.prof new.prof");
     let failed = workspace.attempt("profbridge diff --fail-below 0.76 --section functions old.prof new.prof");
     assert!(text(&failed.stderr).contains("the overlap of functions is 0.7500, below 0.76"), "{failed:?}");
     let unknown = workspace.attempt("profbridge diff --fail-below 1 --section methods old.prof new.prof");
-    assert!(text(&unknown.stderr).contains("sections: call targets, entries, functions, places"), "{unknown:?}");
+    assert!(text(&unknown.stderr).contains("total, smallest, call-targets, entries, functions, places"), "{unknown:?}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn diff_finds_no_difference_between_encodings_and_weights() {
     workspace.run("profbridge merge --weighted-input=3,old.prof --use-md5 -o hashed.afdo");
     for other in ["old.prof", "hashed.afdo"] {
         let found = json(&workspace, &format!("profbridge diff --json old.prof {other}"));
-        assert_eq!(found["overlap"], 1.0, "{other}: {found}");
+        assert_eq!(found["total_overlap"], 1.0, "{other}: {found}");
         assert!(found["new_functions"]["count"] == 0 && found["lost_functions"]["count"] == 0, "{other}: {found}");
     }
     // Names that one of two profiles knows are shown.
@@ -86,7 +86,7 @@ fn diff_finds_no_difference_between_encodings_and_weights() {
     workspace.write("contexts.prof", "[foo]:30:10\n 1: 10\n 2: 20\n[foo:3 @ bar]:270:0\n 1: 100\n 2.1: 170\n");
     workspace.write("inlined.prof", "foo:300:10\n 1: 10\n 2: 20\n 3: bar:270\n  1: 100\n  2.1: 170\n");
     let found = json(&workspace, "profbridge diff --json contexts.prof inlined.prof");
-    assert_eq!(found["overlap"], 1.0, "{found}");
+    assert_eq!(found["total_overlap"], 1.0, "{found}");
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn diff_refuses_what_cannot_be_compared() {
 fn overlap_has_json() {
     let workspace = workspace();
     let found = json(&workspace, "profbridge overlap --json --function=foo old.prof new.prof");
-    assert_has_schema(&found, "overlap-samples-1.json");
-    assert_eq!((&found["base"], &found["file"]), (&"old.prof".into(), &"new.prof".into()));
+    assert_has_schema(&found, "overlap-sampleprof-2.json");
+    assert_eq!((&found["base"]["path"], &found["test"]["path"]), (&"old.prof".into(), &"new.prof".into()));
     let program = &found["program"];
     // Of foo, the smaller number of each block is in both.
     assert_eq!((&program["samples"]["base"], &program["samples"]["test"]), (&400.into(), &800.into()), "{found}");
@@ -129,13 +129,20 @@ fn merge_has_json() {
     let line =
         "profbridge merge --json --failure-mode=all --use-md5 --no-function=qux new.prof bad.prof old.prof -o sum.afdo";
     let found = json(&workspace, line);
-    assert_has_schema(&found, "merge-samples-1.json");
+    assert_has_schema(&found, "merge-2.json");
     assert_eq!((&found["used"], &found["functions"], &found["filtered"]), (&2.into(), &2.into(), &1.into()), "{found}");
-    assert_eq!((&found["encoding"], &found["release"]), (&"extbinary".into(), &"LLVM 22".into()), "{found}");
+    assert_eq!(
+        (&found["output"]["format"], &found["target"]["release"]),
+        (&"sample-extbinary".into(), &"llvm-22".into()),
+        "{found}"
+    );
     let outcomes: Vec<_> = (0..3).map(|at| found["inputs"][at]["outcome"].as_str().expect("a word")).collect();
     assert_eq!(outcomes, ["used", "failed", "used"], "{found}");
-    assert!(found["inputs"][1]["error"].as_str().is_some_and(|error| error.contains("line 2")), "{found}");
-    assert!(found["losses"][0].as_str().is_some_and(|loss| loss.contains("names, whose hashes stay")), "{found}");
+    assert!(found["inputs"][1]["error"]["message"].as_str().is_some_and(|error| error.contains("line 2")), "{found}");
+    assert!(
+        found["losses"][0]["message"].as_str().is_some_and(|loss| loss.contains("names, whose hashes stay")),
+        "{found}"
+    );
     let refused = workspace.attempt("profbridge merge --json old.prof -o -");
     assert!(text(&refused.stderr).contains("standard output takes the profile already"), "{refused:?}");
 }

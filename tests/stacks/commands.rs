@@ -43,7 +43,7 @@ impl Folder {
     /// Standard error of a run that must fail with 1.
     pub(crate) fn fails(&self, arguments: &str) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}");
         String::from_utf8(output.stderr).unwrap()
     }
 }
@@ -161,7 +161,7 @@ fn pictures_are_made_of_every_kind_of_profile() {
     assert!(folder.read("out.svg").starts_with("<?xml"), "report -o x.svg is a drawing");
     assert!(folder.fails("report a.jfr --per-thread -o out").contains("are for flame graphs"));
     assert!(folder.fails("flamegraph a.jfr --merge nothing -o out").contains("no stack holds the method"));
-    assert!(folder.fails("flamegraph a.proftext -o out").contains("which has no stacks"));
+    assert!(folder.fails("flamegraph a.proftext -o out").contains("has no stacks to draw"));
     assert!(folder.fails("report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
     assert!(folder.fails("report a.jfr a.proftext -o out").contains("do not add up"));
 }
@@ -181,8 +181,8 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
         "{text}"
     );
     let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --events cpu-time --json")).unwrap();
-    assert_eq!(json["schema"], "profbridge.show/1");
-    assert_eq!(json["hits_by_sort"][0][0], "cpu-time");
+    assert_eq!(json["schema"], "profbridge.show-stacks/2");
+    assert_eq!(json["hits_by_sort"][0]["sort"], "cpu-time");
     let sum = |list: &serde_json::Value, member: &str| -> u64 {
         list.as_array().unwrap().iter().map(|row| row[member].as_u64().unwrap()).sum()
     };

@@ -1,6 +1,7 @@
 //! `check`: what is wrong with profiles.
 
 use crate::console;
+use crate::documents;
 use crate::hints;
 use clap::Args;
 use profbridge::input::InputList;
@@ -36,10 +37,9 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-/// What `--json` prints; see `docs/json-schema/check-1.json`.
+/// What `--json` prints; see `docs/json-schema/check-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
     files: &'a [FileCheck],
 }
 
@@ -49,30 +49,35 @@ pub(crate) fn parse_version(text: &str) -> std::result::Result<Version, String> 
 }
 
 impl CheckArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+
     /// Checks every file and prints what was found.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = crate::limits::iprof_options();
         options.assume_version = self.assume_version;
         let files = self.files()?;
         if files.is_empty() {
-            console::error(&Error::usage("there are no files in the folder"));
-            return Ok(ExitCode::from(console::COULD_NOT));
+            return Err(Error::nothing_found("there are no files in the folder"));
         }
         let mut checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
         checks.iter_mut().for_each(hints::word_check);
+        let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
+        let code = if checks.iter().any(|check| check.failed) {
+            console::COULD_NOT
+        } else if checks.iter().any(|check| check.count(Level::Error) > 0 || strict(check)) {
+            console::GATE_FAILED
+        } else {
+            0
+        };
         if self.json {
-            console::print_json(&Json { schema: "profbridge.check/1", files: &checks })?;
+            documents::print("profbridge.check/2", code == 0, &Json { files: &checks })?;
         } else {
             checks.iter().try_for_each(print)?;
         }
-        let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
-        Ok(if checks.iter().any(|check| check.failed) {
-            ExitCode::from(console::COULD_NOT)
-        } else if checks.iter().any(|check| check.count(Level::Error) > 0 || strict(check)) {
-            ExitCode::from(console::GATE_FAILED)
-        } else {
-            ExitCode::SUCCESS
-        })
+        Ok(ExitCode::from(code))
     }
 }
 
@@ -98,7 +103,7 @@ fn print(check: &FileCheck) -> Result<(), Error> {
     let head = format!("{}: {}{version}: {}", check.path, check.format, check.verdict);
     console::print_line(&console::escape(&head))?;
     for finding in &check.findings {
-        let offset = finding.offset.map(|offset| format!(", byte {offset}")).unwrap_or_default();
+        let offset = finding.offset.map(|offset| format!(", byte {offset:#x}")).unwrap_or_default();
         let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };
         let line =
             format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);

@@ -3,11 +3,18 @@
 
 use clap::{CommandFactory, Parser, Subcommand};
 use profbridge::Result;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// The same for all commands under the program's own name.
+const EXIT_CODES: &str =
+    "Exit codes: 0 done; 1 could not, for the sake of files; 2 wrong use; 3 a gate or a check failed.
+With --json a command that fails prints a document, too; docs/json.md describes all of them.";
 
 /// Reads, merges, shows, converts and checks compiler profiles.
 #[derive(Debug, Parser)]
 #[command(name = "profbridge", version, about, max_term_width = 100, args_override_self = true)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -56,6 +63,24 @@ impl Command {
             Self::Doctor(arguments) => arguments.run(),
             Self::Completions(arguments) => arguments.run(Cli::command()),
             Self::Man(arguments) => arguments.run(Cli::command()),
+        }
+    }
+
+    /// The files that were named as inputs.
+    pub(crate) fn inputs(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Merge(arguments) => arguments.named(),
+            Self::Show(arguments) => arguments.named(),
+            Self::Overlap(arguments) => arguments.named(),
+            Self::Order(arguments) => arguments.named(),
+            Self::Convert(arguments) => arguments.named(),
+            Self::Check(arguments) => arguments.named(),
+            Self::Diff(arguments) => arguments.named(),
+            Self::Fit(arguments) => arguments.named(),
+            Self::Repair(arguments) => arguments.named(),
+            Self::Info(arguments) => arguments.named(),
+            // These have no document, or no inputs.
+            _ => Vec::new(),
         }
     }
 }

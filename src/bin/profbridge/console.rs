@@ -5,7 +5,6 @@ use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Whether standard error takes colours: a terminal, and `NO_COLOR` unset or empty.
 fn colours() -> bool {
@@ -144,27 +143,6 @@ pub(crate) fn needs_file(output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Prints a value as one line of JSON on standard output.
-pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string(value)
-        .map_err(|error| Error::io("cannot write standard output", io::Error::from(error)))?;
-    print_line(&text)
-}
-
-/// A report as JSON with its schema and the file in front.
-pub(crate) fn json(schema: &str, file: &Path, report: &impl serde::Serialize) -> Result<String> {
-    /// The order of members is the order in the text.
-    #[derive(serde::Serialize)]
-    struct Document<'a, T> {
-        schema: &'a str,
-        file: String,
-        #[serde(flatten)]
-        report: &'a T,
-    }
-    let document = Document { schema, file: file.to_string_lossy().into_owned(), report };
-    serde_json::to_string_pretty(&document).map_err(|error| Error::io("cannot write JSON", error.into()))
-}
-
 /// A bar on a terminal for work that takes long; silent elsewhere.
 pub(crate) struct Progress(Option<indicatif::ProgressBar>);
 
@@ -192,18 +170,6 @@ impl Progress {
     }
 }
 
-/// Turns a command's result into an exit code; a broken pipe is success.
-pub(crate) fn finish(result: Result<ExitCode>) -> ExitCode {
-    match result {
-        Ok(code) => code,
-        Err(failure) if is_broken_pipe(&failure) => ExitCode::SUCCESS,
-        Err(failure) => {
-            error(&failure);
-            ExitCode::from(COULD_NOT)
-        }
-    }
-}
-
 /// What was asked for could not be done.
 pub(crate) const COULD_NOT: u8 = 1;
 
@@ -212,11 +178,6 @@ pub(crate) const WRONG_USE: u8 = 2;
 
 /// A gate or a check that was asked for failed; everything else was done.
 pub(crate) const GATE_FAILED: u8 = 3;
-
-fn is_broken_pipe(error: &Error) -> bool {
-    use profbridge::ErrorKind;
-    matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
-}
 
 /// Writes a report whole, to a file or standard output.
 pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {

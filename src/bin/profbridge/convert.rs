@@ -7,6 +7,8 @@ use crate::iprof_convert::{self, IprofConvertArgs};
 use crate::iprof_files::IprofWriteArgs;
 use crate::memory_merge::MemoryRun;
 use crate::memprof::MemProfArgs;
+use crate::merge_document::MergeDocument;
+use crate::merge_gates::MergeGateArgs;
 use crate::outputs::OutputArgs;
 use crate::refuse::refuse;
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
@@ -120,6 +122,11 @@ enum RawArch {
 type Convertible = (Profile, Origins);
 
 impl ConvertArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        self.inputs.clone()
+    }
+
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let inputs: Vec<Input> = self.inputs.iter().map(Input::new).collect();
@@ -146,8 +153,9 @@ impl ConvertArgs {
                 strict: self.strict,
                 quiet: self.quiet,
                 failure_mode: FailureMode::Any,
+                gates: None,
             };
-            return job.run(0).map(|_| ExitCode::SUCCESS);
+            return job.run(&mut MergeDocument::default()).map(|_| ExitCode::SUCCESS);
         }
         let [input] = &inputs[..] else {
             return Err(
@@ -156,7 +164,9 @@ impl ConvertArgs {
         };
         if form == OutputForm::MemProfYaml {
             let (inputs, output, strict, quiet) = (std::slice::from_ref(input), &self.output, self.strict, self.quiet);
-            return MemoryRun { inputs, output, strict, quiet }.run(&self.merge_options(Release::DEFAULT));
+            let run = MemoryRun { inputs, output, strict, quiet, json: false, gates: &MergeGateArgs::default() };
+            run.run(&self.merge_options(Release::DEFAULT), &mut MergeDocument::default())?;
+            return Ok(ExitCode::SUCCESS);
         }
         let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input])?;
         if form == OutputForm::Raw {
@@ -221,10 +231,12 @@ impl ConvertArgs {
             failure_mode: FailureMode::Any,
             threads: None,
             strict: self.strict,
-            quiet: false,
+            quiet: self.quiet,
+            gates: &MergeGateArgs::default(),
             json: false,
         };
-        run.run()
+        run.run(&mut MergeDocument::default())?;
+        Ok(ExitCode::SUCCESS)
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.

@@ -1,14 +1,17 @@
 //! `diff`: how two profiles differ, for people and as a gate.
 
 use crate::console;
+use crate::documents::{self, FileJson};
+use crate::hints::error_in_words as in_words;
 use crate::stacks::StackArgs;
 use clap::Args;
+use profbridge::gates::{self, GateOutcome};
 use profbridge::input::Input;
 use profbridge::pipeline::{self, FileDiff, diff_stacks};
 use profbridge::report::diff::DiffOptions;
+use profbridge::report::diff_gates::DiffGates;
 use profbridge::{Error, Result};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,13 +28,22 @@ whole stack, and by the method that was running.
 Sample profiles are compared by place (a line behind its chain of calls, inlined or in a context), by
 entry, by function wherever it was inlined, and by what was called.
 
-Exit code: 0; 1 when the files cannot be compared; 2 for wrong use; 3 when the overlap is below what --fail-below
+Gates: --fail-below judges the overlap of all sections, each by its part of all events, so that tiny ones do not
+decide (total); the smallest of any section (smallest); or that of a section:
+  LLVM instrumentation profiles  counters, indirect-call-targets, memop-sizes, vtables
+  LLVM memory profiles           memory-bytes, allocations
+  LLVM sample profiles           places, entries, functions, call-targets, virtual-tables
+  iprof                          call-counts, conditionals, virtual-invokes, monitors, samples, instanceofs
+  sampled stacks                 stacks, methods
+
+Exit code: 0; 1 when the files cannot be compared; 2 for wrong use; 3 when an overlap is below what --fail-below
 asks for.
 
 Examples:
   profbridge diff before.iprof after.iprof
   profbridge diff --json --fail-below 0.9 release.profdata nightly.profdata
-  profbridge diff --fail-below 80% --section methods release.jfr nightly.jfr")]
+  profbridge diff --fail-below call-counts=0.9,total=0.8 before.iprof after.iprof
+  profbridge diff --fail-below methods=80% release.jfr nightly.jfr")]
 pub(crate) struct DiffArgs {
     /// The first profile; `-` is standard input
     #[arg(value_name = "FIRST")]
@@ -39,11 +51,12 @@ pub(crate) struct DiffArgs {
     /// The second profile
     #[arg(value_name = "SECOND")]
     second: PathBuf,
-    /// Fail when a section overlaps less than this: a share such as 0.9, or 90%
-    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
-    fail_below: Option<f64>,
-    /// The section that --fail-below looks at, such as methods; by default all
-    #[arg(long, value_name = "NAME", requires = "fail_below")]
+    /// Fail with exit code 3 when the overlap is smaller: of all sections (0.9 or 90%), or of those named
+    /// (call-counts=0.9,total=80%); see below
+    #[arg(long, value_name = "[NAME=]SHARE,…", value_parser = |text: &str| DiffGates::parse(text).map_err(in_words))]
+    fail_below: Option<DiffGates>,
+    /// The section that a plain SHARE of --fail-below is about
+    #[arg(long, value_name = "NAME", requires = "fail_below", hide = true)]
     section: Option<String>,
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -55,59 +68,64 @@ pub(crate) struct DiffArgs {
     stacks: StackArgs,
 }
 
-/// What `--json` prints; see `docs/json-schema/diff-1.json`.
+/// What `--json` prints; see `docs/json-schema/diff-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
-    first: Cow<'a, str>,
-    second: Cow<'a, str>,
+    first: FileJson,
+    second: FileJson,
+    gates: &'a [GateOutcome],
     #[serde(flatten)]
     report: &'a FileDiff,
 }
 
-/// A share from 0 to 1, or a percentage.
-fn parse_share(text: &str) -> std::result::Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
-    };
-    match number.trim().parse::<f64>().map(|value| value / scale) {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a share is between 0 and 1, or 0% and 100%".to_string()),
-    }
-}
-
 impl DiffArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        vec![self.first.clone(), self.second.clone()]
+    }
+
     /// Compares and prints.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = DiffOptions::default();
         options.limits = crate::limits::chosen();
         options.topn = self.topn;
-        let found = self.found(&options)?;
+        let gates = self.gates()?;
+        let (first, second) = (Input::from(&self.first), Input::from(&self.second));
+        let found = self.found(&first, &second, &options)?;
+        let outcomes = gates.outcomes(&found.report);
         if self.json {
-            let (first, second) = (self.first.to_string_lossy(), self.second.to_string_lossy());
-            console::print_json(&Json { schema: "profbridge.diff/1", first, second, report: &found })?;
+            let (first, second) = (FileJson::of(&first), FileJson::of(&second));
+            let ok = outcomes.iter().all(|outcome| outcome.passed);
+            documents::print("profbridge.diff/2", ok, &Json { first, second, gates: &outcomes, report: &found })?;
         } else {
             let mut text = String::new();
             found.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
             console::print_line(console::escape(&text).trim_end())?;
         }
-        let Some(least) = self.fail_below else { return Ok(ExitCode::SUCCESS) };
-        let (what, overlap) = match &self.section {
-            None => ("the smallest overlap".to_string(), found.report.overlap),
-            Some(name) => (format!("the overlap of {name}"), overlap_of(&found, name)?),
-        };
-        if overlap >= least {
-            return Ok(ExitCode::SUCCESS);
+        gates::require(&outcomes).map_err(|error| {
+            if outcomes.iter().all(|outcome| outcome.found.is_some()) {
+                return error;
+            }
+            let judged: Vec<&str> = found.report.sections.iter().map(|section| section.gate.as_str()).collect();
+            error.with_hint(format!("the profiles have: total, smallest, {}", judged.join(", ")))
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What was asked for with --fail-below, and --section.
+    fn gates(&self) -> Result<DiffGates> {
+        let Some(gates) = &self.fail_below else { return Ok(DiffGates::default()) };
+        match &self.section {
+            None => Ok(gates.clone()),
+            Some(section) => match gates.of_total() {
+                Some(share) => DiffGates::on(section, share),
+                None => Err(Error::usage("--section is for a plain share").with_hint("name sections in --fail-below")),
+            },
         }
-        let detail = format!("{what} is {overlap:.4}, below {least}");
-        console::error(&Error::usage(detail));
-        Ok(ExitCode::from(console::GATE_FAILED))
     }
 
     /// Stacks are compared as such, so that samples can be chosen.
-    fn found(&self, options: &DiffOptions) -> Result<FileDiff> {
-        let (first, second) = (&Input::from(&self.first), &Input::from(&self.second));
+    fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let is_twice = first == second && first.path.as_os_str() == "-";
         if is_twice || !diff_stacks::are_stacks(first, second)? {
             return pipeline::diff_files(first, second, options);
@@ -117,13 +135,4 @@ impl DiffArgs {
         warnings.iter().for_each(console::warning);
         Ok(found)
     }
-}
-
-fn overlap_of(found: &FileDiff, name: &str) -> Result<f64> {
-    let sections = &found.report.sections;
-    sections.iter().find(|section| section.section == name).map(|section| section.overlap).ok_or_else(|| {
-        let known: Vec<&str> = sections.iter().map(|section| section.section).collect();
-        Error::usage(format!("neither profile has a section {name}"))
-            .with_hint(format!("sections: {}", known.join(", ")))
-    })
 }

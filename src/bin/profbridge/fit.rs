@@ -1,16 +1,17 @@
 //! `fit`: whether a profile will still be used by a newer build, and as a gate.
 
 use crate::console;
+use crate::documents::{self, FileJson};
 use crate::hints;
 use clap::Args;
 use profbridge::fit::{FitReport, Gate, write_text};
+use profbridge::gates::{self, GateOutcome};
 use profbridge::input::output;
 use profbridge::instr::release;
 use profbridge::pipeline::fit::{Fit, FitOptions, fit_files};
 use profbridge::pipeline::target::{Target, TargetSource};
 use profbridge::{Error, Result};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -43,7 +44,7 @@ pub(crate) struct FitArgs {
     #[arg(long = "for", value_name = "TOOLCHAIN")]
     reader: Option<String>,
     /// Fail with exit code 3 when a share is smaller: used-counts, used-functions, profiled-functions
-    #[arg(long, value_name = "NAME=SHARE,…", value_parser = |text: &str| Gate::parse(text).map_err(in_words))]
+    #[arg(long, value_name = "NAME=SHARE,…", value_parser = |text: &str| Gate::parse(text).map_err(hints::error_in_words))]
     fail_below: Option<Gate>,
     /// Write a remapping file for `merge -r` with the new names of functions that moved or, as a guess, were
     /// renamed
@@ -63,40 +64,35 @@ pub(crate) struct FitArgs {
     json: bool,
 }
 
-/// What `--json` prints; see `docs/json-schema/fit-1.json`.
+/// What `--json` prints; see `docs/json-schema/fit-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
-    profile: Cow<'a, str>,
-    against: Cow<'a, str>,
+    profile: FileJson,
+    against: FileJson,
+    gates: &'a [GateOutcome],
     #[serde(flatten)]
     report: &'a FitReport,
 }
 
-fn in_words(error: Error) -> String {
-    match error.hint() {
-        Some(hint) => format!("{error} ({})", hints::in_words(hint)),
-        None => error.to_string(),
-    }
-}
-
 impl FitArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        vec![self.profile.clone(), self.against.clone()]
+    }
+
     /// Compares, prints, writes what was asked for.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = FitOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), self.topn);
-        options.reader = match self.reader.as_deref().map(release::parse).transpose() {
-            Ok(row) => row.map(|row| Target::of_row(row, TargetSource::Option)),
-            Err(error) => {
-                console::error(&error);
-                return Ok(ExitCode::from(console::WRONG_USE));
-            }
-        };
+        let reader = self.reader.as_deref().map(release::parse).transpose()?;
+        options.reader = reader.map(|row| Target::of_row(row, TargetSource::Option));
         let fit = fit_files(&self.profile, &self.against, &options)?;
         fit.warnings.iter().for_each(console::warning);
         self.write(&fit)?;
-        self.print(&fit.report)?;
-        Ok(self.gate(&fit.report))
+        let outcomes = self.fail_below.as_ref().map(|gate| gate.outcomes(&fit.report)).unwrap_or_default();
+        self.print(&fit.report, &outcomes)?;
+        gates::require(&outcomes)?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn write(&self, fit: &Fit) -> Result<()> {
@@ -123,21 +119,14 @@ impl FitArgs {
         Ok(())
     }
 
-    fn print(&self, report: &FitReport) -> Result<()> {
+    fn print(&self, report: &FitReport, gates: &[GateOutcome]) -> Result<()> {
         if self.json {
-            let (profile, against) = (self.profile.to_string_lossy(), self.against.to_string_lossy());
-            return console::print_json(&Json { schema: "profbridge.fit/1", profile, against, report });
+            let [profile, against] = [&self.profile, &self.against].map(|path| FileJson::at_rest(path));
+            let ok = gates.iter().all(|outcome| outcome.passed);
+            return documents::print("profbridge.fit/2", ok, &Json { profile, against, gates, report });
         }
         let mut text = String::new();
         write_text(&mut text, report).map_err(|_| Error::usage("the report cannot be written"))?;
         console::print_line(console::escape(&text).trim_end())
-    }
-
-    fn gate(&self, report: &FitReport) -> ExitCode {
-        let failures = self.fail_below.as_ref().map(|gate| gate.failures(report)).unwrap_or_default();
-        for failure in &failures {
-            console::error(&Error::usage(failure.to_string()));
-        }
-        if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(console::GATE_FAILED) }
     }
 }

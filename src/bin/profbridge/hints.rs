@@ -2,7 +2,7 @@
 
 use profbridge::instr::Description;
 use profbridge::pipeline::FileCheck;
-use profbridge::{Hint, ImagePart};
+use profbridge::{Error, Hint, ImagePart};
 use std::borrow::Cow;
 
 /// The words for a piece of advice.
@@ -20,6 +20,9 @@ pub(crate) fn in_words(hint: &Hint) -> Cow<'static, str> {
         Hint::ConvertToIprofFirst => "`profbridge convert` turns it into an iprof first",
         Hint::CompareAsIprof => "`profbridge convert` makes an iprof of it, which can be",
         Hint::ShowStacks => "`profbridge show`, `report` and `flamegraph` show its stacks",
+        Hint::AllowFailures => {
+            "--failure-mode=all merges the others without them, --salvage as well keeps what is sound of these"
+        }
         Hint::AllowLosses => "without --strict it is written all the same, and what is lost is listed",
         Hint::AllowLeavingOut => "without --strict these are left out and listed",
         Hint::AllowUnused => "without --strict it is written all the same, and this is said",
@@ -82,9 +85,20 @@ fn option_for(part: ImagePart) -> &'static str {
     }
 }
 
+/// An error and its advice in one line, as the parser of the command line wants it.
+pub(crate) fn error_in_words(error: Error) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} ({})", in_words(hint)),
+        None => error.to_string(),
+    }
+}
+
 /// Words the advice in what `info` says.
 pub(crate) fn word_description(description: &mut Description) {
     description.hint = description.hint.take().map(|hint| Hint::Text(in_words(&hint)));
+    if let Some(error) = description.error.take() {
+        description.error = Some(error.with_hint_in(|hint| Hint::Text(in_words(hint))));
+    }
 }
 
 /// Puts the advice behind the messages of `check`.

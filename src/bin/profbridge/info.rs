@@ -1,6 +1,7 @@
 //! `info`: what a file is and what it is made of.
 
 use crate::console;
+use crate::documents::{self, FileJson};
 use crate::hints::word_description;
 use clap::Args;
 use profbridge::input::{Access, Input};
@@ -10,7 +11,6 @@ use profbridge::pipeline;
 use profbridge::report::info;
 use profbridge::{Error, Result};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -35,10 +35,15 @@ pub(crate) struct InfoArgs {
 }
 
 impl InfoArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+
     /// Describes each file.
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.versions {
-            print(|out| info::write_versions(out), versions_json, self.json)?;
+            print(|out| info::write_versions(out), versions_json, self.json, true)?;
             return Ok(ExitCode::SUCCESS);
         }
         let described: Vec<(&Path, Description)> =
@@ -52,9 +57,9 @@ impl InfoArgs {
             }
             Ok(())
         };
-        print(text, || files_json(&described), self.json)?;
         let damaged = described.iter().any(|(_, description)| description.error.is_some());
-        Ok(if damaged { ExitCode::from(1) } else { ExitCode::SUCCESS })
+        print(text, || files_json(&described), self.json, !damaged)?;
+        Ok(if damaged { ExitCode::from(console::COULD_NOT) } else { ExitCode::SUCCESS })
     }
 }
 
@@ -77,29 +82,29 @@ fn print<'a>(
     text: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
     json: impl FnOnce() -> Json<'a>,
     as_json: bool,
+    ok: bool,
 ) -> Result<()> {
     if as_json {
-        let text = serde_json::to_string(&json()).map_err(|error| Error::io("cannot write", error.into()))?;
-        return console::print_line(&text);
+        return documents::print("profbridge.info/2", ok, &json());
     }
     let mut out = Vec::new();
     text(&mut out).map_err(|source| Error::io("cannot write", source))?;
     console::print_line(console::escape(&String::from_utf8_lossy(&out)).trim_end())
 }
 
-/// What `--json` prints; see `docs/json-schema/info-1.json`.
+/// What `--json` prints; see `docs/json-schema/info-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<FileJson<'a>>,
+    files: Vec<DescribedFile<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     releases: Vec<ReleaseJson>,
 }
 
 #[derive(Serialize)]
-struct FileJson<'a> {
-    path: Cow<'a, str>,
+struct DescribedFile<'a> {
+    #[serde(flatten)]
+    file: FileJson,
     #[serde(flatten)]
     description: &'a Description,
 }
@@ -115,11 +120,14 @@ struct ReleaseJson {
     xcode: &'static [&'static str],
 }
 
-const SCHEMA: &str = "profbridge.info/1";
-
 fn files_json<'a>(described: &'a [(&Path, Description)]) -> Json<'a> {
-    let file = |(path, description): &'a (&Path, Description)| FileJson { path: path.to_string_lossy(), description };
-    Json { schema: SCHEMA, files: described.iter().map(file).collect(), releases: Vec::new() }
+    let file = |(path, description): &'a (&Path, Description)| {
+        let mut file = FileJson::at_rest(path);
+        // The first of several profiles in a raw file tells as well.
+        file.version = description.parts.first().and_then(|part| part.version.clone()).or(file.version);
+        DescribedFile { file, description }
+    };
+    Json { files: described.iter().map(file).collect(), releases: Vec::new() }
 }
 
 fn versions_json() -> Json<'static> {
@@ -132,5 +140,5 @@ fn versions_json() -> Json<'static> {
         swift: row.swift,
         xcode: row.xcode,
     };
-    Json { schema: SCHEMA, files: Vec::new(), releases: RELEASES.iter().map(release).collect() }
+    Json { files: Vec::new(), releases: RELEASES.iter().map(release).collect() }
 }

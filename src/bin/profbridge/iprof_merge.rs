@@ -2,20 +2,21 @@
 
 use crate::bridged;
 use crate::console;
+use crate::documents::SectionEntries;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
+use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
+use crate::merge_gates::MergeGateArgs;
+use crate::words::inputs_of;
 use clap::{Args, ValueEnum};
-use profbridge::input::WeightedInput;
-use profbridge::iprof::{self, BranchClash, Document, SectionKind, Weight};
-use profbridge::pipeline::InputOutcome;
+use profbridge::input::{Family, WeightedInput};
+use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind, Weight};
 use profbridge::pipeline::iprof_merge::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
+use profbridge::pipeline::{InputOutcome, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// How iprof files are merged.
 #[derive(Debug, Clone, Default, Args)]
@@ -90,6 +91,7 @@ pub(crate) struct IprofMerge<'a> {
     pub(crate) options: IprofMergeOptions,
     pub(crate) write: &'a IprofWriteArgs,
     pub(crate) strict: bool,
+    pub(crate) gates: &'a MergeGateArgs,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     /// `None` asks the machine.
@@ -98,23 +100,29 @@ pub(crate) struct IprofMerge<'a> {
 
 impl IprofMerge<'_> {
     /// Merges and writes.
-    pub(crate) fn run(mut self) -> Result<ExitCode> {
+    pub(crate) fn run(mut self, document: &mut MergeDocument) -> Result<()> {
         self.options.read.threads = self.threads;
-        let mut console = IprofConsole { quiet: self.quiet, progress: console::Progress::new("merging", self.quiet) };
+        let progress = console::Progress::new("merging", self.quiet);
+        let salvage = self.options.salvage;
+        let mut console = IprofConsole { quiet: self.quiet, progress, salvage, told: 0, document: &mut *document };
         let mut report = merge_iprof_files(self.inputs, &self.options, &mut console)?;
         console.progress.finish();
-        report.verdict(&self.options)?;
+        note(document, &report);
+        report.verdict_of_inputs(&self.options)?;
+        let total = |input: &WeightedInput| input_totals::iprof_total(input, &self.options.read);
+        document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
+        self.gates.refuse_nothing(|| !report.bridged && entries(&report.document).next().is_none())?;
         self.report_what_is_lost(&report)?;
+        document.warn(&report.warnings(&self.options));
         if self.write.canonical {
             report.document = iprof::canonical_with(&report.document, self.options.to_iprof.branch_clash);
         }
         self.write.write(&report.document, self.output, self.threads)?;
-        if self.json {
-            console::print_json(&self.to_json(&report))?;
-        } else if !self.quiet && self.output.as_os_str() != "-" {
+        document.wrote(self.output, Family::Iprof.name());
+        if !self.json && !self.quiet && self.output.as_os_str() != "-" {
             self.print_summary(&report);
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Warns of what the sum does not hold, or fails for it.
@@ -140,12 +148,7 @@ impl IprofMerge<'_> {
     fn print_summary(&self, report: &IprofMergeReport) {
         let entries: Vec<String> = entries(&report.document).map(|(name, count)| format!("{count} {name}")).collect();
         let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
-        let all = report.inputs.len();
-        let inputs = if all == 1 { "input" } else { "inputs" };
-        let of = match report.used() {
-            used if used == all => format!("{all} {inputs}"),
-            used => format!("{used} of {all} {inputs}"),
-        };
+        let of = inputs_of(report.used(), report.inputs.len());
         let passed_over = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
         let skipped = [
             (report.count(|outcome| matches!(outcome, InputOutcome::Empty)), "empty"),
@@ -157,24 +160,19 @@ impl IprofMerge<'_> {
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
         eprintln!("{}: {list} from {of}{skipped}", self.output.display());
     }
+}
 
-    fn to_json<'r>(&self, report: &'r IprofMergeReport) -> Json<'r> {
-        let (merged, output) = (&report.merged, self.output.to_string_lossy().into_owned());
-        Json {
-            schema: "profbridge.merge/1",
-            format: if report.bridged { "bridged" } else { "iprof" },
-            family: "iprof",
-            output,
-            inputs: report.inputs.iter().map(InputJson::new).collect(),
-            used: report.used(),
-            entries: entries(&report.document).collect(),
-            clashed_sites: merged.clashed_sites,
-            clashed_lists: merged.clashed_lists,
-            saturated: merged.saturated.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
-            dropped_members: &merged.dropped_members,
-            losses: report.losses.iter().map(ToString::to_string).collect(),
-        }
-    }
+/// Notes what the result holds.
+fn note(document: &mut MergeDocument, report: &IprofMergeReport) {
+    let merged = &report.merged;
+    let entries = entries(&report.document).map(|(section, entries)| SectionEntries { section, entries });
+    document.entries = Some(entries.collect());
+    document.clashes = Some(ClashesJson { sites: merged.clashed_sites, lists: merged.clashed_lists });
+    let saturated = merged.saturated.iter();
+    document.saturated =
+        Some(saturated.map(|(kind, count)| SectionCounts { section: kind.name(), counts: *count }).collect());
+    document.dropped_members = Some(merged.dropped_members.clone());
+    document.lose(&report.losses);
 }
 
 /// Sections that have entries, and how many.
@@ -184,14 +182,25 @@ fn entries(document: &Document) -> impl Iterator<Item = (&'static str, usize)> {
 }
 
 /// Says what became of each input, and shows progress on a terminal.
-struct IprofConsole {
+struct IprofConsole<'a> {
     quiet: bool,
     progress: console::Progress,
+    salvage: bool,
+    /// Inputs that were told of.
+    told: usize,
+    document: &'a mut MergeDocument,
 }
 
-impl IprofMergeObserver for IprofConsole {
+impl IprofMergeObserver for IprofConsole<'_> {
     fn input_done(&mut self, report: &IprofInputReport) {
         let path = &report.input.path;
+        self.document.note_outcome(self.told, &report.outcome);
+        if self.salvage {
+            self.document.note_salvaged(self.told);
+        }
+        let findings = report.findings.iter().filter(|finding| finding.level != Level::Info);
+        self.document.warn_of(self.told, findings.map(ToString::to_string));
+        self.told += 1;
         match &report.outcome {
             InputOutcome::Failed(error) => console::error_as_warning(error),
             InputOutcome::Empty if !self.quiet => {
@@ -206,46 +215,5 @@ impl IprofMergeObserver for IprofConsole {
 
     fn progress(&mut self, done: usize, total: usize) {
         self.progress.update(done, total);
-    }
-}
-
-/// What `--json` prints; see `docs/json-schema/merge-iprof-1.json`, and
-/// `merge-bridged-1.json` where inputs carry LLVM's records.
-#[derive(Serialize)]
-struct Json<'a> {
-    schema: &'static str,
-    format: &'static str,
-    family: &'static str,
-    output: String,
-    inputs: Vec<InputJson>,
-    used: usize,
-    entries: BTreeMap<&'a str, usize>,
-    clashed_sites: u64,
-    clashed_lists: u64,
-    saturated: BTreeMap<&'static str, u64>,
-    dropped_members: &'a [String],
-    losses: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct InputJson {
-    path: String,
-    weight: u64,
-    family: &'static str,
-    outcome: &'static str,
-    error: Option<String>,
-}
-
-impl InputJson {
-    fn new(report: &IprofInputReport) -> Self {
-        let (outcome, error) = match &report.outcome {
-            InputOutcome::Used => ("used", None),
-            InputOutcome::Empty => ("empty", None),
-            InputOutcome::NotAProfile => ("not a profile", None),
-            InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
-            _ => ("other", None),
-        };
-        let path = report.input.path.to_string_lossy().into_owned();
-        Self { path, weight: report.input.weight.get(), family: "iprof", outcome, error }
     }
 }

@@ -1,11 +1,12 @@
 //! `show` of an iprof.
 
 use crate::console;
+use crate::documents;
 use crate::iprof_files::print_findings;
 use crate::refuse::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, Input};
+use profbridge::input::{self, Format, Input};
 use profbridge::iprof::statistics::{ChainsBy, FigureOptions, Statistics, write_text};
 use profbridge::pipeline;
 use profbridge::{Error, Result};
@@ -67,12 +68,11 @@ enum ChainsByArg {
     Samples,
 }
 
-/// What `--json` prints; see `docs/json-schema/show-iprof-1.json`.
+/// What `--json` prints; see `docs/json-schema/show-iprof-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
-    format: &'static str,
     path: Cow<'a, str>,
+    format: &'static str,
     #[serde(flatten)]
     statistics: &'a Statistics,
 }
@@ -99,21 +99,13 @@ pub(crate) fn run(
     let (statistics, findings) = pipeline::iprof_statistics(input, &options)?;
     let path = &input.path;
     print_findings(path, &findings);
-    let text = if json {
-        let json = Json {
-            schema: "profbridge.show/1",
-            format: "iprof",
-            path: path.to_string_lossy(),
-            statistics: &statistics,
-        };
-        let text =
-            serde_json::to_string(&json).map_err(|error| Error::io("cannot write", std::io::Error::from(error)))?;
-        format!("{text}\n")
-    } else {
-        let mut text = String::new();
-        write_text(&mut text, &statistics).map_err(|_| Error::usage("the statistics cannot be written"))?;
-        console::escape(&text)
-    };
-    input::output::replace(output, text.as_bytes())?;
+    if json {
+        let json = Json { path: path.to_string_lossy(), format: Format::Iprof.name(), statistics: &statistics };
+        documents::write(output, "profbridge.show-iprof/2", &json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    write_text(&mut text, &statistics).map_err(|_| Error::usage("the statistics cannot be written"))?;
+    input::output::replace(output, console::escape(&text).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,9 @@ mod correlate;
 mod cross_release;
 mod diff;
 mod doctor;
+mod documents;
 mod families;
+mod finish;
 mod fit;
 mod flamegraph;
 mod hints;
@@ -23,6 +25,8 @@ mod llvm_compat;
 mod memory_merge;
 mod memprof;
 mod merge;
+mod merge_document;
+mod merge_gates;
 mod merge_report;
 mod mixed_merge;
 mod order;
@@ -40,8 +44,10 @@ mod spelling;
 mod stack_merge;
 mod stacks;
 mod target;
+mod words;
 
 use clap::Parser;
+use documents::Call;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -54,20 +60,30 @@ fn main() -> ExitCode {
         let command = command.clone();
         return llvm_compat::run(&command, arguments.split_off(2));
     }
+    let mut call = Call { json: documents::are_asked_for(&arguments), ..Call::default() };
+    call.command = arguments.get(1).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let arguments = match spelling::normalize(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             console::error(&error);
+            call.print_failure(&error, console::WRONG_USE);
             return ExitCode::from(console::WRONG_USE);
         }
     };
     match cli::Cli::try_parse_from(arguments) {
-        Ok(cli) => console::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run())),
+        Ok(cli) => {
+            call.inputs = cli.command.inputs();
+            finish::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run()), &call)
+        }
         Err(error) => {
             let failed = error.use_stderr();
             // Printing help into a closed pipe is no failure.
             let _ = error.print();
-            if failed { ExitCode::from(console::WRONG_USE) } else { ExitCode::SUCCESS }
+            if !failed {
+                return ExitCode::SUCCESS;
+            }
+            call.print_wrong_use(documents::wrong_use(&error.render().to_string()), console::WRONG_USE);
+            ExitCode::from(console::WRONG_USE)
         }
     }
 }

@@ -1,13 +1,16 @@
 //! `merge` and `convert` of memory profiles into one that is a file of its own.
 
 use crate::console;
-use crate::merge_report::{MergeConsole, print_warnings};
-use profbridge::input::WeightedInput;
-use profbridge::pipeline::MergeOptions;
+use crate::merge_document::MergeDocument;
+use crate::merge_gates::MergeGateArgs;
+use crate::merge_report::{MergeConsole, note, print_warnings};
+use crate::words::{inputs_of, number_of};
+use profbridge::input::{Family, WeightedInput};
+use profbridge::memprof::report::contexts;
 use profbridge::pipeline::memory_merge::{merge_memory_files, write_yaml_file};
+use profbridge::pipeline::{Extent, MergeOptions, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;
-use std::process::ExitCode;
 
 /// What was asked of the output.
 pub(crate) struct MemoryRun<'a> {
@@ -15,22 +18,36 @@ pub(crate) struct MemoryRun<'a> {
     pub(crate) output: &'a Path,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
+    /// The document takes the place of the last line.
+    pub(crate) json: bool,
+    /// What the result must be.
+    pub(crate) gates: &'a MergeGateArgs,
 }
 
 impl MemoryRun<'_> {
     /// Merges and writes YAML.
-    pub(crate) fn run(&self, options: &MergeOptions) -> Result<ExitCode> {
+    pub(crate) fn run(&self, options: &MergeOptions, document: &mut MergeDocument) -> Result<()> {
         let mut console = MergeConsole::new(self.quiet);
         let (memory, report) = merge_memory_files(self.inputs, options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
+        note(document, &report, options.salvage);
+        let extent = || {
+            let bytes = contexts(&memory).iter().map(|(_, site)| u128::from(site.info.total_size())).sum();
+            Extent::new(report.used(), memory.records().len(), bytes)
+        };
+        let total = |input: &WeightedInput| input_totals::instr_total(input, &options.read);
+        document.judge(self.gates.outcomes(self.inputs, extent, &total))?;
+        self.gates.refuse_nothing(|| memory.records().is_empty())?;
         self.say_left_out(report.profile.functions.len())?;
         write_yaml_file(&memory, self.output)?;
-        if !self.quiet && self.output.as_os_str() != "-" {
-            let (used, all, sites) = (report.used(), report.inputs.len(), memory.alloc_sites().count());
-            eprintln!("{}: {sites} allocation contexts from {used} of {all} inputs", self.output.display());
+        document.wrote(self.output, Family::MemProf.name());
+        if !self.quiet && !self.json && self.output.as_os_str() != "-" {
+            let contexts = number_of(memory.alloc_sites().count(), "allocation context");
+            let inputs = inputs_of(report.used(), report.inputs.len());
+            eprintln!("{}: {contexts} from {inputs}", self.output.display());
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Counters of functions beside the memory profile have no place in it.

@@ -1,6 +1,7 @@
 //! Memory profiles: how they are merged, and what is shown of them.
 
-use crate::console::{self, write_output};
+use crate::console::write_output;
+use crate::documents::{self, Described, FileJson};
 use clap::{Args, ValueEnum};
 use profbridge::input::Input;
 use profbridge::memprof::Hotness;
@@ -145,8 +146,8 @@ impl ShowMemoryArgs {
         }
         let report = MemoryReport::new(&memory::load(file, &read)?, &self.options(topn));
         if json {
-            let value = console::json("profbridge.show/1", &file.path, &report)?;
-            write_output(output, |out| writeln!(out, "{value}"))?;
+            let file = FileJson::of(file);
+            documents::write(output, "profbridge.show-memprof/2", &Described { file, report: &report })?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut text = String::new();

@@ -8,7 +8,9 @@ use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::memory_merge::MemoryRun;
 use crate::memprof::MemProfArgs;
-use crate::merge_report::{MergeConsole, print_json, print_warnings, summary};
+use crate::merge_document::MergeDocument;
+use crate::merge_gates::MergeGateArgs;
+use crate::merge_report::{MergeConsole, note, print_warnings, profile_extent, summary};
 use crate::mixed_merge;
 use crate::outputs::OutputArgs;
 use crate::refuse::refuse;
@@ -17,15 +19,16 @@ use crate::stack_merge;
 use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
 use crate::target::Whom;
 use clap::Args;
-use profbridge::input::{self, Family, InputList, WeightedInput};
+use profbridge::input::{self, Family, Input, InputList, WeightedInput};
 use profbridge::instr::{Loss, Release, release};
 use profbridge::iprof::SectionKind;
 use profbridge::merge::{FunctionFilter, Remapping};
+use profbridge::pipeline::input_totals;
 use profbridge::pipeline::iprof_merge::IprofMergeOptions;
-use profbridge::pipeline::mixed::{MixedOptions, merge_mixed};
+use profbridge::pipeline::mixed::{MixedOptions, is_document, merge_mixed};
 use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
 use profbridge::pipeline::{
-    self, FailureMode, MergeOptions, Minimums, OutputForm, OutputFormat, Target, TargetSource, WriteOptions, partial,
+    self, FailureMode, MergeOptions, MergeReport, OutputForm, OutputFormat, Target, TargetSource, WriteOptions, partial,
 };
 use profbridge::report::show::ShowOptions;
 use profbridge::sampleprof::Encoding;
@@ -49,7 +52,10 @@ use std::process::ExitCode;
 Without --for, --format-version and PROFBRIDGE_FOR the result is for the compilers that may
 have written the inputs: raw version 8 for LLVM 14 and later, 9 for 18, 10 for 19, 11 for 23;
 indexed profiles for the first release that writes their version; text and iprof for LLVM 22;
-of several kinds the newest.")]
+of several kinds the newest.
+
+Exit code: 0; 1 when inputs cannot be read or there is nothing to write; 2 for wrong use; 3 when a gate fails.
+Nothing is written unless it is 0.")]
 pub(crate) struct MergeArgs {
     /// Profiles, folders of profiles, or `-` for standard input
     #[arg(value_name = "FILE")]
@@ -93,15 +99,6 @@ pub(crate) struct MergeArgs {
     /// Keep the good records of bad inputs, if the merge goes on
     #[arg(long)]
     salvage: bool,
-    /// Refuse a result from fewer inputs than this
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    min_inputs: u64,
-    /// Refuse a result with fewer functions than this
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    min_functions: u64,
-    /// Refuse a result whose counts add up to less than this
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    min_total_count: u64,
     /// Keep only functions whose name matches
     #[arg(long, value_name = "REGEX")]
     function: Option<String>,
@@ -132,6 +129,8 @@ pub(crate) struct MergeArgs {
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    gates: MergeGateArgs,
     #[command(flatten)]
     cross: CrossReleaseArgs,
     #[command(flatten)]
@@ -177,6 +176,11 @@ impl From<FailureModeArg> for FailureMode {
 }
 
 impl MergeArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        self.inputs.clone()
+    }
+
     /// Merges and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let list = self.inputs()?;
@@ -193,9 +197,30 @@ impl MergeArgs {
         let mut request = MergeRequest::new(&self.output);
         (request.form, request.to) = (form, self.written.family());
         request.stdin_is_stacks = self.stacks.names_form();
-        let plan = request.plan(&inputs)?;
-        let form = plan.form(form);
-        self.written.guard(&inputs, &self.output, form)?;
+        let mut document = MergeDocument::new(if self.json { &inputs } else { &[] });
+        let result = self.merge(&inputs, found, &request, &mut document);
+        if self.json {
+            document.print(result.as_ref().err())?;
+        }
+        result?;
+        if self.show {
+            let mut stdout = std::io::stdout();
+            pipeline::show_file(&self.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Merges as the inputs and the output want it, and notes what becomes of them.
+    fn merge(
+        &self,
+        inputs: &[WeightedInput],
+        found: BTreeSet<PathBuf>,
+        request: &MergeRequest<'_>,
+        document: &mut MergeDocument,
+    ) -> Result<()> {
+        let plan = request.plan(inputs)?;
+        let form = plan.form(request.form);
+        self.written.guard(inputs, &self.output, form)?;
         if plan != MergePlan::SampleProf {
             self.sample.refuse_for_others()?;
         }
@@ -204,26 +229,23 @@ impl MergeArgs {
             refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
         }
         match plan {
-            MergePlan::SampleProf => self.merge_samples(&inputs, form),
-            MergePlan::Stacks(output) => self.merge_stacks(&inputs, output),
-            MergePlan::Iprof => self.merge_iprof(&inputs, found),
-            MergePlan::Bridge(target) => self.merge_mixed(&inputs, target, form),
-            _ if self.partial => self.merge_partially(&inputs, form),
-            _ if form == OutputForm::MemProfYaml => self.merge_memory(&inputs),
-            _ => self.merge_llvm(&inputs, form),
+            MergePlan::SampleProf => self.merge_samples(inputs, form, document),
+            MergePlan::Stacks(output) => self.merge_stacks(inputs, output, document),
+            MergePlan::Iprof => self.merge_iprof(inputs, found, document),
+            MergePlan::Bridge(target) => self.merge_mixed(inputs, target, form, document),
+            _ if self.partial => self.merge_partially(inputs, form, document),
+            _ if form == OutputForm::MemProfYaml => self.merge_memory(inputs, document),
+            _ => self.merge_llvm(inputs, form, document),
         }
     }
 
     /// Merges sample profiles.
-    fn merge_samples(&self, inputs: &[WeightedInput], form: OutputForm) -> Result<ExitCode> {
+    fn merge_samples(&self, inputs: &[WeightedInput], form: OutputForm, document: &mut MergeDocument) -> Result<()> {
         let given = [
             (self.sparse, "--sparse"),
             (self.format_version.is_some(), "--format-version"),
             (self.write_prev_version, "--write-prev-version"),
             (self.salvage, "--salvage"),
-            (self.min_inputs > 0, "--min-inputs"),
-            (self.min_functions > 0, "--min-functions"),
-            (self.min_total_count > 0, "--min-total-count"),
             (self.keep_vtable_symbols, "--keep-vtable-symbols"),
             (self.show, "--show"),
         ];
@@ -245,20 +267,25 @@ impl MergeArgs {
             threads: NonZeroUsize::new(self.num_threads),
             strict: self.strict,
             quiet: self.quiet,
+            gates: &self.gates,
             json: self.json,
         };
-        run.run()
+        run.run(document)
     }
 
     /// Merges iprof files.
-    fn merge_iprof(&self, inputs: &[WeightedInput], found: BTreeSet<PathBuf>) -> Result<ExitCode> {
+    fn merge_iprof(
+        &self,
+        inputs: &[WeightedInput],
+        found: BTreeSet<PathBuf>,
+        document: &mut MergeDocument,
+    ) -> Result<()> {
         self.refuse_llvm_options()?;
         let mut options = IprofMergeOptions::default();
         options.read = crate::limits::iprof_options();
         (options.scale, options.normalize) = self.iprof.scaling();
         options.failure_mode = self.failure_mode.into();
         options.salvage = self.salvage;
-        options.minimums = self.minimums();
         options.found = found;
         options.llvm = self.merge_options(Release::default(), OutputForm::Iprof)?;
         options.llvm.keep_vtable_names = true;
@@ -270,11 +297,12 @@ impl MergeArgs {
             options,
             write: &self.iprof_write,
             strict: self.strict,
+            gates: &self.gates,
             json: self.json,
             quiet: self.quiet,
             threads: NonZeroUsize::new(self.num_threads),
         };
-        merge.run()
+        merge.run(document)
     }
 
     /// Options that choose records of LLVM profiles, or how they are written,
@@ -312,31 +340,20 @@ impl MergeArgs {
         refuse(&given, "`profbridge merge --help` has the options of iprof files under headings of their own")
     }
 
-    /// The least that the result must hold.
-    fn minimums(&self) -> Minimums {
-        let mut minimums = Minimums::default();
-        minimums.inputs = self.min_inputs;
-        minimums.functions = self.min_functions;
-        minimums.total_count = self.min_total_count;
-        minimums
-    }
-
     /// Adds up sources of stacks.
-    fn merge_stacks(&self, inputs: &[WeightedInput], format: StackOutput) -> Result<ExitCode> {
+    fn merge_stacks(&self, inputs: &[WeightedInput], format: StackOutput, document: &mut MergeDocument) -> Result<()> {
         let given = [
             (self.function.is_some(), "--function"),
             (self.no_function.is_some(), "--no-function"),
             (self.remapping_file.is_some(), "--remapping-file"),
             (self.salvage, "--salvage"),
-            (self.min_total_count > 0, "--min-total-count"),
-            (self.min_functions > 0, "--min-functions"),
             (self.text, "--text"),
             (self.sparse, "--sparse"),
             (self.consumer.is_some(), "--for"),
             (self.show, "--show"),
             (self.iprof.scales(), "--scale and --normalize"),
         ];
-        refuse(&given, "not for stacks", "weights, --min-inputs and --failure-mode are")?;
+        refuse(&given, "not for stacks", "weights, gates and --failure-mode are")?;
         let job = StackJob {
             inputs,
             format,
@@ -346,12 +363,19 @@ impl MergeArgs {
             strict: self.strict,
             quiet: self.quiet,
             failure_mode: self.failure_mode.into(),
+            gates: Some(&self.gates),
         };
-        stack_merge::run(&job, self.min_inputs, self.json)
+        stack_merge::run(&job, self.json, document)
     }
 
     /// Takes inputs of both families, or to the other one, through the bridge.
-    fn merge_mixed(&self, inputs: &[WeightedInput], target: Family, form: OutputForm) -> Result<ExitCode> {
+    fn merge_mixed(
+        &self,
+        inputs: &[WeightedInput],
+        target: Family,
+        form: OutputForm,
+        document: &mut MergeDocument,
+    ) -> Result<()> {
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
@@ -368,23 +392,33 @@ impl MergeArgs {
         let sum = merge_mixed(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&sum.llvm, self.quiet);
+        mixed_merge::note(document, inputs, &sum, options.llvm.salvage);
         sum.llvm.verdict_of_inputs(&options.llvm)?;
         let mut origins = sum.llvm.origins();
         origins.add_unknown();
+        let used = sum.llvm.used() + inputs.iter().filter(|input| is_document(input)).count();
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
         }
+        let total = |input: &Input| match is_document(input) {
+            true => input_totals::iprof_total(input, &options.iprof),
+            false => input_totals::instr_total(input, &options.llvm.read),
+        };
         let losses = match target {
             Family::Iprof => {
-                let (document, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
+                let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
+                let extent = || pipeline::iprof_merge::extent_of(&result, used);
+                document.judge(self.gates.outcomes(inputs, extent, &total))?;
                 self.report_losses(&losses)?;
-                self.iprof_write.write(&document, &self.output, NonZeroUsize::new(self.num_threads))?;
+                self.iprof_write.write(&result, &self.output, NonZeroUsize::new(self.num_threads))?;
                 losses
             }
             _ => {
                 let sections = SectionKind::ALL.to_vec();
                 let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
                 let (mut profile, losses) = sum.into_llvm(&bridge)?;
+                let extent = || profile_extent(&profile, used, &options.llvm);
+                document.judge(self.gates.outcomes(inputs, extent, &total))?;
                 self.report_losses(&losses)?;
                 let filter = &mut options.llvm.filter;
                 let findings = whom.cross(&mut profile, filter, self.cross.hashes(), origins, self.strict)?;
@@ -394,14 +428,15 @@ impl MergeArgs {
                     console::losses(&saved.losses, &write.tolerated, &self.output);
                 }
                 cross_release::print_findings(&findings, &self.output, self.quiet);
+                document.findings = cross_release::findings_json(&findings);
+                document.lose(&saved.losses);
+                document.target = Some(whom.json());
                 losses
             }
         };
-        if self.json {
-            let whom = (target == Family::Instr).then(|| whom.json());
-            mixed_merge::print_json(inputs, target, whom, &losses, &self.output)?;
-        }
-        Ok(ExitCode::SUCCESS)
+        document.lose(&losses);
+        document.wrote(&self.output, target.name());
+        Ok(())
     }
 
     fn report_losses(&self, losses: &[Loss]) -> Result<()> {
@@ -410,7 +445,7 @@ impl MergeArgs {
 
     /// Writes what a later merge goes on from. Names and hashes stay those of the
     /// inputs: for whom they are is decided when the merge is finished.
-    fn merge_partially(&self, inputs: &[WeightedInput], form: OutputForm) -> Result<ExitCode> {
+    fn merge_partially(&self, inputs: &[WeightedInput], form: OutputForm, document: &mut MergeDocument) -> Result<()> {
         let refused = [(form != OutputForm::Indexed, "--partial")];
         refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")?;
         let whom = self.whom(inputs)?;
@@ -427,30 +462,32 @@ impl MergeArgs {
         let mut report = partial::finish(&sums, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
+        note(document, &report, options.salvage);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
-        report.verdict(&options)?;
+        self.judge(inputs, &report, &options, document)?;
         let write = self.write_options(&options, &whom, form);
         let saved = partial::write_file(&sums, &report.profile, &write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &write.tolerated, &self.output);
         }
-        if self.json {
-            print_json(&report, &whom, &[], &self.output)?;
-        } else if !self.quiet {
-            eprintln!("{}; a part, to be merged with others", summary(&report, &self.output));
+        document.lose(&saved.losses);
+        self.note_written(document, &whom);
+        if !self.quiet && !self.json {
+            eprintln!("{}; a part, to be merged with others", summary(&report, &self.output, options.salvage));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
-    fn merge_llvm(&self, inputs: &[WeightedInput], form: OutputForm) -> Result<ExitCode> {
+    fn merge_llvm(&self, inputs: &[WeightedInput], form: OutputForm, document: &mut MergeDocument) -> Result<()> {
         let mut whom = self.whom(inputs)?;
         let mut options = self.merge_options(whom.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
+        note(document, &report, options.salvage);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
-        report.verdict(&options)?;
+        self.judge(inputs, &report, &options, document)?;
         let origins = report.origins();
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
@@ -461,33 +498,48 @@ impl MergeArgs {
             console::losses(&saved.losses, &write.tolerated, &self.output);
         }
         cross_release::print_findings(&findings, &self.output, self.quiet);
-        if self.json {
-            print_json(&report, &whom, &findings, &self.output)?;
-        } else if !self.quiet {
-            eprintln!("{}", summary(&report, &self.output));
+        document.lose(report.memprof_losses.iter().chain(&saved.losses));
+        document.findings = cross_release::findings_json(&findings);
+        self.note_written(document, &whom);
+        if !self.quiet && !self.json {
+            eprintln!("{}", summary(&report, &self.output, options.salvage));
         }
-        if self.show {
-            let mut stdout = std::io::stdout();
-            pipeline::show_file(&self.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
+    }
+
+    /// Whether the result may be written.
+    fn judge(
+        &self,
+        inputs: &[WeightedInput],
+        report: &MergeReport,
+        options: &MergeOptions,
+        document: &mut MergeDocument,
+    ) -> Result<()> {
+        report.verdict_of_inputs(options)?;
+        let total = |input: &Input| input_totals::instr_total(input, &options.read);
+        document.judge(self.gates.outcomes(inputs, || report.extent(options), &total))?;
+        let profile = &report.profile;
+        let keeps_any = || profile.functions.iter().any(|function| options.filter.keeps(function.name()));
+        self.gates.refuse_nothing(|| profile.memprof.is_none() && !keeps_any())
+    }
+
+    fn note_written(&self, document: &mut MergeDocument, whom: &Whom) {
+        document.target = Some(whom.json());
+        document.wrote(&self.output, Family::Instr.name());
     }
 
     /// Adds up memory profiles into one that is a file of its own.
-    fn merge_memory(&self, inputs: &[WeightedInput]) -> Result<ExitCode> {
+    fn merge_memory(&self, inputs: &[WeightedInput], document: &mut MergeDocument) -> Result<()> {
         let given = [
             (self.sparse, "--sparse"),
-            (self.min_total_count > 0, "--min-total-count"),
             (self.show, "--show"),
             (self.format_version.is_some(), "--format-version"),
             (self.consumer.is_some(), "--for"),
-            (self.min_functions > 0, "--min-functions"),
-            (self.json, "--json"),
         ];
         refuse(&given, "not for a memory profile in YAML", "name the output .profdata")?;
         let options = self.merge_options(Release::DEFAULT, OutputForm::MemProfYaml)?;
         let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
-        MemoryRun { inputs, output, strict, quiet }.run(&options)
+        MemoryRun { inputs, output, strict, quiet, json: self.json, gates: &self.gates }.run(&options, document)
     }
 
     fn inputs(&self) -> Result<InputList> {
@@ -513,7 +565,6 @@ impl MergeArgs {
         options.max_trace_length = Some(self.temporal_profile_max_trace_length);
         options.keep_vtable_names = self.keep_vtable_symbols || form == OutputForm::Text;
         options.salvage = self.salvage;
-        options.minimums = self.minimums();
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
         if let Some(path) = &self.remapping_file {
             options.remapping = Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path))?;

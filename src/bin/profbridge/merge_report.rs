@@ -1,13 +1,13 @@
 //! What `merge` says of its inputs and its result.
 
 use crate::console;
-use crate::cross_release;
-use crate::target::Whom;
+use crate::merge_document::MergeDocument;
+use crate::words::{inputs_of, number_of};
+use profbridge::Warning;
 use profbridge::input::WeightedInput;
+use profbridge::instr::Profile;
 use profbridge::merge::SoftError;
-use profbridge::merge::cross_release::Finding;
-use profbridge::pipeline::{InputOutcome, InputReport, MergeObserver, MergeReport};
-use profbridge::{Result, Warning};
+use profbridge::pipeline::{Extent, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
 use std::path::Path;
 
 /// Warns of what became of single inputs.
@@ -28,54 +28,53 @@ pub(crate) fn print_warnings(report: &MergeReport, quiet: bool) {
     }
 }
 
-/// The report as JSON on standard output; see `docs/json-schema/merge-1.json`.
-pub(crate) fn print_json(report: &MergeReport, whom: &Whom, findings: &[Finding], output: &Path) -> Result<()> {
-    let inputs: Vec<serde_json::Value> = report.inputs.iter().map(input_json).collect();
-    let text = serde_json::json!({
-        "schema": "profbridge.merge/1",
-        "output": output.to_string_lossy(),
-        "target": whom.json(),
-        "functions": report.profile.functions.len(),
-        "records": report.profile.functions.records_len(),
-        "used": report.used(),
-        "inputs": inputs,
-        "findings": cross_release::findings_json(findings),
-    });
-    console::print_line(&text.to_string())
+/// Notes what became of the inputs.
+pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: bool) {
+    report.inputs.iter().enumerate().for_each(|(at, input)| note_input(document, at, input, salvage));
+    document.functions = Some(report.profile.functions.len());
+    document.records = Some(report.profile.functions.records_len());
 }
 
-fn input_json(input: &InputReport) -> serde_json::Value {
-    let (outcome, error) = match &input.outcome {
-        InputOutcome::Used => ("used", None),
-        InputOutcome::Empty => ("empty", None),
-        InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
-        _ => ("other", None),
-    };
-    serde_json::json!({
-        "path": input.input.path.to_string_lossy(),
-        "weight": input.input.weight.get(),
-        "outcome": outcome,
-        "error": error,
-        "records": input.records,
-        "warnings": input.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
+/// Notes what became of the input at that place.
+pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputReport, salvage: bool) {
+    document.note_outcome(at, &input.outcome);
+    if salvage && input.records > 0 {
+        document.note_salvaged(at);
+    }
+    document.warn_of(at, input.warnings.iter().map(ToString::to_string));
+    if let Some(told) = document.inputs.get_mut(at) {
+        told.records = Some(input.records);
+    }
+}
+
+/// How much of a profile the options keep.
+pub(crate) fn profile_extent(profile: &Profile, used: usize, options: &MergeOptions) -> Extent {
+    let functions = profile.functions.iter().filter(|function| options.filter.keeps(function.name()));
+    let (mut kept, mut total) = (0, 0u128);
+    for function in functions {
+        kept += 1;
+        let records = function.records().filter(|record| record.pseudo_count().is_none());
+        total += records.flat_map(|record| record.counters).map(|count| u128::from(*count)).sum::<u128>();
+    }
+    Extent::new(used, kept, total)
 }
 
 /// One line that says what became of the inputs.
-pub(crate) fn summary(report: &MergeReport, output: &Path) -> String {
+pub(crate) fn summary(report: &MergeReport, output: &Path, salvage: bool) -> String {
+    let failed = |input: &&InputReport| matches!(input.outcome, InputOutcome::Failed(_));
     let empty = report.inputs.iter().filter(|input| matches!(input.outcome, InputOutcome::Empty)).count();
-    let failed = report.failures().count();
-    let mut skipped = Vec::new();
-    if empty != 0 {
-        skipped.push(format!("{empty} empty"));
+    let salvaged = report.inputs.iter().filter(failed).filter(|input| salvage && input.records > 0).count();
+    let kept: u64 = report.inputs.iter().filter(failed).map(|input| input.records).sum();
+    let skipped = [(empty, "empty"), (report.failures().count() - salvaged, "unreadable")];
+    let skipped: Vec<String> =
+        skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let mut rest = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
+    if salvaged > 0 {
+        rest += &format!(", kept {} of {salvaged} damaged", number_of(kept as usize, "record"));
     }
-    if failed != 0 {
-        skipped.push(format!("{failed} unreadable"));
-    }
-    let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
-    let functions = report.profile.functions.len();
+    let functions = number_of(report.profile.functions.len(), "function");
     let target = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
-    format!("{target}: {functions} functions from {} of {} inputs{skipped}", report.used(), report.inputs.len())
+    format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
 }
 
 /// Prints soft errors about records, and progress on a terminal.

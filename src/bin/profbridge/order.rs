@@ -2,12 +2,13 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::documents::{self, Described, FileJson};
 use crate::outputs::refuse_replacing;
 use clap::Args;
-use profbridge::Result;
 use profbridge::input::Input;
 use profbridge::pipeline;
 use profbridge::report::order::OrderOptions;
+use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -29,22 +30,34 @@ pub(crate) struct OrderArgs {
     /// Set aside the last N traces and judge the order by them
     #[arg(long, value_name = "N", default_value_t = 0)]
     num_test_traces: usize,
-    /// Print JSON, see docs/json-schema/order-1.json
+    /// Print JSON, see docs/json-schema/order-2.json
     #[arg(long)]
     json: bool,
 }
 
 impl OrderArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        vec![self.file.clone()]
+    }
+
     /// Orders the functions.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        refuse_replacing(&[Input::from(&self.file)], &self.output, "an order", false, |_| false)?;
+        let file = Input::from(&self.file);
+        refuse_replacing(std::slice::from_ref(&file), &self.output, "an order", false, |_| false)?;
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;
-        let ordered = pipeline::order_file(&self.file, &crate::limits::read_options(), &options)?;
+        let ordered = pipeline::order_file(&file, &crate::limits::read_options(), &options)?;
         ordered.warnings.iter().for_each(console::warning);
+        if ordered.report.functions.is_empty() {
+            let error = Error::nothing_found("the profile has no temporal traces to order functions by");
+            return Err(error
+                .in_file(&self.file)
+                .with_hint("compile with -pgo-temporal-instrumentation, and merge with LLVM 17 or later"));
+        }
         if self.json {
-            let value = console::json("profbridge.order/1", &self.file, &ordered.report)?;
-            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+            let file = FileJson::of(&file);
+            documents::write(&self.output, "profbridge.order/2", &Described { file, report: &ordered.report })?;
         } else {
             write_output(&self.output, |out| ordered.report.write_text(out))?;
         }

@@ -2,9 +2,10 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
 use crate::refuse::refuse;
-use crate::sample_files::{self, SAMPLE_PROFILE, are_samples};
+use crate::sample_files::{self, are_samples};
 use clap::Args;
 use profbridge::input::Input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;
@@ -13,7 +14,7 @@ use profbridge::report::diff::{DiffOptions, SectionDiff};
 use profbridge::report::overlap::OverlapOptions;
 use profbridge::sampleprof::overlap;
 use profbridge::{Compat, Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Say how much of two profiles' counts is distributed alike
@@ -41,19 +42,25 @@ pub(crate) struct OverlapArgs {
     /// Totals of the context-sensitive records instead of the plain ones
     #[arg(long)]
     cs: bool,
-    /// Print JSON, see docs/json-schema/overlap-1.json, overlap-samples-1.json, overlap-stacks-1.json
+    /// Print JSON, see docs/json.md
     #[arg(long)]
     json: bool,
 }
 
-/// The JSON view: the test profile is `file`.
+/// What `--json` prints.
 #[derive(serde::Serialize)]
 struct Compared<R> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<&'static str>,
-    base: String,
+    base: FileJson,
+    test: FileJson,
     #[serde(flatten)]
     report: R,
+}
+
+impl<R: serde::Serialize> Compared<R> {
+    fn write(output: &Path, schema: &str, base: &Input, test: &Input, report: R) -> Result<()> {
+        let (base, test) = (FileJson::of(base), FileJson::of(test));
+        documents::write(output, schema, &Self { base, test, report })
+    }
 }
 
 /// The sections of two sources of stacks.
@@ -63,6 +70,11 @@ struct StackSections<'a> {
 }
 
 impl OverlapArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        vec![self.base.clone(), self.test.clone()]
+    }
+
     /// Compares sample profiles.
     fn run_samples(&self, base: &Input, test: &Input) -> Result<ExitCode> {
         if self.cs {
@@ -74,9 +86,7 @@ impl OverlapArgs {
         let read = sample_files::read_options();
         let report = overlap_sample_files(base, test, &read, Compat::Profbridge, &options)?;
         if self.json {
-            let (base, format) = (self.base.to_string_lossy().into_owned(), Some(SAMPLE_PROFILE));
-            let value = console::json("profbridge.overlap/1", &self.test, &Compared { format, base, report })?;
-            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+            Compared::write(&self.output, "profbridge.overlap-sampleprof/2", base, test, report)?;
             return Ok(ExitCode::SUCCESS);
         }
         let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
@@ -105,7 +115,8 @@ impl OverlapArgs {
             Comparison::Done(report) => report,
             Comparison::NothingCounted { is_base } => {
                 let file = if is_base { &self.base } else { &self.test };
-                let error = Error::usage("the counters add up to 0, so there is nothing to compare").in_file(file);
+                let error =
+                    Error::nothing_found("the counters add up to 0, so there is nothing to compare").in_file(file);
                 return Err(error.with_hint(if self.cs {
                     "--cs compares context-sensitive records only; are there any?"
                 } else {
@@ -114,9 +125,7 @@ impl OverlapArgs {
             }
         };
         if self.json {
-            let compared = Compared { format: None, base: self.base.to_string_lossy().into_owned(), report: *report };
-            let value = console::json("profbridge.overlap/1", &self.test, &compared)?;
-            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+            Compared::write(&self.output, "profbridge.overlap-instr/2", &base, &test, *report)?;
         } else {
             let (base, test) = (self.base.as_os_str().as_encoded_bytes(), self.test.as_os_str().as_encoded_bytes());
             write_output(&self.output, |out| report.write_text(base, test, out))?;
@@ -136,10 +145,9 @@ impl OverlapArgs {
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
         let found = pipeline::diff_files(base, test, &options)?;
         if self.json {
-            let (base, format) = (self.base.to_string_lossy().into_owned(), Some("stacks"));
             let report = StackSections { sections: &found.report.sections };
-            let value = console::json("profbridge.overlap/1", &self.test, &Compared { format, base, report })?;
-            return write_output(&self.output, |out| writeln!(out, "{value}")).map(|()| ExitCode::SUCCESS);
+            Compared::write(&self.output, "profbridge.overlap-stacks/2", base, test, report)?;
+            return Ok(ExitCode::SUCCESS);
         }
         write_output(&self.output, |out| {
             for section in &found.report.sections {

@@ -2,6 +2,7 @@
 
 use crate::check::parse_version;
 use crate::console;
+use crate::documents::{self, FileJson, SectionEntries};
 use crate::iprof_files::is_gzip_name;
 use clap::Args;
 use profbridge::input::{self, Format, Input};
@@ -45,6 +46,9 @@ pub(crate) struct RepairArgs {
     /// Drop branches that never ran
     #[arg(long)]
     drop_never_executed: bool,
+    /// Write the result even if no profile is left
+    #[arg(long)]
+    allow_empty: bool,
     /// Indent the output
     #[arg(long)]
     pretty: bool,
@@ -54,6 +58,11 @@ pub(crate) struct RepairArgs {
 }
 
 impl RepairArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        vec![self.input.clone()]
+    }
+
     /// Repairs and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.json {
@@ -69,6 +78,12 @@ impl RepairArgs {
         }
         let repaired =
             iprof::repair_from(input.into_stream()?, &self.options()).map_err(|error| error.in_file(&self.input))?;
+        if !self.allow_empty && entries_by_section(&repaired).is_empty() {
+            let error = Error::nothing_found("no profile is left: nothing in it is sound, or there was none");
+            return Err(error
+                .in_file(&self.input)
+                .with_hint("record again; --allow-empty writes the tables all the same"));
+        }
         let mut write = WriteOptions::default();
         write.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
         write.gzip = is_gzip_name(&self.output);
@@ -120,26 +135,30 @@ impl RepairArgs {
             what: repair.what,
             count,
         });
-        console::print_json(&Json {
-            schema: "profbridge.repair/1",
+        let entries = entries_by_section(repaired).into_iter();
+        let json = Json {
             path: self.input.to_string_lossy(),
-            output: self.output.to_string_lossy(),
+            format: Format::Iprof.name(),
+            version: repaired.document.version.to_string(),
+            output: FileJson::at_rest(&self.output),
             verdict: repaired.verdict.name(),
             repairs: repairs.collect(),
-            entries: entries_by_section(repaired),
-        })
+            entries: entries.map(|(section, entries)| SectionEntries { section, entries }).collect(),
+        };
+        documents::print("profbridge.repair/2", true, &json)
     }
 }
 
-/// What `--json` prints; see `docs/json-schema/repair-1.json`.
+/// What `--json` prints; see `docs/json-schema/repair-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
     path: Cow<'a, str>,
-    output: Cow<'a, str>,
+    format: &'static str,
+    version: String,
+    output: FileJson,
     verdict: &'static str,
     repairs: Vec<RepairJson>,
-    entries: BTreeMap<&'static str, usize>,
+    entries: Vec<SectionEntries>,
 }
 
 #[derive(Serialize)]

@@ -1,17 +1,21 @@
 //! Sample profiles under the program's own name: merge, convert, show.
 
 use crate::console::{self, write_output};
+use crate::documents::{self, FAILED, FileJson, NOT_USED, USED, error_json};
+use crate::merge_document::MergeDocument;
+use crate::merge_gates::MergeGateArgs;
 use crate::refuse::refuse;
+use crate::target::JsonTarget;
+use crate::words::{inputs_of, number_of};
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, Input, WeightedInput};
-use profbridge::instr::{Loss, Release};
+use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::merge::Remapping;
 use profbridge::pipeline::sample_merge::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
-    load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, describe_sample_sections, load_sample_file,
+    merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
-use profbridge::pipeline::target::{ENVIRONMENT, TargetRequest};
-use profbridge::pipeline::{FailureMode, OutputForm};
+use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
+use profbridge::pipeline::{FailureMode, OutputForm, input_totals};
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
 };
@@ -166,46 +170,46 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
-    /// Print the report as JSON.
+    /// What the result must be.
+    pub(crate) gates: &'a MergeGateArgs,
+    /// The document takes the place of the last line.
     pub(crate) json: bool,
 }
 
 impl SampleRun<'_> {
     /// Merges and writes.
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    pub(crate) fn run(self, document: &mut MergeDocument) -> Result<()> {
         let environment = std::env::var_os(ENVIRONMENT);
         let mut request = TargetRequest::default();
         request.toolchain = self.consumer;
         request.environment = environment.as_deref();
-        let release = request.target()?.map_or(Release::DEFAULT, |target| target.release);
-        if self.json {
-            console::needs_file(self.output)?;
-        }
-        let rules = Rules::of(release);
+        let target = request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs));
+        let rules = Rules::of(target.release);
         let options = self.merge_options(rules)?;
-        let mut observer = Console::new(self.inputs, self.quiet);
+        let mut observer = Console { inputs: self.inputs, quiet: self.quiet, document: &mut *document };
         let report = merge_sample_files(self.inputs, &options, &mut observer)?;
+        document.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
+        let total = |input: &Input| input_totals::sample_total(input, &options.read);
+        document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
+        self.gates.refuse_nothing(|| report.profile.functions.is_empty())?;
         let write = self.write_options(&report.profile, rules);
         let losses = write_sample_file(&report.profile, &write, self.strict, self.output)?;
         if !self.quiet {
             console::losses(&losses, &[], self.output);
         }
-        if self.json {
-            return print_json(&self, observer, release, write.encoding, &report, &losses);
-        }
-        if !self.quiet {
-            let (used, functions) = (report.used, report.profile.functions.len());
-            let plural = |count: usize| if count == 1 { "" } else { "s" };
-            eprintln!(
-                "{used} sample profile{}, {functions} function{} → {}",
-                plural(used),
-                plural(functions),
-                console::escape(&self.output.display().to_string())
-            );
+        document.functions = Some(report.profile.functions.len());
+        document.filtered = Some(report.filtered.map_or(0, |(_, left_out)| left_out));
+        document.lose(&losses);
+        document.target = Some(JsonTarget::of(&target));
+        document.wrote(self.output, Family::SampleProf.name());
+        if !self.quiet && !self.json {
+            let functions = number_of(report.profile.functions.len(), "function");
+            let inputs = inputs_of(report.used, self.inputs.len());
+            eprintln!("{}: {functions} from {inputs}", console::escape(&self.output.display().to_string()));
         }
         // The process ends here: its memory need not be taken apart piece by piece.
         std::mem::forget(report);
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     fn merge_options(&self, rules: Rules) -> Result<SampleMergeOptions> {
@@ -268,25 +272,13 @@ pub(crate) fn read_options() -> ReadOptions {
 struct Console<'a> {
     inputs: &'a [WeightedInput],
     quiet: bool,
-    /// What became of each input.
-    fates: Vec<Fate>,
+    document: &'a mut MergeDocument,
 }
 
-#[derive(Clone, Default)]
-struct Fate {
-    error: Option<String>,
-    warnings: Vec<String>,
-}
-
-impl<'a> Console<'a> {
-    fn new(inputs: &'a [WeightedInput], quiet: bool) -> Self {
-        Self { inputs, quiet, fates: vec![Fate::default(); inputs.len()] }
-    }
-
+impl Console<'_> {
     /// An input is known by its place: a path may be given twice.
-    fn fate(&mut self, input: &WeightedInput) -> Option<&mut Fate> {
-        let at = self.inputs.iter().position(|other| std::ptr::eq(other, input))?;
-        self.fates.get_mut(at)
+    fn place(&self, input: &WeightedInput) -> usize {
+        self.inputs.iter().position(|other| std::ptr::eq(other, input)).unwrap_or(usize::MAX)
     }
 }
 
@@ -296,63 +288,18 @@ impl SampleMergeObserver for Console<'_> {
         if !self.quiet {
             console::warning(&warning);
         }
-        if let Some(fate) = self.fate(input) {
-            fate.warnings.push(warning.to_string());
-        }
+        self.document.warn_of(self.place(input), [warning.to_string()]);
     }
 
     fn left_out(&mut self, input: &WeightedInput, error: &Error) {
         if !self.quiet {
             console::error_as_warning(error);
         }
-        if let Some(fate) = self.fate(input) {
-            fate.error = Some(error.to_string());
+        let place = self.place(input);
+        if let Some(told) = self.document.inputs.get_mut(place) {
+            (told.outcome, told.error) = (FAILED, Some(error_json(error)));
         }
     }
-}
-
-/// The member `format` of reports on sample profiles.
-pub(crate) const SAMPLE_PROFILE: &str = "sample-profile";
-
-/// The report of a merge as JSON on standard output; see
-/// `docs/json-schema/merge-samples-1.json`.
-fn print_json(
-    run: &SampleRun<'_>,
-    observer: Console<'_>,
-    release: Release,
-    encoding: Encoding,
-    report: &SampleMergeReport,
-    losses: &[Loss],
-) -> Result<ExitCode> {
-    let input = |(input, fate): (&WeightedInput, Fate)| {
-        serde_json::json!({
-            "path": input.path.to_string_lossy(),
-            "weight": input.weight.get(),
-            "outcome": if fate.error.is_some() { "failed" } else { "used" },
-            "error": fate.error,
-            "warnings": fate.warnings,
-        })
-    };
-    let inputs: Vec<serde_json::Value> = run.inputs.iter().zip(observer.fates).map(input).collect();
-    let encoding = match encoding {
-        Encoding::Text => "text",
-        Encoding::Binary => "binary",
-        Encoding::CompactBinary => "compact",
-        _ => "extbinary",
-    };
-    console::print_json(&serde_json::json!({
-        "schema": "profbridge.merge/1",
-        "format": SAMPLE_PROFILE,
-        "output": run.output.to_string_lossy(),
-        "release": release.to_string(),
-        "encoding": encoding,
-        "functions": report.profile.functions.len(),
-        "filtered": report.filtered.map_or(0, |(_, left_out)| left_out),
-        "used": report.used,
-        "inputs": inputs,
-        "losses": losses.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    }))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// What `show` shows of sample profiles only.
@@ -401,12 +348,16 @@ impl SampleShow<'_> {
         if self.json {
             refuse(&self.parts(), "not for JSON", "JSON holds all functions")?;
         }
+        let head = documents::line("profbridge.show-sampleprof/2", true, &FileJson::of(self.file))?;
         let (mut profile, summary) = self.load(&options)?;
         let symbols = profile.symbols.take();
         let (rules, all) = (options.rules, self.topn == 0 && !self.hot_functions);
         write_output(self.output, |out| {
             if self.json {
-                return show::write_json(&profile, rules, out);
+                writeln!(out, "{}", head.strip_suffix('}').unwrap_or(&head))?;
+                out.write_all(b",\"functions\":")?;
+                show::write_json(&profile, rules, out)?;
+                return out.write_all(b"}\n");
             }
             if all {
                 show::write_functions(&profile, rules, out)?;
@@ -461,7 +412,7 @@ impl SampleShow<'_> {
         refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;
         let (names, records) = read_sample_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
         if records.is_empty() {
-            return Err(Error::usage(format!("the profile has no function {name:?}")).in_file(&self.file.path));
+            return Err(Error::nothing_found(format!("the profile has no function {name:?}")).in_file(&self.file.path));
         }
         write_output(self.output, |out| show::write_records(&names, &records, options.rules, out))?;
         Ok(ExitCode::SUCCESS)

@@ -1,6 +1,7 @@
 //! `show`: what is in a profile.
 
-use crate::console::{self, write_output};
+use crate::console;
+use crate::documents::{self, Described, FileJson};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
 use crate::outputs::refuse_replacing;
@@ -90,7 +91,7 @@ pub(crate) struct ShowArgs {
     /// Temporal traces
     #[arg(long)]
     temporal_profile_traces: bool,
-    /// Print JSON, see docs/json-schema/show-1.json
+    /// Print JSON, see docs/json.md
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -104,6 +105,11 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
+    /// The files that were named as inputs.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        vec![self.file.clone()]
+    }
+
     /// The file to show.
     pub(crate) fn file(&self) -> Result<Input> {
         let file = Input::from(&self.file);
@@ -163,8 +169,8 @@ impl ShowArgs {
         if self.json {
             let Reported { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
-            let value = console::json("profbridge.show/1", &self.file, &report)?;
-            write_output(&self.output, |out| writeln!(out, "{value}"))?;
+            let file = FileJson::of(file);
+            documents::write(&self.output, "profbridge.show-instr/2", &Described { file, report: &report })?;
             return Ok(ExitCode::SUCCESS);
         }
         let show = |out: &mut (dyn Write + Send)| pipeline::show_file(file, &read, &options, out);

@@ -1,6 +1,7 @@
 //! `show` of sampled stacks.
 
 use crate::console;
+use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
 use profbridge::input::{Input, output};
 use profbridge::pipeline::samples::{read_stacks, unit_of, without_addresses};
@@ -27,12 +28,11 @@ pub(crate) struct Chains {
 /// Rows of a table unless the caller says otherwise.
 const ROWS: usize = 25;
 
-/// What `--json` prints; see `docs/json-schema/show-stacks-1.json`.
+/// What `--json` prints; see `docs/json-schema/show-stacks-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
-    format: &'static str,
-    path: std::borrow::Cow<'a, str>,
+    #[serde(flatten)]
+    file: FileJson,
     #[serde(flatten)]
     statistics: &'a SampleStatistics,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub(crate) fn run(
         Some(name) => {
             let found = call_chains(&table, &MethodPattern::parse(name)?, direction, &options);
             if found.is_empty() {
-                return Err(Error::usage(format!("no stack holds a method called {name}"))
+                return Err(Error::nothing_found(format!("no stack holds a method called {name}"))
                     .with_hint("write a package, class, method such as app.Main.loop(int) or loop, or /REGEX/"));
             }
             Ok(Some(found))
@@ -77,19 +77,12 @@ pub(crate) fn run(
     let callers = chain(&chains.callers, Direction::Callers)?;
     let callees = chain(&chains.callees, Direction::Callees)?;
     let statistics = statistics(&table);
-    let text = if json {
-        let json = Json {
-            schema: "profbridge.show/1",
-            format: "stacks",
-            path: path.to_string_lossy(),
-            statistics: &statistics,
-            callers,
-            callees,
-        };
-        let text =
-            serde_json::to_string(&json).map_err(|error| Error::io("cannot write", std::io::Error::from(error)))?;
-        format!("{text}\n")
-    } else if callers.is_none() && callees.is_none() {
+    if json {
+        let json = Json { file: FileJson::of(input), statistics: &statistics, callers, callees };
+        documents::write(out, "profbridge.show-stacks/2", &json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = if callers.is_none() && callees.is_none() {
         console::escape(&write_statistics(&statistics, if topn == 0 { ROWS } else { topn }))
     } else {
         let both: Vec<String> = [("Callers", &callers), ("Callees", &callees)].into_iter().filter_map(titled).collect();

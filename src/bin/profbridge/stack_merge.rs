@@ -1,53 +1,26 @@
 //! `merge` of sampled stacks.
 
-use crate::console;
+use crate::merge_document::MergeDocument;
 use crate::stacks::StackJob;
+use crate::words::{inputs_of, number_of};
 use profbridge::Result;
-use profbridge::input::WeightedInput;
-use serde::Serialize;
-use std::borrow::Cow;
-use std::process::ExitCode;
-
-/// What `--json` prints; see `docs/json-schema/merge-stacks-1.json`.
-#[derive(Serialize)]
-struct Json<'a> {
-    schema: &'static str,
-    format: &'static str,
-    output: Cow<'a, str>,
-    inputs: Vec<InputJson<'a>>,
-    used: usize,
-    stacks: usize,
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct InputJson<'a> {
-    path: Cow<'a, str>,
-    weight: u64,
-}
+use profbridge::input::Family;
+use profbridge::pipeline::plan::StackOutput;
 
 /// Merges, writes, and says what became of the inputs.
 ///
 /// # Errors
 ///
-/// Those of the job; usage when fewer than `least` inputs can be used.
-pub(crate) fn run(job: &StackJob<'_>, least: u64, json: bool) -> Result<ExitCode> {
-    let written = job.run(least)?;
-    if json {
-        let input = |input: &'_ WeightedInput| (input.path.to_string_lossy().into_owned(), input.weight.get());
-        let inputs = job.inputs.iter().map(input).map(|(path, weight)| InputJson { path: path.into(), weight });
-        console::print_json(&Json {
-            schema: "profbridge.merge/1",
-            format: "stacks",
-            output: job.output.to_string_lossy(),
-            inputs: inputs.collect(),
-            used: written.used,
-            stacks: written.stacks,
-            warnings: written.warnings.iter().map(ToString::to_string).collect(),
-        })?;
-    } else if !job.quiet && job.output.as_os_str() != "-" {
-        let (stacks, used, all) = (written.stacks, written.used, job.inputs.len());
-        eprintln!("{}: {stacks} stacks from {used} of {all} inputs", job.output.display());
+/// Those of the job.
+pub(crate) fn run(job: &StackJob<'_>, json: bool, document: &mut MergeDocument) -> Result<()> {
+    let written = job.run(document)?;
+    document.stacks = Some(written.stacks);
+    document.warn(&written.warnings);
+    let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
+    document.wrote(job.output, family.name());
+    if !json && !job.quiet && job.output.as_os_str() != "-" {
+        let inputs = inputs_of(written.used, job.inputs.len());
+        eprintln!("{}: {} from {inputs}", job.output.display(), number_of(written.stacks, "stack"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

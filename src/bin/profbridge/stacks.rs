@@ -3,20 +3,24 @@
 
 use crate::console;
 use crate::hints::in_words;
+use crate::merge_document::MergeDocument;
+use crate::merge_gates::MergeGateArgs;
+use crate::words::number_of;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::{IprofHits, SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::iprof;
-use profbridge::pipeline::FailureMode;
 use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::samples::{self, StackOptions};
+use profbridge::pipeline::{Extent, FailureMode, InputOutcome, input_totals};
 use profbridge::stacks::classes::Overload;
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, Dialect, write_collapsed};
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::stacks::model::{SampleSource, Selection, StackTable, Unit, Weight};
-use profbridge::stacks::pprof::{self, from_table};
+use profbridge::stacks::pprof::{self, add_to_table, from_table};
 use profbridge::{Error, ErrorKind, Result, Warning};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// How stacks are read and which of them count.
@@ -287,6 +291,8 @@ pub(crate) struct StackJob<'a> {
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
     pub(crate) failure_mode: FailureMode,
+    /// What the result must be.
+    pub(crate) gates: Option<&'a MergeGateArgs>,
 }
 
 /// What a [`StackJob`] wrote.
@@ -301,8 +307,8 @@ pub(crate) struct Written {
 }
 
 impl StackJob<'_> {
-    /// Reads, adds up and writes, unless fewer than `least` inputs can be used.
-    pub(crate) fn run(&self, least: u64) -> Result<Written> {
+    /// Reads, adds up and writes, unless a gate fails; notes what became of the inputs.
+    pub(crate) fn run(&self, document: &mut MergeDocument) -> Result<Written> {
         let mut options = StackMergeOptions::default();
         options.read = self.read.read_options();
         options.failure_mode = self.failure_mode;
@@ -314,13 +320,22 @@ impl StackJob<'_> {
         }
         if all_pprof && to_pprof && self.read.takes_all() {
             let merged = merge_stacks::merge_pprof(self.inputs, &options)?;
-            enough(merged.used, least)?;
+            note(document, &merged.outcomes);
+            let used = merged.used();
             let (profile, report) = merged.sum;
-            return self.write_pprof(&profile, merged.used, merged.warnings, report.warnings());
+            self.judge(document, &options.read, used, || {
+                let mut table = StackTable::new();
+                // What was merged has the values that were read.
+                let _ = add_to_table(&profile, &options.read.value, &mut table);
+                table
+            })?;
+            return self.write_pprof(&profile, used, merged.warnings, report.warnings());
         }
         let merged = merge_stacks::merge_tables(self.inputs, &options)?;
-        enough(merged.used, least)?;
+        note(document, &merged.outcomes);
+        let used = merged.used();
         let (mut table, mut losses) = (merged.sum, Vec::new());
+        self.judge(document, &options.read, used, || table.clone())?;
         if self.has_pprof(&table) {
             losses.push(
                 "start lines, source files, addresses and mappings of pprof profiles are not written".to_string(),
@@ -337,13 +352,34 @@ impl StackJob<'_> {
                 let (profile, lost) = from_table(&selected);
                 losses.extend(lost.words());
                 // What one table says is told apart by names alone: it is trimmed as a merge would be.
-                return self.write_pprof(&profile, merged.used, merged.warnings, losses);
+                return self.write_pprof(&profile, used, merged.warnings, losses);
             }
         };
         let warnings = self.say(merged.warnings, &losses)?;
         let compressed = self.output.extension().is_some_and(|extension| extension == "gz");
         output::replace(self.output, &if compressed { gzip(&bytes)? } else { bytes })?;
-        Ok(Written { used: merged.used, stacks, warnings })
+        Ok(Written { used, stacks, warnings })
+    }
+
+    /// Whether the sum may be written.
+    fn judge(
+        &self,
+        document: &mut MergeDocument,
+        read: &StackOptions,
+        used: usize,
+        sum: impl FnOnce() -> StackTable,
+    ) -> Result<()> {
+        let Some(gates) = self.gates else { return Ok(()) };
+        let extent = || {
+            let (selected, _) = sum().select(&self.read.selection());
+            let methods: HashSet<_> = selected
+                .samples()
+                .flat_map(|sample| selected.frames(sample.key.stack).map(|frame| selected.frame(frame).function))
+                .collect();
+            Extent::new(used, methods.len(), selected.total_hits())
+        };
+        let total = |input: &Input| input_totals::stack_total(input, read);
+        document.judge(gates.outcomes(self.inputs, extent, &total))
     }
 
     fn has_pprof(&self, table: &StackTable) -> bool {
@@ -383,7 +419,7 @@ impl StackJob<'_> {
         };
         let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
         if left_out > 0 {
-            losses.push(format!("{left_out} stacks of {} are left out, the lightest", profile.samples.len()));
+            losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
         }
         let warnings = self.say(warnings, &losses)?;
         output::replace(self.output, &bytes)?;
@@ -459,11 +495,9 @@ impl StackJob<'_> {
     }
 }
 
-fn enough(used: usize, least: u64) -> Result<()> {
-    if (used as u64) < least {
-        return Err(Error::usage(format!("{used} inputs were used, --min-inputs asks for {least}")));
-    }
-    Ok(())
+/// Notes what became of the inputs.
+fn note(document: &mut MergeDocument, outcomes: &[InputOutcome]) {
+    outcomes.iter().enumerate().for_each(|(at, outcome)| document.note_outcome(at, outcome));
 }
 
 impl PprofArgs {
@@ -511,7 +545,7 @@ fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String
 pub(crate) fn no_samples(table: &StackTable) -> Error {
     let sorts: Vec<String> =
         table.hits_by_source().iter().map(|(source, hits)| format!("{hits} {}", source.word())).collect();
-    let error = Error::usage("no stack is left to write");
+    let error = Error::nothing_found("no stack is left to write");
     let passed_over = &table.observed.events_passed_over;
     if table.observed.samples_out_of_time > 0 && sorts.is_empty() {
         error.with_hint(format!("{} samples are outside of --time", table.observed.samples_out_of_time))

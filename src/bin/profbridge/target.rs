@@ -119,11 +119,7 @@ impl Whom {
 
     /// As reports have it.
     pub(crate) fn json(&self) -> JsonTarget {
-        JsonTarget {
-            release: self.target.toolchain(),
-            indexed_version: self.target.indexed_version,
-            source: self.target.source.name(),
-        }
+        JsonTarget::of(&self.target)
     }
 }
 
@@ -133,4 +129,11 @@ pub(crate) struct JsonTarget {
     release: String,
     indexed_version: u32,
     source: &'static str,
+}
+
+impl JsonTarget {
+    /// Whose rules apply, and who said so.
+    pub(crate) fn of(target: &Target) -> Self {
+        Self { release: target.toolchain(), indexed_version: target.indexed_version, source: target.source.name() }
+    }
 }

@@ -125,7 +125,7 @@ impl ChainBuilder {
     pub(super) fn finish(mut self, tables: &Tables, topn: usize) -> Result<CallTree> {
         let meant = self.meant.get_or_insert_with(|| Self::find(&self.pattern, tables));
         if !meant.contains(&true) {
-            return Err(Error::usage(format!("no method of the profile matches `{}`", self.asked))
+            return Err(Error::nothing_found(format!("no method of the profile matches `{}`", self.asked))
                 .with_hint("give a package, a class, a method such as app.Main.run, or /a regular expression/"));
         }
         let by = self.by.unwrap_or(if self.samples.tree.stacks() > 0 { ChainsBy::Samples } else { ChainsBy::Calls });

@@ -106,8 +106,8 @@ pub struct SampledMethod {
     pub method: String,
     /// Samples.
     pub hits: u128,
-    /// Percent of all samples.
-    pub percent: f64,
+    /// Their share of all samples, from 0 to 1.
+    pub share: f64,
 }
 
 /// Branches by bias. Those that never ran are not counted.

@@ -85,7 +85,7 @@ fn samples(out: &mut impl Write, title: &str, methods: &[SampledMethod]) -> Resu
     writeln!(out, "\n{title}:\n{:<width$}{:>10}{:>9}", "Method name", "Hits", "%")?;
     for sampled in methods {
         let pad = width - sampled.method.chars().count();
-        writeln!(out, "{}{:pad$}{:>10}{:>9.3}", sampled.method, "", sampled.hits, sampled.percent)?;
+        writeln!(out, "{}{:pad$}{:>10}{:>9.3}", sampled.method, "", sampled.hits, 100.0 * sampled.share)?;
     }
     Ok(())
 }

@@ -43,10 +43,7 @@ pub(super) fn hot_methods(tables: &Tables, methods: &[MethodSums], topn: usize) 
 }
 
 pub(super) fn sampled_methods(tables: &Tables, hits: &[u128], samples: u128, topn: usize) -> Vec<SampledMethod> {
-    let sampled = |(method, hits, _): (String, u128, usize)| SampledMethod {
-        method,
-        hits,
-        percent: 100.0 * share(hits, samples),
-    };
+    let sampled =
+        |(method, hits, _): (String, u128, usize)| SampledMethod { method, hits, share: share(hits, samples) };
     top_methods(tables, hits, topn).into_iter().map(sampled).collect()
 }

@@ -3,7 +3,8 @@
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
+use crate::error_report::ErrorReport;
 use crate::input::Format;
 use crate::instr::description::{Description, PartDescription};
 use crate::limits::Limits;
@@ -42,11 +43,11 @@ pub(in crate::pipeline) fn describe(data: &[u8], format: Format, limits: &Limits
         Format::BoltText => Ok(Some(reads("llvm-bolt, merge-fdata"))),
         Format::BoltYaml => Ok(Some(reads("llvm-bolt"))),
         Format::OtherText | Format::OtherJson => {
-            description.error = Some("it is no profile of any known format".to_string());
+            description.error = Some(unrecognized("it is no profile of any known format"));
             Ok(None)
         }
         _ => {
-            description.error = Some("the first bytes belong to no known format".to_string());
+            description.error = Some(unrecognized("the first bytes belong to no known format"));
             Ok(None)
         }
     };
@@ -65,6 +66,10 @@ const SAMPLE_TOOLS: &str = "llvm-profdata --sample, clang -fprofile-sample-use";
 
 fn reads(tool: &str) -> PartDescription {
     PartDescription { read_by: Some(tool.to_string()), ..PartDescription::default() }
+}
+
+fn unrecognized(message: &str) -> ErrorReport {
+    ErrorReport::of_message(ErrorKind::UnrecognizedFormat.name(), message)
 }
 
 fn versioned(version: impl ToString, tool: &str) -> PartDescription {

@@ -5,6 +5,7 @@ pub(super) mod instr;
 pub(super) mod stacks;
 
 use crate::compat::Compat;
+use crate::error_report::ErrorReport;
 use crate::instr::description::{Description, PartDescription};
 use crate::instr::{ProfileReader, SummaryBuilder, summary::SummaryRules};
 use crate::iprof;
@@ -75,7 +76,11 @@ pub(super) fn describe_iprof(data: &[u8], limits: &Limits) -> Description {
     let odd = examination.findings.iter().filter(|finding| finding.level != iprof::Level::Info);
     description.warnings = odd.map(ToString::to_string).collect();
     if examination.verdict == iprof::Verdict::Unusable {
-        description.error = examination.findings.worst().map(ToString::to_string);
+        description.error = examination.findings.worst().map(|finding| {
+            let mut error = ErrorReport::of_message("iprof-finding", finding.to_string());
+            (error.section, error.offset) = (Some(finding.path.clone()), finding.offset);
+            error
+        });
         description.hint = Some(crate::hint::Hint::CheckForMore);
     }
     description

@@ -49,7 +49,9 @@ pub(super) fn comparing(first: &Input, second: &Input) -> Result<&'static Driver
         return Ok(driver);
     }
     takes(other, one)?.ok_or_else(|| {
-        Error::usage(format!("{} and {} have nothing to compare", one.words(), other.words())).in_file(&second.path)
+        Error::kind_conflict(format!("{} and {} have nothing to compare", one.words(), other.words()))
+            .in_file(&second.path)
+            .with_hint("compare profiles of one family; an iprof compares with LLVM profiles and with stacks as well")
     })
 }
 

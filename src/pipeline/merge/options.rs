@@ -1,6 +1,8 @@
 //! How profiles are merged, and when a merge fails.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::gates::{self, GateOutcome};
+use crate::hint::Hint;
 use crate::instr::Release;
 use crate::merge::{FunctionFilter, Remapping};
 use crate::pipeline::memory::MemProfOptions;
@@ -25,14 +27,18 @@ impl FailureMode {
     ///
     /// # Errors
     ///
-    /// Usage when too many failed.
+    /// [`ErrorKind::InputsFailed`] when too many failed.
     pub(in crate::pipeline) fn verdict(self, failures: usize, inputs: usize) -> Result<()> {
         let failed = match self {
             Self::Any => failures > 0,
             Self::All => failures > 0 && failures == inputs,
             Self::Warn => false,
         };
-        if failed { Err(Error::usage("no profile can be merged")) } else { Ok(()) }
+        if !failed {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs as u64 });
+        Err(if failures < inputs { error.with_hint(Hint::AllowFailures) } else { error })
     }
 }
 
@@ -48,25 +54,45 @@ pub struct Minimums {
     pub total_count: u64,
 }
 
+/// How much a result holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Extent {
+    /// Inputs that were used.
+    pub inputs: u64,
+    /// Its functions, or methods.
+    pub functions: u64,
+    /// The sum of its counts; stops at the largest number.
+    pub total_count: u64,
+}
+
+impl Extent {
+    /// So much.
+    pub fn new(inputs: usize, functions: usize, total_count: u128) -> Self {
+        let total_count = u64::try_from(total_count).unwrap_or(u64::MAX);
+        Self { inputs: inputs as u64, functions: functions as u64, total_count }
+    }
+}
+
 impl Minimums {
+    /// How a result fares with what was asked for; nothing for what was not.
+    pub fn outcomes(&self, held: &Extent) -> Vec<GateOutcome> {
+        let asked = [
+            ("inputs", "the number of inputs used", self.inputs, held.inputs),
+            ("functions", "the number of functions", self.functions, held.functions),
+            ("total-count", "the total count", self.total_count, held.total_count),
+        ];
+        let asked = asked.into_iter().filter(|(_, _, least, _)| *least > 0);
+        asked.map(|(gate, words, least, found)| GateOutcome::count(gate, least, found).in_words(words)).collect()
+    }
+
     /// Whether a result that holds so much may be written.
     ///
     /// # Errors
     ///
-    /// Usage when it is below one of these.
-    pub(in crate::pipeline) fn check(&self, held: &Self) -> Result<()> {
-        let minimums = [
-            ("inputs were used", held.inputs, self.inputs, "--min-inputs"),
-            ("functions are in the result", held.functions, self.functions, "--min-functions"),
-            ("is the total count of the result", held.total_count, self.total_count, "--min-total-count"),
-        ];
-        for (what, found, least, option) in minimums {
-            if found < least {
-                let detail = format!("the result is too thin: {found} {what}, {option} asks for {least}");
-                return Err(Error::usage(detail).with_hint("nothing was written; look at the inputs that were skipped"));
-            }
-        }
-        Ok(())
+    /// [`ErrorKind::GateFailed`] when it is below one of these.
+    pub(in crate::pipeline) fn check(&self, held: &Extent) -> Result<()> {
+        gates::require(&self.outcomes(held))
     }
 }
 

@@ -1,11 +1,13 @@
 //! What became of a merge and of each input.
 
-use super::options::{MergeOptions, Minimums};
+use super::options::{Extent, MergeOptions, Minimums};
 use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
 use crate::instr::{Loss, Profile, ProfileKind};
+use crate::memprof;
 use crate::merge::FunctionFilter;
 use crate::merge::cross_release::Origins;
+use crate::pipeline::input_totals::bytes_of;
 use std::collections::HashSet;
 
 /// What became of one input.
@@ -92,7 +94,7 @@ impl MergeReport {
     ///
     /// # Errors
     ///
-    /// Usage when too many inputs failed for `options.failure_mode`.
+    /// Inputs failed when there are too many of them for `options.failure_mode`.
     pub fn verdict_of_inputs(&self, options: &MergeOptions) -> Result<()> {
         options.failure_mode.verdict(self.failures().count(), self.inputs.len())
     }
@@ -101,18 +103,31 @@ impl MergeReport {
     ///
     /// # Errors
     ///
-    /// Usage when too many inputs failed for `options.failure_mode`, or when
-    /// the result is below one of `options.minimums`.
+    /// Inputs failed when there are too many of them for `options.failure_mode`; gate
+    /// failed when the result is below one of `options.minimums`.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
         self.verdict_of_inputs(options)?;
         if options.minimums == Minimums::default() {
             return Ok(());
         }
-        options.minimums.check(&Minimums {
-            inputs: self.used() as u64,
-            functions: self.functions_kept(&options.filter),
-            total_count: self.total_count(&options.filter),
-        })
+        options.minimums.check(&self.extent(options))
+    }
+
+    /// How much of the result `options` keep. A memory profile counts by its
+    /// functions and the bytes of all allocations where there is nothing else.
+    pub fn extent(&self, options: &MergeOptions) -> Extent {
+        let (functions, total_count) =
+            (self.functions_kept(&options.filter), u128::from(self.total_count(&options.filter)));
+        let memory = self.profile.memprof.as_ref().filter(|_| functions == 0);
+        let memory = memory.and_then(|section| {
+            memprof::indexed::read(&section.bytes, section.offset, &options.read.limits)
+                .ok()
+                .map(|stored| stored.profile)
+        });
+        match memory {
+            Some(memory) => Extent::new(self.used(), memory.records().len(), bytes_of(&memory)),
+            None => Extent::new(self.used(), usize::try_from(functions).unwrap_or(usize::MAX), total_count),
+        }
     }
 
     /// Which releases may have written the inputs.

@@ -4,6 +4,8 @@
 //! sum of the smaller share of each counter (`OverlapStats` in LLVM's
 //! `InstrProf.h`). 100 % means the same distribution, whatever the totals.
 
+mod json;
+
 use crate::error::Result;
 use crate::instr::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
 use serde::Serialize;
@@ -30,7 +32,7 @@ impl Default for OverlapOptions {
 }
 
 /// Counts, or shares of counts, and what they were collected from.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Sums {
     /// Functions, or the counters of one function.
@@ -90,14 +92,19 @@ impl Sums {
 #[non_exhaustive]
 pub struct Overlap {
     /// Totals of the base profile.
+    #[serde(serialize_with = "json::totals")]
     pub base: Sums,
     /// Totals of the test profile.
+    #[serde(serialize_with = "json::totals")]
     pub test: Sums,
     /// Shares that both have.
+    #[serde(serialize_with = "json::shares")]
     pub common: Sums,
     /// Shares of functions that changed: another FuncHash or other counters.
+    #[serde(serialize_with = "json::shares")]
     pub mismatch: Sums,
     /// Shares of functions that only the test profile has.
+    #[serde(serialize_with = "json::shares")]
     pub unique: Sums,
 }
 
@@ -107,6 +114,7 @@ pub struct FunctionOverlap {
     /// Its name, bytes that are not UTF-8 replaced.
     pub name: String,
     /// Its FuncHash.
+    #[serde(serialize_with = "json::func_hash")]
     pub func_hash: u64,
     /// Shares of the function's own totals.
     pub overlap: Overlap,

@@ -6,7 +6,7 @@ use super::ShowOptions;
 use super::scan::{Event, Totals, scan};
 use crate::error::Result;
 use crate::instr::{ProfileKind, ProfileReader, PseudoCount, RecordView, SymbolTable, ValueKind};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Everything that was asked for; absent parts were not.
@@ -170,6 +170,7 @@ pub struct SiteStatistics {
     /// Values over all sites.
     pub values: u64,
     /// Number of values → sites with so many.
+    #[serde(serialize_with = "histogram_as_objects")]
     pub histogram: BTreeMap<usize, u64>,
 }
 
@@ -262,6 +263,16 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
 
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An array of objects with names.
+fn histogram_as_objects<S: Serializer>(sites: &BTreeMap<usize, u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row {
+        values: usize,
+        sites: u64,
+    }
+    serializer.collect_seq(sites.iter().map(|(values, sites)| Row { values: *values, sites: *sites }))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -251,6 +251,6 @@ fn the_data_say_what_the_text_says() {
     assert_eq!(report["cutoff"]["below"], 1);
     assert_eq!(report["top"][0]["name"], "helper");
     assert_eq!(report["hot"]["threshold"], 20);
-    assert_eq!(report["value_sites"]["memop_sizes"]["histogram"]["1"], 1);
+    assert_eq!(report["value_sites"]["memop_sizes"]["histogram"], serde_json::json!([{"values": 1, "sites": 1}]));
     assert_eq!(report.get("covered"), None);
 }

@@ -17,7 +17,7 @@ pub use hits::percent;
 pub use text::{write_chains, write_statistics};
 
 use crate::stacks::model::{Certainty, FunctionId, StackTable, ThreadId, Unit};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// One method of the flat table.
@@ -46,6 +46,16 @@ pub struct ThreadHits {
     pub hits: u128,
 }
 
+/// An array of objects with names.
+fn sorts_as_objects<S: Serializer>(sorts: &[(&'static str, u128)], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row {
+        sort: &'static str,
+        hits: u128,
+    }
+    serializer.collect_seq(sorts.iter().map(|(sort, hits)| Row { sort, hits: *hits }))
+}
+
 /// All statistics of a table of stacks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -67,6 +77,7 @@ pub struct SampleStatistics {
     /// Whether the source tells exact hits from guesses.
     pub has_certainty: bool,
     /// Hits by sort of sample.
+    #[serde(serialize_with = "sorts_as_objects")]
     pub hits_by_sort: Vec<(&'static str, u128)>,
     /// Methods by falling exclusive, then inclusive hits, then name.
     pub methods: Vec<HotMethod>,

@@ -9,6 +9,7 @@ mod search;
 mod versions;
 
 use crate::console;
+use crate::documents;
 use clap::Args;
 use profbridge::Result;
 use report::Report;
@@ -38,7 +39,7 @@ impl DoctorArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let report = Report::of_this_machine();
         if self.json {
-            console::print_json(&report)?;
+            documents::print("profbridge.doctor/1", true, &report)?;
         } else {
             console::print_line(console::escape(&report.to_string()).trim_end())?;
         }

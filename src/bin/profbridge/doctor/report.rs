@@ -10,7 +10,6 @@ use std::fmt;
 /// What `--json` prints; see `docs/json-schema/doctor-1.json`.
 #[derive(Serialize)]
 pub(super) struct Report {
-    schema: &'static str,
     program: Program,
     #[serde(flatten)]
     machine: Machine,
@@ -30,7 +29,7 @@ impl Report {
     /// Looks at the machine.
     pub(super) fn of_this_machine() -> Self {
         let machine = Machine::look();
-        Self { schema: "profbridge.doctor/1", program: Program::this(), advice: advice::on(&machine), machine }
+        Self { program: Program::this(), advice: advice::on(&machine), machine }
     }
 }
 

@@ -1,0 +1,221 @@
+//! The JSON documents of `--json`: the schema in front, then whether all went well. Errors, files and inputs have one form
+//! in all of them; see `docs/json.md`.
+
+use crate::console::{self, write_output};
+use crate::hints::in_words;
+use profbridge::gates::GateOutcome;
+use profbridge::input::Input;
+use profbridge::instr::{Loss, LossKind};
+use profbridge::{Error, ErrorKind, ErrorReport, Hint, Result};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the run's document was printed: an error behind it prints no second one.
+static IS_PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the words of a command line ask for JSON.
+pub(crate) fn are_asked_for(arguments: &[OsString]) -> bool {
+    arguments.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json" || word == "-json")
+}
+
+/// A document: what is common to all stands in front.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: &'a str,
+    ok: bool,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+/// A document as one line.
+pub(crate) fn line(schema: &str, ok: bool, body: &impl Serialize) -> Result<String> {
+    serde_json::to_string(&Document { schema, ok, body })
+        .map_err(|error| Error::io("cannot write JSON", io::Error::from(error)))
+}
+
+/// Prints a document on standard output.
+pub(crate) fn print(schema: &str, ok: bool, body: &impl Serialize) -> Result<()> {
+    IS_PRINTED.store(true, Ordering::Relaxed);
+    console::print_line(&line(schema, ok, body)?)
+}
+
+/// Writes a document of a run that went well to where the output goes.
+pub(crate) fn write(output: &Path, schema: &str, body: &impl Serialize) -> Result<()> {
+    let line = line(schema, true, body)?;
+    write_output(output, |out| writeln!(out, "{line}"))
+}
+
+/// A file, and what its beginning tells.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct FileJson {
+    pub(crate) path: String,
+    pub(crate) format: Option<&'static str>,
+    pub(crate) version: Option<String>,
+}
+
+impl FileJson {
+    /// What cannot be opened has no format.
+    pub(crate) fn of(input: &Input) -> Self {
+        let path = input.path.to_string_lossy().into_owned();
+        match input.look() {
+            Ok(looked) => Self {
+                path,
+                format: Some(looked.identity.format.name()),
+                version: looked.version.map(|version| version.to_string()),
+            },
+            Err(_) => Self { path, ..Self::default() },
+        }
+    }
+
+    /// As [`of`](Self::of), but a pipe is not waited for.
+    pub(crate) fn at_rest(path: &Path) -> Self {
+        let input = Input::new(path);
+        if !input.is_pipe() && path.is_file() {
+            return Self::of(&input);
+        }
+        Self { path: path.to_string_lossy().into_owned(), ..Self::default() }
+    }
+}
+
+/// A report about one file.
+#[derive(Serialize)]
+pub(crate) struct Described<T> {
+    #[serde(flatten)]
+    pub(crate) file: FileJson,
+    #[serde(flatten)]
+    pub(crate) report: T,
+}
+
+/// An error as data, its advice in the words of this program.
+pub(crate) fn error_json(error: &Error) -> ErrorReport {
+    worded(ErrorReport::from(error))
+}
+
+/// The same with the advice in the words of this program.
+pub(crate) fn worded(report: ErrorReport) -> ErrorReport {
+    report.with_hint_in(|hint| Hint::Text(in_words(hint)))
+}
+
+/// What the parser of the command line says, as data.
+pub(crate) fn wrong_use(text: &str) -> ErrorReport {
+    let message = text.split("\n\n").next().unwrap_or(text);
+    let message = message.strip_prefix("error: ").unwrap_or(message).trim();
+    let tip = text.lines().find_map(|line| line.trim_start().strip_prefix("tip: "));
+    let error = Error::usage(message.to_string());
+    ErrorReport::from(&match tip {
+        Some(tip) => error.with_hint(tip.to_string()),
+        None => error,
+    })
+}
+
+/// An input, and what became of it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct InputJson {
+    #[serde(flatten)]
+    pub(crate) file: FileJson,
+    pub(crate) weight: u64,
+    pub(crate) outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) records: Option<u64>,
+    pub(crate) error: Option<ErrorReport>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// An input that is part of the result.
+pub(crate) const USED: &str = "used";
+/// An input of which what is sound is part of the result.
+pub(crate) const SALVAGED: &str = "salvaged";
+/// An input without bytes, passed over.
+pub(crate) const EMPTY: &str = "empty";
+/// A file of a folder that is no profile, passed over.
+pub(crate) const NOT_A_PROFILE: &str = "not-a-profile";
+/// An input that could not be read.
+pub(crate) const FAILED: &str = "failed";
+/// An input that the run did not come to, or did not get to use.
+pub(crate) const NOT_USED: &str = "not-used";
+
+impl InputJson {
+    /// An input of which nothing became yet.
+    pub(crate) fn new(file: FileJson, weight: u64) -> Self {
+        Self { file, weight, outcome: NOT_USED, records: None, error: None, warnings: Vec::new() }
+    }
+
+    /// Notes that an error is about this input.
+    pub(crate) fn note_error(&mut self, error: &Error) {
+        let is_meant = error.path().is_some_and(|path| path.to_string_lossy() == self.file.path.as_str());
+        if is_meant && self.outcome == NOT_USED {
+            (self.outcome, self.error) = (FAILED, Some(error_json(error)));
+        }
+    }
+}
+
+/// Entries of a section of an iprof.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SectionEntries {
+    pub(crate) section: &'static str,
+    pub(crate) entries: usize,
+}
+
+/// Something that could not be carried over.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LossJson {
+    kind: LossKind,
+    count: u64,
+    message: String,
+}
+
+impl From<&Loss> for LossJson {
+    fn from(loss: &Loss) -> Self {
+        Self { kind: loss.kind, count: loss.count, message: loss.to_string() }
+    }
+}
+
+/// What a run was asked to do, for the document of one that fails.
+#[derive(Debug, Default)]
+pub(crate) struct Call {
+    /// The command's name.
+    pub(crate) command: String,
+    /// The files that were named as inputs.
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Whether a document was asked for.
+    pub(crate) json: bool,
+}
+
+/// What is printed where a command has no document of its own to print; see `docs/json-schema/error-1.json`.
+#[derive(Serialize)]
+struct FailureJson<'a> {
+    command: &'a str,
+    exit_code: u8,
+    error: ErrorReport,
+    gates: &'a [GateOutcome],
+    inputs: Vec<InputJson>,
+}
+
+impl Call {
+    /// Prints the document of a run that failed, if one was asked for and none was printed.
+    pub(crate) fn print_failure(&self, error: &Error, exit_code: u8) {
+        let gates = match error.kind() {
+            ErrorKind::GateFailed { failures } => failures.as_slice(),
+            _ => &[],
+        };
+        let mut inputs: Vec<InputJson> =
+            self.inputs.iter().map(|path| InputJson::new(FileJson::at_rest(path), 1)).collect();
+        inputs.iter_mut().for_each(|input| input.note_error(error));
+        self.print(FailureJson { command: &self.command, exit_code, error: error_json(error), gates, inputs });
+    }
+
+    /// The same for a command line that makes no sense.
+    pub(crate) fn print_wrong_use(&self, error: ErrorReport, exit_code: u8) {
+        self.print(FailureJson { command: &self.command, exit_code, error, gates: &[], inputs: Vec::new() });
+    }
+
+    fn print(&self, failure: FailureJson<'_>) {
+        if self.json && !IS_PRINTED.load(Ordering::Relaxed) {
+            // Where standard output is closed nothing can be said on it.
+            let _ = print("profbridge.error/1", false, &failure);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The document of `merge --json`: what became of the inputs, and what was written. One for all families, and for merges
+//! that fail; see `docs/json-schema/merge-2.json`.
+
+use crate::documents::{
+    self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, SALVAGED, SectionEntries, USED, error_json,
+};
+use crate::target::JsonTarget;
+use profbridge::gates::{self, GateOutcome};
+use profbridge::input::Input;
+use profbridge::instr::Loss;
+use profbridge::pipeline::InputOutcome;
+use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
+use serde::Serialize;
+use std::path::Path;
+
+/// What is known of a merge so far.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct MergeDocument {
+    error: Option<ErrorReport>,
+    gates: Vec<GateOutcome>,
+    /// The family of the result.
+    family: Option<&'static str>,
+    /// What was written; nothing where the merge failed.
+    output: Option<FileJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<JsonTarget>,
+    used: usize,
+    pub(crate) inputs: Vec<InputJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) functions: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) records: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stacks: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) entries: Option<Vec<SectionEntries>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) filtered: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clashes: Option<ClashesJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) saturated: Option<Vec<SectionCounts>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dropped_members: Option<Vec<String>>,
+    losses: Vec<LossJson>,
+    warnings: Vec<String>,
+    pub(crate) findings: Vec<serde_json::Value>,
+}
+
+/// Branch lists of an iprof that contradicted each other.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ClashesJson {
+    pub(crate) sites: u64,
+    pub(crate) lists: u64,
+}
+
+/// Counts of a section of an iprof.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SectionCounts {
+    pub(crate) section: &'static str,
+    pub(crate) counts: u64,
+}
+
+impl MergeDocument {
+    /// A merge of which nothing is done yet.
+    pub(crate) fn new(inputs: &[Input]) -> Self {
+        // Pipes are looked at by then, to tell what the merge is of.
+        let input = |input: &Input| InputJson::new(FileJson::of(input), input.weight.get());
+        Self { inputs: inputs.iter().map(input).collect(), ..Self::default() }
+    }
+
+    /// Notes what became of an input, by its place.
+    pub(crate) fn note_outcome(&mut self, at: usize, outcome: &InputOutcome) {
+        let Some(input) = self.inputs.get_mut(at) else { return };
+        input.outcome = match outcome {
+            InputOutcome::Used => USED,
+            InputOutcome::Empty => EMPTY,
+            InputOutcome::NotAProfile => NOT_A_PROFILE,
+            InputOutcome::Failed(error) => {
+                input.error = Some(error_json(error));
+                FAILED
+            }
+            _ => return,
+        };
+    }
+
+    /// Notes that the records of a bad input that are sound were kept.
+    pub(crate) fn note_salvaged(&mut self, at: usize) {
+        if let Some(input) = self.inputs.get_mut(at).filter(|input| input.outcome == FAILED) {
+            input.outcome = SALVAGED;
+        }
+    }
+
+    /// Notes what is worth saying about an input.
+    pub(crate) fn warn_of(&mut self, at: usize, warnings: impl IntoIterator<Item = String>) {
+        if let Some(input) = self.inputs.get_mut(at) {
+            input.warnings.extend(warnings);
+        }
+    }
+
+    /// Notes what is worth saying about the result.
+    pub(crate) fn warn<'w>(&mut self, warnings: impl IntoIterator<Item = &'w Warning>) {
+        self.warnings.extend(warnings.into_iter().map(ToString::to_string));
+    }
+
+    /// Notes what the result could not hold.
+    pub(crate) fn lose<'l>(&mut self, losses: impl IntoIterator<Item = &'l Loss>) {
+        self.losses.extend(losses.into_iter().map(LossJson::from));
+    }
+
+    /// Notes how the result fares.
+    ///
+    /// # Errors
+    ///
+    /// Gate failed, unless all gates passed.
+    pub(crate) fn judge(&mut self, outcomes: Vec<GateOutcome>) -> Result<()> {
+        self.gates = outcomes;
+        gates::require(&self.gates)
+            .map_err(|error| error.with_hint("nothing was written; --json lists what became of each input"))
+    }
+
+    /// Notes what was written.
+    pub(crate) fn wrote(&mut self, output: &Path, family: &'static str) {
+        self.family = Some(family);
+        self.output = Some(FileJson::at_rest(output));
+    }
+
+    /// Prints all of it.
+    pub(crate) fn print(mut self, failure: Option<&Error>) -> Result<()> {
+        if let Some(error) = failure {
+            self.inputs.iter_mut().for_each(|input| input.note_error(error));
+            self.error = Some(error_json(error)).filter(|_| !matches!(error.kind(), ErrorKind::GateFailed { .. }));
+            self.output = None;
+        }
+        self.used = self.inputs.iter().filter(|input| [USED, SALVAGED].contains(&input.outcome)).count();
+        documents::print("profbridge.merge/2", failure.is_none(), &self)
+    }
+}

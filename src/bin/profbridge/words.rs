@@ -1,0 +1,11 @@
+//! Numbers in sentences.
+
+/// `1 function`, `2 functions`: for words whose plural has an s.
+pub(crate) fn number_of(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// `3 inputs`, or `2 of 3 inputs` where not all were used.
+pub(crate) fn inputs_of(used: usize, all: usize) -> String {
+    if used == all { number_of(all, "input") } else { format!("{used} of {}", number_of(all, "input")) }
+}

@@ -1,0 +1,76 @@
+//! An error as data that can be kept, compared and serialized.
+
+use crate::error::Error;
+use crate::hint::Hint;
+use serde::Serialize;
+
+/// All that an [`Error`] knows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct ErrorReport {
+    /// The class of the error, see [`ErrorKind::name`](crate::ErrorKind::name).
+    pub kind: &'static str,
+    /// The file, if known.
+    pub path: Option<String>,
+    /// Format and version in words, if known.
+    pub format: Option<String>,
+    /// The section of the file, if known.
+    pub section: Option<String>,
+    /// Bytes from the start of the (inflated) file, if known.
+    pub offset: Option<u64>,
+    /// The number expected in place of `found`, or the largest allowed, where the error is about one.
+    pub expected: Option<u64>,
+    /// The number that was found, where the error is about one.
+    pub found: Option<u64>,
+    /// What to do about it, if anybody knows.
+    pub hint: Option<Hint>,
+    /// All but the hint as one text for people.
+    pub message: String,
+}
+
+impl ErrorReport {
+    /// A message of a kind, and nothing else known.
+    pub fn of_message(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), ..Self::default() }
+    }
+
+    /// The same with the advice in other words.
+    #[must_use]
+    pub fn with_hint_in(mut self, words: impl FnOnce(&Hint) -> Hint) -> Self {
+        self.hint = self.hint.as_ref().map(words);
+        self
+    }
+}
+
+impl From<&Error> for ErrorReport {
+    fn from(error: &Error) -> Self {
+        Self {
+            kind: error.kind().name(),
+            path: error.path().map(|path| path.to_string_lossy().into_owned()),
+            format: error.format().map(str::to_string),
+            section: error.section().map(str::to_string),
+            offset: error.offset(),
+            expected: error.kind().expected(),
+            found: error.kind().found(),
+            hint: error.hint().cloned(),
+            message: error.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_all_that_an_error_says_as_members() {
+        let error = Error::truncated("NumData", 8, 3).at("header", 16).in_format("raw v8").in_file("a.profraw");
+        let json = serde_json::to_value(ErrorReport::from(&error.with_hint("copy it again"))).unwrap();
+        let expected = serde_json::json!({
+            "kind": "truncated", "path": "a.profraw", "format": "raw v8", "section": "header", "offset": 16,
+            "expected": 8, "found": 3, "hint": "copy it again",
+            "message": "a.profraw: raw v8, section header, byte 0x10: truncated: NumData needs 8 bytes, 3 left",
+        });
+        assert_eq!(json, expected);
+    }
+}

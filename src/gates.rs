@@ -1,0 +1,160 @@
+//! Gates: what somebody asks of a result before it is used, and what it is.
+
+use crate::error::{Error, ErrorKind, Result};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A number that a gate compares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Amount {
+    /// How many.
+    Count(u64),
+    /// A part of a whole, from 0 to 1.
+    Share(f64),
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(f),
+            Self::Share(share) => share.fmt(f),
+        }
+    }
+}
+
+/// On which side of what is wanted a result has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// No smaller.
+    AtLeast,
+    /// No larger.
+    AtMost,
+}
+
+/// What came of one gate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct GateOutcome {
+    /// The gate, by the name that it has on a command line.
+    pub gate: Cow<'static, str>,
+    /// What it judges, where the name does not say enough for people.
+    #[serde(skip)]
+    pub words: Option<String>,
+    /// On which side of `wanted` the result has to be.
+    pub bound: Bound,
+    /// What was asked for.
+    pub wanted: Amount,
+    /// What the result is; `None` where it has nothing that could be judged.
+    pub found: Option<Amount>,
+    /// Whether the result is as it has to be.
+    pub passed: bool,
+}
+
+impl GateOutcome {
+    /// A share that has to be so large.
+    pub fn share(gate: impl Into<Cow<'static, str>>, bound: Bound, wanted: f64, found: Option<f64>) -> Self {
+        let passed = found.is_some_and(|found| match bound {
+            Bound::AtLeast => found >= wanted,
+            Bound::AtMost => found <= wanted,
+        });
+        let (wanted, found) = (Amount::Share(wanted), found.map(Amount::Share));
+        Self { gate: gate.into(), words: None, bound, wanted, found, passed }
+    }
+
+    /// A number that has to be so large.
+    pub fn count(gate: impl Into<Cow<'static, str>>, wanted: u64, found: u64) -> Self {
+        let (passed, found) = (found >= wanted, Some(Amount::Count(found)));
+        Self { gate: gate.into(), words: None, bound: Bound::AtLeast, wanted: Amount::Count(wanted), found, passed }
+    }
+
+    /// The same with other words for people.
+    #[must_use]
+    pub fn in_words(mut self, words: impl Into<String>) -> Self {
+        self.words = Some(words.into());
+        self
+    }
+}
+
+/// `used-counts is 0.4312, below 0.9`.
+impl fmt::Display for GateOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.words.as_deref().unwrap_or(&self.gate);
+        let Some(found) = self.found else {
+            let wanted = self.wanted;
+            return write!(f, "{name} cannot be told, and has to be {wanted}: there is nothing to count");
+        };
+        match found {
+            // A share is rounded away from what is wanted, so that a failure never reads as a pass.
+            Amount::Share(share) => write!(f, "{name} is {}", rounded(share, self.bound, self.passed))?,
+            Amount::Count(count) => write!(f, "{name} is {count}")?,
+        }
+        match (self.bound, self.passed) {
+            (Bound::AtLeast, false) => write!(f, ", below {}", self.wanted),
+            (Bound::AtMost, false) => write!(f, ", above {}", self.wanted),
+            (Bound::AtLeast, true) => write!(f, ", at least {} was asked for", self.wanted),
+            (Bound::AtMost, true) => write!(f, ", at most {} was asked for", self.wanted),
+        }
+    }
+}
+
+/// Four digits behind the point.
+fn rounded(share: f64, bound: Bound, passed: bool) -> String {
+    const TEN_THOUSAND: f64 = 10_000.0;
+    let scaled = share * TEN_THOUSAND;
+    let digits = match (bound, passed) {
+        (Bound::AtLeast, false) => scaled.floor(),
+        (Bound::AtMost, false) => scaled.ceil(),
+        _ => scaled.round(),
+    };
+    format!("{:.4}", digits / TEN_THOUSAND)
+}
+
+/// Whether all gates passed.
+///
+/// # Errors
+///
+/// [`ErrorKind::GateFailed`] with those that did not.
+pub fn require(outcomes: &[GateOutcome]) -> Result<()> {
+    let failures: Vec<GateOutcome> = outcomes.iter().filter(|outcome| !outcome.passed).cloned().collect();
+    if failures.is_empty() { Ok(()) } else { Err(Error::new(ErrorKind::GateFailed { failures })) }
+}
+
+/// A share from 0 to 1, or a percentage: `0.9`, `90%`. `None` for anything else.
+pub fn parse_share(text: &str) -> Option<f64> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().ok()? / scale;
+    (0.0..=1.0).contains(&share).then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_says_on_which_side_the_result_is() {
+        let share = |bound, wanted, found| GateOutcome::share("total", bound, wanted, found).to_string();
+        assert_eq!(share(Bound::AtLeast, 0.9, Some(0.89999)), "total is 0.8999, below 0.9");
+        assert_eq!(share(Bound::AtMost, 0.5, Some(0.50001)), "total is 0.5001, above 0.5");
+        assert_eq!(
+            share(Bound::AtLeast, 0.9, None),
+            "total cannot be told, and has to be 0.9: there is nothing to count"
+        );
+        let inputs = GateOutcome::count("inputs", 3, 1).in_words("the number of inputs used");
+        assert_eq!(inputs.to_string(), "the number of inputs used is 1, below 3");
+        assert!(GateOutcome::count("inputs", 3, 3).passed && !inputs.passed);
+    }
+
+    #[test]
+    fn shares_are_numbers_from_0_to_1_or_percentages() {
+        assert_eq!((parse_share("0.9"), parse_share(" 12.5%")), (Some(0.9), Some(0.125)));
+        for bad in ["", "1.5", "-0.1", "NaN", "110%", "x%", "inf"] {
+            assert_eq!(parse_share(bad), None, "{bad}");
+        }
+    }
+}

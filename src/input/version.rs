@@ -1,0 +1,86 @@
+//! The version of its format that a file tells in its first bytes.
+
+use crate::identify::Format;
+use std::fmt;
+
+/// A version as a format spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FormatVersion {
+    /// A number, as LLVM's binary formats have it.
+    Number(u64),
+    /// Major and minor, of a recording.
+    MajorMinor(u16, u16),
+    /// Major, minor and patch, of an iprof.
+    MajorMinorPatch(u32, u32, u32),
+}
+
+impl fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::MajorMinor(major, minor) => write!(f, "{major}.{minor}"),
+            Self::MajorMinorPatch(major, minor, patch) => write!(f, "{major}.{minor}.{patch}"),
+        }
+    }
+}
+
+impl FormatVersion {
+    /// What a file's beginning says. `None` for formats without a version, and
+    /// where it stands further behind: an iprof may have it at its end.
+    pub(super) fn of(format: Format, head: &[u8]) -> Option<Self> {
+        let word = |at: usize| head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        match format {
+            // Flags stand above the number.
+            Format::Raw { endian, .. } => Some(Self::Number(endian.u64(word(8)?) & u64::from(u32::MAX))),
+            Format::Indexed => Some(Self::Number(u64::from_le_bytes(word(8)?) & u64::from(u32::MAX))),
+            Format::RawMemProf => Some(Self::Number(u64::from_le_bytes(word(8)?))),
+            Format::Jfr => {
+                let half = |at: usize| Some(u16::from_be_bytes([*head.get(at)?, *head.get(at + 1)?]));
+                Some(Self::MajorMinor(half(4)?, half(6)?))
+            }
+            Format::Iprof => of_json(head),
+            _ => None,
+        }
+    }
+}
+
+/// The value of the first member `version` that is three numbers.
+fn of_json(head: &[u8]) -> Option<FormatVersion> {
+    const MEMBER: &[u8] = b"\"version\"";
+    let at = head.windows(MEMBER.len()).position(|window| window == MEMBER)?;
+    let text = head[at + MEMBER.len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    let text = text.strip_prefix(b"\"")?;
+    let end = text.iter().position(|byte| *byte == b'"')?;
+    let mut numbers = std::str::from_utf8(&text[..end]).ok()?.split('.').map(|part| part.parse::<u32>().ok());
+    let version = FormatVersion::MajorMinorPatch(numbers.next()??, numbers.next()??, numbers.next()??);
+    numbers.next().is_none().then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::{Endian, PointerWidth};
+
+    fn told(format: Format, head: &[u8]) -> Option<String> {
+        FormatVersion::of(format, head).map(|version| version.to_string())
+    }
+
+    #[test]
+    fn heads_tell_versions_as_the_formats_spell_them() {
+        let raw = Format::Raw { endian: Endian::Big, pointer: PointerWidth::Bits64 };
+        let head = [&[0; 8][..], &[1, 0, 0, 0, 0, 0, 0, 9]].concat();
+        assert_eq!(told(raw, &head).as_deref(), Some("9"));
+        let head = [&[0; 8][..], &[12, 0, 0, 0, 0, 0, 0, 1]].concat();
+        assert_eq!(told(Format::Indexed, &head).as_deref(), Some("12"));
+        assert_eq!(told(Format::Indexed, &head[..15]), None);
+        assert_eq!(told(Format::Jfr, b"FLR\0\0\x02\0\x01").as_deref(), Some("2.1"));
+        assert_eq!(told(Format::Iprof, b"{ \"version\" : \"0.4.0\", ").as_deref(), Some("0.4.0"));
+        for bad in
+            ["{}", "{\"version\":1}", "{\"version\":\"1.0\"}", "{\"version\":\"1.0.0.0\"}", "{\"version\":\"1.0.0"]
+        {
+            assert_eq!(told(Format::Iprof, bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(told(Format::Text, b":ir\n"), None);
+    }
+}

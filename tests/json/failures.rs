@@ -1,0 +1,111 @@
+//! A command that fails prints its document too, and its exit code says what sort of failure it is.
+
+use crate::program::Folder;
+use serde_json::Value;
+
+fn outcomes(document: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let inputs = document["inputs"].as_array().expect("there are inputs").iter();
+    inputs.map(|input| (text(&input["path"]), text(&input["outcome"]))).collect()
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(path, outcome)| ((*path).to_string(), (*outcome).to_string())).collect()
+}
+
+#[test]
+fn a_failed_merge_says_what_became_of_each_input() {
+    let folder = Folder::new();
+    let cases = [
+        (
+            "a.profraw empty.profraw cut.profraw absent-not.txt",
+            &[
+                ("a.profraw", "used"),
+                ("empty.profraw", "empty"),
+                ("cut.profraw", "failed"),
+                ("absent-not.txt", "failed"),
+            ][..],
+        ),
+        ("a.iprof cut.iprof b.iprof", &[("a.iprof", "used"), ("cut.iprof", "failed"), ("b.iprof", "not-used")]),
+        ("a.prof notes.txt b.prof", &[("a.prof", "not-used"), ("notes.txt", "failed"), ("b.prof", "not-used")]),
+        ("a.collapsed a.profraw", &[("a.collapsed", "not-used"), ("a.profraw", "failed")]),
+    ];
+    folder.write("absent-not.txt", b"Dear diary,\nno profile.\n");
+    for (inputs, expected) in cases {
+        let ending = inputs.split(['.', ' ']).nth(1).unwrap_or_default().replace("profraw", "profdata");
+        let document = folder.document(&format!("merge --json {inputs} -o out.{ending}"), 1);
+        assert_eq!(outcomes(&document), owned(expected), "{document}");
+        assert_eq!((&document["schema"], &document["output"]), (&"profbridge.merge/2".into(), &Value::Null));
+        assert!(document["error"]["message"].is_string(), "{document}");
+        assert!(!folder.path(&format!("out.{ending}")).exists());
+    }
+}
+
+#[test]
+fn errors_are_data() {
+    let folder = Folder::new();
+    let document = folder.document("merge --json a.profraw cut.profraw -o out.profdata", 1);
+    let error = &document["inputs"][1]["error"];
+    assert_eq!((&error["kind"], &error["path"]), (&"bad-header".into(), &"cut.profraw".into()), "{document}");
+    assert!(error["offset"].is_u64() && error["section"] == "counters", "{error}");
+    assert_eq!(document["error"]["kind"], "inputs-failed");
+    assert!(document["error"]["hint"].as_str().is_some_and(|hint| hint.contains("--failure-mode=all")));
+
+    let missing = folder.document("show --json absent.profraw", 1);
+    assert_eq!((&missing["schema"], &missing["command"]), (&"profbridge.error/1".into(), &"show".into()));
+    assert_eq!((&missing["error"]["kind"], &missing["error"]["path"]), (&"io".into(), &"absent.profraw".into()));
+    assert_eq!(outcomes(&missing), owned(&[("absent.profraw", "failed")]));
+
+    let damaged = folder.document("info --json cut.profraw", 1);
+    assert_eq!(damaged["files"][0]["error"]["kind"], "bad-header");
+}
+
+#[test]
+fn wrong_use_has_a_document_and_exit_code_2() {
+    let folder = Folder::new();
+    for line in [
+        "merge --json --sprase a.profraw -o out.profdata",
+        "merge --json a.iprof --sparse -o out.iprof",
+        "merge --json a.profraw -o -",
+        "merge --json -o out.profdata",
+        "diff --json a.iprof b.iprof --fail-below calls=0.5",
+        "diff --json a.iprof",
+        "show --json a.profraw --callers main",
+        "fit --json a.profraw --against b.profraw --for llvm-9999",
+        "show --json a.profraw --limit nonsense=1",
+        "check --json",
+    ] {
+        let document = folder.document(line, 2);
+        assert_eq!(document["error"]["kind"], "usage", "{line}: {document}");
+    }
+    let typed = folder.document("merge --json --sprase a.profraw -o out.profdata", 2);
+    assert!(typed["error"]["message"].as_str().is_some_and(|said| said.contains("--sprase")), "{typed}");
+}
+
+/// An empty result is no success.
+#[test]
+fn nothing_found_ends_with_exit_code_1() {
+    let folder = Folder::new();
+    for line in [
+        "merge --json empty.profraw -o out.profdata",
+        "show --json a.collapsed --callers nobody",
+        "overlap --json never-ran.proftext never-ran.proftext",
+        "show --json a.iprof --callers nobody",
+        "order --json old.proftext",
+    ] {
+        let document = folder.document(line, 1);
+        assert_eq!(document["ok"], false, "{document}");
+    }
+}
+
+#[test]
+fn one_document_and_no_second_one() {
+    let folder = Folder::new();
+    for line in
+        ["diff --json one.proftext other.proftext --fail-below 0.99", "merge --json cut.profraw -o out.profdata"]
+    {
+        let run = folder.run(line);
+        assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+        assert!(run.stderr.contains("error: "), "what people read is still there: {}", run.stderr);
+    }
+}

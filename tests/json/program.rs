@@ -1,0 +1,112 @@
+//! Runs the program in a folder with profiles of all families.
+
+use crate::schema::assert_is_document;
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run said and how it ended.
+#[derive(Debug)]
+pub struct Run {
+    pub line: String,
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    /// The document on standard output, which fits its schema and says `ok` as the exit code does.
+    #[track_caller]
+    pub fn document(&self) -> Value {
+        let document: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{}{}", self.line, self.stdout, self.stderr));
+        assert_is_document(&document);
+        assert_eq!(document["ok"], Value::Bool(self.code == Some(0)), "{}: {}", self.line, self.stderr);
+        document
+    }
+}
+
+/// A folder that goes away with the test.
+pub struct Folder(tempfile::TempDir);
+
+/// Files of the folder, and what of `testdata` they are.
+const FILES: [(&str, &str); 19] = [
+    ("a.profraw", "raw/clang-14-ir.profraw"),
+    ("b.profraw", "raw/clang-14-cxx.profraw"),
+    ("old.proftext", "raw/clang-14-ir.proftext"),
+    ("cut.profraw", "bad/truncated-in-counters.profraw"),
+    ("version-15.profdata", "bad/version-15.profdata"),
+    ("empty.profraw", "bad/empty.profraw"),
+    ("traces.proftext", "raw/clang-19-temporal.proftext"),
+    ("a.prof", "sampleprof/plain-22.text"),
+    ("b.prof", "sampleprof/plain-22.ext"),
+    ("symbols.list", "sampleprof/symbols.list"),
+    ("a.yaml", "memprof/clang-22-plain.yaml"),
+    ("b.yaml", "memprof/clang-22-two-dumps.yaml"),
+    ("a.memprofdata", "memprof/clang-22-plain.v4.profdata"),
+    ("a.iprof", "iprof/fibonacci.iprof"),
+    ("b.iprof", "iprof/statistics.iprof"),
+    ("damaged.iprof", "iprof/bad/dangling-method.iprof"),
+    ("cut.iprof", "iprof/bad/bad-json.iprof"),
+    ("a.pprof", "pprof/squares.pprof"),
+    ("b.pprof", "pprof/circles.pprof"),
+];
+
+impl Folder {
+    /// A folder with the files, a recording, collapsed stacks and what is no profile.
+    pub fn new() -> Self {
+        let folder = Self(tempfile::tempdir().expect("a temporary folder"));
+        for (name, original) in FILES {
+            std::fs::copy(testdata(original), folder.path(name)).unwrap_or_else(|error| panic!("{original}: {error}"));
+        }
+        let mut recording = Vec::new();
+        let zipped = std::fs::File::open(testdata("java/shapes-jdk17.jfr.gz")).expect("the recording is there");
+        GzDecoder::new(zipped).read_to_end(&mut recording).expect("it inflates");
+        folder.write("a.jfr", &recording);
+        folder.write("a.collapsed", b"main;loop;work 30\nmain;loop 10\nmain;stop 2\n");
+        folder.write("b.collapsed", b"main;loop;work 3\nmain;loop 30\n");
+        folder.write("notes.txt", b"Dear diary,\nnothing was profiled today.\n");
+        folder.write("settings.json", b"{\"colour\": \"green\"}\n");
+        folder.write("never-ran.proftext", b":ir\nmain\n1\n1\n0\n");
+        folder.write("other.proftext", b":ir\nmain\n1\n2\n900\n100\nhelper\n7\n1\n5\n");
+        folder.write("edited.proftext", b":ir\nmain\n1\n2\n9\n1\nhelper\n8\n1\n5\n");
+        folder.write("one.proftext", b":ir\nmain\n1\n2\n10\n20\nhelper\n7\n1\n30\n");
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).expect("the folder can be written");
+    }
+
+    /// Runs a command line of words, which begins with the command.
+    pub fn run(&self, line: &str) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        command.args(line.split_whitespace()).current_dir(self.0.path()).env_remove("PROFBRIDGE_FOR");
+        let output = command.output().expect("the program starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Run {
+            line: line.to_string(),
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// The document of a run that ends with that exit code.
+    #[track_caller]
+    pub fn document(&self, line: &str, code: i32) -> Value {
+        let run = self.run(line);
+        assert_eq!(run.code, Some(code), "{line}: {}{}", run.stderr, run.stdout);
+        run.document()
+    }
+}
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+}
