@@ -43,7 +43,6 @@ fn faults(value: &Value, schema: &Value, root: &Value, place: &str, found: &mut 
         "boolean" => value.is_boolean(),
         "integer" => value.is_u64() || value.is_i64(),
         "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         other => panic!("{place}: unknown type {other}"),
     };
