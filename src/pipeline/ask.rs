@@ -5,7 +5,7 @@ use super::describe::foreign;
 use super::families::{comparing, driver};
 use super::file_diff::FileDiff;
 use crate::error::{Error, Result};
-use crate::input::{Access, Input, detect, inflate};
+use crate::input::{Access, Format, Input, detect, inflate};
 use crate::instr::description::Description;
 use crate::iprof;
 use crate::limits::Limits;
@@ -21,7 +21,8 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
     let looked = input.look().ok().copied();
     let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
     check.path = path;
-    if let Some(looked) = looked {
+    // What is called .iprof is checked as one, whatever it looks like.
+    if let Some(looked) = looked.filter(|_| check.format != Format::Iprof.name()) {
         check.format = looked.identity.format.name();
         check.version = check.version.or_else(|| looked.version.map(|version| version.to_string()));
     }
@@ -104,7 +105,7 @@ mod tests {
             ("a.iprof", &b"{\"version\":\"1.0.0\""[..], "iprof", "truncated"),
             ("a.iprof", b"hello", "iprof", "bad-json"),
             ("a.iprof", b"", "iprof", "empty-file"),
-            ("a.profraw", b"", "unknown", "unknown.empty-file"),
+            ("a.profraw", b"", "empty", "unknown.empty-file"),
             ("a.profdata", b"\xfflprofi\x81\x0a", "indexed", "indexed.truncated"),
             ("a.proftext", b"main\n1\n2\n5\n", "text", "text.truncated"),
             ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "unknown", "unknown.unrecognized-format"),

@@ -47,7 +47,7 @@ fn recordings_of_stacks_are_first_class() {
     let folder = folder(&[("a.collapsed", STACKS), ("b", STACKS)]);
     let info = printed(&run(&folder, "info b"));
     assert!(info.contains("collapsed stacks") && info.contains("functions"), "{info}");
-    assert!(printed(&run(&folder, "check b")).contains("b: stacks: usable"));
+    assert!(printed(&run(&folder, "check b")).contains("b: collapsed: usable"));
     assert_eq!(run(&folder, "merge a.collapsed b -o sum.collapsed").code, Some(0));
     let sum = std::fs::read_to_string(folder.path("sum.collapsed")).expect("written");
     assert!(sum.contains(" 6\n") && sum.contains(" 2\n"), "{sum}");

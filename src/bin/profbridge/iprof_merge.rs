@@ -111,7 +111,6 @@ impl IprofMerge<'_> {
         report.verdict_of_inputs(&self.options)?;
         let total = |input: &WeightedInput| input_totals::iprof_total(input, &self.options.read);
         document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
-        self.gates.refuse_nothing(|| !report.bridged && entries(&report.document).next().is_none())?;
         self.report_what_is_lost(&report)?;
         document.warn(&report.warnings(&self.options));
         if self.write.canonical {

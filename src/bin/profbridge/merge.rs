@@ -519,8 +519,7 @@ impl MergeArgs {
         let total = |input: &Input| input_totals::instr_total(input, &options.read);
         document.judge(self.gates.outcomes(inputs, || report.extent(options), &total))?;
         let profile = &report.profile;
-        let keeps_any = || profile.functions.iter().any(|function| options.filter.keeps(function.name()));
-        self.gates.refuse_nothing(|| profile.memprof.is_none() && !keeps_any())
+        self.gates.refuse_nothing(|| profile.memprof.is_none() && profile.functions.is_empty())
     }
 
     fn note_written(&self, document: &mut MergeDocument, whom: &Whom) {

@@ -46,7 +46,7 @@ impl MergeGateArgs {
         if self.allow_empty || !is_empty() {
             return Ok(());
         }
-        Err(Error::nothing_found("there is nothing to write: the inputs, or what is kept of them, are empty")
+        Err(Error::nothing_found("there is nothing to write: the inputs hold no functions")
             .with_hint("--allow-empty writes a profile all the same"))
     }
 

@@ -218,13 +218,13 @@ fn floors_refuse_a_result_that_is_too_thin() {
     assert!(report.verdict(&options).is_ok());
     options.minimums.inputs = 2;
     let error = report.verdict(&options).unwrap_err();
-    assert_eq!(error.to_string(), "the result is too thin: 1 inputs were used, --min-inputs asks for 2");
+    assert_eq!(error.to_string(), "the number of inputs used is 1, below 2");
     options.minimums = Default::default();
     options.minimums.functions = 1000;
-    assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-functions"));
+    assert!(report.verdict(&options).unwrap_err().to_string().contains("the number of functions is "));
     options.minimums = Default::default();
     options.minimums.total_count = u64::MAX;
-    assert!(report.verdict(&options).unwrap_err().to_string().contains("--min-total-count"));
+    assert!(report.verdict(&options).unwrap_err().to_string().contains("the total count is "));
 }
 
 /// How often each input was read, and what came of it.
