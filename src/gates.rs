@@ -15,6 +15,15 @@ pub enum Amount {
     Share(f64),
 }
 
+impl Amount {
+    fn as_share(self) -> f64 {
+        match self {
+            Self::Count(count) => count as f64,
+            Self::Share(share) => share,
+        }
+    }
+}
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -70,6 +79,19 @@ impl GateOutcome {
         Self { gate: gate.into(), words: None, bound: Bound::AtLeast, wanted: Amount::Count(wanted), found, passed }
     }
 
+    /// A share with four digits behind the point, rounded so that a failure never reads as a pass.
+    fn rounded(&self, share: f64) -> String {
+        const TEN_THOUSAND: f64 = 10_000.0;
+        let (scaled, near) = (share * TEN_THOUSAND, (share * TEN_THOUSAND).round());
+        let reads_as = Self::share("", self.bound, self.wanted.as_share(), Some(near / TEN_THOUSAND));
+        let digits = match (reads_as.passed == self.passed, self.bound) {
+            (true, _) => near,
+            (false, Bound::AtLeast) => scaled.floor(),
+            (false, Bound::AtMost) => scaled.ceil(),
+        };
+        format!("{:.4}", digits / TEN_THOUSAND)
+    }
+
     /// The same with other words for people.
     #[must_use]
     pub fn in_words(mut self, words: impl Into<String>) -> Self {
@@ -87,8 +109,7 @@ impl fmt::Display for GateOutcome {
             return write!(f, "{name} cannot be told, and has to be {wanted}: there is nothing to count");
         };
         match found {
-            // A share is rounded away from what is wanted, so that a failure never reads as a pass.
-            Amount::Share(share) => write!(f, "{name} is {}", rounded(share, self.bound, self.passed))?,
+            Amount::Share(share) => write!(f, "{name} is {}", self.rounded(share))?,
             Amount::Count(count) => write!(f, "{name} is {count}")?,
         }
         match (self.bound, self.passed) {
@@ -98,18 +119,6 @@ impl fmt::Display for GateOutcome {
             (Bound::AtMost, true) => write!(f, ", at most {} was asked for", self.wanted),
         }
     }
-}
-
-/// Four digits behind the point.
-fn rounded(share: f64, bound: Bound, passed: bool) -> String {
-    const TEN_THOUSAND: f64 = 10_000.0;
-    let scaled = share * TEN_THOUSAND;
-    let digits = match (bound, passed) {
-        (Bound::AtLeast, false) => scaled.floor(),
-        (Bound::AtMost, false) => scaled.ceil(),
-        _ => scaled.round(),
-    };
-    format!("{:.4}", digits / TEN_THOUSAND)
 }
 
 /// Whether all gates passed.

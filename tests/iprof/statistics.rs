@@ -39,9 +39,9 @@ fn show_prints_what_its_definitions_say() {
     assert_eq!(
         list("/exclusive_samples", &["method", "hits", "share"]),
         [
-            vec![json!("app.Shape.area(int)"), json!(6), json!(60.0)],
-            vec![json!("app.Shape.draw()"), json!(3), json!(30.0)],
-            vec![json!("lib.Util.log(java.lang.String)"), json!(1), json!(10.0)],
+            vec![json!("app.Shape.area(int)"), json!(6), json!(0.6)],
+            vec![json!("app.Shape.draw()"), json!(3), json!(0.3)],
+            vec![json!("lib.Util.log(java.lang.String)"), json!(1), json!(0.1)],
         ]
     );
     assert_eq!(

@@ -58,7 +58,7 @@ fn reports_name_hot_functions_and_places() {
     let probes = workspace.attempt("profbridge report --baseline contexts.prof inlined.prof -o out.html");
     assert!(text(&probes.stderr).contains("cannot compare probe-based profile with non-probe-based"), "{probes:?}");
     let mixed = workspace.attempt("profbridge report inlined.prof counters.proftext -o out.html");
-    assert!(text(&mixed.stderr).contains("counters.proftext: it is no sample profile: LLVM text profile"), "{mixed:?}");
+    assert!(text(&mixed.stderr).contains("do not add up"), "{mixed:?}");
     let kinds = workspace.attempt("profbridge report inlined.prof contexts.prof -o out.html");
     assert!(text(&kinds.stderr).contains("cannot merge probe-based profile"), "{kinds:?}");
 }
@@ -103,8 +103,8 @@ fn views_of_a_whole_profile() {
     assert!(hot.contains("Total count: 67\n") && !hot.contains("Function: "), "{hot}");
     let json: serde_json::Value =
         serde_json::from_slice(&workspace.run("profbridge show --json inlined.afdo").stdout).unwrap();
-    assert_eq!(json[0]["callsites"][0]["samples"][0]["name"], "foo");
-    assert_eq!((&json[0]["total"], &json[1]["head"]), (&60.into(), &2.into()));
+    assert_eq!(json["functions"][0]["callsites"][0]["samples"][0]["name"], "foo");
+    assert_eq!((&json["functions"][0]["total"], &json["functions"][1]["head"]), (&60.into(), &2.into()));
     let text_sections = workspace.attempt("profbridge show --show-sec-info-only inlined.prof");
     assert!(
         text(&text_sections.stderr).contains("listing the sections of a sample profile, text"),
