@@ -123,12 +123,12 @@ fn sorts_of_profiles_do_not_mix() {
     let said = folder.fails("merge squares.pprof heap.pprof -o sum.pprof");
     assert!(said.contains("heap.pprof: profiles without a common value: samples/count, cpu/nanoseconds and"), "{said}");
     let said = folder.fails("merge squares.pprof circles.pprof --text -o sum.pprof");
-    assert!(said.contains("--text is not for stacks"), "{said}");
+    assert!(said.contains("--text asks for LLVM"), "{said}");
     let said = folder.fails("merge squares.pprof circles.pprof -o sum.profdata");
-    assert!(said.contains("stacks do not become a .profdata"), "{said}");
+    assert!(said.contains("stacks do not become"), "{said}");
     folder.write("a.collapsed", "a;b 3\n");
     let said = folder.fails("merge a.collapsed a.collapsed -o sum.proftext");
-    assert!(said.contains("stacks do not become a .proftext"), "{said}");
+    assert!(said.contains("stacks do not become"), "{said}");
 }
 
 #[test]
