@@ -44,6 +44,7 @@ missing_packages() {
   done
   has java || echo default-jdk-headless
   has perf || echo linux-perf
+  has mandoc || echo mandoc
   # A browser for the tests of the pictures.
   has chromedriver || printf '%s\n' chromium chromium-driver
 }

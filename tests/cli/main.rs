@@ -5,6 +5,7 @@ mod cross_release;
 #[cfg(unix)]
 mod doctor;
 mod identify;
+mod manual;
 mod outputs;
 mod program;
 #[path = "../compat/schema.rs"]

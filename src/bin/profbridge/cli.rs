@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Info(crate::info::InfoArgs),
     Doctor(crate::doctor::DoctorArgs),
     Completions(crate::shell::CompletionsArgs),
-    Man(crate::shell::ManArgs),
+    Man(crate::man::ManArgs),
 }
 
 impl Command {

@@ -22,6 +22,7 @@ mod iprof_merge;
 mod iprof_show;
 mod limits;
 mod llvm_compat;
+mod man;
 mod memory_merge;
 mod memprof;
 mod merge;

@@ -1,9 +1,8 @@
-//! `completions` and `man`: what a package installs beside the program.
+//! `completions`: what a package installs beside the program.
 
 use clap::{Args, Command};
 use clap_complete::Shell;
-use profbridge::{Error, Result};
-use std::path::PathBuf;
+use profbridge::Result;
 use std::process::ExitCode;
 
 /// Print a shell's completions
@@ -24,25 +23,6 @@ impl CompletionsArgs {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut commands, "profbridge", &mut text);
         profbridge::input::output::replace("-".as_ref(), &text)?;
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Write the manual pages, one for each command
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  profbridge man /usr/local/share/man/man1")]
-pub(crate) struct ManArgs {
-    /// An existing folder
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
-}
-
-impl ManArgs {
-    /// Writes those of a command line.
-    pub(crate) fn run(self, commands: Command) -> Result<ExitCode> {
-        let written = clap_mangen::generate_to(commands, &self.folder);
-        written.map_err(|source| Error::io("cannot write the manual pages", source).in_file(&self.folder))?;
         Ok(ExitCode::SUCCESS)
     }
 }

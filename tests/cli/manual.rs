@@ -1,0 +1,59 @@
+//! The manual pages: all of them, with the sections that readers look for, and
+//! nothing that a checker of such pages would complain about.
+
+use crate::program::Folder;
+use std::process::Command;
+
+fn pages() -> (Folder, Vec<String>) {
+    let folder = Folder::new();
+    let finished = folder.run(&["man", "."]);
+    assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
+    let names = folder.names();
+    (folder, names)
+}
+
+#[test]
+fn every_command_has_a_page_with_the_usual_sections() {
+    let (folder, names) = pages();
+    let help = folder.run(&["--help"]);
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // What does not fit a line goes on below, further in.
+    let names_of = |line: &'_ str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(str::to_string);
+    let commands: Vec<String> = commands.filter_map(names_of).collect();
+    let commands = commands.iter().filter_map(|line| line.split_whitespace().next());
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() > 10, "{help}");
+    for command in commands.into_iter().filter(|command| *command != "help") {
+        assert!(names.contains(&format!("profbridge-{command}.1")), "no page of {command}");
+    }
+    for name in ["profbridge.1", "profbridge-llvm-profdata.1"] {
+        assert!(names.iter().any(|page| page == name), "no {name}");
+    }
+    for name in &names {
+        let page = std::fs::read_to_string(folder.path(name)).expect("the page is readable");
+        let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+        let wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES", "EXAMPLES"];
+        // The order is the usual one as well.
+        let mut left = sections.iter();
+        for section in wanted.into_iter().chain(["\"SEE ALSO\""]) {
+            assert!(left.any(|found| *found == section), "{name}: no {section} in its place: {sections:?}");
+        }
+    }
+}
+
+#[test]
+fn a_checker_of_manual_pages_has_nothing_to_say() {
+    let (folder, names) = pages();
+    let checked = Command::new("mandoc").arg("-Tlint").args(names.iter().map(|name| folder.path(name))).output();
+    let Ok(checked) = checked else {
+        println!("SKIPPED: a_checker_of_manual_pages_has_nothing_to_say: no mandoc");
+        return;
+    };
+    assert_eq!(String::from_utf8_lossy(&checked.stdout), "");
+}
+
+#[test]
+fn pages_are_not_written_into_a_folder_that_is_not_there() {
+    Folder::new().run(&["man", "nowhere"]).assert_refused(&["nowhere", "hint"]);
+}
