@@ -10,4 +10,5 @@ mod outputs;
 mod program;
 #[path = "../compat/schema.rs"]
 mod schema;
+mod spelling;
 mod target;

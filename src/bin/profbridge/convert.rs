@@ -14,6 +14,7 @@ use crate::refuse::refuse;
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
 use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
 use crate::target::Whom;
+use crate::toolchains::ToolchainParser;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
@@ -69,7 +70,7 @@ pub(crate) struct ConvertArgs {
     raw_arch: RawArch,
     /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9; else as PROFBRIDGE_FOR says, else for
     /// the compilers that may have written the input
-    #[arg(long = "for", value_name = "TOOLCHAIN")]
+    #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true)]
     consumer: Option<String>,
     /// Version of the indexed format, 1 to 14
     #[arg(long, value_name = "N", conflicts_with = "consumer")]

@@ -3,6 +3,7 @@
 use crate::console;
 use crate::documents::{self, FileJson};
 use crate::hints;
+use crate::toolchains::ToolchainParser;
 use clap::Args;
 use profbridge::fit::{FitReport, Gate, write_text};
 use profbridge::gates::{self, GateOutcome};
@@ -41,7 +42,7 @@ pub(crate) struct FitArgs {
     against: PathBuf,
     /// The toolchain that will read the profile, such as llvm-19 or rustc-1.82; by default the one that
     /// built THING, where it tells
-    #[arg(long = "for", value_name = "TOOLCHAIN")]
+    #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true)]
     reader: Option<String>,
     /// Fail with exit code 3 when a share is smaller: used-counts, used-functions, profiled-functions
     #[arg(long, value_name = "NAME=SHARE,…", value_parser = |text: &str| Gate::parse(text).map_err(hints::error_in_words))]

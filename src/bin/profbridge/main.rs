@@ -45,6 +45,7 @@ mod spelling;
 mod stack_merge;
 mod stacks;
 mod target;
+mod toolchains;
 mod words;
 
 use clap::Parser;

@@ -18,6 +18,7 @@ use crate::sample_files::{SampleArgs, SampleRun};
 use crate::stack_merge;
 use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
 use crate::target::Whom;
+use crate::toolchains::ToolchainParser;
 use clap::Args;
 use profbridge::input::{self, Family, Input, InputList, WeightedInput};
 use profbridge::instr::{Loss, Release, release};
@@ -82,7 +83,7 @@ pub(crate) struct MergeArgs {
     sparse: bool,
     /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9; else as PROFBRIDGE_FOR says, else for
     /// the compilers that may have written the inputs
-    #[arg(long = "for", value_name = "TOOLCHAIN", conflicts_with = "format_version")]
+    #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true, conflicts_with = "format_version")]
     consumer: Option<String>,
     /// Write this version of the indexed format, 1 to 14
     #[arg(long, value_name = "N")]

@@ -1,6 +1,7 @@
 //! For whom a result is, as the command line, the environment and the inputs
 //! say, and the line that tells it.
 
+use crate::toolchains;
 use profbridge::Result;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::Input;
@@ -36,7 +37,11 @@ impl Whom {
         request.toolchain = toolchain;
         request.format_version = format_version;
         request.environment = environment.as_deref();
-        if let Some(target) = request.target()? {
+        let target = request.target().map_err(|error| match toolchain {
+            Some(name) if release::parse(name).is_err() => toolchains::suggest(error, name),
+            _ => error,
+        })?;
+        if let Some(target) = target {
             return Ok(Self::asked(target, format_version.is_some()));
         }
         let inputs = InputVersions::look(inputs, Compat::Profbridge);

@@ -29,6 +29,7 @@ mod values;
 
 pub(crate) use options::{COMMANDS, Command, Opt, Takes, resolve};
 pub(crate) use response::expand;
+pub(crate) use suggest::edit_distance;
 pub(crate) use values::boolean;
 
 use conduct::Conduct;

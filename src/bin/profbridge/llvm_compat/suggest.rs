@@ -3,7 +3,7 @@
 use super::options::{COMMANDS, Command, Opt, Takes};
 
 /// Insertions, deletions and replacements from one word to the other.
-pub(super) fn edit_distance(from: &[u8], to: &[u8]) -> usize {
+pub(crate) fn edit_distance(from: &[u8], to: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (above, a) in from.iter().enumerate() {
         let mut diagonal = above;
