@@ -51,7 +51,7 @@
 //! | `cli` | on | the program `profbridge` |
 //! | `correlate` | on | names and records from debug info or the unstripped binary; looking up addresses of memory profiles |
 //! | `zlib-exact` | on | the bytes of zlib itself where LLVM compresses |
-//! | `serde` | off | `Serialize` and `Deserialize` for the models |
+//! | `serde` | off | `Serialize` and `Deserialize` for the models of all families |
 //!
 //! A library that only reads and writes needs none of them: `default-features = false`.
 //!

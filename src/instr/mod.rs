@@ -33,7 +33,7 @@ pub mod record_store;
 pub mod release;
 pub mod selection;
 #[cfg(feature = "serde")]
-mod serialize;
+pub(crate) mod serialize;
 pub mod summary;
 pub mod symbols;
 pub mod temporal;

@@ -67,6 +67,19 @@ impl<'de> Visitor<'de> for NameVisitor {
     }
 }
 
+/// A name, for `serde(with)`.
+pub(crate) mod name {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(name: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        Name(name).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        Name::<Vec<u8>>::deserialize(deserializer).map(|name| name.0)
+    }
+}
+
 /// Lists of names, for `serde(with)`.
 pub(crate) mod names {
     use super::*;

@@ -2,17 +2,21 @@
 
 /// A piece of static data.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum DataSymbol {
     /// A variable, by name.
-    Name(Vec<u8>),
+    Name(#[cfg_attr(feature = "serde", serde(with = "crate::instr::serialize::name"))] Vec<u8>),
     /// A string literal, by the hash of its content.
     StringHash(u64),
 }
 
 /// Where a piece of data is declared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SourceLocation {
     /// The file, as debug info spells it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::instr::serialize::name"))]
     pub file: Vec<u8>,
     /// The line, from 1.
     pub line: u32,
@@ -20,6 +24,7 @@ pub struct SourceLocation {
 
 /// How often a piece of data was accessed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataAccessRecord {
     /// The data.
     pub symbol: DataSymbol,
@@ -31,10 +36,12 @@ pub struct DataAccessRecord {
 
 /// Accesses to static data, and what is known not to be accessed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataAccessProfile {
     /// Data that was accessed, in order of first mention.
     pub records: Vec<DataAccessRecord>,
     /// Variables that are known to be cold, in order of first mention.
+    #[cfg_attr(feature = "serde", serde(with = "crate::instr::serialize::names"))]
     pub cold_symbols: Vec<Vec<u8>>,
     /// Hashes of string literals that are known to be cold, in order of first
     /// mention.

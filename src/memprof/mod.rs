@@ -34,6 +34,8 @@ mod model;
 mod random;
 pub mod raw;
 pub mod report;
+#[cfg(feature = "serde")]
+mod serialize;
 mod stacks;
 pub mod yaml;
 

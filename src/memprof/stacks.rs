@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 /// One frame of a call stack: a place in a function, relative to its first
 /// line so that code above it may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame {
     /// The function: the low 64 bits of the MD5 of its name ([`guid`](super::guid)).
     pub function: u64,

@@ -25,6 +25,8 @@ mod profile;
 mod read;
 mod record;
 mod rules;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod show;
 mod summary;
 mod supplement;

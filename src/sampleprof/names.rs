@@ -56,6 +56,7 @@ impl fmt::Debug for FunctionName<'_> {
 
 /// A name of one [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NameId(u32);
 
 impl NameId {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 /// What kind of profile it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Kind {
     /// Functions stand in calling contexts.
     pub context_sensitive: bool,
@@ -27,6 +28,7 @@ pub struct Kind {
 /// so what a file does not say is what the one before it said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StatedKind {
     /// See [`Kind::context_sensitive`].
     pub context_sensitive: Option<bool>,

@@ -10,6 +10,7 @@ pub const MAX_INLINE_DEPTH: usize = 1000;
 /// A place in a function: lines from its first one, and the discriminator that
 /// tells blocks of one line apart. With pseudo-probes the number of the probe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LineLocation {
     /// Lines after the first line of the function.
     pub line: u32,
@@ -37,6 +38,7 @@ impl fmt::Display for LineLocation {
 /// A function in a calling context, and where it calls the next one. The last
 /// frame is the function itself; its place means nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame {
     /// The function.
     pub function: NameId,
@@ -46,6 +48,7 @@ pub struct Frame {
 
 /// Samples that fell on calls of one function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CallTarget {
     /// What was called.
     pub callee: NameId,
@@ -55,6 +58,7 @@ pub struct CallTarget {
 
 /// Samples of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyEntry {
     /// The place.
     pub location: LineLocation,
@@ -75,6 +79,7 @@ pub struct CallSite {
 
 /// Tables of virtual functions that were seen at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VtableEntry {
     /// The place.
     pub location: LineLocation,

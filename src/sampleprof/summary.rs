@@ -16,6 +16,7 @@ pub const COLD_CUTOFF: u32 = 999_999;
 
 /// How many counts, largest first, hold a share of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SummaryRow {
     /// The share in millionths.
     pub cutoff: u32,
@@ -28,6 +29,7 @@ pub struct SummaryRow {
 /// Totals of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Summary {
     /// Sum of all counts, modulo 2^64 as LLVM computes it.
     pub total: u64,

@@ -17,6 +17,8 @@
 mod intern;
 mod observed;
 mod select;
+#[cfg(feature = "serde")]
+mod serialize;
 mod source;
 mod turned;
 
@@ -29,27 +31,33 @@ use intern::Interner;
 
 /// Number of a text in a [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NameId(u32);
 
 /// Number of a list of types in a [`StackTable`]: the return type, then the
 /// types of the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SignatureId(u32);
 
 /// Number of a function in a [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FunctionId(u32);
 
 /// Number of a frame in a [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameId(u32);
 
 /// Number of a stack in a [`StackTable`]: its innermost frame and all callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StackId(u32);
 
 /// Number of a thread in a [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadId(u32);
 
 macro_rules! index {
@@ -66,6 +74,8 @@ index!(NameId, SignatureId, FunctionId, FrameId, StackId, ThreadId);
 
 /// What a frame executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Function {
     /// A Java method.
     Java {
@@ -87,6 +97,8 @@ pub enum Function {
 /// How a frame ran, where the source tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum FrameKind {
     /// Not told.
     #[default]
@@ -122,6 +134,7 @@ impl FrameKind {
 
 /// A function at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame {
     /// What runs.
     pub function: FunctionId,
@@ -136,6 +149,8 @@ pub struct Frame {
 
 /// Whether the sampled position is the one where the thread was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Certainty {
     /// Not told.
     #[default]

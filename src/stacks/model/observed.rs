@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 /// and what hints at the bias of its sampler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Observed {
     /// What wrote the samples, in words, each once: `Flight Recorder 2.1`,
     /// `collapsed stacks`, `iprof`.
