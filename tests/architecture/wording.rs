@@ -14,13 +14,10 @@ const OPTIONS_OF_OTHERS: &[&str] = &[
     "native-image --pgo",
 ];
 
-/// A file whose texts name options still: what falls below a minimum has no kind of its own.
-const NAMES_OPTIONS: &str = "pipeline/merge/options.rs";
-
 /// Texts of a crate that name an option or a command of the program.
 pub fn faults(made: &Crate, program: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    for module in made.modules.values().filter(|module| module.file != NAMES_OPTIONS) {
+    for module in made.modules.values() {
         let mut texts = TextsOf::default();
         module.code.iter().for_each(|item| texts.visit_item(item));
         let named = texts.found.iter().filter(|text| names_option(text) || text.contains(&format!("`{program} ")));
