@@ -307,7 +307,9 @@ correlate() {
   local release=$1 kind=$2 option=$3 source=$4 stem=$here/correlate/clang-$1-$2
   shift 4
   note "clang-$release correlated by $kind"
-  "clang-$release" "${places[@]}" -O1 "$@" "$source" -o program
+  # Debug info names the folder of the compiler's own headers.
+  local headers=-ffile-prefix-map=$("clang-$release" -print-resource-dir)=clang
+  "clang-$release" "${places[@]}" "$headers" -O1 "$@" "$source" -o program
   run "$stem.profraw" ./program
   # Sections that are not loaded are all that correlation reads.
   llvm-objcopy-22 --only-keep-debug program "$stem.binary"
@@ -320,6 +322,7 @@ correlate() {
 make_memprof() {
   rm -rf "$here/memprof" && mkdir "$here/memprof"
   memprof 16 plain -no-pie
+  for release in 17 18; do memprof "$release" plain; done
   for release in 19 22; do
     memprof "$release" plain
     memprof "$release" no-pie -no-pie
@@ -328,12 +331,24 @@ make_memprof() {
   memprof 22 histogram -mllvm -memprof-histogram
 }
 
+# without_debug_info RELEASE: its runtime libraries as they would be without debug info of their own.
+without_debug_info() {
+  local archive folder=$build/resources-$1
+  cp -rs "$("clang-$1" -print-resource-dir)" "$folder"
+  find "$folder" -name 'libclang_rt.memprof*.a' | while read -r archive; do
+    llvm-objcopy-22 --strip-debug "$(readlink "$archive")" "$build/archive.a"
+    mv "$build/archive.a" "$archive"
+  done
+}
+
 # memprof RELEASE KIND FLAG...
 memprof() {
   local release=$1 stem=$here/memprof/clang-$1-$2
   shift 2
   note "clang-$release memory profile ${stem##*-}"
-  "clang++-$release" "${places[@]}" -O1 -gmlt -fdebug-info-for-profiling -fno-omit-frame-pointer \
+  local runtime=()
+  case $release in 17 | 18) without_debug_info "$release" && runtime=(-resource-dir "$build/resources-$release") ;; esac
+  "clang++-$release" "${places[@]}" "${runtime[@]}" -O1 -gmlt -fdebug-info-for-profiling -fno-omit-frame-pointer \
     -fno-optimize-sibling-calls -fmemory-profile -Wl,--build-id "$@" allocations.cpp -o program
   rm -f dump.*
   MEMPROF_OPTIONS=log_path=dump "${still[@]}" ./program 20 >/dev/null
@@ -343,7 +358,7 @@ memprof() {
   chmod 644 "$stem.binary"
   local tool=llvm-profdata-$release merge="merge --num-threads=1 --profiled-binary=$stem.binary $stem.memprofraw"
   case $release in
-    16) "$tool" $merge -o "$stem.v0.profdata" ;;
+    16 | 17 | 18) "$tool" $merge -o "$stem.v0.profdata" ;;
     19) for version in 0 1 2 3; do "$tool" $merge --memprof-version=$version -o "$stem.v$version.profdata"; done ;;
     *)
       for version in 2 3 4; do "$tool" $merge --memprof-version=$version -o "$stem.v$version.profdata"; done

@@ -6,6 +6,7 @@ mod made_up;
 mod public_api;
 mod rules;
 mod sources;
+mod test_data;
 mod wording;
 
 use rules::Row;
@@ -190,6 +191,11 @@ fn the_public_interface_is_the_one_that_is_listed() {
 #[test]
 fn texts_of_the_library_name_no_option_of_the_program() {
     assert_none(&wording::faults(&library(), "profbridge"));
+}
+
+#[test]
+fn test_data_names_no_folder_of_a_machine() {
+    assert_none(&test_data::faults(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")));
 }
 
 #[test]
