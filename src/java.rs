@@ -91,17 +91,23 @@ fn split_type(descriptor: &str) -> Option<(String, &str)> {
 /// the parameters. `None` when it is no method descriptor.
 pub fn parse_descriptor(descriptor: &str) -> Option<Vec<String>> {
     let (parameters, result) = descriptor.strip_prefix('(')?.rsplit_once(')')?;
+    let types = parse_signature(parameters, result, split_type)?;
+    (!types[1..].iter().any(|parameter| parameter == "void")).then_some(types)
+}
+
+/// The return type, then those of the parameters, each taken by `split_type` off what it stands in front of.
+pub(crate) fn parse_signature(
+    parameters: &str,
+    result: &str,
+    split_type: impl Fn(&str) -> Option<(String, &str)>,
+) -> Option<Vec<String>> {
     let (result, rest) = split_type(result)?;
     if !rest.is_empty() {
         return None;
     }
-    let mut types = vec![result];
-    let mut rest = parameters;
+    let (mut types, mut rest) = (vec![result], parameters);
     while !rest.is_empty() {
         let (parameter, after) = split_type(rest)?;
-        if parameter == "void" {
-            return None;
-        }
         types.push(parameter);
         rest = after;
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::instr::{FunctionRecord, Profile, SymbolTable, ValueCount, ValueKind};
-use crate::stacks::model::{Certainty, Frame, FrameKind, SampleKey, SampleSource, StackTable};
+use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
 
 /// Stacks from `a;b;c` texts; `!` marks what is no Java method.
 fn stacks(rows: &[(&str, u64)]) -> StackTable {
@@ -15,14 +15,7 @@ fn stacks(rows: &[(&str, u64)]) -> StackTable {
             let frame = table.intern_frame(Frame { function, bci: None, line: None, kind: FrameKind::Unknown });
             stack = Some(table.push_frame(stack, frame));
         }
-        let key = SampleKey {
-            stack: stack.unwrap(),
-            thread: None,
-            source: SampleSource::Unknown,
-            certainty: Certainty::Unknown,
-            truncated: false,
-        };
-        table.add(key, *hits);
+        table.add(SampleKey::of_stack(stack.unwrap()), *hits);
     }
     table
 }

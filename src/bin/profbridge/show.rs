@@ -180,7 +180,13 @@ impl ShowArgs {
 
     /// What there is only in instrumentation profiles.
     fn refuse_for_samples(&self) -> Result<()> {
-        let given = [
+        let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json choose what is shown";
+        refuse(&self.of_instrumentation(), "not for sample profiles", hint)
+    }
+
+    /// Whether each option is given that chooses among what only instrumentation profiles have.
+    fn of_instrumentation(&self) -> [(bool, &'static str); 13] {
+        [
             (self.counts, "--counts"),
             (self.ic_targets, "--ic-targets"),
             (self.memop_sizes, "--memop-sizes"),
@@ -194,36 +200,21 @@ impl ShowArgs {
             (self.binary_ids, "--binary-ids"),
             (self.profile_version, "--profile-version"),
             (self.temporal_profile_traces, "--temporal-profile-traces"),
-        ];
-        let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json choose what is shown";
-        refuse(&given, "not for sample profiles", hint)
+        ]
     }
 
     /// What chooses among functions and parts of LLVM profiles would be without
     /// effect on `other`, and the view another than the one asked for.
     fn refuse_llvm_options(&self, other: &str) -> Result<()> {
         self.sample.refuse_for_others()?;
-        let given = [
+        let of_llvm = [
             (self.all_functions, "--all-functions"),
             (self.function.is_some(), "--function"),
-            (self.counts, "--counts"),
-            (self.ic_targets, "--ic-targets"),
-            (self.memop_sizes, "--memop-sizes"),
-            (self.show_vtables, "--show-vtables"),
-            (self.covered, "--covered"),
-            (self.value_cutoff > 0, "--value-cutoff"),
-            (self.list_below_cutoff, "--list-below-cutoff"),
             (self.hot_func_list, "--hot-func-list"),
             (self.detailed_summary, "--detailed-summary"),
-            (!self.detailed_summary_cutoffs.is_empty(), "--detailed-summary-cutoffs"),
-            (self.showcs, "--showcs"),
-            (self.text, "--text"),
-            (self.binary_ids, "--binary-ids"),
-            (self.profile_version, "--profile-version"),
-            (self.temporal_profile_traces, "--temporal-profile-traces"),
         ];
         refuse(
-            &given,
+            &[&of_llvm[..], &self.of_instrumentation()].concat(),
             &format!("for LLVM profiles, not for {other}"),
             "--topn, --callers and --callees choose what is shown",
         )

@@ -6,6 +6,7 @@ use crate::hints::in_words;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
 use crate::words::number_of;
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::{IprofHits, SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, WeightedInput, output};
@@ -62,62 +63,45 @@ pub(crate) struct StackArgs {
     sample_type: Option<String>,
 }
 
-/// A sort of samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SourceArg {
-    /// Threads that execute Java
-    Execution,
-    /// Threads in native methods
-    Native,
-    /// By CPU time (JDK 25)
-    CpuTime,
-    /// By wall clock (async-profiler)
-    WallClock,
-    /// All samples: the sorts above
-    All,
-    /// Samples of allocations (JDK 16 and later)
-    Allocation,
-    /// Allocations of and outside of threads' buffers
-    Tlab,
-    /// Waiting for monitors that others hold
-    Lock,
-    /// Inside Object.wait
-    Wait,
-    /// Parked threads
-    Park,
-    /// Reads from sockets
-    SocketRead,
-    /// Writes to sockets
-    SocketWrite,
-    /// Reads from files
-    FileRead,
-    /// Writes to files
-    FileWrite,
-    /// All reads and writes
-    Io,
+/// A sort of samples, or several under one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SourceArg {
+    name: &'static str,
+    help: &'static str,
+    sources: &'static [SampleSource],
 }
 
-impl SourceArg {
-    /// The sorts that it names.
-    fn sources(self) -> Vec<SampleSource> {
-        use SampleSource as Source;
-        match self {
-            Self::Execution => vec![Source::Execution],
-            Self::Native => vec![Source::Native],
-            Self::CpuTime => vec![Source::CpuTime],
-            Self::WallClock => vec![Source::WallClock],
-            Self::All => Source::ALL.into_iter().filter(|source| source.is_timed()).collect(),
-            Self::Allocation => vec![Source::Allocation],
-            Self::Tlab => vec![Source::Tlab],
-            Self::Lock => vec![Source::Lock],
-            Self::Wait => vec![Source::Wait],
-            Self::Park => vec![Source::Park],
-            Self::SocketRead => vec![Source::SocketRead],
-            Self::SocketWrite => vec![Source::SocketWrite],
-            Self::FileRead => vec![Source::FileRead],
-            Self::FileWrite => vec![Source::FileWrite],
-            Self::Io => vec![Source::SocketRead, Source::SocketWrite, Source::FileRead, Source::FileWrite],
-        }
+const SOURCES: [SourceArg; 15] = {
+    use SampleSource::*;
+    const fn of(name: &'static str, sources: &'static [SampleSource], help: &'static str) -> SourceArg {
+        SourceArg { name, help, sources }
+    }
+    [
+        of("execution", &[Execution], "Threads that execute Java"),
+        of("native", &[Native], "Threads in native methods"),
+        of("cpu-time", &[CpuTime], "By CPU time (JDK 25)"),
+        of("wall-clock", &[WallClock], "By wall clock (async-profiler)"),
+        of("all", &[Unknown, Execution, Native, CpuTime, WallClock], "All samples: the sorts above"),
+        of("allocation", &[Allocation], "Samples of allocations (JDK 16 and later)"),
+        of("tlab", &[Tlab], "Allocations of and outside of threads' buffers"),
+        of("lock", &[Lock], "Waiting for monitors that others hold"),
+        of("wait", &[Wait], "Inside Object.wait"),
+        of("park", &[Park], "Parked threads"),
+        of("socket-read", &[SocketRead], "Reads from sockets"),
+        of("socket-write", &[SocketWrite], "Writes to sockets"),
+        of("file-read", &[FileRead], "Reads from files"),
+        of("file-write", &[FileWrite], "Writes to files"),
+        of("io", &[SocketRead, SocketWrite, FileRead, FileWrite], "All reads and writes"),
+    ]
+};
+
+impl ValueEnum for SourceArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        &SOURCES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name).help(self.help))
     }
 }
 
@@ -185,7 +169,7 @@ impl StackArgs {
 
     /// The sorts of samples and events that were named.
     fn sources(&self) -> Vec<SampleSource> {
-        self.events.iter().flat_map(|sort| sort.sources()).collect()
+        self.events.iter().flat_map(|sort| sort.sources).copied().collect()
     }
 
     /// Whether nothing is chosen among the samples.

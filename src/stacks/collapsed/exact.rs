@@ -142,17 +142,7 @@ pub(in crate::stacks) fn parse_frame(text: &str) -> Option<ExactFrame> {
     let (name, descriptor) = method.split_once('(')?;
     let (parameters, result) = descriptor.split_once(')')?;
     let (class, name) = name.rsplit_once('.')?;
-    let (result, rest) = split_type(result)?;
-    if !rest.is_empty() {
-        return None;
-    }
-    let mut types = vec![result];
-    let mut rest = parameters;
-    while !rest.is_empty() {
-        let (parameter, after) = split_type(rest)?;
-        types.push(parameter);
-        rest = after;
-    }
+    let types = java::parse_signature(parameters, result, split_type)?;
     Some(ExactFrame { class: decode_class(class)?, name: decode(name)?, types, bci })
 }
 

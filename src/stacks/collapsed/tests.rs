@@ -151,14 +151,7 @@ proptest! {
                 let frame = table.intern_frame(Frame { function, bci, line: None, kind: FrameKind::Unknown });
                 stack = Some(table.push_frame(stack, frame));
             }
-            let key = SampleKey {
-                stack: stack.unwrap(),
-                thread: None,
-                source: SampleSource::Unknown,
-                certainty: Certainty::Unknown,
-                truncated: false,
-            };
-            table.add(key, *hits);
+            table.add(SampleKey::of_stack(stack.unwrap()), *hits);
         }
         let (text, joined) = write_collapsed(&table, &exact());
         prop_assert_eq!(joined, 0);

@@ -144,6 +144,20 @@ impl Primitive {
             _ => return None,
         })
     }
+
+    /// Passes over a value.
+    fn skip(self, reader: &mut Reader<'_>) -> Result<()> {
+        match self {
+            Self::Byte => drop(reader.byte("byte")?),
+            Self::Short => drop(reader.short("short")?),
+            Self::Int => drop(reader.int("int")?),
+            Self::Long => drop(reader.long("long")?),
+            Self::Float => reader.skip("float", 4)?,
+            Self::Double => reader.skip("double", 8)?,
+            Self::Text => drop(reader.text("text")?),
+        }
+        Ok(())
+    }
 }
 
 /// One field of a class.
@@ -173,13 +187,8 @@ pub(super) struct Class {
 /// One step over values that nobody wants.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Byte,
-    Short,
-    Int,
-    Long,
-    Float,
-    Double,
-    Text,
+    /// A value without parts.
+    Primitive(Primitive),
     /// A list of pooled references.
     References,
     /// A list of values of a class.
@@ -303,12 +312,12 @@ impl Types {
         }
         let mut steps = Vec::new();
         if let Some(primitive) = self.classes[class].primitive {
-            steps.push(primitive.step());
+            steps.push(Step::Primitive(primitive));
         }
         for position in 0..self.classes[class].fields.len() {
             let Field { class: field, pooled, array, .. } = self.classes[class].fields[position];
             if pooled {
-                steps.push(if array { Step::References } else { Step::Long });
+                steps.push(if array { Step::References } else { Step::Primitive(Primitive::Long) });
                 continue;
             }
             let Some(field) = field else {
@@ -338,13 +347,7 @@ impl Types {
         let steps = self.plans[class].as_deref().expect("the class was prepared");
         for step in steps {
             match step {
-                Step::Byte => drop(reader.byte("byte")?),
-                Step::Short => drop(reader.short("short")?),
-                Step::Int => drop(reader.int("int")?),
-                Step::Long => drop(reader.long("long")?),
-                Step::Float => reader.skip("float", 4)?,
-                Step::Double => reader.skip("double", 8)?,
-                Step::Text => drop(reader.text("text")?),
+                Step::Primitive(primitive) => primitive.skip(reader)?,
                 Step::References => skip_references(reader)?,
                 Step::List(class) => self.skip_list(*class, reader)?,
             }
@@ -392,20 +395,6 @@ impl Types {
                 return Ok(None);
             }
         }))
-    }
-}
-
-impl Primitive {
-    fn step(self) -> Step {
-        match self {
-            Self::Byte => Step::Byte,
-            Self::Short => Step::Short,
-            Self::Int => Step::Int,
-            Self::Long => Step::Long,
-            Self::Float => Step::Float,
-            Self::Double => Step::Double,
-            Self::Text => Step::Text,
-        }
     }
 }
 
