@@ -2,7 +2,8 @@
 
 use super::fields::{Field, MemInfoBlock};
 use super::model::MemoryProfile;
-use foldhash::HashSet;
+use super::stacks::{CallStacks, Frame, FrameHandle};
+use foldhash::{HashMap, HashSet};
 use std::fmt;
 
 /// What a compiler takes the allocations of a context for
@@ -96,19 +97,22 @@ impl MemProfSummary {
 
     pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Self {
         let mut summary = Self::default();
-        let (mut stacks, mut places) = (HashSet::default(), HashSet::default());
-        for site in profile.alloc_sites() {
-            let is_new = match key {
-                ContextKey::Frames => stacks.insert(site.stack),
-                ContextKey::Places => {
-                    let frames = profile.stacks.frames_of(site.stack);
-                    let place: Vec<_> = frames.map(|frame| (frame.function, frame.line_offset, frame.column)).collect();
-                    places.insert(place)
+        let places = match key {
+            ContextKey::Frames => None,
+            ContextKey::Places => common_places(profile.stacks.frames()),
+        };
+        let (mut seen, mut known, mut stack) = (HashSet::default(), CallStacks::new(), Vec::new());
+        for site in profile.alloc_sites().filter(|site| seen.insert(site.stack)) {
+            if let Some(places) = &places {
+                stack.clear();
+                stack.extend(profile.stacks.stack(site.stack).iter().map(|frame| places[frame.index()]));
+                let before = known.len();
+                known.intern(&stack);
+                if known.len() == before {
+                    continue;
                 }
-            };
-            if is_new {
-                summary.add(&site.info);
             }
+            summary.add(&site.info);
         }
         summary
     }
@@ -136,6 +140,18 @@ impl MemProfSummary {
             numbers;
         Self { contexts, cold_contexts, hot_contexts, max_cold_total_size, max_warm_total_size, max_hot_total_size }
     }
+}
+
+/// For each frame the first one of the same function, line and column; nothing
+/// where no two frames have these in common, as nearly always.
+fn common_places(frames: &[Frame]) -> Option<Vec<FrameHandle>> {
+    let mut first = HashMap::default();
+    let place = |(frame, at): (&Frame, u32)| {
+        let place = (frame.function, frame.line_offset, frame.column);
+        *first.entry(place).or_insert(FrameHandle::from_index(at))
+    };
+    let places: Vec<FrameHandle> = frames.iter().zip(0..).map(place).collect();
+    (first.len() < frames.len()).then_some(places)
 }
 
 #[cfg(test)]

@@ -130,17 +130,15 @@ impl MemoryReport {
         let bytes = |sites: &mut dyn Iterator<Item = &(StackHandle, AllocSite)>| {
             sites.fold(0u64, |sum, (_, site)| sum.saturating_add(site.info.total_size()))
         };
-        let mut top: Vec<SiteReport> = contexts
-            .iter()
-            .filter(|(_, site)| options.only.is_none_or(|only| class(site) == only))
-            .map(|(stack, site)| site_report(profile, *stack, site))
-            .collect();
-        top.sort_by(|a, b| match options.sort {
-            SortBy::Bytes => b.bytes.cmp(&a.bytes),
-            SortBy::Count => b.allocations.cmp(&a.allocations),
-            SortBy::Density => b.lifetime_access_density.total_cmp(&a.lifetime_access_density),
+        let mut top: Vec<&(StackHandle, AllocSite)> =
+            contexts.iter().filter(|(_, site)| options.only.is_none_or(|only| class(site) == only)).collect();
+        top.sort_by(|(_, a), (_, b)| match options.sort {
+            SortBy::Bytes => b.info.total_size().cmp(&a.info.total_size()),
+            SortBy::Count => b.info.alloc_count().cmp(&a.info.alloc_count()),
+            SortBy::Density => lifetime_access_density(b).total_cmp(&lifetime_access_density(a)),
         });
         top.truncate(options.topn);
+        let top = top.into_iter().map(|(stack, site)| site_report(profile, *stack, site)).collect();
         Self {
             functions: profile.records().len(),
             contexts: contexts.len(),
@@ -192,15 +190,23 @@ impl SiteReport {
     }
 }
 
-fn site_report(profile: &MemoryProfile, stack: StackHandle, site: &AllocSite) -> SiteReport {
+/// What a field says of an allocation on average.
+fn average(site: &AllocSite, field: Field) -> f64 {
     let count = site.info.alloc_count();
-    let average = |field| if count == 0 { 0.0 } else { site.info.value(field) as f64 / count as f64 };
+    if count == 0 { 0.0 } else { site.info.value(field) as f64 / count as f64 }
+}
+
+/// Accesses per byte and second, which are kept in hundredths.
+fn lifetime_access_density(site: &AllocSite) -> f64 {
+    average(site, Field::TotalLifetimeAccessDensity) / 100.0
+}
+
+fn site_report(profile: &MemoryProfile, stack: StackHandle, site: &AllocSite) -> SiteReport {
     SiteReport {
         bytes: site.info.total_size(),
-        allocations: count,
-        average_lifetime_ms: average(Field::TotalLifetime),
-        // Densities are kept in hundredths.
-        lifetime_access_density: average(Field::TotalLifetimeAccessDensity) / 100.0,
+        allocations: site.info.alloc_count(),
+        average_lifetime_ms: average(site, Field::TotalLifetime),
+        lifetime_access_density: lifetime_access_density(site),
         class: Hotness::of(&site.info).name(),
         stack: profile.stacks.frames_of(stack).map(|frame| frame_report(profile, frame)).collect(),
     }
@@ -233,22 +239,23 @@ mod tests {
     const TEXT: &str = "HeapProfileRecords:
 - GUID: grab
   AllocSites:
-  - Callstack:
-    - { Function: grab, LineOffset: 1, Column: 9, IsInlineFrame: true }
-    - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }
-    MemInfoBlock: { AllocCount: 4, TotalSize: 96, TotalLifetime: 6, TotalLifetimeAccessDensity: 1000 }
+INLINED
 - GUID: main
   AllocSites:
-  - Callstack:
-    - { Function: grab, LineOffset: 1, Column: 9, IsInlineFrame: true }
-    - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }
-    MemInfoBlock: { AllocCount: 4, TotalSize: 96, TotalLifetime: 6, TotalLifetimeAccessDensity: 1000 }
+INLINED
   - Callstack: [ { Function: main, LineOffset: 4, Column: 5, IsInlineFrame: false } ]
     MemInfoBlock: { AllocCount: 1, TotalSize: 4096, TotalLifetime: 250000 }
 ";
 
+    /// A site that stands in the records of both functions.
+    const INLINED: &str = "  - Callstack:
+    - { Function: grab, LineOffset: 1, Column: 9, IsInlineFrame: true }
+    - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }
+    MemInfoBlock: { AllocCount: 4, TotalSize: 96, TotalLifetime: 6, TotalLifetimeAccessDensity: 1000 }";
+
     fn report(options: &ReportOptions) -> MemoryReport {
-        let mut profile = yaml::read(TEXT.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();
+        let text = TEXT.replace("INLINED", INLINED);
+        let mut profile = yaml::read(text.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();
         profile.names.insert(crate::memprof::guid(b"main"), b"main".to_vec());
         MemoryReport::new(&profile, options)
     }

@@ -68,13 +68,24 @@ fn resolved(stem: &Path) -> (RawMemProf<'static>, raw::Resolved) {
 
 #[test]
 fn raw_profiles_become_the_bytes_of_each_releases_tool() {
-    for (release, versions) in [(16, 0..=0), (19, 0..=3), (22, 2..=4)] {
+    for (release, versions) in [(16, 0..=0), (17, 0..=0), (18, 0..=0), (19, 0..=3), (22, 2..=4)] {
         for stem in stems(release) {
             for version in versions.clone() {
                 let golden = std::fs::read(file(&stem, &format!("v{version}.profdata"))).unwrap();
                 let ours = merged(&[file(&stem, "memprofraw")], &options(&stem, release, Some(version)));
                 assert!(ours == golden, "{} version {version}", stem.display());
             }
+        }
+    }
+}
+
+#[test]
+fn each_release_has_its_version_of_raw_profiles() {
+    for (release, version) in [(16, 2), (17, 3), (18, 3), (19, 4), (22, 5)] {
+        for stem in stems(release) {
+            let (raw, resolved) = resolved(&stem);
+            assert_eq!(raw.version, version, "{}", stem.display());
+            assert!(resolved.stacks > 20, "{}: {} stacks", stem.display(), resolved.stacks);
         }
     }
 }

@@ -31,6 +31,48 @@ fn show_lists_allocation_sites() {
     assert!(code == Some(2) && errors.contains("--counts is for LLVM profiles, not for a memory profile"), "{errors}");
 }
 
+/// Four sites: one cold and large, one cold and small, one warm, one hot. The
+/// density is per allocation, which is not that of the sums.
+const SITES: &str = "---
+HeapProfileRecords:
+- GUID: main
+  AllocSites:
+  - Callstack: [ { Function: main, LineOffset: 1, Column: 1, IsInlineFrame: false } ]
+    MemInfoBlock: { AllocCount: 2, TotalSize: 4096, TotalLifetime: 500000, TotalLifetimeAccessDensity: 2 }
+  - Callstack: [ { Function: main, LineOffset: 2, Column: 1, IsInlineFrame: false } ]
+    MemInfoBlock: { AllocCount: 90, TotalSize: 1000, TotalLifetime: 90, TotalLifetimeAccessDensity: 90000 }
+  - Callstack: [ { Function: main, LineOffset: 3, Column: 1, IsInlineFrame: false } ]
+    MemInfoBlock: { AllocCount: 1, TotalSize: 8, TotalLifetime: 1, TotalLifetimeAccessDensity: 200000 }
+  - Callstack: [ { Function: main, LineOffset: 4, Column: 1, IsInlineFrame: false } ]
+    MemInfoBlock: { AllocCount: 3, TotalSize: 24, TotalLifetime: 900000, TotalLifetimeAccessDensity: 0 }
+";
+
+#[test]
+fn sites_are_listed_by_the_order_and_the_class_asked_for() {
+    let temporary = tempfile::tempdir().unwrap();
+    let document = temporary.path().join("sites.yaml");
+    std::fs::write(&document, SITES).unwrap();
+    // The lines at which the sites that are listed allocate.
+    let listed = |options: &[&str]| {
+        let (text, errors, code) = profbridge(&[&["show", document.to_str().unwrap()], options].concat());
+        assert_eq!(code, Some(0), "{errors}");
+        assert!(text.contains("Allocation contexts: 4 (2 cold, 1 hot)\n"), "{text}");
+        let lines = text.lines().filter_map(|line| line.trim_start().split_once(" +")?.1.split(':').next());
+        lines.map(|line| line.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&[]), [1, 2, 4, 3]);
+    assert_eq!(listed(&["--sort-sites=bytes"]), [1, 2, 4, 3]);
+    assert_eq!(listed(&["--sort-sites=count"]), [2, 4, 1, 3]);
+    assert_eq!(listed(&["--sort-sites=density"]), [3, 2, 1, 4]);
+    assert_eq!(listed(&["--sort-sites=density", "--topn=1"]), [3]);
+    assert_eq!(listed(&["--only-sites=cold"]), [1, 4]);
+    assert_eq!(listed(&["--only-sites=cold", "--sort-sites=count"]), [4, 1]);
+    assert_eq!(listed(&["--only-sites=notcold"]), [2]);
+    assert_eq!(listed(&["--only-sites=hot", "--sort-sites=density"]), [3]);
+    let (_, errors, code) = profbridge(&["show", "--only-sites=warm", document.to_str().unwrap()]);
+    assert!(code == Some(2) && errors.contains("[possible values: cold, notcold, hot]"), "{code:?} {errors}");
+}
+
 #[test]
 fn check_judges_memory_profiles() {
     let temporary = tempfile::tempdir().unwrap();

@@ -218,10 +218,15 @@ impl<'data> Section<'data> {
     ) -> Result<()> {
         let table = self.table(payload, index, ItemHeader::WithKeyLength)?;
         let Self { profile, schema, version, .. } = self;
+        // Bytes of an allocation site: the reference to its stack, and the block.
+        let least = 4 + schema.iter().map(|field| field.width() as u64).sum::<u64>();
         table.walk(|function, mut cursor| {
             let key = cursor.position();
             let mut record = MemProfRecord { function, ..MemProfRecord::default() };
-            for _ in 0..cursor.u64("number of allocation sites")? {
+            let sites = cursor.u64("number of allocation sites")?;
+            // Lists that grow would take twice the memory.
+            record.alloc_sites.reserve_exact(sites.min(cursor.left() / least) as usize);
+            for _ in 0..sites {
                 let stack = read_stack(profile, &mut cursor)?;
                 let info = read_block(&mut cursor, schema)?;
                 record.alloc_sites.push(AllocSite { stack, info, histogram: None });

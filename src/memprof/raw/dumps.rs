@@ -227,7 +227,13 @@ impl<'data> RawMemProf<'data> {
     }
 
     fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
-        let (at, dump) = (self.entry(id), self.dumps as u32);
+        let dump = self.dumps as u32;
+        // Stacks stand in the order of their records, so that the next one is known without a search.
+        let next = self.stack_order.last().and_then(|order| order.last()).map_or(0, |last| *last + 1);
+        let at = match self.entries.get(next as usize) {
+            Some(entry) if entry.id == id => next,
+            _ => self.entry(id),
+        };
         let entry = &mut self.entries[at as usize];
         if entry.stack.is_some_and(|known| known != addresses) {
             let detail = format!("the stack with the id {id:#x} has other addresses than before");
