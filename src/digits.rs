@@ -17,6 +17,10 @@ pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
         out.push(b'0' + number as u8);
         return;
     }
+    if number < 100 {
+        out.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]);
+        return;
+    }
     let start = out.len();
     out.resize(start + MAX_DIGITS + STORE, 0);
     let end = put(out, start, number);

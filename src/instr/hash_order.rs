@@ -109,6 +109,21 @@ pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Vec<u32>
     numbers_from(release, keys, 64)
 }
 
+/// The order in which a map keyed by texts of these hashes yields them, if room
+/// for all was made before they were inserted in the order given: indexes into
+/// `hashes`.
+pub(crate) fn prepared_map_order(release: Release, hashes: &[u32]) -> Vec<u32> {
+    let probing = Probing::of(release);
+    let len = (hashes.len() * 4 / 3 + 2).next_power_of_two().max(64);
+    let mut slots = vec![FREE; len];
+    for (&hash, entry) in hashes.iter().zip(0u32..) {
+        let at = probing.find(&slots, hash);
+        slots[at] = entry;
+    }
+    slots.retain(|slot| *slot != FREE);
+    slots
+}
+
 fn numbers_from(release: Release, keys: &[u64], first_slots: usize) -> Vec<u32> {
     let probing = Probing::of(release);
     let hash_of = |entry: u32| number_hash(release, keys[entry as usize]);
@@ -135,6 +150,16 @@ mod tests {
         assert_eq!(number_map_order(Release(14), &[1, 2, 3]), [1, 0, 2]);
         // Two live in 4 slots: 37 mod 4 = 1, 74 mod 4 = 2.
         assert_eq!(number_map_order(Release(14), &[2, 1]), [1, 0]);
+    }
+
+    #[test]
+    fn a_map_with_room_for_all_never_grows() {
+        // 47 keys fit into 64 slots, 48 get 128.
+        let hashes: Vec<u32> = (0..48).map(|at| 64 * (at % 2) + 63 - at).collect();
+        let rising = |count: u32| (0..count).rev().collect::<Vec<_>>();
+        assert_eq!(prepared_map_order(Release(16), &hashes[..47]), rising(47));
+        let (even, odd): (Vec<u32>, Vec<u32>) = rising(48).into_iter().partition(|at| at % 2 == 0);
+        assert_eq!(prepared_map_order(Release(16), &hashes), [even, odd].concat());
     }
 
     #[test]

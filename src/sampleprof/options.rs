@@ -46,6 +46,8 @@ pub struct ReadOptions {
     /// How many low bits of discriminators of flow-sensitive profiles are kept:
     /// 8, 14, 20, 26 or 32.
     pub discriminator_bits: u32,
+    /// How many symbols of a file's list are read, from its first on.
+    pub most_symbols: usize,
     /// Read what only other releases than that of `rules` read as it is meant:
     /// compact binaries, version 104, virtual tables, several records of one
     /// name. Which names are hashes still goes by `rules`.
@@ -59,6 +61,7 @@ impl Default for ReadOptions {
             limits: Limits::default(),
             flow_sensitive: false,
             discriminator_bits: 32,
+            most_symbols: usize::MAX,
             every_release: true,
         }
     }

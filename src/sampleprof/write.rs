@@ -31,8 +31,6 @@ pub struct WriteOptions {
     pub vtables: bool,
     /// 103, or 104 (extensible binary of LLVM 23 on).
     pub version: u64,
-    /// Most symbols that are written (extensible binary).
-    pub most_symbols: usize,
     /// Leave out the coldest functions until the output has at most so many
     /// bytes; 0 is no limit.
     pub size_limit: u64,
@@ -49,7 +47,6 @@ impl Default for WriteOptions {
             split_layout: false,
             vtables: false,
             version: binary::VERSION,
-            most_symbols: usize::MAX,
             size_limit: 0,
         }
     }
@@ -183,7 +180,6 @@ fn encode(
                 compress: options.compress,
                 split_layout: options.split_layout,
                 vtables: options.vtables && rules.knows_vtables(),
-                most_symbols: options.most_symbols,
                 had_unique_suffix: *had_unique_suffix,
             };
             let written = ext::write_records(names, records, container, profile.symbols.as_ref(), &ext_options);

@@ -14,6 +14,7 @@ mod profgen;
 mod reports;
 #[path = "../compat/schema.rs"]
 mod schema;
+mod symbols;
 #[path = "../releases/toolchain.rs"]
 #[allow(dead_code)]
 mod toolchain;

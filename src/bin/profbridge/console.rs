@@ -83,8 +83,10 @@ impl<W: Write> Write for Escaped<W> {
 /// Whether nothing has to be escaped, nor may begin what has to be.
 fn are_plain(bytes: &[u8]) -> bool {
     let is_special = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2;
+    let holds_special = |part: &[u8]| part.iter().fold(false, |found, byte| found | is_special(*byte));
     // A part is looked at whole, many bytes at a time.
-    bytes.chunks(64).all(|part| !part.iter().fold(false, |found, byte| found | is_special(*byte)))
+    let (parts, rest) = bytes.as_chunks::<64>();
+    !parts.iter().any(|part| holds_special(part)) && !holds_special(rest)
 }
 
 /// Prints an error and its hint.

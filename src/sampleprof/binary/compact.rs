@@ -8,11 +8,15 @@ use super::{COMPACT_MAGIC, VERSION};
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
+use crate::instr::hash_order::prepared_map_order;
 use crate::sampleprof::ReadOptions;
-use crate::sampleprof::names::NameId;
+use crate::sampleprof::hash::hash_range;
+use crate::sampleprof::names::{NameId, Names};
 use crate::sampleprof::profile::SampleProfile;
 use crate::sampleprof::record::FunctionRecord;
+use crate::sampleprof::rules::Rules;
 use crate::sampleprof::table::RecordTable;
+use foldhash::HashMap;
 
 /// Where the records of a file are.
 #[derive(Debug)]
@@ -50,6 +54,9 @@ impl<'data> Index<'data> {
             let name = read_index(&mut table, &names)?;
             places.push((name, read_uleb128(&mut table, "offset of a record")?));
         }
+        if options.rules.has_compact_binary() {
+            places = in_map_order(&places, &profile.names, options.rules);
+        }
         profile.stated.hashed = true;
         profile.stated.flow_sensitive = Some(options.flow_sensitive);
         Ok(Self { file, names, end: end as usize, places })
@@ -83,6 +90,23 @@ impl<'data> Index<'data> {
         }
         Ok(())
     }
+}
+
+/// The places in the order in which the releases that know the form read them:
+/// that of a map by name, in which the last offset of a name holds.
+fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Vec<(NameId, u64)> {
+    let mut known = HashMap::default();
+    let mut distinct: Vec<(NameId, u64)> = Vec::with_capacity(places.len());
+    for &(name, offset) in places {
+        let at = *known.entry(name).or_insert(distinct.len());
+        match distinct.get_mut(at) {
+            Some(place) => place.1 = offset,
+            None => distinct.push((name, offset)),
+        }
+    }
+    let hash = |(name, _): &(NameId, u64)| hash_range(&names.get(*name).to_bytes()) as u32;
+    let hashes: Vec<u32> = distinct.iter().map(hash).collect();
+    prepared_map_order(rules.release(), &hashes).into_iter().map(|at| distinct[at as usize]).collect()
 }
 
 /// Reads a compact binary. Which records there are is said by the table at its

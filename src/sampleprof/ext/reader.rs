@@ -91,12 +91,16 @@ impl Reader<'_> {
 
     fn symbols(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         let symbols = self.profile.symbols.get_or_insert_default();
-        while !cursor.is_empty() {
+        for _ in 0..self.options.most_symbols {
+            if cursor.is_empty() {
+                return Ok(());
+            }
             if !cursor.rest().contains(&0) {
                 return Err(cursor.place(Error::malformed("a symbol without the NUL behind it")));
             }
             symbols.insert(read_string(cursor, &self.options.limits)?.to_vec());
         }
+        cursor.take("symbols that are passed over", cursor.left())?;
         Ok(())
     }
 }

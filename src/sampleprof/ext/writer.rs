@@ -36,8 +36,6 @@ pub struct WriteOptions {
     pub split_layout: bool,
     /// Write virtual tables.
     pub vtables: bool,
-    /// Most symbols that are written.
-    pub most_symbols: usize,
     /// Set the flag for names with a unique suffix, because a longer output had one.
     pub had_unique_suffix: bool,
 }
@@ -52,7 +50,6 @@ impl Default for WriteOptions {
             compress: false,
             split_layout: false,
             vtables: false,
-            most_symbols: usize::MAX,
             had_unique_suffix: false,
         }
     }
@@ -293,7 +290,7 @@ impl<'a> Writer<'a> {
     }
 
     fn symbols(&self, sink: &mut Sink, symbols: Option<&SymbolList>) {
-        for symbol in symbols.into_iter().flatten().take(self.options.most_symbols) {
+        for symbol in symbols.into_iter().flatten() {
             sink.bytes(symbol);
             sink.u8(0);
         }

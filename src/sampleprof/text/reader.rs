@@ -10,6 +10,7 @@ use crate::sampleprof::record::{
     BodyEntry, CallSite, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturating, add_target, attributes,
 };
 use crate::sampleprof::table::RecordTable;
+use memchr::memchr2;
 
 /// Lines without empty ones and comments; a NUL ends its line and the text.
 struct Lines<'data> {
@@ -37,7 +38,7 @@ impl<'data> Lines<'data> {
     fn next_line(&mut self) -> Option<&'data [u8]> {
         while !self.rest.is_empty() {
             self.number += 1;
-            let line = match self.rest.iter().position(|byte| matches!(byte, b'\n' | 0)) {
+            let line = match memchr2(b'\n', 0, self.rest) {
                 Some(end) if self.rest[end] == b'\n' => {
                     let line = &self.rest[..end];
                     self.rest = &self.rest[end + 1..];

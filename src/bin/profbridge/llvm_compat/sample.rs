@@ -49,6 +49,9 @@ fn read_options(parsed: &Parsed, conduct: &Conduct) -> ReadOptions {
         Some(b"Pass3") => 26,
         _ => 32,
     };
+    if let Some(most) = parsed.number("profile-symbol-list-cutoff") {
+        options.most_symbols = usize::try_from(most).unwrap_or(usize::MAX);
+    }
     options
 }
 
@@ -160,9 +163,6 @@ fn write_options(parsed: &Parsed, rules: Rules, has_symbols: bool) -> WriteOptio
     options.partial = switch("gen-partial-profile", "gen-partial-profile", is_ext);
     options.vtables = parsed.is_on("extbinary-write-vtable-type-prof");
     options.size_limit = parsed.number("output-size-limit").unwrap_or_default();
-    if let Some(most) = parsed.number("profile-symbol-list-cutoff") {
-        options.most_symbols = usize::try_from(most).unwrap_or(usize::MAX);
-    }
     options
 }
 
