@@ -45,6 +45,11 @@ missing_packages() {
   has java || echo default-jdk-headless
   has perf || echo linux-perf
   has mandoc || echo mandoc
+  # Checkers of what packages are made from.
+  has shellcheck || echo shellcheck
+  has yamllint || echo yamllint
+  has ruby || echo ruby
+  has nix-instantiate || echo nix-bin
   # A browser for the tests of the pictures.
   has chromedriver || printf '%s\n' chromium chromium-driver
 }
@@ -140,8 +145,8 @@ small file system cannot be mounted
 of release (17|18|20|21|23) are not installed
 perf cannot record here|perf took no sample'
 
-missing=$(missing_although_there)
-[ -z "$missing" ] || { say "FAILED: missing, although Debian has it: ${missing//$'\n'/ }"; exit 1; }
+absent=$(missing_although_there)
+[ -z "$absent" ] || { say "FAILED: missing, although Debian has it: ${absent//$'\n'/ }"; exit 1; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 cargo test --locked "$@" 2>&1 | tee "$log"

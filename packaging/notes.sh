@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Prints what CHANGELOG.md says of a version, or of what is not released yet.
+#
+#   packaging/notes.sh VERSION
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+version=${1:?usage: packaging/notes.sh VERSION}
+part() { awk -v title="## $1" 'index($0, title) == 1 { inside = 1; next } /^## / { inside = 0 } inside' CHANGELOG.md; }
+
+notes=$(part "$version")
+[ -n "$notes" ] || notes=$(part Unreleased)
+if [ -z "$notes" ]; then
+  echo "error: CHANGELOG.md says nothing of $version" >&2
+  exit 1
+fi
+printf '%s\n' "$notes"

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Tries the packages of a version for real: installs the Debian package, uses
+# it, removes it; runs the program in a file system that holds nothing else;
+# unpacks the archive as cargo-binstall would.
+#
+#   packaging/test.sh VERSION    after packaging/release.sh VERSION; as root
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+version=${1:?usage: packaging/test.sh VERSION}
+dist=$PWD/dist/$version
+host=$(rustc -vV | sed -n 's/^host: //p')
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+say() { printf '%s\n' "$*"; }
+fail() {
+  say "FAILED: $*"
+  exit 1
+}
+
+(cd "$dist" && sha256sum --quiet --check SHA256SUMS) || fail "checksums"
+say "checksums: ok"
+
+# Merges two files with the program named, and looks at the sum.
+works() {
+  printf ':ir\nmain\n1\n1\n5\n' >"$scratch/a.proftext"
+  "$@" merge "$scratch/a.proftext" "$scratch/a.proftext" -o "$scratch/a.profdata"
+  "$@" show "$scratch/a.profdata" | grep -q 'Maximum function count: 10'
+}
+
+mkdir "$scratch/archive"
+tar -C "$scratch/archive" -xzf "$dist/profbridge-$version-$host.tar.gz"
+works "$scratch/archive/profbridge-$version/profbridge" || fail "the archive's program"
+if ldd "$scratch/archive/profbridge-$version/profbridge" 2>/dev/null | grep -q '=>'; then fail "the program is not static"; fi
+[ -s "$scratch/archive/profbridge-$version/man/profbridge-merge.1" ] || fail "the archive's manual pages"
+say "archive: ok"
+
+root=$scratch/root
+mkdir -p "$root/data"
+tar -C "$root" -xzf "$dist/profbridge-$version-container.tar.gz"
+printf ':ir\nmain\n1\n1\n5\n' >"$root/data/a.proftext"
+chroot "$root" /profbridge merge /data/a.proftext -o /data/a.profdata --quiet || fail "the image's program"
+chroot "$root" /llvm-profdata show /data/a.profdata | grep -q 'Maximum function count: 5' || fail "the image's link"
+say "image as a chroot: ok"
+
+deb=$(find "$dist" -name '*.deb')
+if [ -z "$deb" ]; then
+  say "SKIPPED: no Debian package was made"
+  exit 0
+fi
+if command -v lintian >/dev/null; then
+  lintian --fail-on error,warning "$deb" || fail "lintian"
+  say "lintian: ok"
+else
+  say "SKIPPED: lintian is not installed"
+fi
+before=$(readlink -f /usr/bin/llvm-profdata || true)
+dpkg -i "$deb" >/dev/null
+trap 'dpkg -r profbridge >/dev/null 2>&1 || true; rm -rf "$scratch"' EXIT
+works /usr/bin/profbridge || fail "the installed program"
+[ "$(readlink -f /usr/bin/llvm-profdata || true)" = "$before" ] || fail "llvm-profdata was replaced unasked"
+/usr/lib/profbridge/bin/llvm-profdata show "$scratch/a.profdata" | grep -q 'Maximum function count: 10' || fail "the link"
+man -w profbridge-merge >/dev/null 2>&1 || [ -s /usr/share/man/man1/profbridge-merge.1.gz ] || fail "manual pages"
+bash -c '. /usr/share/bash-completion/completions/profbridge && complete -p profbridge' >/dev/null || fail "completions"
+if [ -z "$before" ]; then
+  update-alternatives --install /usr/bin/llvm-profdata llvm-profdata /usr/lib/profbridge/bin/llvm-profdata 10
+  [ "$(readlink -f /usr/bin/llvm-profdata)" = /usr/bin/profbridge ] || fail "the alternative"
+fi
+dpkg -r profbridge >/dev/null
+if [ -e /usr/bin/profbridge ] || [ -e /usr/lib/profbridge ]; then fail "something is left after the removal"; fi
+[ "$(readlink -f /usr/bin/llvm-profdata || true)" = "$before" ] || fail "an alternative outlives the package"
+say "Debian package: ok"

@@ -1,0 +1,117 @@
+//! What can be checked of packages without building them: that texts about
+//! names agree with the script that makes the files, and that checkers of each
+//! kind of text have nothing to say. `packaging/test.sh` tries built packages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).expect("the file is there")
+}
+
+/// Files of a folder that end so, sorted.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("the folder is readable").path());
+    let mut found: Vec<PathBuf> = paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    found.sort();
+    found
+}
+
+/// Runs a checker over files; what it says is the failure.
+#[track_caller]
+fn check(test: &str, program: &str, arguments: &[&str], files: &[PathBuf]) {
+    assert!(!files.is_empty());
+    match Command::new(program).args(arguments).args(files).current_dir(root()).output() {
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+        }
+        Err(_) => println!("SKIPPED: {test}: no {program}"),
+    }
+}
+
+/// The value of a line `key = "value"` of a section of Cargo.toml.
+fn manifest(section: &str, key: &str) -> String {
+    let text = read("Cargo.toml");
+    let lines = text.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
+    let mut lines = lines.take_while(|line| !line.starts_with('['));
+    let line = lines.find_map(|line| line.strip_prefix(&format!("{key} = \""))).expect("the key is there");
+    line.trim_end_matches('"').to_string()
+}
+
+/// What the script's function `archive` prints for a target.
+fn archive(version: &str, target: &str) -> String {
+    let script = read("packaging/release.sh");
+    let line = script.lines().find(|line| line.starts_with("archive() {")).expect("the script has the function");
+    let shell = format!("name=profbridge; version={version}; {line}; archive {target}");
+    let output = Command::new("bash").args(["-c", &shell]).output().expect("bash starts");
+    String::from_utf8(output.stdout).expect("a name is text")
+}
+
+#[test]
+fn addresses_of_binstall_match_what_the_release_script_makes() {
+    let (version, target) = (manifest("package", "version"), "x86_64-unknown-linux-gnu");
+    let filled = |template: String| {
+        template.replace("{ name }", "profbridge").replace("{ version }", &version).replace("{ target }", target)
+    };
+    let address = filled(manifest("package.metadata.binstall", "pkg-url"));
+    assert_eq!(address.rsplit('/').next(), Some(archive(&version, target).as_str()));
+    assert!(address.contains(&format!("/v{version}/")), "{address}");
+    // In the archive everything stands in one folder.
+    let program = filled(manifest("package.metadata.binstall", "bin-dir")).replace("{ bin }", "profbridge");
+    assert_eq!(program, format!("profbridge-{version}/profbridge"));
+    assert!(read("packaging/release.sh").contains("mkdir \"$folder/$name-$version\""));
+}
+
+#[test]
+fn the_formula_takes_the_crate_that_the_release_script_makes() {
+    let formula = read("packaging/homebrew/profbridge.rb");
+    assert!(formula.contains("/profbridge-@VERSION@.crate\""), "{formula}");
+    let script = read("packaging/release.sh");
+    for filled in ["@ADDRESS@", "@VERSION@", "@SHA256@"] {
+        assert!(formula.contains(filled) && script.contains(&format!("s|{filled}|")), "{filled}");
+    }
+    check("the_formula", "ruby", &["-c"], &[root().join("packaging/homebrew/profbridge.rb")]);
+}
+
+#[test]
+fn the_flake_is_sound() {
+    check("the_flake_is_sound", "nix-instantiate", &["--parse"], &files("packaging/nix", ".nix"));
+}
+
+#[test]
+fn scripts_are_sound() {
+    let mut scripts = files("packaging", ".sh");
+    scripts.extend(["test.sh", ".ci/run", "testdata/make.sh", "packaging/debian/prerm"].map(|name| root().join(name)));
+    check("scripts_are_sound", "shellcheck", &["--severity=warning"], &scripts);
+}
+
+#[test]
+fn workflows_are_sound_and_run_what_there_is() {
+    let workflows = files(".github/workflows", ".yml");
+    check("workflows_are_sound", "yamllint", &["--strict", "-c", ".yamllint"], &workflows);
+    let text = read(".github/workflows/ci.yml");
+    for run in ["bash .ci/run", "packaging/release.sh", "cargo test --locked --lib"] {
+        assert!(text.contains(run), "no {run}");
+    }
+}
+
+#[test]
+fn the_image_is_of_what_the_release_script_makes() {
+    let file = read("packaging/container/Containerfile");
+    assert!(file.contains("ADD profbridge-${VERSION}-container.tar.gz /"));
+    assert!(read("packaging/release.sh").contains("$name-$version-container.tar.gz"));
+}
+
+#[test]
+fn the_notes_of_a_release_are_its_part_of_the_changelog() {
+    let output = Command::new("packaging/notes.sh").arg("9.9.9").current_dir(root()).output().expect("it starts");
+    assert!(output.status.success());
+    let notes = String::from_utf8(output.stdout).expect("notes are text");
+    assert!(notes.contains("### ") && !notes.contains("\n## "), "{notes}");
+}
