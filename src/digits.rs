@@ -27,6 +27,14 @@ pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
     out.truncate(end);
 }
 
+/// Appends a number with spaces before it, so that it takes `width` characters
+/// or more.
+pub(crate) fn push_padded(out: &mut Vec<u8>, number: u64, width: usize) {
+    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+    out.resize(out.len() + width.saturating_sub(digits), b' ');
+    push_decimal(out, number);
+}
+
 /// Appends numbers, each with `end` behind it.
 pub(crate) fn push_decimals<const N: usize>(out: &mut Vec<u8>, numbers: &[u64], end: [u8; N]) {
     for batch in numbers.chunks(BATCH) {
@@ -132,6 +140,14 @@ mod tests {
             let mut text = Vec::new();
             push_hex_16(&mut text, number >> shift);
             prop_assert_eq!(String::from_utf8(text).unwrap(), format!("{:016x}", number >> shift));
+        }
+
+        #[test]
+        fn numbers_are_padded_on_the_left(number in any::<u64>(), shift in 0..64, width in 0usize..12) {
+            let number = number >> shift;
+            let mut text = Vec::new();
+            push_padded(&mut text, number, width);
+            prop_assert_eq!(String::from_utf8(text).unwrap(), format!("{number:>width$}"));
         }
 
         #[test]

@@ -96,6 +96,15 @@ impl ValueSites {
         self.values.clear();
     }
 
+    /// Makes these sites a copy of others; the memory is used again, and no
+    /// more is taken than the values need.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.ends.clone_from(&other.ends);
+        self.values.clear();
+        self.values.reserve_exact(other.values.len());
+        self.values.extend_from_slice(&other.values);
+    }
+
     /// Adds a value to the site that [`end_site`](Self::end_site) will finish.
     #[inline]
     pub fn push_value(&mut self, value: ValueCount) {

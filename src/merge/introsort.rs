@@ -13,18 +13,122 @@ use crate::instr::ValueCount;
 /// Parts up to this long are left to the insertion sort.
 pub(super) const THRESHOLD: usize = 16;
 
-/// Sorts by value, leaving equal values in the order that libstdc++ would.
-pub(super) fn sort_by_value(values: &mut [ValueCount]) {
-    let depth = 2 * values.len().checked_ilog2().unwrap_or(0);
-    partition_until_small(values, depth);
-    let small = values.len().min(THRESHOLD);
-    insertion_sort(&mut values[..small]);
-    for at in small..values.len() {
-        sink_left(values, at);
+/// What is sorted.
+trait Element: Copy {
+    /// What it is sorted by.
+    fn key(self) -> u64;
+
+    /// Moves the elements up to `pivot` to the left of those from it on, where
+    /// the first one is no larger and some other one no smaller; returns where
+    /// the right part begins.
+    fn partition(v: &mut [Self], pivot: u64) -> usize {
+        let (mut left, mut right) = (1, v.len());
+        loop {
+            while v[left].key() < pivot {
+                left += 1;
+            }
+            right -= 1;
+            while pivot < v[right].key() {
+                right -= 1;
+            }
+            if left >= right {
+                return left;
+            }
+            v.swap(left, right);
+            left += 1;
+        }
     }
 }
 
-fn partition_until_small(mut values: &mut [ValueCount], mut depth: u32) {
+impl Element for ValueCount {
+    #[inline]
+    fn key(self) -> u64 {
+        self.value
+    }
+}
+
+/// A value but for its lowest byte, which says where it stood: half as much to
+/// move as a value with its count. Call targets are hashes, which nearly always
+/// differ above that byte.
+#[derive(Clone, Copy)]
+struct Packed(u64);
+
+/// Places that fit in a byte.
+const PLACES: usize = 1 << 8;
+
+impl Element for Packed {
+    #[inline]
+    fn key(self) -> u64 {
+        self.0 >> 8
+    }
+
+    /// The same swaps without a branch on every element, of which half would be
+    /// mispredicted: first all that may be swapped are found from both ends.
+    fn partition(v: &mut [Self], pivot: u64) -> usize {
+        let len = v.len();
+        let (mut lefts, mut rights) = ([0u8; PLACES], [0u8; PLACES]);
+        let (mut lefts_len, mut rights_len) = (0, 0);
+        for (at, element) in v.iter().enumerate().skip(1) {
+            lefts[lefts_len % PLACES] = at as u8;
+            lefts_len += usize::from(element.key() >= pivot);
+        }
+        for (at, element) in v.iter().enumerate().skip(1).rev() {
+            rights[rights_len % PLACES] = at as u8;
+            rights_len += usize::from(element.key() <= pivot);
+        }
+        // What was swapped last ends the next walk from the other end.
+        let mut swapped = len;
+        let ends = rights[..rights_len].iter().copied().chain(std::iter::repeat(0));
+        for (&left, right) in lefts[..lefts_len].iter().zip(ends) {
+            let (left, right) = (usize::from(left), usize::from(right));
+            if left >= right {
+                return left.min(swapped);
+            }
+            v.swap(left, right);
+            swapped = right;
+        }
+        swapped
+    }
+}
+
+/// Sorts by value, leaving equal values in the order that libstdc++ would.
+pub(super) fn sort_by_value(values: &mut [ValueCount]) {
+    if !sort_packed(values) {
+        sort(values);
+    }
+}
+
+/// As [`sort_by_value`], when all values differ above their lowest byte, or not
+/// at all; else `false`, and nothing is changed.
+fn sort_packed(values: &mut [ValueCount]) -> bool {
+    if values.len() > PLACES {
+        return false;
+    }
+    let mut packed = [Packed(0); PLACES];
+    let packed = &mut packed[..values.len()];
+    for (at, (packed, v)) in packed.iter_mut().zip(&*values).enumerate() {
+        *packed = Packed(v.value & !0xff | at as u64);
+    }
+    sort(packed);
+    let value = |packed: Packed| values[usize::from(packed.0 as u8)];
+    let is_told = |pair: &[Packed]| pair[0].key() != pair[1].key() || value(pair[0]).value == value(pair[1]).value;
+    if !packed.windows(2).all(is_told) {
+        return false;
+    }
+    let mut sorted = [ValueCount::default(); PLACES];
+    sorted.iter_mut().zip(&*packed).for_each(|(sorted, packed)| *sorted = value(*packed));
+    values.copy_from_slice(&sorted[..values.len()]);
+    true
+}
+
+fn sort<T: Element>(values: &mut [T]) {
+    let depth = 2 * values.len().checked_ilog2().unwrap_or(0);
+    partition_until_small(values, depth);
+    // The parts are in order, and no element leaves its own.
+    (1..values.len()).for_each(|at| sink_left(values, at));
+}
+
+fn partition_until_small<T: Element>(mut values: &mut [T], mut depth: u32) {
     while values.len() > THRESHOLD {
         if depth == 0 {
             heap_sort(values);
@@ -40,9 +144,9 @@ fn partition_until_small(mut values: &mut [ValueCount], mut depth: u32) {
 
 /// Moves the median of three to the front and partitions the rest around it;
 /// returns where the right part begins.
-fn partition_around_median(v: &mut [ValueCount]) -> usize {
+fn partition_around_median<T: Element>(v: &mut [T]) -> usize {
     let (x, y, z) = (1, v.len() / 2, v.len() - 1);
-    let less = |a: usize, b: usize| v[a].value < v[b].value;
+    let less = |a: usize, b: usize| v[a].key() < v[b].key();
     let median = match (less(x, y), less(y, z), less(x, z)) {
         (true, true, _) => y,
         (true, false, true) => z,
@@ -52,42 +156,22 @@ fn partition_around_median(v: &mut [ValueCount]) -> usize {
         (false, false, false) => y,
     };
     v.swap(0, median);
-    let pivot = v[0].value;
-    let (mut left, mut right) = (1, v.len());
-    loop {
-        while v[left].value < pivot {
-            left += 1;
-        }
-        right -= 1;
-        while pivot < v[right].value {
-            right -= 1;
-        }
-        if left >= right {
-            return left;
-        }
-        v.swap(left, right);
-        left += 1;
-    }
-}
-
-fn insertion_sort(values: &mut [ValueCount]) {
-    for at in 1..values.len() {
-        if values[at].value < values[0].value {
-            values[..=at].rotate_right(1);
-        } else {
-            sink_left(values, at);
-        }
-    }
+    let pivot = v[0].key();
+    T::partition(v, pivot)
 }
 
 /// Moves the element at `at` left past every greater one.
-fn sink_left(values: &mut [ValueCount], at: usize) {
+#[inline]
+fn sink_left<T: Element>(values: &mut [T], mut at: usize) {
     let moved = values[at];
-    let place = values[..at].iter().rposition(|other| other.value <= moved.value).map_or(0, |before| before + 1);
-    values[place..=at].rotate_right(1);
+    while at > 0 && values[at - 1].key() > moved.key() {
+        values[at] = values[at - 1];
+        at -= 1;
+    }
+    values[at] = moved;
 }
 
-fn heap_sort(v: &mut [ValueCount]) {
+fn heap_sort<T: Element>(v: &mut [T]) {
     for parent in (0..v.len() / 2).rev() {
         let value = v[parent];
         sift(v, parent, value);
@@ -101,13 +185,13 @@ fn heap_sort(v: &mut [ValueCount]) {
 
 /// Puts `value` into the heap at the hole `top`: down along the greater
 /// children to the bottom, then up to where it belongs.
-fn sift(v: &mut [ValueCount], top: usize, value: ValueCount) {
+fn sift<T: Element>(v: &mut [T], top: usize, value: T) {
     let len = v.len();
     let mut hole = top;
     let mut child = top;
     while child < (len - 1) / 2 {
         child = 2 * (child + 1);
-        if v[child].value < v[child - 1].value {
+        if v[child].key() < v[child - 1].key() {
             child -= 1;
         }
         v[hole] = v[child];
@@ -120,7 +204,7 @@ fn sift(v: &mut [ValueCount], top: usize, value: ValueCount) {
     }
     while hole > top {
         let parent = (hole - 1) / 2;
-        if v[parent].value >= value.value {
+        if v[parent].key() >= value.key() {
             break;
         }
         v[hole] = v[parent];
@@ -147,6 +231,18 @@ mod tests {
             let mut places: Vec<u64> = sorted.iter().map(|v| v.count).collect();
             places.sort_unstable();
             prop_assert!(places.into_iter().eq(0..values.len() as u64));
+        }
+
+        #[test]
+        fn packed_values_go_where_whole_ones_do(values in prop::collection::vec(0u64..100, 0..=256), shift in 0..3) {
+            let values: Vec<u64> = values.iter().map(|value| value << (8 * shift)).collect();
+            let (mut packed, mut whole) = (numbered(&values), numbered(&values));
+            let is_sorted = sort_packed(&mut packed);
+            prop_assert!(is_sorted || shift == 0);
+            if is_sorted {
+                sort(&mut whole);
+            }
+            prop_assert_eq!(packed, whole);
         }
 
         #[test]

@@ -46,12 +46,13 @@ pub(crate) struct SiteMerger {
     stable_sort: bool,
     incoming: Vec<ValueCount>,
     union: Vec<ValueCount>,
+    counts: Vec<u64>,
     merged: ValueSites,
 }
 
 impl SiteMerger {
     pub(super) fn new(stable_sort: bool) -> Self {
-        Self { stable_sort, incoming: Vec::new(), union: Vec::new(), merged: ValueSites::new() }
+        Self { stable_sort, incoming: Vec::new(), union: Vec::new(), counts: Vec::new(), merged: ValueSites::new() }
     }
 
     /// Adds `source`, whose counts weigh `weight`, to sites of a merger.
@@ -78,7 +79,8 @@ impl SiteMerger {
         }
         let outcome = self.unite_sites(target, *order, source, weight);
         *order = SiteOrder::ByValue;
-        std::mem::swap(target, &mut self.merged);
+        // Not swapped: the memory of large sites would go from record to record.
+        target.copy_from(&self.merged);
         outcome
     }
 
@@ -104,7 +106,7 @@ impl SiteMerger {
         if outcome.cut || outcome.repeated {
             return None;
         }
-        std::mem::swap(target, &mut self.merged);
+        target.copy_from(&self.merged);
         Some(outcome.saturated)
     }
 
@@ -117,7 +119,7 @@ impl SiteMerger {
         source: &ValueSites,
         weight: u64,
     ) -> SiteOutcome {
-        let Self { stable_sort, incoming, union, merged } = self;
+        let Self { stable_sort, incoming, union, counts, merged } = self;
         merged.clear();
         let mut outcome = SiteOutcome::default();
         for (index, values) in source.iter().enumerate() {
@@ -128,8 +130,9 @@ impl SiteMerger {
                 SiteOrder::ByValue => sort_repeated(site, values, *stable_sort),
             }
             union.clear();
+            union.reserve(site.len() + values.len());
             outcome.saturated |= unite(site, values, weight, union);
-            outcome.cut |= keep_largest(union);
+            outcome.cut |= keep_largest(union, counts);
             outcome.repeated |= sort_equal_by_count(union);
             merged.push_site(union);
         }
@@ -145,12 +148,16 @@ fn sorted<'a>(site: &'a [ValueCount], scratch: &'a mut Vec<ValueCount>, stable: 
     }
     scratch.clear();
     scratch.extend_from_slice(site);
-    scratch.sort_unstable_by_key(|v| v.value);
-    if !is_ascending(scratch) {
-        // Only equal values show in which order LLVM's sort leaves them.
+    let has_unknown_targets = site.iter().filter(|v| v.value == 0).nth(1).is_some();
+    if !has_unknown_targets {
+        sort_distinct(scratch);
+        if is_ascending(scratch) {
+            return scratch;
+        }
         scratch.copy_from_slice(site);
-        sort_by_value(scratch, stable);
     }
+    // Only equal values show in which order LLVM's sort leaves them.
+    sort_by_value(scratch, stable);
     scratch
 }
 
@@ -161,7 +168,7 @@ fn sort_inserted(site: &mut [ValueCount], stable: bool) {
         sort_by_count(site);
         sort_by_value(site, stable);
     } else {
-        site.sort_unstable_by_key(|v| v.value);
+        sort_distinct(site);
     }
 }
 
@@ -171,28 +178,73 @@ fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool)
     if stable || site.len() <= introsort::THRESHOLD || is_ascending(site) {
         return;
     }
-    let mut repeated = site.windows(2).filter(|pair| pair[0].value == pair[1].value).map(|pair| pair[0].value);
+    // Of equal counts nobody can tell which one was first.
+    let differ = |pair: &&[ValueCount]| pair[0].value == pair[1].value && pair[0].count != pair[1].count;
+    let mut repeated = site.windows(2).filter(differ).map(|pair| pair[0].value);
     if repeated.any(|value| incoming.binary_search_by_key(&value, |v| v.value).is_ok()) {
-        site.sort_unstable_by_key(|v| (Reverse(v.count), v.value));
+        sort_by_falling_count(site);
         introsort::sort_by_value(site);
+    }
+}
+
+/// Places that fit in the lowest byte of a key.
+const PLACES: usize = 1 << 8;
+
+/// Puts values into the order of keys, of which the lowest byte says where the
+/// value stands now.
+fn arrange(values: &mut [ValueCount], key_of: impl Fn(&ValueCount) -> u64) {
+    let (mut keys, mut before) = ([0; PLACES], [ValueCount::default(); PLACES]);
+    let (keys, before) = (&mut keys[..values.len()], &mut before[..values.len()]);
+    before.copy_from_slice(values);
+    for (at, (key, v)) in keys.iter_mut().zip(&*before).enumerate() {
+        *key = key_of(v) & !0xff | at as u64;
+    }
+    keys.sort_unstable();
+    values.iter_mut().zip(keys).for_each(|(v, key)| *v = before[usize::from(*key as u8)]);
+}
+
+/// Sorts values of which none stands twice by value.
+fn sort_distinct(site: &mut [ValueCount]) {
+    if (introsort::THRESHOLD + 1..=PLACES).contains(&site.len()) {
+        // Call targets are hashes and nearly always differ above the lowest byte.
+        arrange(site, |v| v.value);
+    }
+    if !is_ascending(site) {
+        site.sort_unstable_by_key(|v| v.value);
+    }
+}
+
+/// Sorts values that ascend by falling count, equal counts as they stand.
+fn sort_by_falling_count(site: &mut [ValueCount]) {
+    const LARGEST: u64 = u64::MAX >> 8;
+    if site.len() <= PLACES && site.iter().all(|v| v.count <= LARGEST) {
+        arrange(site, |v| (LARGEST - v.count) << 8);
+    } else {
+        site.sort_unstable_by_key(|v| (Reverse(v.count), v.value));
     }
 }
 
 /// Leaves 255 values, those with the largest counts and of equal ones the
 /// smaller values, in the order in which they are. Returns whether there were more.
-fn keep_largest(values: &mut Vec<ValueCount>) -> bool {
+fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> bool {
     if values.len() <= MAX_VALUES_PER_SITE {
         return false;
     }
-    let mut counts: Vec<u64> = values.iter().map(|v| v.count).collect();
+    counts.clear();
+    counts.extend(values.iter().map(|v| v.count));
     let (larger, least, _) = counts.select_nth_unstable_by_key(MAX_VALUES_PER_SITE - 1, |count| Reverse(*count));
     let least = *least;
     let mut room = MAX_VALUES_PER_SITE - larger.iter().filter(|count| **count > least).count();
-    values.retain(|v| {
-        let fits = v.count == least && room > 0;
+    // Without a branch on what nobody can predict.
+    let mut kept = 0;
+    for at in 0..values.len() {
+        let v = values[at];
+        let fits = (v.count == least) & (room > 0);
         room -= usize::from(fits);
-        v.count > least || fits
-    });
+        values[kept] = v;
+        kept += usize::from((v.count > least) | fits);
+    }
+    values.truncate(kept);
     true
 }
 
@@ -268,23 +320,20 @@ pub(super) fn sort_sites(sites: &mut ValueSites) {
 /// a value that repeats on the incoming side more often stays repeated. Values
 /// new to the site come without the weight, as in every release so far.
 fn unite(site: &[ValueCount], incoming: &[ValueCount], weight: u64, union: &mut Vec<ValueCount>) -> bool {
-    let mut saturated = false;
-    let mut rest = site;
-    for new in incoming {
-        let smaller = rest.iter().take_while(|old| old.value < new.value).count();
-        let (before, from) = rest.split_at(smaller);
-        union.extend_from_slice(before);
-        rest = from;
-        match rest.split_first() {
-            Some((old, behind)) if old.value == new.value => {
-                let count = new.count.checked_mul(weight).and_then(|product| product.checked_add(old.count));
-                saturated |= count.is_none();
-                union.push(ValueCount { value: old.value, count: count.unwrap_or(u64::MAX) });
-                rest = behind;
-            }
-            _ => union.push(*new),
-        }
+    let (mut saturated, mut old_at, mut new_at) = (false, 0, 0);
+    // Which side is next nobody can predict: no branch depends on it.
+    while let (Some(old), Some(new)) = (site.get(old_at), incoming.get(new_at)) {
+        let (takes_old, takes_new) = (old.value <= new.value, new.value <= old.value);
+        let (product, overflows) = new.count.overflowing_mul(if takes_old { weight } else { 1 });
+        let (sum, carries) =
+            (if takes_old { old.count } else { 0 }).overflowing_add(if takes_new { product } else { 0 });
+        let is_too_large = carries | (overflows & takes_new);
+        saturated |= is_too_large;
+        union.push(ValueCount { value: old.value.min(new.value), count: if is_too_large { u64::MAX } else { sum } });
+        old_at += usize::from(takes_old);
+        new_at += usize::from(takes_new);
     }
-    union.extend_from_slice(rest);
+    union.extend_from_slice(&site[old_at..]);
+    union.extend_from_slice(&incoming[new_at..]);
     saturated
 }

@@ -1,5 +1,7 @@
 //! Numbers as C prints them.
 
+use crate::digits::push_decimal;
+
 /// `%.6g`: six significant digits, trailing zeros dropped.
 pub fn six_significant_digits(value: f64) -> String {
     if value == 0.0 {
@@ -15,6 +17,23 @@ pub fn six_significant_digits(value: f64) -> String {
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", without_trailing_zeros(digits), exponent.unsigned_abs())
+}
+
+/// `%.2f`: appends a number with two decimals.
+pub fn push_two_decimals(out: &mut Vec<u8>, value: f64) {
+    let hundredths = value * 100.0;
+    let whole = hundredths as u64;
+    let rest = hundredths - whole as f64;
+    // The product is off by less than 1e-7: only near a half the digits of the
+    // number itself decide.
+    if !(0.0..1e9).contains(&hundredths) || (rest - 0.5).abs() < 1e-4 {
+        out.extend_from_slice(format!("{value:.2}").as_bytes());
+        return;
+    }
+    let rounded = whole + u64::from(rest > 0.5);
+    push_decimal(out, rounded / 100);
+    let (tens, ones) = ((rounded / 10 % 10) as u8, (rounded % 10) as u8);
+    out.extend_from_slice(&[b'.', b'0' + tens, b'0' + ones]);
 }
 
 /// `%e`: one digit, six decimals, an exponent of at least two digits.
@@ -33,6 +52,35 @@ fn without_trailing_zeros(digits: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn two_decimals(value: f64) -> String {
+        let mut text = Vec::new();
+        push_two_decimals(&mut text, value);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn halves_are_rounded_as_the_number_is() {
+        // 0.125 is a half and goes to the even digit; 0.005 is a little more than one.
+        for (value, expected) in [(0.125, "0.12"), (0.375, "0.38"), (0.005, "0.01"), (100.0, "100.00"), (9.995, "9.99")]
+        {
+            assert_eq!(two_decimals(value), expected);
+        }
+        for value in [f64::NAN, f64::INFINITY, -1.0, 1e300, f64::MIN_POSITIVE] {
+            assert_eq!(two_decimals(value), format!("{value:.2}"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn two_decimals_are_those_of_the_standard_library(count in any::<u64>(), total in 1u64.., shift in 0..64) {
+            let (count, total) = ((count >> shift) as f64, ((total >> shift).max(1)) as f64);
+            for value in [count * 100.0 / total, (count % 20_001.0) / 200.0, count / 1000.0] {
+                prop_assert_eq!(two_decimals(value), format!("{value:.2}"));
+            }
+        }
+    }
 
     #[test]
     fn general_notation_is_that_of_c() {

@@ -1,8 +1,9 @@
 //! One function with its counters and values, as `llvm-profdata show` prints it.
 
 use super::ShowOptions;
-use crate::digits::{push_decimal, push_decimals, push_hex_16};
+use crate::digits::{push_decimal, push_decimals, push_hex_16, push_padded};
 use crate::instr::{PseudoCount, RecordView, SymbolTable, ValueKind};
+use crate::report::format::push_two_decimals;
 use std::io::{self, Write};
 
 /// What stands before the first function with details.
@@ -54,7 +55,7 @@ impl Details<'_> {
         ];
         for (_, heading, kind) in blocks.into_iter().filter(|(shown, ..)| *shown) {
             writeln!(text, "    {heading}:")?;
-            self.push_values(text, record, kind)?;
+            self.push_values(text, record, kind);
         }
         Ok(())
     }
@@ -85,22 +86,34 @@ impl Details<'_> {
         text.extend_from_slice(b"]\n");
     }
 
-    fn push_values(&self, text: &mut Vec<u8>, record: RecordView<'_>, kind: ValueKind) -> io::Result<()> {
+    fn push_values(&self, text: &mut Vec<u8>, record: RecordView<'_>, kind: ValueKind) {
         for (index, site) in record.sites(kind).iter().enumerate() {
             let total = site.iter().fold(0u64, |sum, value| sum.wrapping_add(value.count));
             for value in site {
-                write!(text, "\t[ {index:>2}, ")?;
+                text.extend_from_slice(b"\t[ ");
+                push_padded(text, index as u64, 2);
+                text.extend_from_slice(b", ");
                 if kind.is_name() {
                     text.extend_from_slice(self.symbols.name(value.value).unwrap_or_default());
                 } else {
-                    write!(text, "{:>4}", value.value)?;
+                    push_padded(text, value.value, 4);
                 }
+                text.extend_from_slice(b", ");
                 // LLVM prints the count as a signed number.
-                let count = value.count.cast_signed();
+                push_signed(text, value.count.cast_signed());
                 let share = if total == 0 { 0.0 } else { value.count as f64 * 100.0 / total as f64 };
-                writeln!(text, ", {count:>10} ] ({share:.2}%)")?;
+                text.extend_from_slice(b" ] (");
+                push_two_decimals(text, share);
+                text.extend_from_slice(b"%)\n");
             }
         }
-        Ok(())
+    }
+}
+
+/// Appends a count, padded to ten characters.
+fn push_signed(text: &mut Vec<u8>, count: i64) {
+    match u64::try_from(count) {
+        Ok(count) => push_padded(text, count, 10),
+        Err(_) => text.extend_from_slice(format!("{count:>10}").as_bytes()),
     }
 }
