@@ -65,20 +65,16 @@ impl Element for Packed {
     /// The same swaps without a branch on every element, of which half would be
     /// mispredicted: first all that may be swapped are found from both ends.
     fn partition(v: &mut [Self], pivot: u64) -> usize {
-        let len = v.len();
         let (mut lefts, mut rights) = ([0u8; PLACES], [0u8; PLACES]);
         let (mut lefts_len, mut rights_len) = (0, 0);
-        for (at, element) in v.iter().enumerate().skip(1) {
-            lefts[lefts_len % PLACES] = at as u8;
+        for (element, at) in v[1..].iter().zip(1..=u8::MAX) {
+            (lefts[lefts_len % PLACES], rights[rights_len % PLACES]) = (at, at);
             lefts_len += usize::from(element.key() >= pivot);
-        }
-        for (at, element) in v.iter().enumerate().skip(1).rev() {
-            rights[rights_len % PLACES] = at as u8;
             rights_len += usize::from(element.key() <= pivot);
         }
         // What was swapped last ends the next walk from the other end.
-        let mut swapped = len;
-        let ends = rights[..rights_len].iter().copied().chain(std::iter::repeat(0));
+        let mut swapped = v.len();
+        let ends = rights[..rights_len].iter().rev().copied().chain(std::iter::repeat(0));
         for (&left, right) in lefts[..lefts_len].iter().zip(ends) {
             let (left, right) = (usize::from(left), usize::from(right));
             if left >= right {

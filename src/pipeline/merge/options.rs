@@ -129,6 +129,12 @@ pub struct MergeOptions {
 }
 
 impl MergeOptions {
+    /// Whether a bad input gives nothing at all: under our own rules, unless its
+    /// good records are asked for, or it ends the merge.
+    pub(in crate::pipeline) fn is_all_or_nothing(&self) -> bool {
+        !self.read.compat.is_llvm() && !self.salvage && self.failure_mode != FailureMode::Any
+    }
+
     /// What of these options the merger takes.
     pub(in crate::pipeline) fn merger_options(&self) -> crate::merge::MergeOptions {
         let mut options = crate::merge::MergeOptions::default();

@@ -88,6 +88,13 @@ impl State<'_> {
         self.has_sums && (self.has_uniformity || self.bound > 1 << 63)
     }
 
+    /// Forgets what was merged of a first input that is bad.
+    pub(super) fn begin_again(&mut self, options: &MergeOptions) {
+        self.merger = Merger::new(options.merger_options());
+        self.soft_errors.clear();
+        (self.bound, self.has_uniformity) = (0, false);
+    }
+
     /// Brings the value sites of an image back, unless it is `other`.
     pub(super) fn bring_values_back(&mut self, other: Option<&Arc<Known>>, is_over: &AtomicBool) {
         let stays = |known: &mut Arc<Known>| !other.is_some_and(|other| Arc::ptr_eq(known, other));

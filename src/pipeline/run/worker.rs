@@ -12,7 +12,7 @@ use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
 use crate::partial::Frame;
 use crate::pipeline::memory;
-use crate::pipeline::merge::{FailureMode, InputOutcome, InputReport, InputVersion};
+use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion};
 use crate::pipeline::open::read_with;
 use crate::raw::{RawNames, RawOptions, RawProfile, RawReader};
 use crate::text;
@@ -247,10 +247,15 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         adding.most_name_bytes = options.read.limits.name_bytes;
         // LLVM's merge leaves an empty section in its place.
         adding.takes_memprof = !options.read.compat.is_llvm();
-        // Under our own rules a bad input gives nothing at all, unless its good
-        // records are asked for, or it ends the merge.
-        let all_or_nothing =
-            !options.read.compat.is_llvm() && !options.salvage && options.failure_mode != FailureMode::Any;
+        let all_or_nothing = options.is_all_or_nothing();
+        if turn.at == 0 {
+            // It is its turn, and what was merged of a bad one is all there is to give back.
+            let merged = self.add_reader(reader, reading, &adding, turn, report, placed);
+            if all_or_nothing && merged.is_err() {
+                turn.state().begin_again(options);
+            }
+            return merged;
+        }
         if !all_or_nothing && (reading != Reading::Early || *threads == 1) {
             return self.add_reader(reader, reading, &adding, turn, report, placed);
         }
@@ -308,6 +313,8 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         state.bound = state.bound.saturating_add(bits.saturating_mul(adding.weight));
         let warnings = reader.take_warnings();
         report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&report.input.path)));
+        // With LLVM what stands behind the fault of a record may count.
+        let read = if self.shared.options.is_all_or_nothing() { Ok(read?) } else { read };
         state.merger.add_rest(reader, adding, read)?;
         Ok(state.soft_errors.len() == errors_before)
     }

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Counts the instructions of a dozen small jobs and compares them with those
+# noted in benches/guard/counts.txt: more than 3 % above is a failure.
+#
+#   benches/guard.sh                      compare
+#   PROFBRIDGE_RENEW=1 benches/guard.sh   note what is counted now
+#   benches/guard.sh merge-raws show      some jobs only
+#
+# No time is measured, so it does not matter what else the machine does. The
+# counts hold for one rustc and one kind of processor; elsewhere, and without
+# valgrind, it says SKIPPED and succeeds. Needs valgrind and awk (Debian:
+# valgrind, mawk). Builds the profile `guard` into target/guard.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+COUNTS=benches/guard/counts.txt
+TOLERANCE=3 # per cent
+compiler="$(rustc -vV | sed -n 's/^release: //p') $(rustc -vV | sed -n 's/^host: //p')"
+
+skip() { echo "SKIPPED: instruction counts: $1"; exit 0; }
+
+command -v valgrind >/dev/null || skip "valgrind is not installed"
+noted="$(sed -n 's/^# rustc //p' "$COUNTS" 2>/dev/null || true)"
+if [ -z "${PROFBRIDGE_RENEW:-}" ] && [ "$noted" != "$compiler" ]; then
+  skip "those noted are of rustc $noted, this is $compiler"
+fi
+
+cargo build --locked --quiet --profile guard --bin profbridge
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+program=$PWD/target/guard/profbridge
+ln -s "$program" "$work/llvm-profdata"
+awk -v folder="$work" -f benches/guard/inputs.awk
+cd "$work"
+
+# The inputs that the program itself makes of the texts.
+make() { "$program" "$@" >made.log 2>&1 || { cat made.log >&2; exit 1; }; }
+for run in 1 2 3; do
+  make convert --to raw --for llvm-22 "$run.proftext" -o "$run.profraw"
+  make merge --for llvm-22 "$run.proftext" -o "$run.profdata"
+done
+make convert --sample-format extbinary 1.prof -o 1.afdo
+
+# name | program | arguments
+jobs() {
+  cat <<'JOBS'
+start-up|profbridge|--version
+one-raw|profbridge|merge --for llvm-22 -j1 1.profraw -o out.profdata
+merge-raws|profbridge|merge --for llvm-22 -j1 1.profraw 1.profraw 1.profraw 2.profraw 2.profraw 3.profraw -o out.profdata
+merge-raws-drop-in|llvm-profdata|merge -num-threads=1 1.profraw 1.profraw 1.profraw 2.profraw 2.profraw 3.profraw -o out.profdata
+merge-indexed|profbridge|merge --for llvm-22 -j1 1.profdata 2.profdata 3.profdata -o out.profdata
+text-out|profbridge|merge --for llvm-22 -j1 --text 1.profdata -o out.proftext
+text-out-drop-in|llvm-profdata|merge -num-threads=1 -text 1.profdata -o out.proftext
+text-in|profbridge|merge --for llvm-22 -j1 1.proftext -o out.profdata
+show|profbridge|show --all-functions --counts --ic-targets 1.profraw -o out.txt
+show-top|profbridge|show --topn=10 1.profdata -o out.txt
+check|profbridge|check 1.profdata
+sample-text|profbridge|merge 1.prof 1.prof -o out.afdo
+sample-show|profbridge|show 1.afdo -o out.txt
+iprof-check|profbridge|check 1.iprof
+iprof-merge|profbridge|merge 1.iprof 1.iprof -o out.iprof
+stacks-picture|profbridge|flamegraph 1.collapsed -o out.svg
+JOBS
+}
+
+# Instructions of a command. The C library chooses its functions by processor;
+# the plain ones are everywhere.
+count() {
+  GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-ERMS,-AVX512F valgrind --tool=cachegrind --cache-sim=no \
+    --cachegrind-out-file=/dev/null "$@" 2>counted.log >/dev/null || { cat counted.log >&2; return 1; }
+  sed -n 's/.*I *refs: *//p' counted.log | tr -d ,
+}
+
+failed=0
+{
+  echo "# Instructions of the jobs of benches/guard.sh, which PROFBRIDGE_RENEW=1 notes anew."
+  echo "# rustc $compiler"
+} >counts.txt
+while IFS='|' read -r name called arguments; do
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
+  if [ "$called" = profbridge ]; then called=$program; else called=$work/$called; fi
+  # shellcheck disable=SC2086
+  now=$(count "$called" $arguments)
+  printf '%-20s %12d\n' "$name" "$now" >>counts.txt
+  before=$(awk -v name="$name" '$1 == name { print $2 }' "$OLDPWD/$COUNTS" 2>/dev/null || true)
+  if [ -n "${PROFBRIDGE_RENEW:-}" ] || [ -z "$before" ]; then
+    printf '%-20s %12d\n' "$name" "$now"
+    [ -n "${PROFBRIDGE_RENEW:-}" ] || { echo "  not noted yet"; failed=1; }
+    continue
+  fi
+  change=$(awk -v now="$now" -v before="$before" 'BEGIN { printf "%+.1f", (now - before) * 100 / before }')
+  verdict=
+  if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c > t) }'; then verdict=" FAILED: above $TOLERANCE %"; failed=1; fi
+  if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c < -t) }'; then verdict=" less: note it with PROFBRIDGE_RENEW=1"; fi
+  printf '%-20s %12d %6s %%%s\n' "$name" "$now" "$change" "$verdict"
+done < <(jobs)
+
+if [ -n "${PROFBRIDGE_RENEW:-}" ]; then
+  [ $# -eq 0 ] || { echo "renew all jobs, not some" >&2; exit 1; }
+  cp counts.txt "$OLDPWD/$COUNTS"
+fi
+exit $failed
