@@ -7,6 +7,11 @@
 #   benches/compare.sh W1a W3                some
 #   benches/compare.sh --scale 0.1 --runs 3  smaller inputs, fewer runs
 #   benches/compare.sh --growth              growth with files, functions, threads
+#   benches/compare.sh --check               fail where a goal that must be reached is missed
+#
+# Each row is measured under both names of the program and says what it must
+# reach, aims at and cannot go below (benches/compare/goals.py). Times depend on
+# what else the machine does, so --check is for use by hand, on a quiet one.
 #
 # Needs llvm-profdata-22, clang-22, python3 and GNU time (Debian: llvm-22,
 # clang-22, libclang-rt-22-dev, python3, time). Inputs are made once and kept in

@@ -22,7 +22,7 @@ def quiet(command, **options):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
 
 
-SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo")
+SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo", ".collapsed", ".pprof")
 
 
 def once(make):
@@ -350,6 +350,49 @@ def sample_profiles(folder, files, functions, encoding):
         if encoding != "text":
             quiet([PROFDATA, "merge", "--sample", f"--{encoding}", str(text), "-o", str(text.with_suffix(".afdo"))])
             text.unlink()
+
+
+# Partial merges.
+
+
+@once
+def parts_of(folder, program, files, count):
+    """Partial merges of equal shares of the files, in their order."""
+    for part in range(count):
+        share = files[len(files) * part // count : len(files) * (part + 1) // count]
+        listing = folder / f"part-{part}.list"
+        listing.write_text("".join(f"{path}\n" for path in share))
+        quiet(program + ["merge", "--partial", "--for", "llvm-22", "-f", str(listing), "-o", str(folder / f"part-{part}.profdata")])
+
+
+# Sampled stacks.
+
+
+def stack_lines(count, seed):
+    """Lines of collapsed text, sorted, 30 to 60 frames deep."""
+    generator = random.Random(seed)
+    classes = [f"org.example.package{index % 31}.Class{index}" for index in range(900)]
+    lines = set()
+    while len(lines) < count:
+        # Frames near the root are the same for many.
+        frames = [f"{classes[generator.randrange(1 + depth * 14)]}.method{generator.randrange(1 + depth // 2)}"
+                  for depth in range(generator.randrange(30, 61))]
+        lines.add(";".join(frames))
+    return [f"{line} {1 + generator.randrange(40)}\n" for line in sorted(lines)]
+
+
+@once
+def collapsed_stacks(folder, count):
+    (folder / "one.collapsed").write_text("".join(stack_lines(count, 5)))
+
+
+@once
+def pprof_profiles(folder, program, files, count):
+    for file in range(files):
+        text = folder / "one.txt"
+        text.write_text("".join(stack_lines(count, file)))
+        quiet([program, "convert", str(text), "-o", str(folder / f"{file}.pprof")])
+        text.unlink()
 
 
 # iprof: many types and methods, few of them in contexts, sampled stacks deep.

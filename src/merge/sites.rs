@@ -39,6 +39,13 @@ pub(crate) struct TakenSites {
     pub(super) order: SiteOrder,
 }
 
+impl TakenSites {
+    /// Bytes of the values.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.sites.values())
+    }
+}
+
 /// Merges sites, and keeps its memory from one to the next.
 #[derive(Debug)]
 pub(crate) struct SiteMerger {

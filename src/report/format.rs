@@ -74,8 +74,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_decimals_are_those_of_the_standard_library(count in any::<u64>(), total in 1u64.., shift in 0..64) {
-            let (count, total) = ((count >> shift) as f64, ((total >> shift).max(1)) as f64);
+        fn two_decimals_are_those_of_the_standard_library(count in any::<u64>(), total in any::<u64>(), shift in 0..64) {
+            let (count, total): (u64, u64) = (count >> shift, total >> shift);
+            let (count, total) = (count as f64, total.max(1) as f64);
             for value in [count * 100.0 / total, (count % 20_001.0) / 200.0, count / 1000.0] {
                 prop_assert_eq!(two_decimals(value), format!("{value:.2}"));
             }

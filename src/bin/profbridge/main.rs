@@ -46,13 +46,29 @@ mod stack_merge;
 mod stacks;
 mod target;
 mod toolchains;
+#[cfg(feature = "tracing-counters")]
+mod traces;
 mod words;
 
 use clap::Parser;
 use documents::Call;
 use std::process::ExitCode;
 
+#[cfg(not(feature = "tracing-counters"))]
 fn main() -> ExitCode {
+    run()
+}
+
+/// As without counters; then says what the threads of merges did.
+#[cfg(feature = "tracing-counters")]
+fn main() -> ExitCode {
+    let began = std::time::Instant::now();
+    let code = run();
+    traces::print(began.elapsed());
+    code
+}
+
+fn run() -> ExitCode {
     let mut arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if let Some(program) = arguments.first().filter(|program| llvm_compat::is_wanted(program)) {
         let program = program.clone();

@@ -13,6 +13,7 @@ mod staged;
 mod state;
 #[cfg(test)]
 mod tests;
+pub(super) mod trace;
 mod values;
 mod worker;
 

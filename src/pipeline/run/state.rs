@@ -5,6 +5,7 @@
 //! and value sites that wait outside the merger come back when they are needed.
 
 use super::images::{Images, Known};
+use super::trace::{self, Step};
 use crate::input::WeightedInput;
 use crate::instr::RecordId;
 use crate::merge::{Merger, SoftError};
@@ -202,7 +203,12 @@ pub(super) struct Turn<'s, 'a, 'o> {
 impl<'o> Turn<'_, '_, 'o> {
     /// What may be changed now.
     pub(super) fn state(&mut self) -> &mut State<'o> {
-        self.state.get_or_insert_with(|| self.shared.wait_for(self.at))
+        self.state.get_or_insert_with(|| {
+            trace::enter(Step::Waiting);
+            let state = self.shared.wait_for(self.at);
+            trace::enter(Step::InTurn);
+            state
+        })
     }
 
     /// Lets the next input have its turn.
@@ -219,6 +225,7 @@ impl<'o> Turn<'_, '_, 'o> {
         state.observer.progress(at + 1, shared.inputs.len());
         let must_start_over = state.must_start_over();
         self.state = None;
+        trace::enter(Step::Alone);
         shared.moved_on.notify_all();
         if must_start_over {
             shared.end();

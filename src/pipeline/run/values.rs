@@ -5,6 +5,7 @@
 //! than 255 values. So the sites are split into shards, through which every file
 //! goes in turn: while one is at a shard, the next one is at the shard before.
 
+use super::trace::{self, Step};
 use crate::compat::Compat;
 use crate::instr::{RecordId, ValueKind};
 use crate::merge::sites::{SiteMerger, TakenSites};
@@ -76,6 +77,7 @@ impl Values {
             known.entry(*record).or_insert(next);
         });
         let bytes = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last - first);
+        trace::shards(bytes / SHARD);
         // Records that stand twice have to be met in one shard.
         let shards = if known.len() < records.len() { 1 } else { (4 * threads).min(bytes / SHARD).max(1) };
         let first = offsets.first().copied().unwrap_or(0);
@@ -147,7 +149,9 @@ impl Values {
         let mut errors = Vec::new();
         for (at, shard) in self.shards.iter().enumerate() {
             let end = self.starts.get(at + 1).copied().unwrap_or(self.slots.len());
+            trace::enter(Step::Waiting);
             let mut state = shard.wait_for(ticket, is_over);
+            trace::enter(Step::AtShard);
             let State { passed, taken, merger } = &mut *state;
             let part = (self.starts[at]..end, file.offsets[at]);
             image.read_values(file.bytes, file.profile, file.slide, file.compat, part, |place, values| {
@@ -155,10 +159,12 @@ impl Values {
                 let (Some(sites), Some(merger)) = (taken.get_mut(slot), merger.as_mut()) else { return };
                 let add = |kind: ValueKind| merger.add(&mut sites[kind as usize], values.sites(kind), file.weight);
                 let error = ValueKind::ALL.map(add).into_iter().flatten().next();
+                trace::shared(|| sites.iter().map(TakenSites::bytes).sum());
                 errors.extend(error.map(|error| (self.targets[at][slot], error)));
             });
             *passed += 1;
             drop(state);
+            trace::enter(Step::Alone);
             shard.moved_on.notify_all();
         }
         errors

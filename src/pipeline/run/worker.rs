@@ -4,9 +4,10 @@ use super::images::Known;
 use super::known_file::KnownFile;
 use super::staged::{Batch, Staged, read_ahead};
 use super::state::{EndOnPanic, Prepared, Shared, State, Turn};
+use super::trace;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer};
-use crate::instr::{ProfileKind, ProfileReader, RecordId, RecordRef};
+use crate::instr::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
 use crate::limits::Limits;
 use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
@@ -24,14 +25,16 @@ use std::sync::atomic::Ordering;
 /// Merges inputs until none is left.
 pub(super) fn work(shared: &Shared<'_, '_>) {
     let _end = EndOnPanic(shared);
+    trace::begin();
     let mut worker = Worker::new(shared);
     while !shared.is_over.load(Ordering::Relaxed) {
         let at = shared.begun.fetch_add(1, Ordering::Relaxed);
         if at >= shared.inputs.len() {
-            return;
+            break;
         }
         worker.merge_input(at);
     }
+    trace::end();
 }
 
 /// When the records of an input may be read.
@@ -297,6 +300,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             if let Some(error) = outcome.error {
                 soft_errors.push((at, outcome.record, error));
             }
+            trace::shared(|| bytes_of(incoming.record));
             if let Some(placed) = &mut placed {
                 placed.push(outcome.record);
             }
@@ -318,6 +322,12 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         state.merger.add_rest(reader, adding, read)?;
         Ok(state.soft_errors.len() == errors_before)
     }
+}
+
+/// Bytes of counters and values.
+fn bytes_of(record: RecordView<'_>) -> usize {
+    let values = ValueKind::ALL.map(|kind| record.sites(kind).values_len() * size_of::<ValueCount>());
+    size_of_val(record.counters) + values.iter().sum::<usize>()
 }
 
 /// The bytes of an input, in `buffer`.

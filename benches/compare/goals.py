@@ -1,0 +1,75 @@
+"""What each row must reach and aims at, as a share of the peer's time and memory."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Ratios of ours to the peer's; `limit` is what a C program on one thread took
+    that does only what cannot be avoided: read, add, inflate and hash, write."""
+
+    must: Optional[float] = None
+    aim: Optional[float] = None
+    memory_must: Optional[float] = None
+    memory_aim: Optional[float] = None
+    limit: Optional[float] = None
+
+    def verdict(self, time_ratio, memory_ratio):
+        """What is missed, else whether the aims are reached as well."""
+        missed = [what for what, ratio, must in (("time", time_ratio, self.must), ("memory", memory_ratio, self.memory_must))
+                  if must is not None and ratio > must]
+        if missed:
+            return "missed: " + " and ".join(missed)
+        if self.must is None:
+            return "-"
+        reached = (self.aim is None or time_ratio <= self.aim) and (self.memory_aim is None or memory_ratio <= self.memory_aim)
+        return "aim" if reached else "must"
+
+
+MANY_FILES = Goal(0.10, 0.04, 1.0, 0.3, 0.02)
+TEXT_OUT = Goal(0.30, 0.15, 0.4, None, 0.11)
+TEXT_IN = Goal(0.25, 0.15, 0.4, None, 0.07)
+SAMPLES = Goal(0.33, 0.15, 0.5, 0.2)
+ALLOCATIONS = Goal(0.40, 0.20, 0.6)
+
+GOALS = {
+    "W1a": MANY_FILES,
+    "W7w": MANY_FILES,
+    "W7s": MANY_FILES,
+    "W7f": MANY_FILES,
+    "W1p": Goal(0.12, 0.06, 1.0, 0.3, 0.03),
+    "W2": Goal(0.15, 0.07, 1.0, 0.3, 0.05),
+    "W3": Goal(0.27, 0.18, 0.6, 0.4, 0.14),
+    "W3r": Goal(0.40, 0.28, 0.6, 0.4, 0.25),
+    "W4": Goal(0.45, 0.25, 0.6, 0.3, 0.40),
+    "W4m": Goal(0.45, 0.25, 0.6, 0.3, 0.40),
+    "W4s": Goal(0.35, 0.15, 0.25),
+    "W5": Goal(0.22, 0.12, 0.4, None, 0.06),
+    "W6o": TEXT_OUT,
+    "W6ro": TEXT_OUT,
+    "W6i": TEXT_IN,
+    "W6ri": TEXT_IN,
+    "W6s": Goal(0.20, 0.10, 0.6, None, 0.07),
+    "W6rs": Goal(0.40, 0.25, 0.6, None, 0.17),
+    "W6t": Goal(0.20, 0.15, 0.6, None, 0.12),
+    "W6rt": Goal(0.42, 0.38, 0.6, None, 0.38),
+    "W8": Goal(0.15, 0.07, 0.15, None, 0.07),
+    "W9t": SAMPLES,
+    "W9x": SAMPLES,
+    "W10m": ALLOCATIONS,
+    "W10s": ALLOCATIONS,
+    "W10i": ALLOCATIONS,
+    "W11c": Goal(0.50, None, 1.0),
+    "W11p": Goal(1.0, None, 1.0),
+    "P": Goal(0.15, 0.07, 1.0, 0.3),
+    "S": Goal(0.22, 0.10, 0.15),
+}
+
+# Rows that are measured with one thread, too, and what holds for them there.
+ALSO_ONE_THREAD = {"W4": Goal(0.35, 0.28, 0.6, 0.3, 0.40), "W4m": Goal(0.35, 0.28, 0.6, 0.3, 0.40)}
+
+
+def of(name, threads):
+    """The goal of a row; none for those that only show growth."""
+    return (ALSO_ONE_THREAD.get(name) if threads == 1 else None) or GOALS.get(name, Goal())

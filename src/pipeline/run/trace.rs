@@ -1,0 +1,181 @@
+//! What the threads of a merge do, measured with the feature `tracing-counters`
+//! and not at all without it.
+//!
+//! Each thread keeps its figures for itself, so that measuring brings no threads
+//! together; they are handed over when a thread ends.
+
+/// What a thread is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// What no other thread has a part in: reading, decoding, comparing with an
+    /// image, adding to a sum of its own.
+    Alone,
+    /// The turn of an input: one thread at a time.
+    InTurn,
+    /// A shard of value sites: one thread at a time, but many shards.
+    AtShard,
+    /// Nothing, until another thread is done.
+    Waiting,
+}
+
+#[cfg(not(feature = "tracing-counters"))]
+mod silent {
+    use super::Step;
+
+    #[inline(always)]
+    pub(in crate::pipeline::run) fn begin() {}
+    #[inline(always)]
+    pub(in crate::pipeline::run) fn enter(_: Step) {}
+    #[inline(always)]
+    pub(in crate::pipeline::run) fn shared(_: impl FnOnce() -> usize) {}
+    #[inline(always)]
+    pub(in crate::pipeline::run) fn shards(_: usize) {}
+    #[inline(always)]
+    pub(in crate::pipeline::run) fn end() {}
+}
+
+#[cfg(not(feature = "tracing-counters"))]
+pub(super) use silent::{begin, end, enter, shards, shared};
+
+#[cfg(feature = "tracing-counters")]
+mod counted {
+    use super::Step;
+    use std::cell::RefCell;
+    use std::sync::{Mutex, PoisonError};
+    use std::time::{Duration, Instant};
+
+    /// What one thread did.
+    #[derive(Debug, Clone, Default)]
+    #[non_exhaustive]
+    pub struct WorkerTrace {
+        /// Time of steps that no other thread has a part in.
+        pub alone: Duration,
+        /// Time in the turns of inputs.
+        pub in_turn: Duration,
+        /// Time at shards of value sites.
+        pub at_shards: Duration,
+        /// Time without anything to do.
+        pub waiting: Duration,
+        /// Bytes of counters and values written where other threads write as well.
+        pub shared_bytes: u64,
+        /// Shards that the value sites of an image would be worth.
+        pub shards: usize,
+    }
+
+    struct Running {
+        figures: WorkerTrace,
+        step: Step,
+        since: Instant,
+    }
+
+    impl Running {
+        fn enter(&mut self, step: Step) {
+            let now = Instant::now();
+            let figures = &mut self.figures;
+            let total = match self.step {
+                Step::Alone => &mut figures.alone,
+                Step::InTurn => &mut figures.in_turn,
+                Step::AtShard => &mut figures.at_shards,
+                Step::Waiting => &mut figures.waiting,
+            };
+            *total += now - self.since;
+            (self.step, self.since) = (step, now);
+        }
+    }
+
+    thread_local! {
+        static OWN: RefCell<Option<Running>> = const { RefCell::new(None) };
+    }
+
+    static ENDED: Mutex<Vec<WorkerTrace>> = Mutex::new(Vec::new());
+
+    fn with_own(change: impl FnOnce(&mut Running)) {
+        OWN.with_borrow_mut(|own| own.iter_mut().for_each(|own| change(own)));
+    }
+
+    pub(in crate::pipeline::run) fn begin() {
+        let running = Running { figures: WorkerTrace::default(), step: Step::Alone, since: Instant::now() };
+        OWN.set(Some(running));
+    }
+
+    pub(in crate::pipeline::run) fn enter(step: Step) {
+        with_own(|own| own.enter(step));
+    }
+
+    pub(in crate::pipeline::run) fn shared(bytes: impl FnOnce() -> usize) {
+        with_own(|own| own.figures.shared_bytes += bytes() as u64);
+    }
+
+    pub(in crate::pipeline::run) fn shards(worth: usize) {
+        with_own(|own| own.figures.shards = own.figures.shards.max(worth));
+    }
+
+    pub(in crate::pipeline::run) fn end() {
+        let Some(mut own) = OWN.take() else { return };
+        own.enter(Step::Alone);
+        ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(own.figures);
+    }
+
+    /// What the threads of the merges so far did, which is forgotten.
+    pub fn take_traces() -> Vec<WorkerTrace> {
+        std::mem::take(&mut ENDED.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Time that a merge would take with so many threads, by what the threads of
+    /// one did, of which everything took `whole`.
+    ///
+    /// What is done outside of the threads and in turns is taken for a sequence
+    /// that nothing overlaps with; the rest is shared out evenly, but no shard of
+    /// value sites can be at two threads.
+    pub fn predicted(traces: &[WorkerTrace], whole: Duration, threads: u32) -> Duration {
+        let sum = |of: fn(&WorkerTrace) -> Duration| traces.iter().map(of).sum::<Duration>();
+        let (alone, in_turn, at_shards) = (sum(|t| t.alone), sum(|t| t.in_turn), sum(|t| t.at_shards));
+        let longest = traces.iter().map(|t| t.alone + t.in_turn + t.at_shards + t.waiting).max().unwrap_or_default();
+        let worth = traces.iter().map(|t| t.shards).max().unwrap_or(0).max(1);
+        let shards = (4 * threads).min(u32::try_from(worth).unwrap_or(u32::MAX));
+        whole.saturating_sub(longest) + in_turn + ((alone + at_shards) / threads).max(at_shards / shards)
+    }
+}
+
+#[cfg(feature = "tracing-counters")]
+pub use counted::{WorkerTrace, predicted, take_traces};
+#[cfg(feature = "tracing-counters")]
+pub(super) use counted::{begin, end, enter, shards, shared};
+
+#[cfg(all(test, feature = "tracing-counters"))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn turns_and_the_rest_stay_and_shards_bound_what_is_shared_out() {
+        let worker = || {
+            let mut trace = WorkerTrace::default();
+            (trace.alone, trace.in_turn, trace.at_shards, trace.shards) = (seconds(40), seconds(2), seconds(20), 10);
+            trace
+        };
+        // Ten seconds outside, four in turns; 120 seconds shared out, 40 of them at ten shards.
+        let predicted = |threads| predicted(&[worker(), worker()], seconds(72), threads);
+        assert_eq!(predicted(1), seconds(134));
+        assert_eq!(predicted(8), seconds(29));
+        assert_eq!(predicted(60), seconds(18));
+    }
+
+    #[test]
+    fn time_goes_to_the_step_that_was_entered() {
+        begin();
+        enter(Step::Waiting);
+        std::thread::sleep(Duration::from_millis(20));
+        enter(Step::InTurn);
+        shared(|| 16);
+        shards(3);
+        end();
+        // Other tests merge meanwhile.
+        let found = take_traces().into_iter().find(|trace| trace.shards == 3 && trace.shared_bytes == 16);
+        assert!(found.is_some_and(|trace| trace.waiting >= Duration::from_millis(20) && trace.in_turn < trace.waiting));
+    }
+}
