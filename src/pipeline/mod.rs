@@ -55,7 +55,6 @@ pub use output_form::OutputForm;
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};
 #[cfg(feature = "tracing-counters")]
-#[doc(hidden)]
 pub use run::trace::{WorkerTrace, predicted, take_traces};
 pub use target::{InputVersions, Target, TargetRequest, TargetSource};
 pub use transcribe::transcribe;

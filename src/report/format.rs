@@ -20,7 +20,7 @@ pub fn six_significant_digits(value: f64) -> String {
 }
 
 /// `%.2f`: appends a number with two decimals.
-pub fn push_two_decimals(out: &mut Vec<u8>, value: f64) {
+pub(crate) fn push_two_decimals(out: &mut Vec<u8>, value: f64) {
     let hundredths = value * 100.0;
     let whole = hundredths as u64;
     let rest = hundredths - whole as f64;

@@ -90,7 +90,11 @@ mod counted {
     static ENDED: Mutex<Vec<WorkerTrace>> = Mutex::new(Vec::new());
 
     fn with_own(change: impl FnOnce(&mut Running)) {
-        OWN.with_borrow_mut(|own| own.iter_mut().for_each(|own| change(own)));
+        OWN.with_borrow_mut(|own| {
+            if let Some(own) = own {
+                change(own);
+            }
+        });
     }
 
     pub(in crate::pipeline::run) fn begin() {
