@@ -76,7 +76,7 @@ function native_image(    out, at) {
 
 function stacks(    out, at, depth, line) {
   out = folder "/1.collapsed"
-  for (at = 0; at < 4000; at++) {
+  for (at = 0; at < 1000; at++) {
     line = "main"
     for (depth = 3 + random(20); depth > 0; depth--) line = line ";org.example.Class" random(3) ".method" random(2)
     print line, 1 + random(90) > out
