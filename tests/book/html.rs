@@ -1,0 +1,47 @@
+//! The book as mdBook makes it.
+
+use crate::links::is_elsewhere;
+use crate::pages::root;
+use regex::Regex;
+use std::path::Path;
+use std::process::Command;
+
+/// Builds the book where mdBook is installed, and follows the links within it.
+pub fn build_and_check() {
+    if Command::new("mdbook").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: mdbook is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let built = Command::new("mdbook").arg("build").arg(root()).arg("-d").arg(folder.path()).output();
+    let built = built.expect("mdbook runs");
+    let said = String::from_utf8_lossy(&built.stderr).into_owned();
+    assert!(built.status.success() && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    let pages: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("its entries can be read").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "html"))
+        .collect();
+    assert!(pages.len() > 10, "the book has pages: {pages:?}");
+    let faults: Vec<String> = pages.iter().flat_map(|page| dead_links(folder.path(), page)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Links of a page to files of the book that are not there, or to a place that the file does not have.
+fn dead_links(book: &Path, page: &Path) -> Vec<String> {
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let name = page.file_name().expect("a name").to_string_lossy().into_owned();
+    // All pages in one lie elsewhere than the pages do; the page for dead addresses has the root for its folder.
+    if name == "print.html" || name == "404.html" {
+        return Vec::new();
+    }
+    let main = read(page);
+    let link = Regex::new(r#"<a [^>]*href="([^"]+)""#).expect("a pattern");
+    let targets = link.captures_iter(&main).map(|found| found[1].to_owned()).filter(|target| !is_elsewhere(target));
+    let is_dead = |target: &String| {
+        let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+        let path = if file.is_empty() { page.to_owned() } else { book.join(file) };
+        !path.exists() || !anchor.is_empty() && !read(&path).contains(&format!("id=\"{anchor}\""))
+    };
+    targets.filter(is_dead).map(|target| format!("{name}: {target}")).collect()
+}

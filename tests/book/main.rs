@@ -1,0 +1,71 @@
+//! The book (docs/, README.md): its commands are run and print what the pages show, its links lead somewhere.
+//!
+//! | block | what becomes of it |
+//! |---|---|
+//! | `console` | each command after `$ ` (further lines after `> `) is run, in one folder for the page; what it prints is compared |
+//! | `sh` | is not run; the program accepts the command lines of its own in it |
+//! | `hexdump FILE OFFSET LENGTH` | shows those bytes of a file of this repository |
+//!
+//! In an output `…` stands for any text of a line, and alone in a line for any lines. The folder has a copy of `testdata`
+//! and of the files that a comment `<!-- files: PATH … -->` of the page names. `PROFBRIDGE_RENEW=1` writes into the pages what
+//! commands print and files hold.
+
+mod commands;
+mod hexdumps;
+mod html;
+mod links;
+mod pages;
+mod shell;
+
+use pages::Page;
+
+/// Commands of the pages that are not run: what each begins with.
+const NOT_RUN: &[&str] = &["./test.sh"];
+
+#[test]
+fn commands_print_what_the_pages_show() {
+    let mut faults = Vec::new();
+    for page in Page::all() {
+        commands::run(page, &mut faults);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn command_lines_are_accepted() {
+    let mut faults = Vec::new();
+    let accepted: usize = Page::all().iter().map(|page| commands::accept(page, &mut faults)).sum();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(accepted > 50, "the pages have command lines");
+}
+
+#[test]
+fn hexdumps_show_real_files() {
+    let mut faults = Vec::new();
+    for page in Page::all() {
+        hexdumps::compare(page, &mut faults);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let faults = links::faults();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_page_is_a_chapter() {
+    let summary = Page::read("docs/SUMMARY.md");
+    let listed: Vec<String> = links::targets(&summary.text).into_iter().map(|target| format!("docs/{target}")).collect();
+    for page in Page::all().iter().filter(|page| page.path.starts_with("docs/") && page.path != summary.path) {
+        assert!(listed.contains(&page.path), "{} is not in docs/SUMMARY.md", page.path);
+    }
+    let further: Vec<_> = listed.iter().filter(|path| listed.iter().filter(|other| other == path).count() > 1).collect();
+    assert!(further.is_empty(), "stand twice in docs/SUMMARY.md: {further:?}");
+}
+
+#[test]
+fn the_book_is_built() {
+    html::build_and_check();
+}
