@@ -135,6 +135,7 @@ if [ $# -eq 0 ]; then set -- -- --show-output; fi
 ALLOWED_SKIPS='(llvm-profdata|llvm-cov|clang|clang\+\+)-(17|18|20|21|23)
 PROFBRIDGE_REAL_PROFILES|old release|real profiles
 (cargo-llvm-cov|cargo-pgo|grcov|lld-link-22) not installed
+mdbook is not installed
 : go( is|:)
 no corpus in
 this user may write to files

@@ -118,6 +118,8 @@ mod pages {
     struct Iprof;
     #[doc = include_str!("../docs/json.md")]
     struct Json;
+    #[doc = include_str!("../docs/library.md")]
+    struct Library;
     #[doc = include_str!("../docs/memprof.md")]
     struct Memprof;
     #[doc = include_str!("../docs/merging.md")]

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What each shell brings along, or has under this name everywhere.
-const BUILT_IN: &[&str] = &["cd", "echo", "export", "profbridge", "llvm-profdata", "./app", "true", "[", "printf"];
+const BUILT_IN: &[&str] = &["cd", "echo", "export", "profbridge", "true", "printf"];
 
 /// Runs the `console` blocks of a page, one after the other in one folder.
 pub fn run(page: Page, faults: &mut Vec<String>) {
-    let steps: Vec<Step> =
-        page.blocks().iter().filter(|block| block.language() == "console").flat_map(steps).collect();
+    let steps: Vec<Step> = page.blocks().iter().filter(|block| block.language() == "console").flat_map(steps).collect();
     if steps.is_empty() {
         return;
     }
@@ -98,7 +97,9 @@ fn folder() -> tempfile::TempDir {
 
 /// Without what the environment would say to the program, to compilers and to what they build.
 fn quiet(command: &mut Command) -> &mut Command {
-    for name in ["PROFBRIDGE_FOR", "LLVM_PROFILE_FILE", "RUSTFLAGS", "JAVA_TOOL_OPTIONS", "LS_COLORS", "CARGO_TARGET_DIR"] {
+    for name in
+        ["PROFBRIDGE_FOR", "LLVM_PROFILE_FILE", "RUSTFLAGS", "JAVA_TOOL_OPTIONS", "LS_COLORS", "CARGO_TARGET_DIR"]
+    {
         command.env_remove(name);
     }
     command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null())
@@ -132,9 +133,9 @@ pub fn accept(page: &Page, faults: &mut Vec<String>) -> usize {
     let blocks = page.blocks();
     let shown = blocks.iter().filter(|block| block.language() == "sh").map(|block| (true, block.lines.join("\n")));
     let named = spans(&page.text).into_iter().map(|span| (false, span));
-    let commands = shown.chain(named).flat_map(|(is_whole, line)| {
-        shell::commands(&line).into_iter().map(move |words| (is_whole, words))
-    });
+    let commands = shown
+        .chain(named)
+        .flat_map(|(is_whole, line)| shell::commands(&line).into_iter().map(move |words| (is_whole, words)));
     let ours: Vec<(bool, Vec<String>)> = commands.filter(|(_, words)| words[0] == "profbridge").collect();
     for (is_whole, words) in ours.iter().filter(|(_, words)| !words.iter().any(|word| word.contains('…'))) {
         let empty = folder();

@@ -68,7 +68,8 @@ fn anchors(text: &str) -> BTreeSet<String> {
         if inside || heading.len() == line.len() || !heading.starts_with(' ') {
             continue;
         }
-        let kept = heading.trim().chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+        let kept =
+            heading.trim().chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
         let name = kept.collect::<String>().to_lowercase().replace(' ', "-");
         let numbered = (1..).map(|number| format!("{name}-{number}"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|name| !found.contains(name));

@@ -57,11 +57,13 @@ fn links_lead_somewhere() {
 #[test]
 fn every_page_is_a_chapter() {
     let summary = Page::read("docs/SUMMARY.md");
-    let listed: Vec<String> = links::targets(&summary.text).into_iter().map(|target| format!("docs/{target}")).collect();
+    let listed: Vec<String> =
+        links::targets(&summary.text).into_iter().map(|target| format!("docs/{target}")).collect();
     for page in Page::all().iter().filter(|page| page.path.starts_with("docs/") && page.path != summary.path) {
         assert!(listed.contains(&page.path), "{} is not in docs/SUMMARY.md", page.path);
     }
-    let further: Vec<_> = listed.iter().filter(|path| listed.iter().filter(|other| other == path).count() > 1).collect();
+    let further: Vec<_> =
+        listed.iter().filter(|path| listed.iter().filter(|other| other == path).count() > 1).collect();
     assert!(further.is_empty(), "stand twice in docs/SUMMARY.md: {further:?}");
 }
 

@@ -85,7 +85,8 @@ fn is_name(text: &str) -> bool {
 
 #[test]
 fn a_line_falls_into_commands() {
-    let line = "A=1 profbridge merge *.x -o 'a b' 2>&1 > log | jq .; ln -s $(which profbridge) x && cat <(zcat y) # end";
+    let line =
+        "A=1 profbridge merge *.x -o 'a b' 2>&1 > log | jq .; ln -s $(which profbridge) x && cat <(zcat y) # end";
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let mut merge = words("profbridge merge *.x -o");
     merge.push("a b".to_owned());

@@ -1,6 +1,5 @@
 //! The bridge between LLVM profiles and iprof, judged by its laws.
 
-mod documentation;
 mod documents;
 mod helpers;
 mod iprof_laws;
