@@ -64,8 +64,8 @@ impl Desk {
 
     /// A program that a command needs and that is not there.
     fn missing(&self, command: &str) -> Option<String> {
-        let script = command.lines().next().unwrap_or(command);
-        let programs = shell::commands(script).into_iter().map(|words| words[0].clone());
+        let script = as_run(command.lines().next().unwrap_or(command));
+        let programs = shell::commands(&script).into_iter().map(|words| words[0].clone());
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         programs.filter(|name| !BUILT_IN.contains(&name.as_str())).find(|name| {
@@ -75,7 +75,7 @@ impl Desk {
 
     /// The lines that a command prints on both streams, and whether it succeeded.
     fn run(&self, command: &str) -> (Vec<String>, bool) {
-        let command = command.replace("cargo run --release --", "profbridge");
+        let command = as_run(command);
         let mut paths = vec![self.programs.path().to_owned()];
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let run = quiet(&mut Command::new("bash"))
@@ -89,6 +89,11 @@ impl Desk {
         let printed = String::from_utf8_lossy(&run.stdout).replace('\t', "        ").replace(&folder, ".");
         (printed.lines().map(|line| line.trim_end().to_owned()).collect(), run.status.success())
     }
+}
+
+/// The command with the program that is built already.
+fn as_run(command: &str) -> String {
+    command.replace("cargo run --release --", "profbridge")
 }
 
 fn folder() -> tempfile::TempDir {
