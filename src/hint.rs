@@ -49,6 +49,8 @@ pub enum Hint {
     UniteHashes,
     /// Hashes of a release that is earlier than the version of the format that was asked for.
     ChooseNoVersion,
+    /// An input that does not say which program wrote it, where all have to be of one.
+    LinkWithBuildId,
     /// A picture where a profile is written.
     DrawIt,
     /// A page where a profile is written.
@@ -148,6 +150,7 @@ impl fmt::Display for Hint {
                 "for optimizing, hashes as the reading compiler has them unite them; coverage needs them as they are"
             }
             Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
+            Self::LinkWithBuildId => "link the program with a build id, or do without knowing that it is the same",
             Self::DrawIt => "stacks can be drawn as one",
             Self::ReportIt => "a report is one",
             Self::MakeIprofOrShow => "name the output .iprof to make one; what is in a profile can be shown as JSON",

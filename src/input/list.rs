@@ -52,6 +52,7 @@ pub struct InputList {
     compat: Compat,
     inputs: Vec<Input>,
     found: BTreeSet<PathBuf>,
+    named: BTreeSet<PathBuf>,
 }
 
 impl InputList {
@@ -91,6 +92,9 @@ impl InputList {
             return self.push_folder(path, weight, &mut above);
         }
         if metadata.is_file() || !self.compat.is_llvm() {
+            // What is named counts as named, though a folder holds it as well.
+            self.found.remove(path);
+            self.named.insert(path.to_path_buf());
             self.inputs.push(Input::with_weight(path, weight));
         }
         Ok(())
@@ -108,7 +112,9 @@ impl InputList {
             // A link to nowhere is no input, and neither is what vanished meanwhile.
             let Ok(metadata) = fs::metadata(&path) else { continue };
             if metadata.is_file() {
-                self.found.insert(path.clone());
+                if !self.named.contains(&path) {
+                    self.found.insert(path.clone());
+                }
                 self.inputs.push(Input::with_weight(path, weight));
             } else if metadata.is_dir() {
                 let identity = identity(&path, &metadata);

@@ -19,6 +19,9 @@ pub struct StackMergeOptions {
     pub pprof: pprof::MergeOptions,
     /// When bad inputs make the merge fail. Default: one is enough.
     pub failure_mode: FailureMode,
+    /// Keep the stacks before the fault of a bad input when the merge goes on; a pprof has none.
+    /// Default: `false`.
+    pub salvage: bool,
 }
 
 /// A sum, and what is worth saying about it.
@@ -31,6 +34,11 @@ pub struct StackSum<T> {
     pub warnings: Vec<Warning>,
     /// What became of each input, in order.
     pub outcomes: Vec<InputOutcome>,
+    /// There are several inputs with functions, and no function is in two of them; not told of
+    /// pprof profiles.
+    pub shares_nothing: bool,
+    /// Bad inputs of which stacks were kept, by their places.
+    pub salvaged: Vec<usize>,
 }
 
 impl<T> StackSum<T> {
@@ -71,7 +79,7 @@ pub fn merge_pprof(
         Ok(warnings)
     };
     let (warnings, outcomes) = each_input(inputs, options.failure_mode, &mut add)?;
-    Ok(StackSum { sum: merger.finish(), warnings, outcomes })
+    Ok(StackSum { sum: merger.finish(), warnings, outcomes, shares_nothing: false, salvaged: Vec::new() })
 }
 
 /// Adds up sources of stacks of any kind.
@@ -80,17 +88,31 @@ pub fn merge_pprof(
 ///
 /// As [`FailureMode`] says: those of the readers.
 pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Result<StackSum<StackTable>> {
-    let mut sum = StackTable::new();
+    let (mut sum, mut functions) = (StackTable::new(), Vec::new());
+    let (mut place, mut salvaged) = (0, Vec::new());
+    let salvages = options.salvage && options.failure_mode != FailureMode::Any;
     let mut add = |input: &WeightedInput| {
-        // What a bad input leaves behind is not added.
+        // What a bad input leaves behind is not added unless that is asked for.
         let mut table = StackTable::new();
-        let warnings = add_file(input, &options.read, &mut table)?;
-        sum.absorb_times(&table, input.weight.get());
-        Ok(warnings)
+        let added = add_file(input, &options.read, &mut table);
+        if added.is_ok() || salvages {
+            if added.is_err() && !table.is_empty() {
+                salvaged.push(place);
+            }
+            functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
+            sum.absorb_times(&table, input.weight.get());
+        }
+        place += 1;
+        added
     };
     let (warnings, outcomes) = each_input(inputs, options.failure_mode, &mut add)?;
     check_units(&sum)?;
-    Ok(StackSum { sum, warnings, outcomes })
+    let shares_nothing = functions.len() > 1 && functions.iter().sum::<usize>() == sum.functions().len();
+    Ok(StackSum { sum, warnings, outcomes, shares_nothing, salvaged })
+}
+
+fn is_empty(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::EmptyProfile)
 }
 
 fn each_input(
@@ -107,7 +129,7 @@ fn each_input(
                 outcomes.push(InputOutcome::Used);
                 warnings.extend(found.into_iter().map(|warning| name(warning, &input.path)));
             }
-            Err(error) if mode == FailureMode::Any => return Err(error),
+            Err(error) if mode == FailureMode::Any && !is_empty(&error) => return Err(error),
             Err(error) => {
                 warnings.push(name(Warning::new(format!("skipped: {}", error.kind())), &input.path));
                 outcomes.push(InputOutcome::Failed(error));
@@ -116,7 +138,7 @@ fn each_input(
     }
     let last = outcomes.pop_if(|_| used == 0);
     match last {
-        Some(InputOutcome::Failed(error)) if mode == FailureMode::All => Err(error),
+        Some(InputOutcome::Failed(error)) if mode != FailureMode::Warn => Err(error),
         Some(_) => {
             let inputs = inputs.len() as u64;
             Err(Error::new(ErrorKind::InputsFailed { failed: inputs, inputs }))

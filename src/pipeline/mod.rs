@@ -15,6 +15,7 @@ mod families;
 mod file_diff;
 #[cfg(feature = "correlate")]
 pub mod fit;
+pub mod folders;
 mod format_text;
 pub mod input_totals;
 mod iprof_inputs;
@@ -35,6 +36,7 @@ pub mod probes;
 mod profile;
 pub mod report;
 mod run;
+pub mod same_program;
 pub mod sample_merge;
 pub mod sample_stacks;
 pub mod samples;

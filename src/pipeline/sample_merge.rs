@@ -26,6 +26,8 @@ pub struct SampleMergeOptions {
     pub compat: Compat,
     /// When bad inputs make the merge fail.
     pub failure_mode: FailureMode,
+    /// Keep the records before the fault of a bad input when the merge goes on; not LLVM's way.
+    pub salvage: bool,
     /// Other names for functions.
     pub remapping: Remapping,
     /// Leave out the inputs' lists of symbols.
@@ -87,6 +89,11 @@ pub trait SampleMergeObserver {
     fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault);
     /// An input was left out.
     fn left_out(&mut self, input: &WeightedInput, error: &Error);
+    /// The records before the fault of an input that was left out are kept; told after that.
+    fn salvaged(&mut self, input: &WeightedInput) {
+        // Of interest to few.
+        let _ = input;
+    }
 }
 
 /// What came of a merge.
@@ -99,6 +106,8 @@ pub struct SampleMergeReport {
     pub filtered: Option<(usize, usize)>,
     /// Inputs that were used.
     pub used: usize,
+    /// There are several inputs with functions, and no function is in two of them.
+    pub shares_nothing: bool,
 }
 
 impl SampleMergeReport {
@@ -129,7 +138,14 @@ pub fn merge_sample_files(
     options: &SampleMergeOptions,
     observer: &mut dyn SampleMergeObserver,
 ) -> Result<SampleMergeReport> {
-    let mut merge = Merge { options, observer, merger: Merger::new(options.read.rules), used: 0, last_error: None };
+    let mut merge = Merge {
+        options,
+        observer,
+        merger: Merger::new(options.read.rules),
+        used: 0,
+        functions: Vec::new(),
+        last_error: None,
+    };
     merge.merger.set_remapping(options.remapping.clone(), options.read.discriminator_bits);
     let workers = threads::wanted(options.threads).get().min(inputs.len());
     if workers > 1 {
@@ -260,7 +276,8 @@ pub(super) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
         return Ok(());
     }
     let kind = match format {
-        Format::Unknown | Format::Empty | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
+        Format::Empty => ErrorKind::EmptyProfile,
+        Format::Unknown | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
         other => ErrorKind::KindConflict { detail: format!("it is no sample profile: {other}") },
     };
     Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
@@ -285,6 +302,8 @@ struct Merge<'a> {
     observer: &'a mut dyn SampleMergeObserver,
     merger: Merger,
     used: usize,
+    /// Functions of each input that has any.
+    functions: Vec<usize>,
     last_error: Option<Error>,
 }
 
@@ -292,8 +311,15 @@ impl Merge<'_> {
     fn add(&mut self, input: &WeightedInput, (mut profile, read): Read) -> Result<()> {
         if let Err(error) = read {
             self.merger.learn_failed(profile.stated);
-            return self.leave_out(input, error);
+            self.leave_out(input, error)?;
+            if !self.options.salvage || profile.functions.is_empty() {
+                return Ok(());
+            }
+            self.observer.salvaged(input);
+        } else {
+            self.used += 1;
         }
+        self.functions.extend(Some(profile.functions.len()).filter(|len| *len > 0));
         let symbols = profile.symbols.take();
         let observer = &mut *self.observer;
         let on_fault = &mut |title: &[u8], fault| observer.record_fault(input, title, fault);
@@ -304,12 +330,12 @@ impl Merge<'_> {
         if !self.options.drop_symbols {
             self.merger.add_symbols(symbols.into_iter().flatten());
         }
-        self.used += 1;
         Ok(())
     }
 
     fn leave_out(&mut self, input: &WeightedInput, error: Error) -> Result<()> {
-        let is_fatal = matches!(self.options.failure_mode, FailureMode::Any)
+        let is_empty = matches!(error.kind(), ErrorKind::EmptyProfile) && !self.options.compat.is_llvm();
+        let is_fatal = (matches!(self.options.failure_mode, FailureMode::Any) && !is_empty)
             || (self.options.compat.is_llvm() && sampleprof::is_text_fault(&error));
         if is_fatal {
             return Err(error);
@@ -323,11 +349,12 @@ impl Merge<'_> {
         let options = self.options;
         if self.used == 0
             && !options.compat.is_llvm()
-            && matches!(options.failure_mode, FailureMode::All)
+            && !matches!(options.failure_mode, FailureMode::Warn)
             && let Some(error) = self.last_error
         {
             return Err(error);
         }
+        let shares_nothing = self.functions.len() > 1 && self.functions.iter().sum::<usize>() == self.merger.len();
         self.merger.treat_cold_contexts(options.cold)?;
         if let Some(layout) = options.layout {
             self.merger.convert(layout);
@@ -340,7 +367,7 @@ impl Merge<'_> {
             filtered = Some((all, all - self.merger.len()));
         }
         self.merger.add_symbols(options.symbols.iter().cloned());
-        Ok(SampleMergeReport { profile: self.merger.finish(), filtered, used: self.used })
+        Ok(SampleMergeReport { profile: self.merger.finish(), filtered, used: self.used, shares_nothing })
     }
 }
 

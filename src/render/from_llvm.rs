@@ -115,11 +115,21 @@ fn local_symbol(text: &str) -> usize {
 fn display(name: &[u8]) -> String {
     let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
     let (file, symbol) = text.split_at(local_symbol(text));
+    demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
+}
+
+/// The name of a Rust or C++ function as people write it; `None` for what is no
+/// symbol of one.
+///
+/// ```
+/// assert_eq!(profbridge::render::from_llvm::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
+/// assert_eq!(profbridge::render::from_llvm::demangled("main"), None);
+/// ```
+pub fn demangled(symbol: &str) -> Option<String> {
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
-        return format!("{file}{rust:#}");
+        return Some(format!("{rust:#}"));
     }
-    let cpp = symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten();
-    cpp.map_or_else(|| text.to_string(), |cpp| format!("{file}{cpp}"))
+    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
 }
 
 fn shares(functions: &[FunctionCounts]) -> Vec<(String, f64)> {

@@ -5,6 +5,7 @@ mod cross_release;
 #[cfg(unix)]
 mod doctor;
 mod identify;
+mod inputs;
 mod manual;
 mod outputs;
 mod program;

@@ -27,8 +27,8 @@ fn a_failed_merge_says_what_became_of_each_input() {
             ][..],
         ),
         ("a.iprof cut.iprof b.iprof", &[("a.iprof", "used"), ("cut.iprof", "failed"), ("b.iprof", "not-used")]),
-        ("a.prof notes.txt b.prof", &[("a.prof", "not-used"), ("notes.txt", "failed"), ("b.prof", "not-used")]),
-        ("a.collapsed a.profraw", &[("a.collapsed", "not-used"), ("a.profraw", "failed")]),
+        ("a.prof notes.txt b.prof", &[("a.prof", "used"), ("notes.txt", "failed"), ("b.prof", "not-used")]),
+        ("a.collapsed a.profraw", &[("a.collapsed", "used"), ("a.profraw", "failed")]),
     ];
     folder.write("absent-not.txt", b"Dear diary,\nno profile.\n");
     for (inputs, expected) in cases {

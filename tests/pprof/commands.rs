@@ -96,7 +96,7 @@ fn a_profile_merged_alone_keeps_everything() {
 fn weights_multiply_and_bad_inputs_are_skipped_on_request() {
     let folder = Folder::new("weights");
     folder.write("empty.pprof", "");
-    let said = folder.fails("merge squares.pprof empty.pprof -o sum.pgo");
+    let said = folder.fails("merge squares.pprof empty.pprof -o sum.pgo --strict");
     assert!(said.contains("empty.pprof: the file is empty"), "{said}");
     let arguments = "merge squares.pprof empty.pprof --weighted-input=3,squares.pprof --failure-mode=warn";
     let report: Value = serde_json::from_str(&folder.shows(&format!("{arguments} -o sum.pgo --json"))).unwrap();

@@ -44,6 +44,15 @@ pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
 }
 
 impl BridgeArgs {
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        vec![
+            (self.no_extension, "--no-extension"),
+            (self.counters_as_branches, "--counters-as-branches"),
+            (self.trust.is_some(), "--trust"),
+        ]
+    }
+
     /// Which side of a contradictory document is believed.
     pub(crate) fn trust(&self) -> Option<Trust> {
         self.trust.map(|trust| match trust {

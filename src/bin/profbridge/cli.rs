@@ -22,6 +22,9 @@ pub(crate) struct Cli {
     /// name-bytes, json-depth or context-depth
     #[arg(long = "limit", value_name = "NAME=NUMBER", global = true, help_heading = "Limits")]
     pub(crate) limits: Vec<String>,
+    /// Say nothing but errors, and what was asked for
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
 }
 
 /// The commands.

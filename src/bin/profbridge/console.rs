@@ -5,6 +5,20 @@ use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// Set once by `main`, before the command runs.
+static QUIET: OnceLock<bool> = OnceLock::new();
+
+/// Whether warnings and notes are kept back in this run.
+pub(crate) fn be_quiet(quiet: bool) {
+    // `main` is the only caller, and calls once.
+    let _ = QUIET.set(quiet);
+}
+
+fn is_quiet() -> bool {
+    QUIET.get().copied().unwrap_or_default()
+}
 
 /// Whether standard error takes colours: a terminal, and `NO_COLOR` unset or empty.
 fn colours() -> bool {
@@ -104,11 +118,17 @@ pub(crate) fn hint(text: &str) {
 
 /// Prints what is worth knowing and nothing to worry about.
 pub(crate) fn note(text: &str) {
+    if is_quiet() {
+        return;
+    }
     labelled("note", "36", text);
 }
 
 /// Prints a warning.
 pub(crate) fn warning(warning: &Warning) {
+    if is_quiet() {
+        return;
+    }
     labelled("warning", "35", &warning.to_string());
 }
 

@@ -138,13 +138,16 @@ impl ConvertArgs {
         self.sample.refuse_for_others()?;
         let form = self.form(&inputs, said)?;
         self.written.guard(&inputs, &self.output, form)?;
+        self.refuse_for_form(form)?;
         if form == OutputForm::Iprof
             && let [input] = &inputs[..]
             && input.family()? == Some(Family::Iprof)
         {
+            self.refuse_for_iprof()?;
             return iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write);
         }
         if let Some(format) = self.stack_format(&inputs, form)? {
+            self.refuse_for_stacks()?;
             let job = StackJob {
                 inputs: &inputs,
                 format,
@@ -155,6 +158,7 @@ impl ConvertArgs {
                 quiet: self.quiet,
                 failure_mode: FailureMode::Any,
                 gates: None,
+                salvage: false,
             };
             return job.run(&mut MergeDocument::default()).map(|_| ExitCode::SUCCESS);
         }
@@ -163,6 +167,7 @@ impl ConvertArgs {
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
         };
+        self.refuse_for_llvm(input.family()? == Some(Family::Iprof), form)?;
         if form == OutputForm::MemProfYaml {
             let (inputs, output, strict, quiet) = (std::slice::from_ref(input), &self.output, self.strict, self.quiet);
             let run = MemoryRun { inputs, output, strict, quiet, json: false, gates: &MergeGateArgs::default() };
@@ -212,7 +217,14 @@ impl ConvertArgs {
 
     /// Writes a sample profile in another encoding.
     fn convert_samples(&self, inputs: &[Input], form: Option<OutputForm>) -> Result<ExitCode> {
-        let given = [(self.sparse, "--sparse"), (self.format_version.is_some(), "--format-version")];
+        let own = vec![
+            (self.sparse, "--sparse"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.raw_version.is_some(), "--raw-version"),
+        ];
+        let others = [self.memprof.given(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
+        let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
+        let given = [own, others.concat(), iprof].concat();
         refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
         // A conversion is a merge of one profile.
         let mut request = MergeRequest::new(&self.output);
@@ -230,6 +242,7 @@ impl ConvertArgs {
             no_function: None,
             remapping: Remapping::default(),
             failure_mode: FailureMode::Any,
+            salvage: false,
             threads: None,
             strict: self.strict,
             quiet: self.quiet,
@@ -238,6 +251,53 @@ impl ConvertArgs {
         };
         run.run(&mut MergeDocument::default())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What only raw output has.
+    fn refuse_for_form(&self, form: OutputForm) -> Result<()> {
+        let raw = [(self.raw_version.is_some(), "--raw-version"), (self.raw_arch != RawArch::Le64, "--raw-arch")];
+        if form == OutputForm::Raw { Ok(()) } else { refuse(&raw, "for raw profiles", "name the output .profraw") }
+    }
+
+    /// What compilers of LLVM ask for means nothing to an iprof that stays one.
+    fn refuse_for_iprof(&self) -> Result<()> {
+        let others = [self.for_llvm(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
+        refuse(
+            &others.concat(),
+            "not for an iprof that stays one",
+            "--to-version chooses its version, --prune its size",
+        )
+    }
+
+    fn refuse_for_stacks(&self) -> Result<()> {
+        let others = [self.for_llvm(), self.bridge.given(), self.iprof.given(), self.iprof_write.given()];
+        refuse(&others.concat(), "not for stacks", "`profbridge convert --help` has the options for stacks")
+    }
+
+    /// What chooses among the parts of an iprof or of stacks means nothing to an LLVM profile.
+    fn refuse_for_llvm(&self, is_iprof: bool, form: OutputForm) -> Result<()> {
+        let mut others = [self.stacks.given(), self.write_stacks.given()].concat();
+        if !is_iprof {
+            others.extend(self.iprof.given());
+        }
+        if form != OutputForm::Iprof {
+            others.extend(self.iprof_write.given());
+        }
+        refuse(
+            &others,
+            "not for this conversion",
+            "`profbridge convert --help` has the options of each under a heading",
+        )
+    }
+
+    /// What is for LLVM profiles alone.
+    fn for_llvm(&self) -> Vec<(bool, &'static str)> {
+        let own = [
+            (self.sparse, "--sparse"),
+            (self.consumer.is_some(), "--for"),
+            (self.format_version.is_some(), "--format-version"),
+        ];
+        own.into_iter().chain(self.memprof.given()).collect()
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.

@@ -1,6 +1,7 @@
 //! `diff`: how two profiles differ, for people and as a gate.
 
 use crate::console;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::hints::error_in_words as in_words;
 use crate::stacks::StackArgs;
@@ -65,6 +66,8 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    names: DemangleArgs,
+    #[command(flatten)]
     stacks: StackArgs,
 }
 
@@ -96,11 +99,12 @@ impl DiffArgs {
         if self.json {
             let (first, second) = (FileJson::of(&first), FileJson::of(&second));
             let ok = outcomes.iter().all(|outcome| outcome.passed);
-            documents::print("profbridge.diff/2", ok, &Json { first, second, gates: &outcomes, report: &found })?;
+            let json = Json { first, second, gates: &outcomes, report: &found };
+            documents::print_named("profbridge.diff/2", ok, &json, self.names)?;
         } else {
             let mut text = String::new();
             found.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
-            console::print_line(console::escape(&text).trim_end())?;
+            console::print_line(console::escape(&self.names.apply(&text, false)).trim_end())?;
         }
         gates::require(&outcomes).map_err(|error| {
             if outcomes.iter().all(|outcome| outcome.found.is_some()) {

@@ -2,6 +2,7 @@
 //! in all of them; see `docs/json.md`.
 
 use crate::console::{self, write_output};
+use crate::demangled::DemangleArgs;
 use crate::hints::in_words;
 use profbridge::gates::GateOutcome;
 use profbridge::input::Input;
@@ -42,10 +43,16 @@ pub(crate) fn print(schema: &str, ok: bool, body: &impl Serialize) -> Result<()>
     console::print_line(&line(schema, ok, body)?)
 }
 
-/// Writes a document of a run that went well to where the output goes.
-pub(crate) fn write(output: &Path, schema: &str, body: &impl Serialize) -> Result<()> {
+/// As [`print`], with the names that are wanted.
+pub(crate) fn print_named(schema: &str, ok: bool, body: &impl Serialize, names: DemangleArgs) -> Result<()> {
+    IS_PRINTED.store(true, Ordering::Relaxed);
+    console::print_line(&names.apply(&line(schema, ok, body)?, true))
+}
+
+/// Writes a document of a run that went well to where the output goes, with the names that are wanted.
+pub(crate) fn write_named(output: &Path, schema: &str, body: &impl Serialize, names: DemangleArgs) -> Result<()> {
     let line = line(schema, true, body)?;
-    write_output(output, |out| writeln!(out, "{line}"))
+    write_output(output, |out| writeln!(out, "{}", names.apply(&line, true)))
 }
 
 /// A file, and what its beginning tells.

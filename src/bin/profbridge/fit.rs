@@ -1,6 +1,7 @@
 //! `fit`: whether a profile will still be used by a newer build, and as a gate.
 
 use crate::console;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::hints;
 use crate::toolchains::ToolchainParser;
@@ -60,6 +61,8 @@ pub(crate) struct FitArgs {
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     topn: usize,
+    #[command(flatten)]
+    names: DemangleArgs,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -124,10 +127,11 @@ impl FitArgs {
         if self.json {
             let [profile, against] = [&self.profile, &self.against].map(|path| FileJson::at_rest(path));
             let ok = gates.iter().all(|outcome| outcome.passed);
-            return documents::print("profbridge.fit/2", ok, &Json { profile, against, gates, report });
+            let json = Json { profile, against, gates, report };
+            return documents::print_named("profbridge.fit/2", ok, &json, self.names);
         }
         let mut text = String::new();
         write_text(&mut text, report).map_err(|_| Error::usage("the report cannot be written"))?;
-        console::print_line(console::escape(&text).trim_end())
+        console::print_line(console::escape(&self.names.apply(&text, false)).trim_end())
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct IprofConvertArgs {
     #[arg(long)]
     prune: bool,
     /// Keep entries whose innermost method is in this package, class, or matches /REGEX/
-    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    #[arg(long, visible_alias = "filter", value_name = "PATTERN", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out entries whose innermost method is in this package, class, or matches /REGEX/
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
@@ -129,6 +129,17 @@ impl IprofConvertArgs {
         self.prune
             || self.to_version.is_some()
             || !(self.only.is_empty() && self.exclude.is_empty() && self.sections.is_empty())
+    }
+
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        vec![
+            (self.prune, "--prune"),
+            (!self.only.is_empty(), "--only"),
+            (!self.exclude.is_empty(), "--exclude"),
+            (!self.sections.is_empty(), "--sections"),
+            (self.to_version.is_some(), "--to-version"),
+        ]
     }
 
     /// The sections to keep.

@@ -30,6 +30,11 @@ impl IprofWriteArgs {
         self.pretty || self.canonical || self.graal_spelling
     }
 
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        vec![(self.pretty, "--pretty"), (self.canonical, "--canonical"), (self.graal_spelling, "--graal-spelling")]
+    }
+
     /// Writes a document, with as many threads as asked for; the name of `output` asks for gzip.
     pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
         let mut options = WriteOptions::default();

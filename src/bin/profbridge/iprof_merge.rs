@@ -6,6 +6,7 @@ use crate::documents::SectionEntries;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::MergeGateArgs;
+use crate::merge_inputs::say_nothing_shared;
 use crate::words::inputs_of;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, WeightedInput};
@@ -59,6 +60,15 @@ impl IprofMergeArgs {
     /// What every count is multiplied by, and whether inputs are scaled to equal totals first.
     pub(crate) fn scaling(&self) -> (Weight, bool) {
         (self.scale.unwrap_or_default(), self.normalize)
+    }
+
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        vec![
+            (self.on_branch_clash.is_some(), "--on-branch-clash"),
+            (self.normalize, "--normalize"),
+            (self.scale.is_some(), "--scale"),
+        ]
     }
 
     /// Whether inputs are scaled.
@@ -140,6 +150,9 @@ impl IprofMerge<'_> {
         }
         if !self.quiet {
             report.warnings(&self.options).iter().for_each(console::warning);
+        }
+        if report.merged.shares_no_method {
+            say_nothing_shared(self.quiet);
         }
         bridged::report_losses(&report.losses, self.output, self.strict)
     }

@@ -1,6 +1,7 @@
 //! `show` of an iprof.
 
 use crate::console;
+use crate::demangled::DemangleArgs;
 use crate::documents;
 use crate::iprof_files::print_findings;
 use crate::refuse::refuse;
@@ -83,7 +84,7 @@ pub(crate) fn run(
     output: &Path,
     arguments: &IprofShowArgs,
     topn: usize,
-    json: bool,
+    (json, names): (bool, DemangleArgs),
 ) -> Result<ExitCode> {
     let mut options = FigureOptions::default();
     options.read = crate::limits::iprof_options();
@@ -101,11 +102,11 @@ pub(crate) fn run(
     print_findings(path, &findings);
     if json {
         let json = Json { path: path.to_string_lossy(), format: Format::Iprof.name(), statistics: &statistics };
-        documents::write(output, "profbridge.show-iprof/2", &json)?;
+        documents::write_named(output, "profbridge.show-iprof/2", &json, names)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
     write_text(&mut text, &statistics).map_err(|_| Error::usage("the statistics cannot be written"))?;
-    input::output::replace(output, console::escape(&text).as_bytes())?;
+    input::output::replace(output, names.apply(&console::escape(&text), false).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

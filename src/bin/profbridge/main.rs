@@ -7,6 +7,7 @@ mod console;
 mod convert;
 mod correlate;
 mod cross_release;
+mod demangled;
 mod diff;
 mod doctor;
 mod documents;
@@ -28,6 +29,7 @@ mod memprof;
 mod merge;
 mod merge_document;
 mod merge_gates;
+mod merge_inputs;
 mod merge_report;
 mod mixed_merge;
 mod order;
@@ -90,6 +92,7 @@ fn run() -> ExitCode {
     };
     match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => {
+            console::be_quiet(cli.quiet);
             call.inputs = cli.command.inputs();
             finish::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run()), &call)
         }

@@ -1,6 +1,7 @@
 //! Memory profiles: how they are merged, and what is shown of them.
 
 use crate::console::write_output;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use clap::{Args, ValueEnum};
 use profbridge::input::Input;
@@ -76,6 +77,16 @@ pub(crate) struct MemProfArgs {
 }
 
 impl MemProfArgs {
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        vec![
+            (!self.programs.profiled_binary.is_empty(), "--profiled-binary"),
+            (self.memprof_version.is_some(), "--memprof-version"),
+            (self.memprof_full_schema, "--memprof-full-schema"),
+            (self.memprof_random_hotness, "--memprof-random-hotness"),
+        ]
+    }
+
     /// The library's options.
     pub(crate) fn options(&self) -> MemProfOptions {
         let mut options = MemProfOptions::default();
@@ -94,7 +105,7 @@ pub(crate) struct ShowMemoryArgs {
     #[arg(long)]
     memory: bool,
     /// Print everything as YAML, as `llvm-profdata show --memory` does
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "demangle"])]
     yaml: bool,
     /// The order of allocation sites
     #[arg(long, value_enum, value_name = "BY", default_value = "bytes")]
@@ -135,7 +146,13 @@ impl ShowMemoryArgs {
     }
 
     /// Shows it.
-    pub(crate) fn run(&self, file: &Input, output: &Path, topn: usize, json: bool) -> Result<ExitCode> {
+    pub(crate) fn run(
+        &self,
+        file: &Input,
+        output: &Path,
+        topn: usize,
+        (json, names): (bool, DemangleArgs),
+    ) -> Result<ExitCode> {
         let mut read = crate::limits::read_options();
         read.programs = self.programs.programs();
         if self.yaml {
@@ -147,12 +164,12 @@ impl ShowMemoryArgs {
         let report = MemoryReport::new(&memory::load(file, &read)?, &self.options(topn));
         if json {
             let file = FileJson::of(file);
-            documents::write(output, "profbridge.show-memprof/2", &Described { file, report: &report })?;
+            documents::write_named(output, "profbridge.show-memprof/2", &Described { file, report: &report }, names)?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut text = String::new();
         report.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
-        write_output(output, |out| out.write_all(text.as_bytes()))?;
+        write_output(output, |out| out.write_all(names.apply(&text, false).as_bytes()))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -10,6 +10,7 @@ use crate::memory_merge::MemoryRun;
 use crate::memprof::MemProfArgs;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
+use crate::merge_inputs::{say_nothing_shared, sifted};
 use crate::merge_report::{MergeConsole, note, print_warnings, profile_extent, summary};
 use crate::mixed_merge;
 use crate::outputs::OutputArgs;
@@ -28,6 +29,7 @@ use profbridge::pipeline::input_totals;
 use profbridge::pipeline::iprof_merge::IprofMergeOptions;
 use profbridge::pipeline::mixed::{MixedOptions, is_document, merge_mixed};
 use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
+use profbridge::pipeline::same_program::require_same_program;
 use profbridge::pipeline::{
     self, FailureMode, MergeOptions, MergeReport, OutputForm, OutputFormat, Target, TargetSource, WriteOptions, partial,
 };
@@ -100,8 +102,11 @@ pub(crate) struct MergeArgs {
     /// Keep the good records of bad inputs, if the merge goes on
     #[arg(long)]
     salvage: bool,
+    /// Refuse inputs of different programs, as their binary ids tell, and inputs that do not tell
+    #[arg(long)]
+    same_program: bool,
     /// Keep only functions whose name matches
-    #[arg(long, value_name = "REGEX")]
+    #[arg(long, visible_alias = "filter", value_name = "REGEX")]
     function: Option<String>,
     /// Leave out functions whose name matches
     #[arg(long, value_name = "REGEX")]
@@ -186,9 +191,9 @@ impl MergeArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let list = self.inputs()?;
         let found = list.found().clone();
-        let inputs = list.into_inputs();
-        if inputs.is_empty() {
-            return Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"));
+        let (inputs, passed_over) = sifted(list, self.strict)?;
+        if self.same_program {
+            require_same_program(&inputs, &crate::limits::read_options())?;
         }
         if self.show || self.json {
             console::needs_file(&self.output)?;
@@ -199,6 +204,7 @@ impl MergeArgs {
         (request.form, request.to) = (form, self.written.family());
         request.stdin_is_stacks = self.stacks.names_form();
         let mut document = MergeDocument::new(if self.json { &inputs } else { &[] });
+        document.pass_over(&passed_over);
         let result = self.merge(&inputs, found, &request, &mut document);
         if self.json {
             document.print(result.as_ref().err())?;
@@ -229,6 +235,7 @@ impl MergeArgs {
             let hint = "parts are made of instrumentation and memory profiles that stay such";
             refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
         }
+        self.refuse_other_families(plan)?;
         match plan {
             MergePlan::SampleProf => self.merge_samples(inputs, form, document),
             MergePlan::Stacks(output) => self.merge_stacks(inputs, output, document),
@@ -240,13 +247,30 @@ impl MergeArgs {
         }
     }
 
+    /// What is for other families than the inputs' would be without effect.
+    fn refuse_other_families(&self, plan: MergePlan) -> Result<()> {
+        let all = "`profbridge merge --help` has the options of each family under a heading of its own";
+        let (memory, images) = (self.memprof.given(), vec![(self.correlate.asks(), "--binary-file or --debug-info")]);
+        let stacks = [self.stacks.given(), self.write_stacks.given()].concat();
+        let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
+        let (given, meant) = match plan {
+            MergePlan::Instr => ([stacks, iprof, self.bridge.given()].concat(), "not for LLVM profiles"),
+            MergePlan::SampleProf => {
+                ([memory, images, stacks, iprof, self.bridge.given()].concat(), "not for sample profiles")
+            }
+            MergePlan::Stacks(_) => ([memory, images, iprof, self.bridge.given()].concat(), "not for stacks"),
+            MergePlan::Iprof => ([memory, images, stacks].concat(), "not for iprof files"),
+            _ => (stacks, "not for LLVM profiles and iprof files"),
+        };
+        refuse(&given, meant, all)
+    }
+
     /// Merges sample profiles.
     fn merge_samples(&self, inputs: &[WeightedInput], form: OutputForm, document: &mut MergeDocument) -> Result<()> {
         let given = [
             (self.sparse, "--sparse"),
             (self.format_version.is_some(), "--format-version"),
             (self.write_prev_version, "--write-prev-version"),
-            (self.salvage, "--salvage"),
             (self.keep_vtable_symbols, "--keep-vtable-symbols"),
             (self.show, "--show"),
         ];
@@ -265,6 +289,7 @@ impl MergeArgs {
             no_function: self.no_function.as_deref(),
             remapping,
             failure_mode: self.failure_mode.into(),
+            salvage: self.salvage,
             threads: NonZeroUsize::new(self.num_threads),
             strict: self.strict,
             quiet: self.quiet,
@@ -347,12 +372,13 @@ impl MergeArgs {
             (self.function.is_some(), "--function"),
             (self.no_function.is_some(), "--no-function"),
             (self.remapping_file.is_some(), "--remapping-file"),
-            (self.salvage, "--salvage"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.write_prev_version, "--write-prev-version"),
+            (self.keep_vtable_symbols, "--keep-vtable-symbols"),
             (self.text, "--text"),
             (self.sparse, "--sparse"),
             (self.consumer.is_some(), "--for"),
             (self.show, "--show"),
-            (self.iprof.scales(), "--scale and --normalize"),
         ];
         refuse(&given, "not for stacks", "weights, gates and --failure-mode are")?;
         let job = StackJob {
@@ -365,6 +391,7 @@ impl MergeArgs {
             quiet: self.quiet,
             failure_mode: self.failure_mode.into(),
             gates: Some(&self.gates),
+            salvage: self.salvage,
         };
         stack_merge::run(&job, self.json, document)
     }
@@ -489,6 +516,9 @@ impl MergeArgs {
         note(document, &report, options.salvage);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         self.judge(inputs, &report, &options, document)?;
+        if report.shares_nothing() {
+            say_nothing_shared(self.quiet);
+        }
         let origins = report.origins();
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;

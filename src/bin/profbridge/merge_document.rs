@@ -2,16 +2,17 @@
 //! that fail; see `docs/json-schema/merge-2.json`.
 
 use crate::documents::{
-    self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, SALVAGED, SectionEntries, USED, error_json,
+    self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, NOT_USED, SALVAGED, SectionEntries, USED,
+    error_json,
 };
 use crate::target::JsonTarget;
 use profbridge::gates::{self, GateOutcome};
-use profbridge::input::Input;
+use profbridge::input::{Format, Input};
 use profbridge::instr::Loss;
 use profbridge::pipeline::InputOutcome;
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is known of a merge so far.
 #[derive(Debug, Default, Serialize)]
@@ -82,6 +83,25 @@ impl MergeDocument {
             }
             _ => return,
         };
+    }
+
+    /// Notes what became of the inputs before the one that ended a merge which takes them in order.
+    pub(crate) fn note_until(&mut self, error: &Error) {
+        let Some(path) = error.path().map(|path| path.to_string_lossy()) else { return };
+        let Some(at) = self.inputs.iter().position(|input| input.file.path == path) else { return };
+        for input in self.inputs.iter_mut().take(at).filter(|input| input.outcome == NOT_USED) {
+            let is_empty = input.file.format == Some(Format::Empty.name());
+            input.outcome = if is_empty { EMPTY } else { USED };
+        }
+    }
+
+    /// Notes files of folders that are no profiles, behind the inputs.
+    pub(crate) fn pass_over(&mut self, files: &[PathBuf]) {
+        self.inputs.extend(files.iter().map(|path| {
+            let mut input = InputJson::new(FileJson::at_rest(path), 1);
+            input.outcome = NOT_A_PROFILE;
+            input
+        }));
     }
 
     /// Notes that the records of a bad input that are sound were kept.

@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use crate::outputs::refuse_replacing;
 use clap::Args;
@@ -30,6 +31,8 @@ pub(crate) struct OrderArgs {
     /// Set aside the last N traces and judge the order by them
     #[arg(long, value_name = "N", default_value_t = 0)]
     num_test_traces: usize,
+    #[command(flatten)]
+    names: DemangleArgs,
     /// Print JSON, see docs/json-schema/order-2.json
     #[arg(long)]
     json: bool,
@@ -56,10 +59,14 @@ impl OrderArgs {
                 .with_hint("compile with -pgo-temporal-instrumentation, and merge with LLVM 17 or later"));
         }
         if self.json {
-            let file = FileJson::of(&file);
-            documents::write(&self.output, "profbridge.order/2", &Described { file, report: &ordered.report })?;
+            let json = Described { file: FileJson::of(&file), report: &ordered.report };
+            documents::write_named(&self.output, "profbridge.order/2", &json, self.names)?;
         } else {
-            write_output(&self.output, |out| ordered.report.write_text(out))?;
+            write_output(&self.output, |out| {
+                let mut named = self.names.writer(out, false);
+                ordered.report.write_text(&mut named)?;
+                named.finish()
+            })?;
         }
         Ok(ExitCode::SUCCESS)
     }

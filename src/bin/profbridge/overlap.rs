@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
 use crate::refuse::refuse;
@@ -14,7 +15,9 @@ use profbridge::report::diff::{DiffOptions, SectionDiff};
 use profbridge::report::overlap::OverlapOptions;
 use profbridge::sampleprof::overlap;
 use profbridge::{Compat, Error, Result};
-use std::path::{Path, PathBuf};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Say how much of two profiles' counts is distributed alike
@@ -34,7 +37,7 @@ pub(crate) struct OverlapArgs {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Details of the functions whose name contains TEXT
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
     function: Option<String>,
     /// Details of functions of TEST whose largest counter is at least N
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
@@ -42,13 +45,15 @@ pub(crate) struct OverlapArgs {
     /// Totals of the context-sensitive records instead of the plain ones
     #[arg(long)]
     cs: bool,
+    #[command(flatten)]
+    names: DemangleArgs,
     /// Print JSON, see docs/json.md
     #[arg(long)]
     json: bool,
 }
 
 /// What `--json` prints.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Compared<R> {
     base: FileJson,
     test: FileJson,
@@ -56,15 +61,8 @@ struct Compared<R> {
     report: R,
 }
 
-impl<R: serde::Serialize> Compared<R> {
-    fn write(output: &Path, schema: &str, base: &Input, test: &Input, report: R) -> Result<()> {
-        let (base, test) = (FileJson::of(base), FileJson::of(test));
-        documents::write(output, schema, &Self { base, test, report })
-    }
-}
-
 /// The sections of two sources of stacks.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct StackSections<'a> {
     sections: &'a [SectionDiff],
 }
@@ -73,6 +71,20 @@ impl OverlapArgs {
     /// The files that were named as inputs.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.base.clone(), self.test.clone()]
+    }
+
+    /// Writes text with the names that are wanted.
+    fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        write_output(&self.output, |out| {
+            let mut named = self.names.writer(out, false);
+            write(&mut named)?;
+            named.finish()
+        })
+    }
+
+    fn write_json(&self, schema: &str, base: &Input, test: &Input, report: impl Serialize) -> Result<()> {
+        let (base, test) = (FileJson::of(base), FileJson::of(test));
+        documents::write_named(&self.output, schema, &Compared { base, test, report }, self.names)
     }
 
     /// Compares sample profiles.
@@ -86,12 +98,12 @@ impl OverlapArgs {
         let read = sample_files::read_options();
         let report = overlap_sample_files(base, test, &read, Compat::Profbridge, &options)?;
         if self.json {
-            Compared::write(&self.output, "profbridge.overlap-sampleprof/2", base, test, report)?;
+            self.write_json("profbridge.overlap-sampleprof/2", base, test, report)?;
             return Ok(ExitCode::SUCCESS);
         }
         let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
         let (base, test) = (name(&self.base), name(&self.test));
-        write_output(&self.output, |out| report.write_text(&base, &test, Compat::Profbridge, out))?;
+        self.write(|out| report.write_text(&base, &test, Compat::Profbridge, out))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -125,10 +137,10 @@ impl OverlapArgs {
             }
         };
         if self.json {
-            Compared::write(&self.output, "profbridge.overlap-instr/2", &base, &test, *report)?;
+            self.write_json("profbridge.overlap-instr/2", &base, &test, *report)?;
         } else {
             let (base, test) = (self.base.as_os_str().as_encoded_bytes(), self.test.as_os_str().as_encoded_bytes());
-            write_output(&self.output, |out| report.write_text(base, test, out))?;
+            self.write(|out| report.write_text(base, test, out))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -146,7 +158,7 @@ impl OverlapArgs {
         let found = pipeline::diff_files(base, test, &options)?;
         if self.json {
             let report = StackSections { sections: &found.report.sections };
-            Compared::write(&self.output, "profbridge.overlap-stacks/2", base, test, report)?;
+            self.write_json("profbridge.overlap-stacks/2", base, test, report)?;
             return Ok(ExitCode::SUCCESS);
         }
         write_output(&self.output, |out| {

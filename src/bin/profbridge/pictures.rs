@@ -32,7 +32,7 @@ pub(crate) struct PictureArgs {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Only stacks that hold METHOD: a package, class, method, or /REGEX/
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, visible_alias = "filter", value_name = "METHOD")]
     include: Vec<String>,
     /// Only stacks that do not hold METHOD
     #[arg(long, value_name = "METHOD")]

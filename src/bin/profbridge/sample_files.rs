@@ -1,6 +1,7 @@
 //! Sample profiles under the program's own name: merge, convert, show.
 
 use crate::console::{self, write_output};
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, FAILED, FileJson, NOT_USED, USED, error_json};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
@@ -20,6 +21,7 @@ use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
 };
 use profbridge::{Compat, Error, Result, Warning};
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -167,6 +169,7 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) no_function: Option<&'a str>,
     pub(crate) remapping: Remapping,
     pub(crate) failure_mode: FailureMode,
+    pub(crate) salvage: bool,
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
@@ -187,11 +190,15 @@ impl SampleRun<'_> {
         let rules = Rules::of(target.release);
         let options = self.merge_options(rules)?;
         let mut observer = Console { inputs: self.inputs, quiet: self.quiet, document: &mut *document };
-        let report = merge_sample_files(self.inputs, &options, &mut observer)?;
+        let report = merge_sample_files(self.inputs, &options, &mut observer);
+        let report = report.inspect_err(|error| document.note_until(error))?;
         document.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
         let total = |input: &Input| input_totals::sample_total(input, &options.read);
         document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
         self.gates.refuse_nothing(|| report.profile.functions.is_empty())?;
+        if report.shares_nothing {
+            crate::merge_inputs::say_nothing_shared(self.quiet);
+        }
         let write = self.write_options(&report.profile, rules);
         let losses = write_sample_file(&report.profile, &write, self.strict, self.output)?;
         if !self.quiet {
@@ -217,7 +224,7 @@ impl SampleRun<'_> {
         let mut options = SampleMergeOptions::default();
         options.read = read_options();
         options.read.rules = rules;
-        options.failure_mode = self.failure_mode;
+        (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
         options.remapping = self.remapping.clone();
         options.filter = SampleFilter::new(self.function, self.no_function)?;
         options.threads = self.threads;
@@ -300,6 +307,10 @@ impl SampleMergeObserver for Console<'_> {
             (told.outcome, told.error) = (FAILED, Some(error_json(error)));
         }
     }
+
+    fn salvaged(&mut self, input: &WeightedInput) {
+        self.document.note_salvaged(self.place(input));
+    }
 }
 
 /// What `show` shows of sample profiles only.
@@ -333,6 +344,7 @@ pub(crate) struct SampleShow<'a> {
     pub(crate) hot_functions: bool,
     pub(crate) detailed_summary: bool,
     pub(crate) json: bool,
+    pub(crate) names: DemangleArgs,
 }
 
 impl SampleShow<'_> {
@@ -352,7 +364,7 @@ impl SampleShow<'_> {
         let (mut profile, summary) = self.load(&options)?;
         let symbols = profile.symbols.take();
         let (rules, all) = (options.rules, self.topn == 0 && !self.hot_functions);
-        write_output(self.output, |out| {
+        self.write(|out| {
             if self.json {
                 writeln!(out, "{}", head.strip_suffix('}').unwrap_or(&head))?;
                 out.write_all(b",\"functions\":")?;
@@ -388,6 +400,14 @@ impl SampleShow<'_> {
         Ok((Merger::load(options.rules, profile).finish(), Summary::default()))
     }
 
+    fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        write_output(self.output, |out| {
+            let mut named = self.names.writer(out, self.json);
+            write(&mut named)?;
+            named.finish()
+        })
+    }
+
     /// What is chosen of a whole profile.
     fn parts(&self) -> [(bool, &'static str); 5] {
         [
@@ -414,7 +434,7 @@ impl SampleShow<'_> {
         if records.is_empty() {
             return Err(Error::nothing_found(format!("the profile has no function {name:?}")).in_file(&self.file.path));
         }
-        write_output(self.output, |out| show::write_records(&names, &records, options.rules, out))?;
+        self.write(|out| show::write_records(&names, &records, options.rules, out))?;
         Ok(ExitCode::SUCCESS)
     }
 }

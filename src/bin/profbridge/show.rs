@@ -1,6 +1,7 @@
 //! `show`: what is in a profile.
 
 use crate::console;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
@@ -38,7 +39,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     all_functions: bool,
     /// Details of the functions whose name contains TEXT
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
     function: Option<String>,
     /// Add the counters
     #[arg(long)]
@@ -80,7 +81,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     showcs: bool,
     /// Functions as records of the text format
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "demangle"])]
     text: bool,
     /// Identities of the images that ran
     #[arg(long)]
@@ -94,6 +95,8 @@ pub(crate) struct ShowArgs {
     /// Print JSON, see docs/json.md
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    names: DemangleArgs,
     #[command(flatten)]
     sample: SampleShowArgs,
     #[command(flatten)]
@@ -139,6 +142,7 @@ impl ShowArgs {
             hot_functions: self.hot_func_list,
             detailed_summary: self.detailed_summary,
             json: self.json,
+            names: self.names,
         };
         show.run()
     }
@@ -146,19 +150,19 @@ impl ShowArgs {
     /// Shows a memory profile.
     pub(crate) fn show_memory(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_llvm_options("a memory profile")?;
-        self.memory.run(file, &self.output, self.topn, self.json)
+        self.memory.run(file, &self.output, self.topn, (self.json, self.names))
     }
 
     /// Shows sampled stacks.
     pub(crate) fn show_stacks(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_llvm_options("stacks")?;
-        show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), self.topn, self.json)
+        show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), self.topn, (self.json, self.names))
     }
 
     /// Shows an iprof.
     pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_llvm_options("an iprof")?;
-        iprof_show::run(file, &self.output, &self.iprof, self.topn, self.json)
+        iprof_show::run(file, &self.output, &self.iprof, self.topn, (self.json, self.names))
     }
 
     /// Shows an instrumentation profile.
@@ -169,11 +173,16 @@ impl ShowArgs {
         if self.json {
             let Reported { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
-            let file = FileJson::of(file);
-            documents::write(&self.output, "profbridge.show-instr/2", &Described { file, report: &report })?;
+            let json = Described { file: FileJson::of(file), report: &report };
+            documents::write_named(&self.output, "profbridge.show-instr/2", &json, self.names)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let show = |out: &mut (dyn Write + Send)| pipeline::show_file(file, &read, &options, out);
+        let show = |out: &mut (dyn Write + Send)| {
+            let mut named = self.names.writer(out, false);
+            let shown = pipeline::show_file(file, &read, &options, &mut named);
+            named.finish().map_err(|source| Error::io("cannot write", source))?;
+            shown
+        };
         print_while_made(&self.output, show)?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
     }

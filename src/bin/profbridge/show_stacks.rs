@@ -1,6 +1,7 @@
 //! `show` of sampled stacks.
 
 use crate::console;
+use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
 use profbridge::input::{Input, output};
@@ -48,7 +49,7 @@ pub(crate) fn run(
     read: &StackArgs,
     chains: &Chains,
     topn: usize,
-    json: bool,
+    (json, names): (bool, DemangleArgs),
 ) -> Result<ExitCode> {
     let path = &input.path;
     let (table, warnings) = read_stacks(std::slice::from_ref(input), &read.read_options())?;
@@ -79,7 +80,7 @@ pub(crate) fn run(
     let statistics = statistics(&table);
     if json {
         let json = Json { file: FileJson::of(input), statistics: &statistics, callers, callees };
-        documents::write(out, "profbridge.show-stacks/2", &json)?;
+        documents::write_named(out, "profbridge.show-stacks/2", &json, names)?;
         return Ok(ExitCode::SUCCESS);
     }
     let text = if callers.is_none() && callees.is_none() {
@@ -88,7 +89,7 @@ pub(crate) fn run(
         let both: Vec<String> = [("Callers", &callers), ("Callees", &callees)].into_iter().filter_map(titled).collect();
         console::escape(&both.join("\n"))
     };
-    output::replace(out, text.as_bytes())?;
+    output::replace(out, names.apply(&text, json).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -188,6 +188,22 @@ impl StackArgs {
         Ok(input.family()? == Some(Family::Stacks) || named)
     }
 
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        vec![
+            (!self.events.is_empty(), "--events"),
+            (self.weight.is_some(), "--weight"),
+            (self.time.is_some(), "--time"),
+            (self.thread.is_some(), "--thread"),
+            (self.drop_truncated, "--drop-truncated"),
+            (self.names_form(), "--stacks"),
+            (self.perf_raw, "--perf-raw"),
+            (self.value, "--value"),
+            (self.call_counts, "--call-counts"),
+            (self.sample_type.is_some(), "--sample-type"),
+        ]
+    }
+
     /// Whether the form of text was named.
     pub(crate) fn names_form(&self) -> bool {
         self.stacks != DialectArg::Auto
@@ -235,6 +251,44 @@ pub(crate) struct WriteStackArgs {
     pprof: PprofArgs,
 }
 
+impl WriteStackArgs {
+    /// What is asked for, by option.
+    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
+        let own = [
+            (!self.reference.is_empty(), "--reference"),
+            (self.overload != OverloadArg::First, "--overload"),
+            (self.bci_unknown != -5, "--bci-unknown"),
+            (self.drop_hidden, "--drop-hidden"),
+            (self.no_descriptors, "--no-descriptors"),
+            (self.no_bci, "--no-bci"),
+            (self.threads, "--threads"),
+            (self.dots, "--dots"),
+        ];
+        own.into_iter().chain(self.pprof.given()).collect()
+    }
+
+    /// What only some forms of stacks have would be without effect on others.
+    fn refuse_for(&self, format: StackOutput) -> Result<()> {
+        let text = [
+            (self.no_descriptors, "--no-descriptors"),
+            (self.no_bci, "--no-bci"),
+            (self.threads, "--threads"),
+            (self.dots, "--dots"),
+        ];
+        let iprof = [(self.bci_unknown != -5, "--bci-unknown"), (self.drop_hidden, "--drop-hidden")];
+        if format != StackOutput::Collapsed {
+            crate::refuse::refuse(&text, "for writing collapsed stacks", "name the output .collapsed")?;
+        }
+        if format != StackOutput::Iprof {
+            crate::refuse::refuse(&iprof, "for writing an iprof", "name the output .iprof")?;
+        }
+        if format != StackOutput::Pprof {
+            self.pprof.refuse_for_others()?;
+        }
+        Ok(())
+    }
+}
+
 /// What is kept of pprof profiles.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for writing pprof")]
@@ -275,6 +329,8 @@ pub(crate) struct StackJob<'a> {
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
     pub(crate) failure_mode: FailureMode,
+    /// Keep what stands before the fault of a bad input, where the merge goes on.
+    pub(crate) salvage: bool,
     /// What the result must be.
     pub(crate) gates: Option<&'a MergeGateArgs>,
 }
@@ -295,15 +351,14 @@ impl StackJob<'_> {
     pub(crate) fn run(&self, document: &mut MergeDocument) -> Result<Written> {
         let mut options = StackMergeOptions::default();
         options.read = self.read.read_options();
-        options.failure_mode = self.failure_mode;
+        (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
         let pprof = &self.write.pprof;
         (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
         let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackOutput::Pprof);
-        if !to_pprof {
-            pprof.refuse_for_others()?;
-        }
+        self.write.refuse_for(self.format)?;
         if all_pprof && to_pprof && self.read.takes_all() {
-            let merged = merge_stacks::merge_pprof(self.inputs, &options)?;
+            let merged =
+                merge_stacks::merge_pprof(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
             note(document, &merged.outcomes);
             let used = merged.used();
             let (profile, report) = merged.sum;
@@ -315,8 +370,13 @@ impl StackJob<'_> {
             })?;
             return self.write_pprof(&profile, used, merged.warnings, report.warnings());
         }
-        let merged = merge_stacks::merge_tables(self.inputs, &options)?;
+        let merged =
+            merge_stacks::merge_tables(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
         note(document, &merged.outcomes);
+        merged.salvaged.iter().for_each(|at| document.note_salvaged(*at));
+        if merged.shares_nothing {
+            crate::merge_inputs::say_nothing_shared(self.quiet);
+        }
         let used = merged.used();
         let (mut table, mut losses) = (merged.sum, Vec::new());
         self.judge(document, &options.read, used, || table.clone())?;
@@ -485,15 +545,18 @@ fn note(document: &mut MergeDocument, outcomes: &[InputOutcome]) {
 }
 
 impl PprofArgs {
-    /// These options mean nothing where something else is written.
-    fn refuse_for_others(&self) -> Result<()> {
-        let given = [
+    fn given(&self) -> [(bool, &'static str); 4] {
+        [
             (self.max_stacks.is_some(), "--max-stacks"),
             (self.max_bytes.is_some(), "--max-bytes"),
             (self.drop_addresses, "--drop-addresses"),
             (self.drop_labels, "--drop-labels"),
-        ];
-        crate::refuse::refuse(&given, "for writing a pprof", "name the output .pprof, .pgo or .pb")
+        ]
+    }
+
+    /// These options mean nothing where something else is written.
+    fn refuse_for_others(&self) -> Result<()> {
+        crate::refuse::refuse(&self.given(), "for writing a pprof", "name the output .pprof, .pgo or .pb")
     }
 }
 

@@ -94,6 +94,9 @@ pub struct Merger {
     version: Option<Version>,
     spelling: InstanceofSpelling,
     inputs: usize,
+    /// Inputs that declare methods, and how many each declares.
+    declaring: usize,
+    declared: usize,
     dropped_entry_members: u64,
     /// The last entry was not the one that was expected.
     missed_mapping: bool,
@@ -200,6 +203,9 @@ impl Merger {
     /// Types and methods of an input. The first one keeps its ids; later ones
     /// get new ones for what they add.
     fn map_tables(&mut self, tables: &Tables, share: impl FnOnce() -> Arc<Tables>) -> Mapping {
+        let methods = tables.methods().count();
+        self.declaring += usize::from(methods > 0);
+        self.declared += methods;
         if self.inputs == 0 && self.tables.is_empty() && tables.are_distinct() {
             self.tables = share();
         }
@@ -308,6 +314,7 @@ impl Merger {
         let policy = self.options.branch_clash;
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
+        report.shares_no_method = self.declaring > 1 && tables.methods().count() == self.declared;
         let branch_sites = self.branches.len();
         let (conditionals, saturated_branches) = self.branches.resolve(policy, |context, lists| {
             report.clashed_sites += 1;

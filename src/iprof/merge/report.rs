@@ -20,6 +20,8 @@ pub struct MergeReport {
     pub dropped_members: Vec<String>,
     /// Additional members of entries that could not be kept.
     pub dropped_entry_members: u64,
+    /// There are several inputs with methods, and no method is one of two of them.
+    pub shares_no_method: bool,
 }
 
 impl MergeReport {

@@ -160,6 +160,12 @@ impl MergeReport {
             .fold(0u64, |sum, count| sum.saturating_add(*count))
     }
 
+    /// Whether there are several inputs with functions, and no function is in two of them.
+    pub fn shares_nothing(&self) -> bool {
+        let records = || self.inputs.iter().map(|input| input.records).filter(|records| *records > 0);
+        records().count() > 1 && records().sum::<u64>() == self.profile.functions.len() as u64
+    }
+
     /// Inputs that were used.
     pub fn used(&self) -> usize {
         self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()

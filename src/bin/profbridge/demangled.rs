@@ -1,0 +1,124 @@
+//! `--demangle`: names as people write them, in whatever text holds them.
+
+use clap::Args;
+use profbridge::render::from_llvm::demangled;
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// How names are printed.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct DemangleArgs {
+    /// Print names of C++ and Rust functions as people write them
+    #[arg(long)]
+    demangle: bool,
+}
+
+impl DemangleArgs {
+    /// What text becomes; in JSON quotes stay escaped.
+    pub(crate) fn apply<'t>(self, text: &'t str, is_json: bool) -> Cow<'t, str> {
+        if self.demangle { Cow::Owned(demangle_text(text, is_json)) } else { Cow::Borrowed(text) }
+    }
+
+    /// As [`apply`](Self::apply), for what is written bit by bit: names do not span lines.
+    pub(crate) fn writer<W: Write>(self, out: W, is_json: bool) -> DemangledWriter<W> {
+        DemangledWriter { out, line: Vec::new(), arguments: self, is_json }
+    }
+}
+
+/// Passes text on line by line. What is not UTF-8 stays as it is.
+pub(crate) struct DemangledWriter<W: Write> {
+    out: W,
+    line: Vec<u8>,
+    arguments: DemangleArgs,
+    is_json: bool,
+}
+
+impl<W: Write> DemangledWriter<W> {
+    /// Passes on what stands behind the last line break.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let rest = std::mem::take(&mut self.line);
+        self.pass_on(&rest)
+    }
+
+    fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.out.write_all(self.arguments.apply(text, self.is_json).as_bytes()),
+            Err(_) => self.out.write_all(bytes),
+        }
+    }
+}
+
+impl<W: Write> Write for DemangledWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.arguments.demangle {
+            return self.out.write(bytes);
+        }
+        self.line.extend_from_slice(bytes);
+        if let Some(end) = self.line.iter().rposition(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            let lines = std::mem::replace(&mut self.line, rest);
+            self.pass_on(&lines)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Replaces every symbol in a text.
+fn demangle_text(text: &str, is_json: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
+    let mut rest = text;
+    while let Some(begin) = rest.find(is_part) {
+        let (before, from) = rest.split_at(begin);
+        let (word, behind) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        out.push_str(before);
+        match demangled(word) {
+            Some(name) if is_json => out.push_str(&name.replace('\\', "\\\\").replace('"', "\\\"")),
+            Some(name) => out.push_str(&name),
+            None => out.push_str(word),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: DemangleArgs = DemangleArgs { demangle: true };
+
+    #[test]
+    fn symbols_in_a_text_are_demangled_and_all_else_is_left_alone() {
+        let text = "a.cpp:_ZL3addii: 5\n  _RNvCs1234_7mycrate3foo, main _Zno 1.5\n";
+        let expected = "a.cpp:add(int, int): 5\n  mycrate::foo, main _Zno 1.5\n";
+        assert_eq!(ALL.apply(text, false), expected);
+        assert_eq!(DemangleArgs::default().apply(text, false), text);
+    }
+
+    #[test]
+    fn what_comes_in_pieces_is_demangled_as_a_whole() {
+        let text = "x\n_Z3fooi 1\n_Z3bari";
+        let mut whole = Vec::new();
+        for len in 1..text.len() {
+            let mut out = Vec::new();
+            let mut writer = ALL.writer(&mut out, false);
+            text.as_bytes().chunks(len).for_each(|part| writer.write_all(part).unwrap());
+            writer.finish().unwrap();
+            whole.push(out);
+        }
+        assert!(whole.iter().all(|out| out == b"x\nfoo(int) 1\nbar(int)"));
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let text = "{\"name\":\"_Zli2_xPKc\"}";
+        let value: serde_json::Value = serde_json::from_str(&ALL.apply(text, true)).unwrap();
+        assert!(value["name"].as_str().unwrap().contains("operator"), "{value}");
+    }
+}

@@ -1,0 +1,50 @@
+//! What `merge` says of its inputs before and after it reads them.
+
+use crate::console;
+use profbridge::input::{Format, Input, InputList};
+use profbridge::pipeline::folders::pass_over_foreign;
+use profbridge::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+
+/// The inputs, and what of the folders is no profile; with `strict` nothing may be passed over.
+pub(crate) fn sifted(list: InputList, strict: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+    if strict {
+        let inputs = list.into_inputs();
+        let is_empty = |input: &&Input| input.format().is_ok_and(|format| format == Format::Empty);
+        if let Some(empty) = inputs.iter().find(is_empty) {
+            let error = Error::new(ErrorKind::EmptyProfile).in_file(&empty.path);
+            return Err(error.with_hint("without --strict it is skipped"));
+        }
+        return refuse_none(inputs, Vec::new());
+    }
+    let sifted = pass_over_foreign(list);
+    if let Some(words) = passed_over(&sifted.passed_over) {
+        console::note(&words);
+    }
+    refuse_none(sifted.inputs, sifted.passed_over)
+}
+
+fn refuse_none(inputs: Vec<Input>, passed_over: Vec<PathBuf>) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+    if !inputs.is_empty() {
+        return Ok((inputs, passed_over));
+    }
+    let detail = if passed_over.is_empty() { "no input files" } else { "the folders hold no profile" };
+    Err(Error::usage(detail).with_hint("name profiles or folders, or a list with -f"))
+}
+
+/// How many files are passed over, and the first of them.
+fn passed_over(files: &[PathBuf]) -> Option<String> {
+    let [first, rest @ ..] = files else { return None };
+    let first = first.display();
+    Some(match rest.len() {
+        0 => format!("1 file of the folders is no profile and passed over: {first}"),
+        more => format!("{} files of the folders are no profiles and passed over: {first} and {more} more", more + 1),
+    })
+}
+
+/// Says that inputs have nothing in common, which those of one program have.
+pub(crate) fn say_nothing_shared(quiet: bool) {
+    if !quiet {
+        console::note("the inputs share no function at all: are they of one program? --same-program makes sure");
+    }
+}

@@ -1,0 +1,208 @@
+//! What merges make of inputs that are empty, foreign, cut, or of other programs.
+
+use crate::program::{Finished, Folder};
+use std::fs;
+
+/// Good files of each family that merge with each other, an output of theirs, and what of it a cut file is.
+const FAMILIES: [(&str, [&str; 2], &str); 4] = [
+    ("instr", [":ir\nmain\n1\n1\n5\n", ":ir\nmain\n1\n1\n7\n"], "x.proftext"),
+    ("samples", ["foo:10:1\n 1: 5\n", "foo:20:2\n 1: 9\n"], "x.proftext"),
+    ("stacks", ["a;b 1\nc;d 2\n", "a;b 4\n"], "x.collapsed"),
+    ("iprof", [IPROF, IPROF], "x.iprof"),
+];
+
+const IPROF: &str = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"void\"}],\
+    \"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,1]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}]}";
+
+fn run(folder: &Folder, line: &str) -> Finished {
+    folder.run(&line.split_whitespace().collect::<Vec<_>>())
+}
+
+#[track_caller]
+fn done(folder: &Folder, line: &str) -> String {
+    let finished = run(folder, line);
+    assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+    finished.stderr
+}
+
+#[track_caller]
+fn refused(folder: &Folder, line: &str) -> String {
+    let finished = run(folder, line);
+    assert!(matches!(finished.code, Some(1..=3)), "{line}: {}", finished.stderr);
+    finished.stderr
+}
+
+#[test]
+fn folders_pass_over_what_is_no_profile_for_every_family() {
+    for (family, contents, output) in FAMILIES {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path("in/sub")).unwrap();
+        for (at, content) in contents.iter().enumerate() {
+            fs::write(folder.path(&format!("in/{at}")), content).unwrap();
+        }
+        done(&folder, &format!("merge in -o {output}"));
+        let expected = fs::read(folder.path(output)).unwrap();
+        fs::write(folder.path("in/run.log"), "It was\na dark night\n").unwrap();
+        fs::write(folder.path("in/sub/app"), b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").unwrap();
+        fs::write(folder.path("in/z.json"), "{\"event\":1}\n").unwrap();
+        let said = done(&folder, &format!("merge in -o {output}"));
+        assert!(
+            said.contains("3 files of the folders are no profiles and passed over: in/run.log"),
+            "{family}: {said}"
+        );
+        assert_eq!(fs::read(folder.path(output)).unwrap(), expected, "{family}");
+        assert!(!done(&folder, &format!("merge in -o {output} --quiet")).contains("passed over"), "{family}");
+        // Named, or where nothing may be passed over, it is a mistake; so is a damaged profile.
+        refused(&folder, &format!("merge in in/run.log -o {output}"));
+        refused(&folder, &format!("merge in --strict -o {output}"));
+        fs::write(folder.path("in/cut.profraw"), [0; 16]).unwrap();
+        refused(&folder, &format!("merge in -o {output}"));
+    }
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    fs::write(folder.path("in/run.log"), "It was\na dark night\n").unwrap();
+    assert!(refused(&folder, "merge in -o x.profdata").contains("the folders hold no profile"));
+}
+
+#[test]
+fn empty_inputs_are_said_and_skipped_for_every_family() {
+    for (family, contents, output) in FAMILIES {
+        let folder = Folder::new();
+        fs::write(folder.path("a"), contents[0]).unwrap();
+        fs::write(folder.path("empty"), "").unwrap();
+        done(&folder, &format!("merge a -o {output}"));
+        let expected = fs::read(folder.path(output)).unwrap();
+        for inputs in ["a empty", "empty a"] {
+            let said = done(&folder, &format!("merge {inputs} -o {output}"));
+            assert!(said.contains("empty: ") && said.contains("the file is empty"), "{family}: {said}");
+            assert_eq!(fs::read(folder.path(output)).unwrap(), expected, "{family}");
+        }
+        let said = refused(&folder, &format!("merge a empty --strict -o {output}"));
+        assert!(said.contains("empty: ") && said.contains("without --strict"), "{family}: {said}");
+    }
+}
+
+#[test]
+fn inputs_without_a_function_in_common_are_noted_for_every_family() {
+    let other = [":ir\nother\n1\n1\n7\n", "bar:20:2\n 1: 9\n", "x;y 4\n", &IPROF.replace("\"m\"", "\"n\"")];
+    for ((family, contents, output), other) in FAMILIES.into_iter().zip(other) {
+        let folder = Folder::new();
+        for (name, content) in [("a", contents[0]), ("b", contents[1]), ("c", other)] {
+            fs::write(folder.path(name), content).unwrap();
+        }
+        let note = "share no function at all";
+        assert!(done(&folder, &format!("merge a c -o {output}")).contains(note), "{family}");
+        for (line, why) in [("a b c", "two share one"), ("a b", "they share one"), ("a", "it is alone")] {
+            let said = done(&folder, &format!("merge {line} -o {output}"));
+            assert!(!said.contains(note), "{family}: {why}: {said}");
+        }
+        assert!(!done(&folder, &format!("merge a c -q -o {output}")).contains(note), "{family}");
+    }
+}
+
+#[test]
+fn same_program_refuses_inputs_of_different_binary_ids() {
+    let folder = Folder::new();
+    let with_ids = |name: &str, id: [u8; 4]| {
+        let mut profile = profbridge::Profile::from_bytes(b":ir\nmain\n1\n1\n5\n").unwrap();
+        profile.binary_ids.push(id.to_vec());
+        profile.write_to_path(folder.path(name), profbridge::OutputFormat::default()).unwrap();
+    };
+    with_ids("a.profdata", [1; 4]);
+    with_ids("b.profdata", [1; 4]);
+    with_ids("c.profdata", [2; 4]);
+    fs::write(folder.path("d.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
+    done(&folder, "merge a.profdata b.profdata c.profdata d.proftext -o x.profdata");
+    done(&folder, "merge --same-program a.profdata b.profdata -o x.profdata");
+    // A sum of both holds the images of each.
+    done(&folder, "merge --same-program a.profdata x.profdata -o y.profdata");
+    let said = refused(&folder, "merge --same-program a.profdata c.profdata -o y.profdata");
+    assert!(said.contains("of another program than a.profdata") && said.contains("01010101"), "{said}");
+    let said = refused(&folder, "merge --same-program a.profdata d.proftext -o y.profdata");
+    assert!(said.contains("does not say which program wrote it"), "{said}");
+}
+
+#[test]
+fn salvaging_keeps_what_stands_before_the_fault() {
+    let folder = Folder::new();
+    fs::write(folder.path("a"), "foo:10:1\n 1: 5\n").unwrap();
+    fs::write(folder.path("cut"), "bar:20:2\n 1: 9\nbaz:30:3\n 1: what\n").unwrap();
+    refused(&folder, "merge a cut -o x.proftext");
+    done(&folder, "merge a cut --failure-mode=all -o without.proftext");
+    done(&folder, "merge a cut --failure-mode=all --salvage -o with.proftext");
+    let [without, with] =
+        ["without.proftext", "with.proftext"].map(|name| fs::read_to_string(folder.path(name)).unwrap());
+    assert!(!without.contains("bar") && with.contains("bar:20"), "{with}");
+}
+
+#[test]
+fn options_of_other_families_are_refused_and_not_passed_over() {
+    let folder = Folder::new();
+    let inputs = ["a.proftext", "s", "c", "f"];
+    for (name, (_, contents, _)) in inputs.into_iter().zip(FAMILIES) {
+        fs::write(folder.path(name), contents[0]).unwrap();
+    }
+    for (input, options) in [
+        ("a.proftext", ["--pretty", "--dots", "--events=all", "--scale=1/3", "--use-md5", "--no-extension"]),
+        ("s", ["--pretty", "--threads", "--thread=main", "--normalize", "--memprof-version=3", "--trust=standard"]),
+        ("c", ["--pretty", "--use-md5", "--format-version=9", "--scale=1/3", "--memprof-version=3", "--no-extension"]),
+        ("f", ["--sparse", "--dots", "--events=all", "--use-md5", "--memprof-version=3", "--function=x"]),
+    ] {
+        for option in options {
+            let said = refused(&folder, &format!("merge {input} {option} -o out"));
+            let name = option.split('=').next().unwrap();
+            assert!(said.contains(name), "{input} {option}: {said}");
+            assert!(!folder.path("out").exists());
+        }
+    }
+    for (line, option) in [
+        ("a.proftext -o x.profdata --prune", "--prune"),
+        ("a.proftext -o x.profdata --raw-version 8", "--raw-version"),
+        ("a.proftext -o x.profdata --pretty", "--pretty"),
+        ("a.proftext -o x.profdata --dots", "--dots"),
+        ("s -o x.proftext --raw-version 8", "--raw-version"),
+        ("s -o x.proftext --only foo", "--only"),
+        ("c -o x.collapsed --sparse", "--sparse"),
+        ("c -o x.iprof --prune", "--prune"),
+        ("c -o x.iprof --dots", "--dots"),
+        ("c -o x.collapsed --bci-unknown 3", "--bci-unknown"),
+        ("f -o x.iprof --for llvm-14", "--for"),
+        ("f -o x.iprof --no-extension", "--no-extension"),
+        ("f -o x.profdata --threads", "--threads"),
+    ] {
+        assert!(refused(&folder, &format!("convert {line}")).contains(option), "{line}");
+    }
+}
+
+/// What a merge that prints its document says became of each input.
+fn outcomes(folder: &Folder, line: &str) -> Vec<String> {
+    let finished = run(folder, line);
+    let document: serde_json::Value = serde_json::from_slice(&finished.stdout).expect("a document");
+    let inputs = document["inputs"].as_array().expect("inputs").iter();
+    inputs.map(|input| format!("{}:{}", input["path"].as_str().unwrap(), input["outcome"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn the_document_tells_used_from_failed_and_never_reached() {
+    for (family, contents, output) in FAMILIES {
+        let folder = Folder::new();
+        fs::create_dir(folder.path("in")).unwrap();
+        for (name, content) in
+            [("a", contents[0]), ("b", contents[1]), ("in/c", contents[0]), ("in/run.log", "It was\na dark night\n")]
+        {
+            fs::write(folder.path(name), content).unwrap();
+        }
+        let found = outcomes(&folder, &format!("merge --json a b in -o {output}"));
+        assert_eq!(found, ["a:used", "b:used", "in/c:used", "in/run.log:not-a-profile"], "{family}");
+        fs::write(folder.path("bad"), [contents[1], "what is\nthis, now? 1 x\n"].concat()).unwrap();
+        // In order, so that what stands behind the bad one is not come to.
+        let found = outcomes(&folder, &format!("merge --json -j1 a bad b -o {output}"));
+        assert_eq!(found[..2], ["a:used", "bad:failed"], "{family}");
+    }
+    let folder = Folder::new();
+    for (name, content) in [("a", "foo:10:1\n 1: 5\n"), ("cut", "bar:20:2\n 1: 9\nbaz:30:3\n 1: what\n")] {
+        fs::write(folder.path(name), content).unwrap();
+    }
+    let found = outcomes(&folder, "merge --json a cut --failure-mode=all --salvage -o x.proftext");
+    assert_eq!(found, ["a:used", "cut:salvaged"]);
+}
