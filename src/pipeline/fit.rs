@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input, detect};
+use crate::pipeline::output_form::OutputForm;
 use crate::sampleprof::Encoding;
 use std::path::Path;
 
@@ -30,6 +31,17 @@ enum Content {
     Instr(Box<InstrFit>, instr::Written),
     Samples(Box<SamplesFit>, Encoding),
     Methods(Box<MethodsFit>),
+}
+
+impl Content {
+    /// Whether it can be written so.
+    fn becomes(&self, form: OutputForm) -> bool {
+        match self {
+            Self::Instr(..) => matches!(form, OutputForm::Indexed | OutputForm::Text),
+            Self::Samples(..) => matches!(form, OutputForm::Indexed | OutputForm::Text | OutputForm::SampleProf),
+            Self::Methods(_) => matches!(form, OutputForm::Iprof | OutputForm::Json),
+        }
+    }
 }
 
 /// Compares a profile with a new build: a program or library, a profile of it,
@@ -95,22 +107,31 @@ impl Fit {
         }
     }
 
-    /// Writes the profile without what no longer fits. With `keep_renamed`,
+    /// Writes the profile without what no longer fits, in the form that the name
+    /// ends in, else as it was read; `.gz` compresses it. With `keep_renamed`,
     /// functions stay that [`remapping`](Self::remapping) gives their new names.
     ///
     /// # Errors
     ///
-    /// I/O; what the writer of the format says.
+    /// Usage where the name ends as profiles of another family do; I/O; what the
+    /// writer of the format says.
     pub fn write_pruned(&self, path: &Path, keep_renamed: bool) -> Result<Pruned> {
+        let named = OutputForm::of_name(path)?;
+        if let Some(other) = named.filter(|form| !self.content.becomes(*form)) {
+            let detail =
+                format!("without what no longer fits it stays what it is, and does not become {}", other.words());
+            let hint = "name the output as the profile is named";
+            return Err(Error::usage(detail).in_file(path).with_hint(hint));
+        }
         match &self.content {
             Content::Instr(fit, written) => {
                 let (profile, pruned) = fit.pruned(keep_renamed);
-                written.write(&profile, path)?;
+                written.named(named).write(&profile, path)?;
                 Ok(pruned)
             }
             Content::Samples(fit, encoding) => {
                 let (profile, pruned) = fit.pruned(keep_renamed);
-                samples::write(&profile, *encoding, path)?;
+                samples::write(&profile, samples::named(*encoding, named), path)?;
                 Ok(pruned)
             }
             Content::Methods(fit) => {

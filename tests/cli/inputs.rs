@@ -101,6 +101,16 @@ fn inputs_without_a_function_in_common_are_noted_for_every_family() {
 }
 
 #[test]
+fn standard_input_is_one_profile_and_not_two() {
+    let folder = Folder::new();
+    for line in ["diff - -", "overlap - -", "fit - --against -"] {
+        let finished = run(&folder, line);
+        assert_eq!(finished.code, Some(2), "{line}: {}", finished.stderr);
+        assert!(finished.stderr.contains("standard input cannot be both profiles"), "{line}: {}", finished.stderr);
+    }
+}
+
+#[test]
 fn same_program_refuses_inputs_of_different_binary_ids() {
     let folder = Folder::new();
     let with_ids = |name: &str, id: [u8; 4]| {
@@ -205,4 +215,23 @@ fn the_document_tells_used_from_failed_and_never_reached() {
     }
     let found = outcomes(&folder, "merge --json a cut --failure-mode=all --salvage -o x.proftext");
     assert_eq!(found, ["a:used", "cut:salvaged"]);
+}
+
+#[test]
+fn a_result_with_nothing_in_it_is_written_on_demand_only() {
+    let tables = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"}],\"methods\":[]}";
+    for (input, content, line) in [
+        ("a.proftext", FAMILIES[0].1[0], "merge a.proftext --filter nowhere -o x.proftext"),
+        ("a.afdo", FAMILIES[1].1[0], "merge a.afdo --filter nowhere -o x.afdo"),
+        ("a.iprof", tables, "merge a.iprof -o x.iprof"),
+        ("a.iprof", IPROF, "convert a.iprof --only nowhere -o x.iprof"),
+    ] {
+        let folder = Folder::new();
+        fs::write(folder.path(input), content).unwrap();
+        let finished = run(&folder, line);
+        assert_eq!(finished.code, Some(1), "{line}: {}", finished.stderr);
+        assert!(finished.stderr.contains("--allow-empty"), "{line}: {}", finished.stderr);
+        assert!(!folder.path("x.proftext").exists() && !folder.path("x.iprof").exists(), "{line}");
+        done(&folder, &format!("{line} --allow-empty"));
+    }
 }

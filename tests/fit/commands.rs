@@ -314,3 +314,21 @@ fn a_profile_and_a_new_build_come_through_pipes_as_from_files() {
         assert!(told.stdout == expected, "{piped}: {}", errors(&told));
     }
 }
+
+#[test]
+fn a_pruned_profile_is_what_its_name_ends_in() {
+    let folder = two_profiles();
+    let line = |output: &str| format!("profbridge fit old.proftext --against new.proftext --prune -o {output}");
+    let beginning = |output: &str| {
+        folder.run(&line(output));
+        std::fs::read(folder.path(output)).unwrap()[..2].to_vec()
+    };
+    assert_eq!((beginning("p.profdata"), beginning("p.proftext.gz")), (b"\xffl".to_vec(), b"\x1f\x8b".to_vec()));
+    folder.run("profbridge fit p.profdata --against new.proftext --prune -o again.proftext");
+    assert!(std::str::from_utf8(&std::fs::read(folder.path("again.proftext")).unwrap()).is_ok());
+    for wrong in ["p.iprof", "p.profraw", "p.collapsed", "p.svg"] {
+        let (code, said) = folder.failure(&line(wrong));
+        assert_eq!(code, Some(2), "{wrong}: {said}");
+        assert!(!folder.path(wrong).exists(), "{wrong}");
+    }
+}

@@ -99,7 +99,11 @@ fn sorting_and_repairing_lose_no_shape_of_a_branch() {
 fn a_filter_that_leaves_nothing_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let example = path("statistics.iprof");
-    let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "no.such"]);
+    let nothing = ["convert", &example, "-o", "x.iprof", "--only", "no.such"];
+    let refused = run(folder.path(), &nothing);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(!folder.path().join("x.iprof").exists());
+    let said = remarks(folder.path(), &[&nothing[..], &["--allow-empty"]].concat());
     assert!(said.contains("warning") && said.contains("no entry is left"), "{said}");
     let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "app"]);
     assert!(said.is_empty(), "{said}");

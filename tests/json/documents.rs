@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Command lines that go well, `--json` left out.
-const GOOD: [&str; 55] = [
+const GOOD: [&str; 62] = [
     "show a.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 --hot-func-list \
      --detailed-summary --binary-ids --profile-version",
     "show b.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables",
@@ -61,12 +61,19 @@ const GOOD: [&str; 55] = [
     "merge a.pprof b.pprof -o out.pprof --min-inputs=2 --min-functions=1 --min-total-count=1 --max-input-share=0.99",
     "merge a.jfr -o stacks.iprof",
     "merge a.jfr a.collapsed -o out.pprof --failure-mode=warn",
+    "convert a.profraw -o out.proftext",
+    "convert a.iprof -o bridged.profdata",
+    "convert a.profraw -o out.iprof",
+    "convert a.iprof -o out.iprof --prune",
+    "convert a.prof -o out.proftext",
+    "convert a.yaml -o out.memprofyaml",
+    "convert a.jfr -o out.collapsed",
     "check --strict a.profraw",
     "doctor",
 ];
 
 /// Command lines that fail, and how.
-const BAD: [(&str, i32); 11] = [
+const BAD: [(&str, i32); 14] = [
     ("show absent", 1),
     ("merge a.profraw cut.profraw -o out.profdata", 1),
     ("diff one.proftext other.proftext --fail-below 0.99", 3),
@@ -77,6 +84,9 @@ const BAD: [(&str, i32); 11] = [
     ("merge a.iprof cut.iprof -o out.iprof", 1),
     ("merge a.pprof notes.txt -o out.pprof", 1),
     ("merge a.prof notes.txt -o out.prof", 1),
+    ("convert cut.profraw -o out.proftext", 1),
+    ("convert a.profraw -o out.what", 2),
+    ("convert a.iprof -o out.iprof --only no.such.method", 1),
     ("show --jso absent", 2),
 ];
 

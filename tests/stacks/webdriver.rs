@@ -94,7 +94,16 @@ impl Browser {
 
     /// Answers a question that the page asks in a window of its own.
     pub(crate) fn answer(&self, text: &str) {
-        assert_eq!(self.command("POST", "alert/text", &json!({"text": text})), Value::Null);
+        // The page asks when it comes to it, which takes a while on a machine with much to do.
+        let until = Instant::now() + Duration::from_secs(20);
+        let typed = loop {
+            let reply = self.command("POST", "alert/text", &json!({"text": text}));
+            if reply["error"] != "no such alert" || Instant::now() >= until {
+                break reply;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(typed, Value::Null);
         assert_eq!(self.command("POST", "alert/accept", &json!({})), Value::Null);
     }
 

@@ -91,13 +91,13 @@ pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Resul
     Ok(())
 }
 
-/// Reads an iprof and makes a profile of it; `change` may change it first.
+/// Reads an iprof and makes a profile of it, with what could not cross; `change` may change it first.
 pub(crate) fn read_profile(
     input: &Input,
     options: &ToLlvmOptions,
     strict: bool,
     change: impl FnOnce(&mut Document) -> Result<()>,
-) -> Result<Profile> {
+) -> Result<(Profile, Vec<Loss>)> {
     let path = &input.path;
     let in_file = |error: Error| error.in_file(path);
     let (mut document, findings) =
@@ -106,10 +106,10 @@ pub(crate) fn read_profile(
     change(&mut document)?;
     let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;
     report_losses(&losses, path, strict)?;
-    Ok(profile)
+    Ok((profile, losses))
 }
 
-/// Makes an iprof of a profile and writes it.
+/// Makes an iprof of a profile and writes it; what could not cross.
 pub(crate) fn write_iprof(
     profile: &Profile,
     path: &Path,
@@ -117,8 +117,9 @@ pub(crate) fn write_iprof(
     options: &ToIprofOptions,
     write: &IprofWriteArgs,
     strict: bool,
-) -> Result<()> {
+) -> Result<Vec<Loss>> {
     let (document, losses) = bridge::to_iprof(profile, options)?;
     report_losses(&losses, path, strict)?;
-    write.write(&document, output, None)
+    write.write(&document, output, None)?;
+    Ok(losses)
 }

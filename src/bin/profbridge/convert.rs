@@ -12,6 +12,7 @@ use crate::merge_gates::MergeGateArgs;
 use crate::outputs::OutputArgs;
 use crate::refuse::refuse;
 use crate::sample_files::{SampleArgs, SampleRun, are_samples};
+use crate::stack_merge;
 use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
 use crate::target::Whom;
 use crate::toolchains::ToolchainParser;
@@ -84,6 +85,12 @@ pub(crate) struct ConvertArgs {
     /// Do not say for whom the result is
     #[arg(short, long)]
     quiet: bool,
+    /// Write a result even if there is nothing in it
+    #[arg(long)]
+    allow_empty: bool,
+    /// Print what became of the inputs, and what was written, as JSON; see docs/json-schema/convert-1.json
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     cross: CrossReleaseArgs,
     #[command(flatten)]
@@ -131,25 +138,43 @@ impl ConvertArgs {
     /// Converts and writes.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let inputs: Vec<Input> = self.inputs.iter().map(Input::new).collect();
+        if self.json {
+            console::needs_file(&self.output)?;
+        }
+        let mut document = MergeDocument::of_conversion(if self.json { &inputs } else { &[] });
+        let result = self.convert(&inputs, &mut document);
+        if self.json {
+            if result.is_ok() {
+                document.note_rest_used();
+            }
+            document.print("profbridge.convert/1", result.as_ref().err())?;
+        }
+        result.map(|()| ExitCode::SUCCESS)
+    }
+
+    /// Converts as the inputs and the output want it, and notes what becomes of them.
+    fn convert(&self, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
         let said = self.written.form(&self.output, &self.sample.forms())?;
-        if are_samples(&inputs) {
-            return self.convert_samples(&inputs, said);
+        if are_samples(inputs) {
+            return self.convert_samples(inputs, said, document);
         }
         self.sample.refuse_for_others()?;
-        let form = self.form(&inputs, said)?;
-        self.written.guard(&inputs, &self.output, form)?;
+        let form = self.form(inputs, said)?;
+        self.written.guard(inputs, &self.output, form)?;
         self.refuse_for_form(form)?;
         if form == OutputForm::Iprof
-            && let [input] = &inputs[..]
+            && let [input] = inputs
             && input.family()? == Some(Family::Iprof)
         {
             self.refuse_for_iprof()?;
-            return iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write);
+            iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write, self.allow_empty)?;
+            document.wrote(&self.output, Family::Iprof.name());
+            return Ok(());
         }
-        if let Some(format) = self.stack_format(&inputs, form)? {
+        if let Some(format) = self.stack_format(inputs, form)? {
             self.refuse_for_stacks()?;
             let job = StackJob {
-                inputs: &inputs,
+                inputs,
                 format,
                 output: &self.output,
                 read: &self.stacks,
@@ -160,9 +185,9 @@ impl ConvertArgs {
                 gates: None,
                 salvage: false,
             };
-            return job.run(&mut MergeDocument::default()).map(|_| ExitCode::SUCCESS);
+            return stack_merge::run(&job, true, document);
         }
-        let [input] = &inputs[..] else {
+        let [input] = inputs else {
             return Err(
                 Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
             );
@@ -170,18 +195,17 @@ impl ConvertArgs {
         self.refuse_for_llvm(input.family()? == Some(Family::Iprof), form)?;
         if form == OutputForm::MemProfYaml {
             let (inputs, output, strict, quiet) = (std::slice::from_ref(input), &self.output, self.strict, self.quiet);
-            let run = MemoryRun { inputs, output, strict, quiet, json: false, gates: &MergeGateArgs::default() };
-            run.run(&self.merge_options(Release::DEFAULT), &mut MergeDocument::default())?;
-            return Ok(ExitCode::SUCCESS);
+            let run = MemoryRun { inputs, output, strict, quiet, json: self.json, gates: &self.gates() };
+            return run.run(&self.merge_options(Release::DEFAULT), document);
         }
         let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input])?;
         if form == OutputForm::Raw {
             whom = whom.with_raw_version(self.raw_version);
         }
         let (mut profile, origins) = match input.family()? {
-            Some(Family::Iprof) => self.bridged_profile(input, form, &whom)?,
+            Some(Family::Iprof) => self.bridged_profile(input, form, &whom, document)?,
             _ => {
-                let report = self.merged_profile(input, whom.target.release)?;
+                let report = self.merged_profile(input, whom.target.release, document)?;
                 let origins = report.origins();
                 (report.profile, origins)
             }
@@ -191,6 +215,7 @@ impl ConvertArgs {
         if form != OutputForm::Iprof {
             let findings = whom.cross(&mut profile, &mut write.filter, self.cross.hashes(), origins, self.strict)?;
             cross_release::print_findings(&findings, &self.output, self.quiet);
+            document.findings = cross_release::findings_json(&findings);
         }
         write.strict = self.strict;
         write.tolerated = whom.tolerated();
@@ -201,8 +226,11 @@ impl ConvertArgs {
             OutputForm::Text => whom.target.text_format(),
             OutputForm::Iprof => {
                 let options = self.bridge.to_iprof_options(BranchClash::default());
-                bridged::write_iprof(&profile, &input.path, &self.output, &options, &self.iprof_write, self.strict)?;
-                return Ok(ExitCode::SUCCESS);
+                let write = &self.iprof_write;
+                let losses = bridged::write_iprof(&profile, &input.path, &self.output, &options, write, self.strict)?;
+                document.lose(&losses);
+                document.wrote(&self.output, Family::Iprof.name());
+                return Ok(());
             }
             _ => whom.target.indexed_format(),
         };
@@ -212,11 +240,14 @@ impl ConvertArgs {
         }
         let saved = pipeline::write_file(&profile, &write, &self.output)?;
         console::losses(&saved.losses, &write.tolerated, &self.output);
-        Ok(ExitCode::SUCCESS)
+        document.lose(&saved.losses);
+        document.target = Some(whom.json());
+        document.wrote(&self.output, Family::Instr.name());
+        Ok(())
     }
 
     /// Writes a sample profile in another encoding.
-    fn convert_samples(&self, inputs: &[Input], form: Option<OutputForm>) -> Result<ExitCode> {
+    fn convert_samples(&self, inputs: &[Input], form: Option<OutputForm>, document: &mut MergeDocument) -> Result<()> {
         let own = vec![
             (self.sparse, "--sparse"),
             (self.format_version.is_some(), "--format-version"),
@@ -246,11 +277,15 @@ impl ConvertArgs {
             threads: None,
             strict: self.strict,
             quiet: self.quiet,
-            gates: &MergeGateArgs::default(),
-            json: false,
+            gates: &self.gates(),
+            json: self.json,
         };
-        run.run(&mut MergeDocument::default())?;
-        Ok(ExitCode::SUCCESS)
+        run.run(document)
+    }
+
+    /// What the result must be.
+    fn gates(&self) -> MergeGateArgs {
+        MergeGateArgs::for_conversion(self.allow_empty)
     }
 
     /// What only raw output has.
@@ -301,11 +336,12 @@ impl ConvertArgs {
     }
 
     /// The profile of an LLVM input, in the order that a merge gives it.
-    fn merged_profile(&self, input: &Input, release: Release) -> Result<MergeReport> {
+    fn merged_profile(&self, input: &Input, release: Release, document: &mut MergeDocument) -> Result<MergeReport> {
         let options = self.merge_options(release);
         let mut report = pipeline::merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
+            document.warn_of(0, input.warnings.iter().map(ToString::to_string));
             match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
                 InputOutcome::Failed(error) => return Err(error),
                 InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
@@ -326,18 +362,25 @@ impl ConvertArgs {
     }
 
     /// The profile that an iprof becomes for the format to be written.
-    fn bridged_profile(&self, input: &Input, form: OutputForm, whom: &Whom) -> Result<Convertible> {
+    fn bridged_profile(
+        &self,
+        input: &Input,
+        form: OutputForm,
+        whom: &Whom,
+        document: &mut MergeDocument,
+    ) -> Result<Convertible> {
         let version = match form {
             OutputForm::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
             _ => whom.target.indexed_version,
         };
         let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
-        let profile = bridged::read_profile(input, &options, self.strict, |document| {
+        let (profile, losses) = bridged::read_profile(input, &options, self.strict, |document| {
             for name in self.iprof.filter(document)? {
                 console::warning(&Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
             }
             Ok(())
         })?;
+        document.lose(&losses);
         let mut origins = Origins::default();
         origins.add_unknown();
         Ok((profile, origins))

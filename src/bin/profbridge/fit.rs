@@ -4,6 +4,7 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::hints;
+use crate::refuse::refuse_both_standard_input;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
 use profbridge::fit::{FitReport, Gate, write_text};
@@ -86,6 +87,7 @@ impl FitArgs {
 
     /// Compares, prints, writes what was asked for.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        refuse_both_standard_input(&self.profile, &self.against)?;
         let mut options = FitOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), self.topn);
         let reader = self.reader.as_deref().map(release::parse).transpose()?;

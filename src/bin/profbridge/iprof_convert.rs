@@ -8,7 +8,6 @@ use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Layout, MethodFilter, SectionKind, Version};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Which parts of an iprof are written.
 #[derive(Debug, Clone, Default, Args)]
@@ -76,7 +75,8 @@ pub(crate) fn run(
     output: &Path,
     arguments: &IprofConvertArgs,
     write: &IprofWriteArgs,
-) -> Result<ExitCode> {
+    allow_empty: bool,
+) -> Result<()> {
     let interprets = arguments.changes() || write.canonical || write.graal_spelling;
     let path = &input.path;
     let read = iprof::read_from(input.stream()?, &crate::limits::iprof_options());
@@ -98,6 +98,10 @@ pub(crate) fn run(
     let dropped = arguments.apply(&mut document)?;
     if before > 0 && entries(&document) == 0 {
         let text = "no entry is left: none has an innermost method and a section that are wanted";
+        if !allow_empty {
+            let error = Error::nothing_found(text).in_file(path);
+            return Err(error.with_hint("--allow-empty writes the tables all the same"));
+        }
         console::warning(&Warning::new(text).in_file(path));
     }
     for name in dropped {
@@ -115,8 +119,7 @@ pub(crate) fn run(
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
-    write.write(&document, output, None)?;
-    Ok(ExitCode::SUCCESS)
+    write.write(&document, output, None)
 }
 
 fn entries(document: &Document) -> usize {
@@ -172,13 +175,12 @@ fn is_unsupported_major(error: &Error) -> bool {
 }
 
 /// Lays the text out anew without interpreting it.
-fn reformat(input: &Input, output: &Path, write: &IprofWriteArgs) -> Result<ExitCode> {
+fn reformat(input: &Input, output: &Path, write: &IprofWriteArgs) -> Result<()> {
     let limits = crate::limits::chosen();
     let bytes = input.bytes(Access::Read, &limits)?;
     let mut options = iprof::WriteOptions::default();
     options.layout = if write.pretty { Layout::Pretty } else { Layout::Compact };
     options.gzip = is_gzip_name(output);
     let text = iprof::reformat(&bytes, &options, &limits).map_err(|error| error.in_file(&input.path))?;
-    profbridge::input::output::replace(output, &text)?;
-    Ok(ExitCode::SUCCESS)
+    profbridge::input::output::replace(output, &text)
 }

@@ -121,6 +121,8 @@ impl IprofMerge<'_> {
         report.verdict_of_inputs(&self.options)?;
         let total = |input: &WeightedInput| input_totals::iprof_total(input, &self.options.read);
         document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
+        let holds_nothing = || !report.bridged && entries(&report.document).all(|(_, count)| count == 0);
+        self.gates.refuse_nothing_but("the inputs hold types and methods, but no profiles", holds_nothing)?;
         self.report_what_is_lost(&report)?;
         document.warn(&report.warnings(&self.options));
         if self.write.canonical {

@@ -31,6 +31,7 @@ mod merge_document;
 mod merge_gates;
 mod merge_inputs;
 mod merge_report;
+mod misplaced;
 mod mixed_merge;
 mod order;
 mod outputs;
@@ -97,6 +98,7 @@ fn run() -> ExitCode {
             finish::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run()), &call)
         }
         Err(error) => {
+            let error = misplaced::advise(error);
             let failed = error.use_stderr();
             // Printing help into a closed pipe is no failure.
             let _ = error.print();

@@ -207,7 +207,7 @@ impl MergeArgs {
         document.pass_over(&passed_over);
         let result = self.merge(&inputs, found, &request, &mut document);
         if self.json {
-            document.print(result.as_ref().err())?;
+            document.print("profbridge.merge/2", result.as_ref().err())?;
         }
         result?;
         if self.show {
@@ -522,6 +522,12 @@ impl MergeArgs {
         let origins = report.origins();
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
+        // Only now functions have the names that the filter may mean.
+        self.gates.refuse_nothing_but("no function is left", || {
+            let is_kept = |name: &[u8]| options.filter.keeps(name);
+            let profile = &report.profile;
+            profile.memprof.is_none() && !profile.functions.iter().any(|function| is_kept(function.name()))
+        })?;
         let write = self.write_options(&options, &whom, form);
         let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
         if !self.quiet {

@@ -1,5 +1,5 @@
 //! The document of `merge --json`: what became of the inputs, and what was written. One for all families, and for merges
-//! that fail; see `docs/json-schema/merge-2.json`.
+//! that fail; see `docs/json-schema/merge-2.json`. That of `convert` has no gates; see `docs/json-schema/convert-1.json`.
 
 use crate::documents::{
     self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, NOT_USED, SALVAGED, SectionEntries, USED,
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct MergeDocument {
     error: Option<ErrorReport>,
-    gates: Vec<GateOutcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<Vec<GateOutcome>>,
     /// The family of the result.
     family: Option<&'static str>,
     /// What was written; nothing where the merge failed.
@@ -67,7 +68,17 @@ impl MergeDocument {
     pub(crate) fn new(inputs: &[Input]) -> Self {
         // Pipes are looked at by then, to tell what the merge is of.
         let input = |input: &Input| InputJson::new(FileJson::of(input), input.weight.get());
-        Self { inputs: inputs.iter().map(input).collect(), ..Self::default() }
+        Self { gates: Some(Vec::new()), inputs: inputs.iter().map(input).collect(), ..Self::default() }
+    }
+
+    /// A conversion of which nothing is done yet.
+    pub(crate) fn of_conversion(inputs: &[Input]) -> Self {
+        Self { gates: None, ..Self::new(inputs) }
+    }
+
+    /// Notes that the inputs of which nothing else became are part of the result.
+    pub(crate) fn note_rest_used(&mut self) {
+        self.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
     }
 
     /// Notes what became of an input, by its place.
@@ -134,9 +145,10 @@ impl MergeDocument {
     ///
     /// Gate failed, unless all gates passed.
     pub(crate) fn judge(&mut self, outcomes: Vec<GateOutcome>) -> Result<()> {
-        self.gates = outcomes;
-        gates::require(&self.gates)
-            .map_err(|error| error.with_hint("nothing was written; --json lists what became of each input"))
+        let judged = gates::require(&outcomes);
+        // A conversion has none.
+        self.gates = self.gates.take().map(|_| outcomes);
+        judged.map_err(|error| error.with_hint("nothing was written; --json lists what became of each input"))
     }
 
     /// Notes what was written.
@@ -145,14 +157,14 @@ impl MergeDocument {
         self.output = Some(FileJson::at_rest(output));
     }
 
-    /// Prints all of it.
-    pub(crate) fn print(mut self, failure: Option<&Error>) -> Result<()> {
+    /// Prints all of it, as the document of the command's schema.
+    pub(crate) fn print(mut self, schema: &str, failure: Option<&Error>) -> Result<()> {
         if let Some(error) = failure {
             self.inputs.iter_mut().for_each(|input| input.note_error(error));
             self.error = Some(error_json(error)).filter(|_| !matches!(error.kind(), ErrorKind::GateFailed { .. }));
             self.output = None;
         }
         self.used = self.inputs.iter().filter(|input| [USED, SALVAGED].contains(&input.outcome)).count();
-        documents::print("profbridge.merge/2", failure.is_none(), &self)
+        documents::print(schema, failure.is_none(), &self)
     }
 }

@@ -37,16 +37,30 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl MergeGateArgs {
+    /// No gates, but whether a result may have nothing in it.
+    pub(crate) fn for_conversion(allow_empty: bool) -> Self {
+        Self { allow_empty, ..Self::default() }
+    }
+
     /// Refuses a result with nothing in it, unless that was asked for.
     ///
     /// # Errors
     ///
     /// Nothing found.
     pub(crate) fn refuse_nothing(&self, is_empty: impl FnOnce() -> bool) -> Result<()> {
+        self.refuse_nothing_but("the inputs hold no functions", is_empty)
+    }
+
+    /// The same, in the words for what the inputs hold instead.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found.
+    pub(crate) fn refuse_nothing_but(&self, words: &str, is_empty: impl FnOnce() -> bool) -> Result<()> {
         if self.allow_empty || !is_empty() {
             return Ok(());
         }
-        Err(Error::nothing_found("there is nothing to write: the inputs hold no functions")
+        Err(Error::nothing_found(format!("there is nothing to write: {words}"))
             .with_hint("--allow-empty writes a profile all the same"))
     }
 

@@ -5,7 +5,7 @@ use crate::console::write_output;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
-use crate::refuse::refuse;
+use crate::refuse::{refuse, refuse_both_standard_input};
 use crate::sample_files::{self, are_samples};
 use clap::Args;
 use profbridge::input::Input;
@@ -109,6 +109,7 @@ impl OverlapArgs {
 
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        refuse_both_standard_input(&self.base, &self.test)?;
         let (base, test) = (Input::from(&self.base), Input::from(&self.test));
         refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
         if are_samples(std::slice::from_ref(&base)) {

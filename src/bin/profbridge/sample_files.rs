@@ -2,7 +2,7 @@
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
-use crate::documents::{self, FAILED, FileJson, NOT_USED, USED, error_json};
+use crate::documents::{self, FAILED, FileJson, error_json};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
 use crate::refuse::refuse;
@@ -192,7 +192,7 @@ impl SampleRun<'_> {
         let mut observer = Console { inputs: self.inputs, quiet: self.quiet, document: &mut *document };
         let report = merge_sample_files(self.inputs, &options, &mut observer);
         let report = report.inspect_err(|error| document.note_until(error))?;
-        document.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
+        document.note_rest_used();
         let total = |input: &Input| input_totals::sample_total(input, &options.read);
         document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
         self.gates.refuse_nothing(|| report.profile.functions.is_empty())?;

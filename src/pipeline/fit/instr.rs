@@ -9,6 +9,7 @@ use crate::instr::{Profile, ProfileKind, Release, SymbolTable};
 use crate::merge::cross_release::{CrossReleaseOptions, cross};
 use crate::pipeline::encode::{OutputFormat, WriteOptions, write_file};
 use crate::pipeline::merge::{InputOutcome, InputVersion, MergeReport, Silent, merge_files};
+use crate::pipeline::output_form::OutputForm;
 use crate::stacks::classes::Reference;
 use std::path::Path;
 
@@ -17,9 +18,19 @@ use std::path::Path;
 pub(super) struct Written(OutputFormat);
 
 impl Written {
+    /// In the form that a name asks for, by the rules of the same release.
+    pub(super) fn named(self, form: Option<OutputForm>) -> Self {
+        Self(match (form, self.0) {
+            (Some(OutputForm::Text), OutputFormat::Indexed { release, .. }) => OutputFormat::Text { release },
+            (Some(OutputForm::Indexed), OutputFormat::Text { release }) => OutputFormat::for_release(release),
+            (_, own) => own,
+        })
+    }
+
     pub(super) fn write(self, profile: &Profile, path: &Path) -> Result<()> {
         let mut options = WriteOptions::default();
         options.format = self.0;
+        options.gzip_by_name = true;
         write_file(profile, &options, path).map(drop)
     }
 }

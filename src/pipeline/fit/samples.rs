@@ -4,6 +4,7 @@ use super::options::FitOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fit::{SampledProgram, SamplesFit, compare_samples, program_of_samples, read_sampled_program};
 use crate::input::{self, Access, Format, detect, output};
+use crate::pipeline::output_form::OutputForm;
 use crate::sampleprof::{self, Encoding, Kind, ReadOptions, SampleProfile, WriteOptions};
 use std::path::Path;
 
@@ -43,7 +44,16 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<SampledProgram> {
     }
 }
 
-/// Writes a profile in the encoding that it was read in.
+/// The encoding that a name asks for, else the profile's own.
+pub(super) fn named(encoding: Encoding, form: Option<OutputForm>) -> Encoding {
+    match form {
+        Some(OutputForm::Text) => Encoding::Text,
+        Some(OutputForm::Indexed | OutputForm::SampleProf) if encoding == Encoding::Text => Encoding::ExtBinary,
+        _ => encoding,
+    }
+}
+
+/// Writes a profile in an encoding.
 pub(super) fn write(profile: &SampleProfile, encoding: Encoding, path: &Path) -> Result<()> {
     let mut options = WriteOptions::default();
     // What GCC and LLVM 16 read is not written by the rules of later releases.
@@ -51,5 +61,6 @@ pub(super) fn write(profile: &SampleProfile, encoding: Encoding, path: &Path) ->
         Encoding::Gcc | Encoding::CompactBinary => Encoding::ExtBinary,
         other => other,
     };
-    output::replace(path, &sampleprof::write(profile, &options)?)
+    let bytes = sampleprof::write(profile, &options)?;
+    output::replace_by_name_with(path, |out| out.write_all(&bytes))
 }

@@ -1,0 +1,28 @@
+//! Advice on options that another command has.
+
+use crate::cli::Cli;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Error};
+
+/// Tells which commands have an option that this one does not know. Without any, and without one of a similar name,
+/// there is nothing to advise: nobody means `-- --sparse`, a file of that name.
+pub(crate) fn advise(mut error: Error) -> Error {
+    if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some() {
+        return error;
+    }
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return error };
+    let commands = commands_with(option);
+    let advice = match commands.len() {
+        0 => Vec::new(),
+        _ => vec![format!("{option} is an option of {}", commands.join(", ")).into()],
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(advice));
+    error
+}
+
+fn commands_with(option: &str) -> Vec<String> {
+    let Some(name) = option.strip_prefix("--") else { return Vec::new() };
+    let program = Cli::command();
+    let has_it = |command: &&clap::Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+    program.get_subcommands().filter(has_it).map(|command| format!("`profbridge {}`", command.get_name())).collect()
+}
