@@ -32,6 +32,12 @@ seed() {
   if [ "$target" = read_partial ]; then
     for file in ../testdata/partial/*.partial; do state_of "$file" >"corpus/$target/$(basename "$file" .partial).state"; done
   fi
+  # A byte in front of the file says what is done with it.
+  if [ "$target" = write_sampleprof ]; then
+    for file in ../testdata/sampleprof/*.{prof,ext,md5,binary,compact,split}; do
+      { printf '\0' && cat "$file"; } >"corpus/$target/$(basename "$file")"
+    done
+  fi
   # Recordings are kept compressed.
   if [ "$target" = read_recording ]; then
     for file in ../testdata/java/*.jfr.gz; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .gz)"; done
@@ -70,7 +76,7 @@ endings() {
     read_partial) echo partial ;;
     read_classes) echo class jar ;;
     read_objects) echo binary elf class jar ;;
-    read_sampleprof | write_sampleprof) echo prof ext md5 binary compact split ;;
+    read_sampleprof | same_sample_as_llvm) echo prof ext md5 binary compact split ;;
     parse_list | parse_remapping) echo list txt map ;;
   esac
 }

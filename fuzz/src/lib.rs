@@ -9,6 +9,7 @@ mod bridges;
 mod inputs;
 mod memory;
 mod merging;
+pub mod mutants;
 mod objects;
 mod partials;
 mod profiles;
@@ -46,6 +47,7 @@ pub const BODIES: &[Body] = &[
     ("merge_laws", merging::laws),
     ("bridge_laws", bridges::laws),
     ("same_as_llvm", reference::same_as_llvm),
+    ("same_sample_as_llvm", reference::same_sample_as_llvm),
 ];
 
 /// Does what the target of that name does.

@@ -1,9 +1,11 @@
 //! The genuine tool as the reference, where it is installed.
 
-use profbridge::Compat;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
+use profbridge::pipeline::sample_merge::{SampleMergeObserver, SampleMergeOptions, merge_sample_files};
 use profbridge::pipeline::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
+use profbridge::sampleprof::{self, Encoding, RecordFault, Rules};
+use profbridge::{Compat, Error};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -15,6 +17,17 @@ const TOOL: &str = "llvm-profdata-22";
 /// binary files that it accepts and we do not: it reads beyond its buffers, and
 /// what it finds there depends on luck.
 pub fn same_as_llvm(data: &[u8]) {
+    compare(data, &["--text"], ours);
+}
+
+/// As [`same_as_llvm`], for sample profiles: text and all binary encodings, to
+/// text and to an extensible binary.
+pub fn same_sample_as_llvm(data: &[u8]) {
+    compare(data, &["--sample", "--text"], |path| our_samples(path, Encoding::Text));
+    compare(data, &["--sample", "--extbinary"], |path| our_samples(path, Encoding::ExtBinary));
+}
+
+fn compare(data: &[u8], options: &[&str], ours: impl FnOnce(&Path) -> Verdict) {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     if !INSTALLED.get_or_init(|| Command::new(TOOL).arg("--version").stdout(Stdio::null()).status().is_ok()) {
         return;
@@ -22,7 +35,7 @@ pub fn same_as_llvm(data: &[u8]) {
     let folder = tempfile::tempdir().expect("the machine has room for a file");
     let path = folder.path().join("input");
     std::fs::write(&path, data).expect("the machine has room for a file");
-    let theirs = theirs(&path);
+    let theirs = theirs(&path, options);
     let ours = ours(&path);
     match (theirs, ours) {
         (Verdict::Accepted(theirs), Verdict::Accepted(ours)) => {
@@ -30,7 +43,7 @@ pub fn same_as_llvm(data: &[u8]) {
         }
         (Verdict::Refused, Verdict::Refused) | (Verdict::Crashed, _) => {}
         (Verdict::Accepted(_), Verdict::Refused) if !data.is_ascii() => {}
-        (theirs, ours) => panic!("{TOOL}: {theirs:?}, we: {ours:?}"),
+        (theirs, ours) => panic!("{TOOL} {options:?}: {theirs:?}, we: {ours:?}"),
     }
 }
 
@@ -41,8 +54,9 @@ enum Verdict {
     Crashed,
 }
 
-fn theirs(path: &Path) -> Verdict {
-    let run = Command::new(TOOL).args(["merge", "--text", "-o", "-"]).arg(path).output().expect("the tool starts");
+fn theirs(path: &Path, options: &[&str]) -> Verdict {
+    let mut command = Command::new(TOOL);
+    let run = command.arg("merge").args(options).args(["-o", "-"]).arg(path).output().expect("the tool starts");
     match run.status.code() {
         Some(0) => Verdict::Accepted(run.stdout),
         Some(1) => Verdict::Refused,
@@ -67,4 +81,27 @@ fn ours(path: &Path) -> Verdict {
         Ok(encoded) => Verdict::Accepted(encoded.bytes),
         Err(_) => Verdict::Refused,
     }
+}
+
+/// Nothing is said beside the verdict.
+struct NoObserver;
+
+impl SampleMergeObserver for NoObserver {
+    fn record_fault(&mut self, _: &WeightedInput, _: &[u8], _: RecordFault) {}
+    fn left_out(&mut self, _: &WeightedInput, _: &Error) {}
+}
+
+fn our_samples(path: &Path, encoding: Encoding) -> Verdict {
+    let mut options = SampleMergeOptions::default();
+    options.read.rules = Rules::of(Release(22));
+    options.read.every_release = false;
+    options.compat = Compat::Llvm22;
+    options.failure_mode = FailureMode::Any;
+    let Ok(report) = merge_sample_files(&[WeightedInput::new(path)], &options, &mut NoObserver) else {
+        return Verdict::Refused;
+    };
+    let mut write = sampleprof::WriteOptions::default();
+    write.rules = options.read.rules;
+    write.encoding = encoding;
+    sampleprof::write(&report.profile, &write).map_or(Verdict::Refused, Verdict::Accepted)
 }

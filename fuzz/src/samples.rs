@@ -100,8 +100,12 @@ pub fn write(data: &[u8]) {
         }
         let found = sampleprof::read(&bytes, &read_options).expect("what was written can be read");
         assert_eq!(found.functions.len(), profile.functions.len(), "{encoding}");
+        // Metadata stands in the order of the input, and names that became hashes
+        // are in another: after the second time nothing moves any more.
         let again = sampleprof::write(&found, &options).expect("it was written before");
-        let third = sampleprof::read(&again, &read_options).expect("what was written can be read");
-        assert_eq!(sampleprof::write(&third, &options).expect("it was written before"), again, "{encoding}");
+        let found = sampleprof::read(&again, &read_options).expect("what was written can be read");
+        let third = sampleprof::write(&found, &options).expect("it was written before");
+        let found = sampleprof::read(&third, &read_options).expect("what was written can be read");
+        assert_eq!(sampleprof::write(&found, &options).expect("it was written before"), third, "{encoding}");
     }
 }

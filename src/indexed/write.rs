@@ -13,6 +13,7 @@ use crate::bytes::{Endian, Sink};
 use crate::error::{Error, Result};
 use crate::instr::hash_order::string_map_order;
 use crate::instr::{FunctionId, FunctionView, Profile, ProfileKind, ProfileSummary, Release, Selection};
+use crate::threads::Task;
 use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -139,14 +140,14 @@ impl<'a> Encoder<'a> {
         let (functions, measured) = std::thread::scope(|scope| {
             let part = kept.len().div_ceil(helpers.max(1)).max(1);
             let measure = |part: &[FunctionId]| Measured::new(profile, dialect, part);
-            let handles: Vec<_> = match helpers {
+            let tasks: Vec<_> = match helpers {
                 0 => Vec::new(),
-                _ => kept.chunks(part).map(|part| scope.spawn(move || measure(part))).collect(),
+                _ => kept.chunks(part).map(|part| Task::start(scope, move || measure(part))).collect(),
             };
             let functions = insertion_order(profile, dialect, &kept);
             let parts = match helpers {
                 0 => vec![measure(&kept)],
-                _ => handles.into_iter().map(|handle| handle.join().expect("measuring does not panic")).collect(),
+                _ => tasks.into_iter().map(Task::finish).collect(),
             };
             (functions, parts)
         });

@@ -2,6 +2,7 @@
 
 use super::file::open_file;
 use super::pages::{self, Pages};
+use super::steps::reading;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads;
@@ -94,7 +95,7 @@ pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<(
         let kind = ErrorKind::LimitExceeded { what: "file size in memory", found: size, limit: isize::MAX as u64 };
         return Err(Error::new(kind).in_file(path));
     }
-    read_stream(file, buffer, limits).map_err(|error| error.in_file(path))
+    read_stream(reading(file), buffer, limits).map_err(|error| error.in_file(path))
 }
 
 /// Reads a stream to its end, appending to `buffer`.

@@ -1,5 +1,6 @@
 //! Opening a file.
 
+use super::steps::{Step, step};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::path::Path;
@@ -7,5 +8,5 @@ use std::path::Path;
 /// Opens a file for reading. A folder opens as well and fails when it is read,
 /// in the system's own words.
 pub(super) fn open_file(path: &Path) -> Result<File> {
-    File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))
+    step(Step::Open, || File::open(path)).map_err(|source| Error::io("cannot open", source).in_file(path))
 }

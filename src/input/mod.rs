@@ -12,6 +12,8 @@ pub mod output;
 mod pages;
 pub mod source;
 mod version;
+pub(crate) mod steps;
+mod temporary;
 
 pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;

@@ -1,16 +1,19 @@
 //! Output that is replaced whole or not at all.
 
+use super::steps::{Step, step, writing};
+use super::temporary::{self, Temporary};
 use crate::error::{Error, Result};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Writes `bytes` to `path`, or to standard output for `-`.
 ///
-/// A regular file is written beside its place and renamed, so that readers and
-/// interrupted runs see the old file or the new one, never a mixture. A link is
-/// followed and stays a link. A pipe or device is written straight.
+/// A regular file takes its place when it is whole, so that readers and
+/// interrupted runs see the old file or the new one, never a mixture. Until then
+/// it has no name on Linux, and elsewhere one beside its place, `.profbridge-*`;
+/// such files that killed runs of the same user left in that folder are removed.
+/// A link is followed and stays a link. A pipe or device is written straight.
 ///
 /// # Errors
 ///
@@ -60,6 +63,12 @@ pub fn is_gzip_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
 
+/// Lets a program hear of each file that [`replace_with`] removes because a
+/// killed run left it. The first to ask is heard.
+pub fn on_removed_leftover(hear: fn(&Path)) {
+    let _ = temporary::ON_REMOVED.set(hear);
+}
+
 /// A gzip stream of `bytes`, the same for the same bytes.
 ///
 /// # Errors
@@ -87,16 +96,17 @@ fn write_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Re
     };
     if existing.is_some() {
         // Renaming would replace a file that its owner protected against writing.
-        fs::OpenOptions::new().append(true).open(&target).map_err(|e| ("cannot write", e))?;
+        let opened = step(Step::Open, || fs::OpenOptions::new().append(true).open(&target));
+        opened.map_err(|e| ("cannot write", e))?;
     }
-    let mut temporary = create_temporary(folder).map_err(|e| ("cannot create", e))?;
-    write(temporary.as_file_mut()).map_err(|e| ("cannot write", e))?;
-    if let Some(metadata) = existing {
-        let kept = temporary.as_file().set_permissions(metadata.permissions());
+    let mut temporary = Temporary::new(folder).map_err(|e| ("cannot create", e))?;
+    write(&mut writing(&mut temporary.file)).map_err(|e| ("cannot write", e))?;
+    if let Some(metadata) = &existing {
+        let kept = step(Step::Permissions, || temporary.file.set_permissions(metadata.permissions()));
         kept.map_err(|e| ("cannot set permissions", e))?;
     }
-    temporary.persist(&target).map_err(|e| ("cannot replace", e.error))?;
-    Ok(())
+    temporary::store(&temporary.file).map_err(|e| ("cannot write", e))?;
+    temporary.persist(folder, &target, existing.is_some()).map_err(|e| ("cannot replace", e))
 }
 
 /// Follows links to the file that they stand for, also when it is not there yet.
@@ -111,19 +121,6 @@ fn resolve(path: &Path) -> PathBuf {
         };
     }
     target
-}
-
-/// A file beside the target, with the permissions that the system gives new files.
-fn create_temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".profbridge-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The system takes the creation mask off these when it makes the file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 fn error_hint(error: &Error) -> Option<&'static str> {

@@ -1,9 +1,11 @@
 //! Large files in large pages of memory.
 
 use super::file::open_file;
+use super::steps::{Step, step};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memory::{self, large_pages};
+use crate::threads;
 use memmap2::MmapMut;
 use std::fs::File;
 use std::io;
@@ -58,17 +60,9 @@ pub(super) fn read(path: &Path, limits: &Limits, threads: usize, used: Option<Pa
 /// `false` when the file ends before.
 fn read_parts(file: &File, memory: &mut [u8], threads: usize) -> io::Result<bool> {
     let part = memory.len().div_ceil(threads.max(1)).max(PART);
-    std::thread::scope(|scope| {
-        let mut parts = memory.chunks_mut(part).zip((0u64..).step_by(part));
-        let first = parts.next();
-        let others: Vec<_> = parts.map(|(memory, offset)| scope.spawn(move || read_at(file, memory, offset))).collect();
-        let mut whole = first.map_or(Ok(true), |(memory, offset)| read_at(file, memory, offset));
-        for other in others {
-            let other = other.join().expect("reading does not panic");
-            whole = whole.and_then(|whole| Ok(other? && whole));
-        }
-        whole
-    })
+    let parts = memory.chunks_mut(part).zip((0u64..).step_by(part));
+    let read = threads::share(parts, |(memory, offset)| read_at(file, memory, offset));
+    read.into_iter().try_fold(true, |whole, part| Ok(part? && whole))
 }
 
 /// No thread reads less than this.
@@ -77,7 +71,7 @@ const PART: usize = 4 << 20;
 /// Fills `memory` from that offset of a file on; `false` when the file ends before.
 fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bool> {
     while !memory.is_empty() {
-        match read_some(file, memory, offset) {
+        match step(Step::Read, || read_some(file, memory, offset)) {
             Ok(0) => return Ok(false),
             Ok(read) => {
                 memory = &mut memory[read..];
@@ -125,10 +119,12 @@ mod tests {
             let content: Vec<u8> = (0..len).map(|at| (at * 31 + len) as u8).collect();
             std::fs::write(&path, &content).unwrap();
             let limits = Limits { stream_bytes: limit, ..Limits::default() };
+            let whole = |threads| read(&path, &limits, threads, None).unwrap().map(|pages| pages.to_vec());
             for threads in [1, 2, 5] {
-                let pages = read(&path, &limits, threads, None).unwrap();
-                assert!(pages.map(|pages| pages.to_vec()) == is_read.then(|| content.clone()), "{len} bytes");
+                assert!(whole(threads) == is_read.then(|| content.clone()), "{len} bytes");
             }
+            let refused = threads::refusal::after(1, || whole(5));
+            assert!(refused == is_read.then(|| content.clone()), "{len} bytes without threads");
         }
         assert!(read(folder.path(), &Limits::default(), 2, None).unwrap().is_none());
         assert!(read(&folder.path().join("none"), &Limits::default(), 2, None).is_err());

@@ -8,6 +8,7 @@
 use super::bytes::{Access, InputBytes, inflate, read_file, read_rest};
 use super::file::open_file;
 use super::version::FormatVersion;
+use super::steps::reading;
 use crate::bytes::head::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
@@ -231,7 +232,7 @@ impl Input {
     /// I/O errors with the path.
     pub fn stream(&self) -> Result<Box<dyn Read + Send>> {
         if !self.is_pipe() {
-            return Ok(Box::new(open_file(&self.path)?));
+            return Ok(Box::new(reading(open_file(&self.path)?)));
         }
         drop(self.opened()?);
         Ok(Box::new(PipeReader { shared: self.shared.clone(), position: 0 }))
@@ -269,7 +270,7 @@ impl Input {
         if matches!(*pipe, Pipe::Closed) {
             let is_stdin = self.path.as_os_str() == "-";
             let rest: Box<dyn Read + Send> =
-                if is_stdin { Box::new(io::stdin()) } else { Box::new(open_file(&self.path)?) };
+                if is_stdin { Box::new(io::stdin()) } else { Box::new(reading(open_file(&self.path)?)) };
             *pipe = Pipe::Open { read: Vec::new(), rest };
         }
         Ok(pipe)

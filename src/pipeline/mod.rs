@@ -12,6 +12,8 @@ mod diff_samples;
 pub mod diff_stacks;
 pub mod encode;
 mod families;
+#[cfg(test)]
+mod fault_tests;
 mod file_diff;
 #[cfg(feature = "correlate")]
 pub mod fit;

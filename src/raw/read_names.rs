@@ -10,6 +10,7 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::instr::SymbolTable;
 use crate::limits::Limits;
+use crate::threads;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::ops::Range;
 use std::sync::Arc;
@@ -195,12 +196,8 @@ impl ChunkReader<'_> {
         }
         let (first, rest) = found.split_at(found.len() / self.threads);
         let part = rest.len().div_ceil(self.threads - 1).max(1);
-        std::thread::scope(|scope| {
-            let others: Vec<_> = rest.chunks(part).map(|part| scope.spawn(move || hash(part))).collect();
-            let mut all = hash(first);
-            others.into_iter().for_each(|other| all.extend(other.join().expect("hashing does not panic")));
-            all
-        })
+        let parts = std::iter::once(first).chain(rest.chunks(part));
+        threads::share(parts, hash).into_iter().flatten().collect()
     }
 }
 

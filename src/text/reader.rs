@@ -5,7 +5,10 @@ use super::parser::Parser;
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
-use crate::threads::batch_channel::{User, batch_channel};
+use crate::threads::{
+    self,
+    batch_channel::{User, batch_channel},
+};
 use std::borrow::Cow;
 
 /// Hands out the records of a text profile in file order.
@@ -77,8 +80,8 @@ impl<'data> TextReader<'data> {
         let mut reader = Self::new(file, compat)?;
         std::thread::scope(|scope| {
             let (maker, user) = batch_channel(AHEAD);
-            if let Source::Parser(mut parser) = std::mem::replace(&mut reader.source, Source::Thread(user)) {
-                scope.spawn(move || {
+            if let Source::Parser(parser) = std::mem::replace(&mut reader.source, Source::Thread(user)) {
+                let parse = move |mut parser: Parser<'data>| {
                     let mut batch = Batch::default();
                     loop {
                         parser.parse_batch(&mut batch);
@@ -87,7 +90,10 @@ impl<'data> TextReader<'data> {
                             return;
                         }
                     }
-                });
+                };
+                if let Err(parser) = threads::start_with(scope, parser, parse) {
+                    reader.source = Source::Parser(parser);
+                }
             }
             let done = read(&mut reader);
             // A thread that waits to hand over a batch sees that nobody wants it.
@@ -231,8 +237,10 @@ mod tests {
     fn both_ways(text: &[u8], compat: Compat, taken_over: u8) -> (String, String) {
         let said = |outcome: Result<String>| outcome.unwrap_or_else(|error| format!("{error:?}"));
         let here = TextReader::new(text, compat).map(|mut reader| read(&mut reader, taken_over));
-        let ahead = TextReader::parse_ahead(text, compat, |reader| Ok(read(reader, taken_over)));
-        (said(here), said(ahead))
+        let parse_ahead = || TextReader::parse_ahead(text, compat, |reader| Ok(read(reader, taken_over)));
+        let (ahead, refused) = (said(parse_ahead()), said(threads::refusal::after(0, parse_ahead)));
+        assert_eq!(ahead, refused, "without a thread");
+        (said(here), ahead)
     }
 
     /// Records of which some have bitmaps, targets or hidden lines.

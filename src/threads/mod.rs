@@ -19,6 +19,8 @@ pub(crate) fn wanted(asked: Option<NonZeroUsize>) -> NonZeroUsize {
 
 /// Starts a thread of a scope. Where the system has none to spare, the work is
 /// given back: whoever asked does it, or goes on with the threads there are.
+///
+/// Every thread of this library is started here.
 pub(crate) fn start<'scope, 'env, F, T>(
     scope: &'scope Scope<'scope, 'env>,
     work: F,
@@ -27,21 +29,70 @@ where
     F: FnOnce() -> T + Send + 'scope,
     T: Send + 'scope,
 {
+    start_with(scope, work, |work| work())
+}
+
+/// As [`start`], for work that needs something which has to come back where no
+/// thread takes it.
+pub(crate) fn start_with<'scope, 'env, S, T>(
+    scope: &'scope Scope<'scope, 'env>,
+    needed: S,
+    work: impl FnOnce(S) -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, S>
+where
+    S: Send + 'scope,
+    T: Send + 'scope,
+{
     #[cfg(test)]
     if refusal::refuses() {
-        return Err(work);
+        return Err(needed);
     }
     // A thread that was refused has dropped what it was given.
-    let slot = Arc::new(Mutex::new(Some(work)));
+    let slot = Arc::new(Mutex::new(Some(needed)));
     let theirs = Arc::clone(&slot);
-    let taken = |slot: &Mutex<Option<F>>| {
+    let taken = |slot: &Mutex<Option<S>>| {
         slot.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
-            .expect("either the thread takes the work or it is given back")
+            .expect("either the thread takes it or it is given back")
     };
-    let started = Builder::new().spawn_scoped(scope, move || taken(&theirs)());
+    let started = Builder::new().spawn_scoped(scope, move || work(taken(&theirs)));
     started.map_err(|_| taken(&slot))
+}
+
+/// Work that is done by a thread if there is one to spare, and otherwise when
+/// its outcome is asked for.
+pub(crate) enum Task<'scope, T, F> {
+    Started(ScopedJoinHandle<'scope, T>),
+    Kept(F),
+}
+
+impl<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope> Task<'scope, T, F> {
+    pub(crate) fn start(scope: &'scope Scope<'scope, '_>, work: F) -> Self {
+        start(scope, work).map_or_else(Self::Kept, Self::Started)
+    }
+
+    /// The outcome; goes on with the panic of a thread that panicked.
+    pub(crate) fn finish(self) -> T {
+        match self {
+            Self::Started(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Self::Kept(work) => work(),
+        }
+    }
+}
+
+/// Does `work` for every job, the first one on this thread and the others on
+/// theirs; the outcomes are in the order of the jobs.
+pub(crate) fn share<J: Send, T: Send>(jobs: impl IntoIterator<Item = J>, work: impl Fn(J) -> T + Sync) -> Vec<T> {
+    let (work, mut jobs) = (&work, jobs.into_iter());
+    let Some(first) = jobs.next() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = jobs.map(|job| Task::start(scope, move || work(job))).collect();
+        let mut done = Vec::with_capacity(others.len() + 1);
+        done.push(work(first));
+        done.extend(others.into_iter().map(Task::finish));
+        done
+    })
 }
 
 /// Refusing threads in tests.
@@ -65,5 +116,38 @@ pub(crate) mod refusal {
         let Some(left) = LEFT.get() else { return false };
         LEFT.set(Some(left.saturating_sub(1)));
         left == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_work_comes_back_in_order_however_many_threads_there_are() {
+        let run = || share(0..20u64, |number| number * number);
+        let expected: Vec<u64> = (0..20).map(|number| number * number).collect();
+        assert_eq!(run(), expected);
+        for threads in [0, 1, 7] {
+            assert_eq!(refusal::after(threads, run), expected, "{threads} threads");
+        }
+        assert!(share(Vec::<u64>::new(), |number| number).is_empty());
+    }
+
+    #[test]
+    fn what_no_thread_takes_is_given_back() {
+        std::thread::scope(|scope| {
+            let needed = vec![1, 2, 3];
+            let refused = refusal::after(0, || start_with(scope, needed, |needed| needed.len()));
+            let needed = refused.err().expect("no thread is to be had");
+            let started = start_with(scope, needed, |needed| needed.len());
+            assert_eq!(started.ok().and_then(|thread| thread.join().ok()), Some(3));
+        });
+    }
+
+    #[test]
+    fn the_panic_of_a_thread_goes_on_here() {
+        let run = || share([1, 2, 3], |number| assert_ne!(number, 3, "made to fail"));
+        assert!(std::panic::catch_unwind(run).is_err());
     }
 }

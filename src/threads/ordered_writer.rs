@@ -1,5 +1,6 @@
 //! Blocks of output made by several threads and written in order.
 
+use crate::threads;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -26,7 +27,8 @@ pub(crate) fn write_in_order(
     };
     let work = || queue.work(count, make);
     std::thread::scope(|scope| {
-        (1..threads.min(count)).for_each(|_| drop(scope.spawn(work)));
+        let started = (1..threads.min(count)).map_while(|_| threads::start(scope, work).ok());
+        started.for_each(drop);
         work();
     });
     queue.turn.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
@@ -102,6 +104,18 @@ mod tests {
             let mut out = Vec::new();
             write_in_order(200, threads, &make, &mut out).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn blocks_are_the_same_with_fewer_threads_than_asked_for() {
+        let run = || {
+            let mut out = Vec::new();
+            write_in_order(50, 6, &make, &mut out).map(|()| out)
+        };
+        let expected = run().unwrap();
+        for threads in 0..3 {
+            assert_eq!(threads::refusal::after(threads, run).unwrap(), expected, "{threads} threads");
         }
     }
 

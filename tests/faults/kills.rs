@@ -2,47 +2,143 @@
 
 use super::program::{Finished, command, indexed_bytes, large_profile, names_in, profile, run, run_after};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-const MOMENTS: u32 = 40;
+/// A merge into an output that is there already.
+struct Scene {
+    folder: tempfile::TempDir,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    /// How long it takes.
+    whole: Duration,
+    form: &'static str,
+}
 
+impl Scene {
+    fn new(form: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let old = indexed_bytes(&profile(&[("old", 1)]));
+        fs::write(folder.path().join("in"), indexed_bytes(&large_profile(3000, 5))).unwrap();
+        let mut scene = Self { folder, old, new: Vec::new(), whole: Duration::ZERO, form };
+        let begin = Instant::now();
+        run(scene.arguments()).assert_done();
+        scene.whole = begin.elapsed();
+        scene.new = fs::read(scene.out()).unwrap();
+        scene
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.path().join("out")
+    }
+
+    fn arguments(&self) -> Vec<PathBuf> {
+        let input = self.folder.path().join("in");
+        ["merge", self.form, "-q", "--num-threads=1", "-o"]
+            .map(PathBuf::from)
+            .into_iter()
+            .chain([self.out(), input])
+            .collect()
+    }
+
+    fn start(&self) -> Child {
+        fs::write(self.out(), &self.old).unwrap();
+        command().args(self.arguments()).spawn().expect("the program starts")
+    }
+
+    /// Whether the output is the old one; it is the new one otherwise, and
+    /// beside it stands nothing but what a killed run may leave.
+    fn is_old(&self, what: &str) -> bool {
+        let found = fs::read(self.out()).unwrap();
+        let is_old = found == self.old;
+        assert!(is_old || found == self.new, "{what}: {} bytes are neither old nor new", found.len());
+        for name in names_in(self.folder.path()) {
+            let is_left = name.starts_with(".profbridge-");
+            assert!(is_left || ["in", "out"].contains(&name.as_str()), "{what} left {name}");
+        }
+        is_old
+    }
+
+    /// What a killed run may have left does not outlive the next one.
+    fn assert_clean_after_the_next_run(&self) {
+        run(self.arguments()).assert_done();
+        assert_eq!(fs::read(self.out()).unwrap(), self.new);
+        assert_eq!(names_in(self.folder.path()), ["in", "out"]);
+    }
+}
+
+/// Bytes that a process has written to files without a name, or with one that
+/// only it knows.
+#[cfg(target_os = "linux")]
+fn written_so_far(process: u32, folder: &Path) -> u64 {
+    let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return 0 };
+    let written = files.flatten().filter_map(|file| {
+        let place = fs::read_link(file.path()).ok()?;
+        let is_output = place.starts_with(folder)
+            && (place.to_string_lossy().contains("(deleted)") || place.to_string_lossy().contains(".profbridge-"));
+        let info = is_output
+            .then(|| fs::read_to_string(format!("/proc/{process}/fdinfo/{}", file.file_name().display())))?
+            .ok()?;
+        info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok())
+    });
+    written.max().unwrap_or(0)
+}
+
+/// At least 200 runs are killed, of which half have begun to write and not yet
+/// replaced the output. Where the kill falls is not chosen but seen: written
+/// bytes before it, and the old output behind it.
+#[cfg(target_os = "linux")]
 #[test]
-fn a_killed_run_leaves_the_old_output_or_the_new_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    fs::write(path("in"), indexed_bytes(&large_profile(3000, 5))).unwrap();
-    let arguments = [Path::new("merge"), &path("in"), Path::new("-q"), Path::new("-o"), &path("out")];
-    let begin = Instant::now();
-    run(arguments).assert_done();
-    let whole = begin.elapsed();
-    let new = fs::read(path("out")).unwrap();
-    let old = indexed_bytes(&profile(&[("old", 1)]));
-    let (mut olds, mut news) = (0, 0);
-    for moment in 0..MOMENTS {
-        fs::write(path("out"), &old).unwrap();
-        let mut child = command().args(arguments).spawn().expect("the program starts");
-        // Most kills fall into the second half of a run, where it writes.
-        std::thread::sleep(whole.mul_f64(1.5 * f64::from(moment) / f64::from(MOMENTS)));
+fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
+    const KILLS: usize = 200;
+    let scenes = [Scene::new("--text"), Scene::new("--binary")];
+    let (mut kills, mut hits, mut olds) = (0, 0, 0);
+    // Half of the kills wait for the first byte; the others come at any moment of a run.
+    while kills < KILLS || hits < KILLS / 2 {
+        let scene = &scenes[kills / 2 % 2];
+        let mut child = scene.start();
+        let waits = kills % 2 == 0 || kills >= KILLS;
+        let moment = scene.whole.mul_f64(1.2 * kills as f64 / KILLS as f64);
+        let begin = Instant::now();
+        let mut written = 0;
+        while written == 0 && child.try_wait().unwrap().is_none() {
+            if waits {
+                written = written_so_far(child.id(), scene.folder.path());
+            } else if begin.elapsed() >= moment {
+                break;
+            }
+        }
         let _ = child.kill();
         child.wait().unwrap();
-        let found = fs::read(path("out")).unwrap();
-        assert!(found == old || found == new, "moment {moment}: {} bytes are neither old nor new", found.len());
-        if found == old {
-            olds += 1
-        } else {
-            news += 1
-        }
-        for name in names_in(folder.path()) {
-            let temporary = name.starts_with(".profbridge-");
-            assert!(temporary || ["in", "out"].contains(&name.as_str()), "moment {moment} left {name}");
-        }
+        let is_old = scene.is_old(&format!("kill {kills}"));
+        kills += 1;
+        olds += usize::from(is_old);
+        hits += usize::from(is_old && written > 0);
+        assert!(kills < 20 * KILLS, "{hits} of {kills} kills came between the first byte and the end");
     }
-    // Later runs are not disturbed by what killed ones left.
-    run(arguments).assert_done();
-    assert_eq!(fs::read(path("out")).unwrap(), new);
-    eprintln!("{MOMENTS} kills within {:?}: {olds} old, {news} new", whole + Duration::ZERO);
-    assert!(olds > 0, "no kill came before the end");
+    eprintln!("{kills} kills: {olds} left the old output, {hits} of them after bytes were written");
+    scenes.iter().for_each(Scene::assert_clean_after_the_next_run);
+}
+
+/// The signals that people and systems end programs with.
+#[test]
+fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
+    let scene = Scene::new("--text");
+    for (at, signal) in
+        ["-TERM", "-INT", "-HUP", "-QUIT", "-PIPE", "-USR1", "-ALRM"].iter().cycle().take(42).enumerate()
+    {
+        let mut child = scene.start();
+        std::thread::sleep(scene.whole.mul_f64(at as f64 / 42.0));
+        Command::new("kill")
+            .args([signal, child.id().to_string().as_str()])
+            .stderr(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        child.wait().unwrap();
+        scene.is_old(signal);
+    }
+    scene.assert_clean_after_the_next_run();
 }
 
 /// The system ends a process at once that writes more to a file than it may, so
@@ -50,23 +146,43 @@ fn a_killed_run_leaves_the_old_output_or_the_new_one() {
 /// output not yet replaced.
 #[test]
 fn a_run_killed_between_its_first_byte_and_the_last_leaves_the_old_output() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    fs::write(path("in"), indexed_bytes(&large_profile(3000, 5))).unwrap();
-    let old = indexed_bytes(&profile(&[("old", 1)]));
     for form in ["--binary", "--text"] {
-        let arguments =
-            [Path::new("merge"), Path::new(form), &path("in"), Path::new("-q"), Path::new("-o"), &path("out")];
-        run(arguments).assert_done();
+        let scene = Scene::new(form);
         // What `ulimit -f` counts in.
-        let blocks = fs::metadata(path("out")).unwrap().len() / 512;
+        let blocks = scene.new.len() / 512;
         assert!(blocks > 100, "the output is too small to be killed within");
         for written in [1, 2, blocks / 3, blocks / 2, blocks - 1] {
-            fs::write(path("out"), &old).unwrap();
-            let killed: Finished = run_after(&format!("ulimit -f {written}"), arguments);
+            fs::write(scene.out(), &scene.old).unwrap();
+            let killed: Finished = run_after(&format!("ulimit -f {written}"), scene.arguments());
             assert_eq!(killed.code, None, "{form}: no signal after {written} of {blocks} blocks: {}", killed.stderr);
-            assert!(fs::read(path("out")).unwrap() == old, "{form}: the output changed after {written} blocks");
+            assert!(scene.is_old(form), "{form}: the output changed after {written} blocks");
         }
+        scene.assert_clean_after_the_next_run();
     }
-    run([Path::new("merge"), &path("in"), Path::new("-q"), Path::new("-o"), &path("out")]).assert_done();
+}
+
+/// Files that a killed run of another time, or of a system without files that
+/// have no name, has left.
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_and_said() {
+    let scene = Scene::new("--binary");
+    let left = scene.folder.path().join(".profbridge-a1B2c3");
+    let arguments = || scene.arguments().into_iter().filter(|argument| argument != Path::new("-q"));
+    fs::write(&left, "half").unwrap();
+    let finished = run(arguments());
+    finished.assert_done();
+    assert!(
+        finished.stderr.contains(".profbridge-a1B2c3: removed, a run that was killed left it"),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(names_in(scene.folder.path()), ["in", "out"]);
+    // The genuine tool has no words for that.
+    fs::write(&left, "half").unwrap();
+    let arguments = ["llvm-profdata", "merge", "-o"]
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([scene.out(), scene.folder.path().join("in")]);
+    assert_eq!(run(arguments).assert_done().stderr, "");
+    assert_eq!(names_in(scene.folder.path()), ["in", "out"]);
 }

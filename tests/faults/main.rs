@@ -11,3 +11,5 @@ mod outputs;
 mod program;
 mod safety;
 mod terminal;
+mod threads;
+mod together;

@@ -59,14 +59,53 @@ fn inputs_are_never_mapped_by_default() {
     }
 }
 
+/// `doctor` asks the tools that it finds for their versions; nothing else starts a program.
 #[test]
-fn no_program_is_started_and_no_socket_opened() {
+fn no_program_is_started_but_by_doctor_and_no_socket_opened() {
     for path in sources(root().join("src")) {
         let code = code_of(&path);
-        for word in ["std::process::Command", "process::Command", "std::net", "TcpStream", "UnixStream"] {
+        for word in ["std::net", "TcpStream", "TcpListener", "UdpSocket", "UnixStream"] {
             assert!(!code.contains(word), "{} uses {word}", path.display());
         }
+        let starts = code.contains("std::process::Command")
+            || code.contains("process::Command")
+            || (code.contains("std::process::{") && code.contains("Command::new"));
+        assert!(!starts || path.ends_with("doctor/probe.rs"), "{} starts a program", path.display());
     }
+}
+
+/// A thread that the system refuses must not end the program: one place knows how
+/// to go on without. (What `doctor` cannot start a thread for it says.)
+#[test]
+fn threads_are_started_in_one_place() {
+    for path in sources(root().join("src")) {
+        let is_the_place = path.ends_with("threads/mod.rs") || path.ends_with("doctor/probe.rs");
+        let text = code_of(&path);
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for word in ["scope.spawn(", "thread::spawn(", "spawn_scoped(", "thread::Builder"] {
+            assert!(is_the_place || !code.contains(word), "{} has {word}", path.display());
+        }
+    }
+}
+
+/// Where the genuine tool would ask servers for an object, we say that we do not,
+/// and nobody hears from us.
+#[test]
+fn debuginfod_is_refused_and_no_connection_opened() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("the loopback is there");
+    server.set_nonblocking(true).expect("a listener need not wait");
+    let address = format!("http://{}/", server.local_addr().expect("it has an address"));
+    let input = root().join("testdata/raw/clang-16-ir.profraw");
+    let merge = |servers: &str| -> super::program::Finished {
+        let mut command = super::program::command();
+        command.args(["llvm-profdata", "merge", "--debuginfod", "--correlate=binary", "-o", "/dev/null"]).arg(&input);
+        command.env("DEBUGINFOD_URLS", servers).output().expect("the program starts").into()
+    };
+    merge(&address).assert_refused(&["-debuginfod is not supported: no connection is opened"]);
+    let heard = server.accept();
+    assert!(heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "somebody asked the server");
+    // Without servers there is nobody to ask, as in the genuine tool.
+    assert!(!merge(" ").stderr.contains("not supported"));
 }
 
 /// The licences of `deny.toml`.
@@ -97,11 +136,91 @@ fn every_dependency_has_an_allowed_licence_and_comes_from_the_registry() {
     let packages = metadata["packages"].as_array().expect("packages are listed");
     assert!(packages.len() > 20);
     let allowed = allowed_licences();
+    every_dependency_has_a_reason(&metadata);
     for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
         let licence = package["license"].as_str().unwrap_or_default();
         assert!(is_allowed(licence, &allowed), "{name} has the licence {licence:?}");
         let source = package["source"].as_str();
         assert!(name == "profbridge" || source.is_some_and(|s| s.starts_with("registry+")), "{name} from {source:?}");
+    }
+}
+
+/// The packages that a node of the graph leads to, itself included.
+fn used_by(metadata: &serde_json::Value, roots: BTreeSet<String>) -> BTreeSet<String> {
+    let nodes = metadata["resolve"]["nodes"].as_array().expect("the graph is listed");
+    let (mut found, mut waiting) = (BTreeSet::new(), roots.into_iter().collect::<Vec<_>>());
+    while let Some(id) = waiting.pop() {
+        let node = nodes.iter().find(|node| node["id"] == id.as_str()).expect("every package has a node");
+        if found.insert(id) {
+            waiting.extend(dependencies(node, |kind| kind != "dev"));
+        }
+    }
+    found
+}
+
+/// What a node depends on in a way that `is_meant`: "" for ordinary, "build" or "dev".
+fn dependencies(node: &serde_json::Value, is_meant: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let all = node["deps"].as_array().expect("dependencies are listed").iter();
+    let meant = all.filter(|dependency| {
+        let kinds = dependency["dep_kinds"].as_array().expect("kinds are listed");
+        kinds.iter().any(|kind| is_meant(kind["kind"].as_str().unwrap_or_default()))
+    });
+    meant.map(|dependency| dependency["pkg"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// `supply-chain.toml` has a line for each dependency, and for nothing else.
+fn every_dependency_has_a_reason(metadata: &serde_json::Value) {
+    let root_id = metadata["resolve"]["root"].as_str().expect("there is a root").to_owned();
+    let nodes = metadata["resolve"]["nodes"].as_array().expect("the graph is listed");
+    let own = nodes.iter().find(|node| node["id"] == root_id.as_str()).expect("the root has a node");
+    let built = used_by(metadata, dependencies(own, |kind| kind != "dev"));
+    let tests = used_by(metadata, dependencies(own, |kind| kind == "dev"));
+    let names = |ids: &BTreeSet<String>| -> BTreeSet<String> {
+        let packages = metadata["packages"].as_array().expect("packages are listed").iter();
+        let meant = packages.filter(|package| package["id"].as_str().is_some_and(|id| ids.contains(id)));
+        meant.map(|package| package["name"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let (built, tests) = (names(&built), names(&tests));
+    let mut listed = [BTreeSet::new(), BTreeSet::new()];
+    let mut section = 0;
+    let text = fs::read_to_string(root().join("supply-chain.toml")).expect("the list is readable");
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line {
+            "[built]" => section = 0,
+            "[tests]" => section = 1,
+            _ => {
+                let (name, reason) = line.split_once(" = ").expect("NAME = REASON");
+                assert!(reason.trim_matches('"').len() > 5, "{name} has no reason");
+                assert!(listed[section].insert(name.to_owned()), "{name} stands twice");
+            }
+        }
+    }
+    let only_tests: BTreeSet<String> = tests.difference(&built).cloned().collect();
+    assert_eq!(listed[0], built, "what is built");
+    assert_eq!(listed[1], only_tests, "what tests use");
+}
+
+/// The script of the release makes it; here it is made of the sources at hand.
+#[test]
+fn the_bill_of_materials_lists_what_the_program_is_made_of() {
+    let mut command = Command::new("python3");
+    let made = command.arg(root().join("packaging/sbom.py")).env("CARGO_NET_OFFLINE", "true").output();
+    let Some(output) = made.ok().filter(|output| output.status.success()) else {
+        eprintln!("SKIPPED: packaging/sbom.py needs python3 and cargo metadata");
+        return;
+    };
+    let bom: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!((&bom["bomFormat"], &bom["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    assert_eq!(bom["metadata"]["component"]["name"], "profbridge");
+    let text = fs::read_to_string(root().join("supply-chain.toml")).expect("the list is readable");
+    let built = text.split("[tests]").next().unwrap_or_default();
+    let listed: BTreeSet<&str> = built.lines().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+    let components = bom["components"].as_array().expect("components are listed");
+    let found: BTreeSet<&str> = components.iter().filter_map(|component| component["name"].as_str()).collect();
+    assert_eq!(found, listed);
+    for component in components {
+        assert!(component["hashes"][0]["content"].as_str().is_some_and(|hash| hash.len() == 64), "{component}");
+        assert!(component["purl"].as_str().is_some_and(|purl| purl.starts_with("pkg:cargo/")), "{component}");
     }
 }

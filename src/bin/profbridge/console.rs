@@ -124,6 +124,11 @@ pub(crate) fn note(text: &str) {
     labelled("note", "36", text);
 }
 
+/// Says that what a killed run left is gone.
+pub(crate) fn removed_leftover(path: &Path) {
+    note(&format!("{}: removed, a run that was killed left it", path.display()));
+}
+
 /// Prints a warning.
 pub(crate) fn warning(warning: &Warning) {
     if is_quiet() {

@@ -83,6 +83,7 @@ fn run() -> ExitCode {
     }
     let mut call = Call { json: documents::are_asked_for(&arguments), ..Call::default() };
     call.command = arguments.get(1).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    profbridge::input::output::on_removed_leftover(console::removed_leftover);
     let arguments = match spelling::normalize(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {

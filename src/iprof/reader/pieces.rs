@@ -89,8 +89,8 @@ struct Piece {
 }
 
 /// The pieces on their way.
-struct Line {
-    turns: OrderedWorkers<Piece>,
+struct Line<'scope> {
+    turns: OrderedWorkers<'scope, Piece>,
     /// Where the next piece begins.
     ahead: u64,
     /// No piece is cut before this: there was no place to cut, or a cut was a mistake.
@@ -98,8 +98,8 @@ struct Line {
     spare: Vec<Piece>,
 }
 
-impl Line {
-    fn new<'scope>(scope: &'scope Scope<'scope, '_>, rules: Rules<'scope>, threads: usize, ahead: u64) -> Self {
+impl<'scope> Line<'scope> {
+    fn new(scope: &'scope Scope<'scope, '_>, rules: Rules<'scope>, threads: usize, ahead: u64) -> Self {
         let parse = move |piece: &mut Piece| piece.batch.parse(&rules, &piece.text, 0, Irregular::StepOver);
         Self { turns: OrderedWorkers::start(scope, threads, parse), ahead, resume: ahead, spare: Vec::new() }
     }
@@ -230,6 +230,10 @@ mod tests {
                 prop_assert_eq!(&outcome(text, threads, true), &alone);
             }
             prop_assert_eq!(&outcome(text, 3, false), &alone);
+            for threads in 0..2 {
+                let refused = crate::threads::refusal::after(threads, || outcome(text, 3, true));
+                prop_assert_eq!(&refused, &alone);
+            }
             // Nothing is usual about entries with a space in them: they are judged one by one.
             if cut.is_none() {
                 prop_assert_eq!(outcome_of_spaced(&whole), (alone.0, alone.1));

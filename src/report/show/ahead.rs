@@ -8,7 +8,7 @@ use super::scan::{Event, Totals, scan};
 use crate::error::{Error, Result};
 use crate::instr::{ProfileReader, RecordStore, RecordView, SymbolTable};
 use crate::threads::batch_channel::{Maker, User, batch_channel};
-use crate::threads::wanted;
+use crate::threads::{self, wanted};
 use std::io;
 use std::thread::ScopedJoinHandle;
 
@@ -36,6 +36,7 @@ pub(super) fn print_details(
     std::thread::scope(|scope| {
         let mut batch = Batch::default();
         // Started for profiles that fill a batch.
+        let mut is_alone = false;
         let mut thread: Option<(Maker<Batch>, ScopedJoinHandle<'_, Result<()>>)> = None;
         let totals = scan(reader, options, &mut |event| {
             let Event::Details { name, record, .. } = event else { return Ok(()) };
@@ -43,9 +44,17 @@ pub(super) fn print_details(
             if !batch.is_full() {
                 return Ok(());
             }
-            if let Some(printer) = printer.take() {
+            if let Some(idle) = printer.take_if(|_| !is_alone) {
                 let (maker, user) = batch_channel(WAITING);
-                thread = Some((maker, scope.spawn(move || printer.print_all(&user))));
+                match threads::start_with(scope, idle, move |printer| printer.print_all(&user)) {
+                    Ok(started) => thread = Some((maker, started)),
+                    Err(idle) => (printer, is_alone) = (Some(idle), true),
+                }
+            }
+            if let Some(printer) = &mut printer {
+                let outcome = printer.print(&batch);
+                batch.clear();
+                return outcome;
             }
             let is_taken = thread.as_ref().is_some_and(|(maker, _)| maker.hand_over(&mut batch));
             batch.clear();
@@ -189,6 +198,12 @@ mod tests {
                 assert_eq!(outcome(print_details(&mut reader(), &options(), &mut page)), expected);
                 page.print().unwrap();
                 assert!(alone == together, "{functions} functions, fails: {fails}");
+                let mut refused = Vec::new();
+                let mut page = Page::new(&mut refused);
+                let print = || outcome(print_details(&mut reader(), &options(), &mut page));
+                assert_eq!(threads::refusal::after(0, print), expected);
+                page.print().unwrap();
+                assert!(alone == refused, "{functions} functions, fails: {fails}, without a thread");
             }
         }
     }

@@ -246,10 +246,19 @@ fn check_correlation(parsed: &Parsed) -> Result<(), Failure> {
         "Expected --correlate when --debuginfod is provided"
     } else if by_folder && !asks {
         "Expected --correlate when --debug-file-directory is provided"
+    } else if by_debuginfod && has_servers() {
+        "-debuginfod is not supported: no connection is opened; get the object with 'debuginfod-find debuginfo BUILDID' \
+         and name it with -debug-info or -binary-file, or its folder with -debug-file-directory"
     } else {
         return Ok(());
     };
     Err(Failure::text(text))
+}
+
+/// Whether there are servers that the genuine tool would ask for objects.
+/// Without any it looks nowhere, and so do we.
+fn has_servers() -> bool {
+    std::env::var_os("DEBUGINFOD_URLS").is_some_and(|servers| !servers.as_encoded_bytes().trim_ascii().is_empty())
 }
 
 /// `N of M functions …`, when there is a filter.

@@ -1,0 +1,116 @@
+//! Mutations that know a format: what a reader checks first (checksums, lengths,
+//! offsets, compressed streams) is right in every mutant, so that fuzzing gets to
+//! what stands behind it.
+//!
+//! A mutant is taken apart, one part of it is changed, often by the fuzzer's own
+//! mutations of bytes, and it is put together again.
+
+pub mod partials;
+pub mod samples;
+
+/// Changes the first bytes of a buffer, so many of them, into at most so many:
+/// libFuzzer's own mutations.
+pub type Change = fn(&mut [u8], usize, usize) -> usize;
+
+/// Chances of one mutation, and the fuzzer's own changes of bytes.
+pub struct Dice {
+    state: u64,
+    change: Change,
+    most: usize,
+}
+
+impl Dice {
+    /// Dice of that seed, for mutants of at most so many bytes.
+    pub fn new(seed: u32, change: Change, most: usize) -> Self {
+        Self { state: u64::from(seed), change, most }
+    }
+
+    /// A number of 64 bits (the steps of splitmix64).
+    fn word(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`, which is not 0.
+    fn below(&mut self, limit: usize) -> usize {
+        (self.word() % limit as u64) as usize
+    }
+
+    /// One of a list that is not empty.
+    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    /// Changes bytes as the fuzzer would change a file.
+    fn change(&mut self, bytes: &mut Vec<u8>) {
+        let len = bytes.len();
+        // Room to grow in.
+        let most = (len + len / 4 + 64).min(self.most.max(1)).max(len);
+        bytes.resize(most, 0);
+        let changed = (self.change)(bytes, len, most);
+        bytes.truncate(changed);
+    }
+
+    /// Changes bytes that hold ULEB128 numbers and texts behind their lengths:
+    /// some bytes, a number, or a text with its length.
+    fn change_numbers(&mut self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() || self.below(2) == 0 {
+            return self.change(bytes);
+        }
+        let mut start = self.below(bytes.len());
+        // Back to where a number may begin.
+        while start > 0 && bytes[start - 1] >= 0x80 {
+            start -= 1;
+        }
+        let end = bytes[start..].iter().position(|byte| *byte < 0x80).map_or(bytes.len(), |last| start + last + 1);
+        let found = bytes[start..end].iter().rev().fold(0u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
+        let text_end = usize::try_from(found).ok().and_then(|len| end.checked_add(len)).unwrap_or(usize::MAX);
+        if text_end <= bytes.len() && self.below(2) == 0 {
+            let mut text = bytes[end..text_end].to_vec();
+            self.change(&mut text);
+            let grown = [uleb(text.len() as u64), text].concat();
+            bytes.splice(start..text_end, grown);
+            return;
+        }
+        const MARKED: [u64; 8] = [0, 1, 2, 127, 1 << 16, u32::MAX as u64, i64::MAX as u64, u64::MAX];
+        let number = match self.below(4) {
+            0 => self.one_of(&MARKED),
+            1 => found.wrapping_add(1),
+            2 => found.wrapping_sub(1),
+            _ => self.below(bytes.len() + 1) as u64,
+        };
+        bytes.splice(start..end, uleb(number));
+    }
+}
+
+/// A number as ULEB128.
+fn uleb(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// Makes a mutant; `None` where the bytes are not of the format.
+pub type Mutate = fn(&[u8], &mut Dice) -> Option<Vec<u8>>;
+
+/// What libFuzzer's custom mutator does: puts a mutant of the first `size` bytes
+/// in their place. Bytes of another format, and now and then all, are changed as
+/// without it.
+#[allow(dead_code)] // Called by the targets, and not where the bodies are replayed.
+pub fn mutate_in_place(mutate: Mutate, change: Change, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
+    let mut dice = Dice::new(seed, change, most);
+    let mutant = if dice.below(16) == 0 { None } else { mutate(&data[..size], &mut dice) };
+    match mutant.filter(|mutant| mutant.len() <= most) {
+        Some(mutant) => {
+            data[..mutant.len()].copy_from_slice(&mutant);
+            mutant.len()
+        }
+        None => change(data, size, most),
+    }
+}

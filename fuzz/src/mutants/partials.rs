@@ -1,0 +1,46 @@
+//! Mutants of partial merges: the frame is always sound, what is in it is not.
+
+use super::Dice;
+use profbridge::Limits;
+use profbridge::merge::partial::PartialMerge;
+use profbridge::partial::{Family, Frame, append};
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.inflated_bytes = 1 << 22;
+    limits
+}
+
+/// A mutant of a partial merge, or of a state without its frame.
+pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
+    let Ok(Some(frame)) = Frame::find(data, &limits()) else {
+        // The bodies take a state without its frame as well.
+        return Some(mutant_of_state(data.to_vec(), dice));
+    };
+    let (mut profile, mut family, mut origins) = (frame.profile.to_vec(), frame.family, frame.origins);
+    let mut state = frame.state;
+    match dice.below(16) {
+        0 => dice.change(&mut profile),
+        1 => origins ^= 1 << dice.below(64),
+        2 => family = dice.one_of(&[Family::Instr, Family::SampleProf, Family::Iprof, Family::Stacks]),
+        _ => state = mutant_of_state(state, dice),
+    }
+    Some(append(profile, family, origins, &state))
+}
+
+fn mutant_of_state(mut state: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
+    let chance = dice.below(16);
+    if chance < 2
+        && let Ok(sums) = PartialMerge::decode(&state, &limits())
+    {
+        let mut joined = sums.clone();
+        if chance == 0 {
+            joined.append(sums);
+        }
+        return joined.encode();
+    }
+    for _ in 0..=dice.below(3) {
+        dice.change_numbers(&mut state);
+    }
+    state
+}

@@ -1,0 +1,78 @@
+//! Where the system has no threads to spare, everything goes on with fewer.
+
+use super::program::{Finished, indexed_bytes, large_profile, testdata, text_bytes};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs a shell script by a user of its own that may have one thread in all;
+/// root is bound by no such number.
+fn by_one_thread(script: &str, arguments: &[&str], folder: &Path) -> Finished {
+    let bounded = format!("ulimit -u 1 || exit 99; {script}");
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    let mut command = if is_root { Command::new("setpriv") } else { Command::new("sh") };
+    if is_root {
+        // A user that nobody is.
+        command.args(["--reuid=54321", "--clear-groups", "--", "sh"]);
+    }
+    command.arg("-c").arg(bounded).arg(env!("CARGO_BIN_EXE_profbridge")).args(arguments);
+    match command.current_dir(folder).stdin(Stdio::null()).output() {
+        Ok(output) => output.into(),
+        Err(error) => Finished { code: Some(99), stdout: Vec::new(), stderr: error.to_string() },
+    }
+}
+
+#[test]
+fn without_a_second_thread_the_results_are_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let profile = large_profile(20_000, 3);
+    fs::write(path("a.profdata"), indexed_bytes(&profile)).unwrap();
+    fs::write(path("b.proftext"), text_bytes(&profile)).unwrap();
+    let samples: String = (0..3000).map(|at| format!("function{at}:30:10\n 1: 10\n 2: 20 callee:15\n")).collect();
+    fs::write(path("c.prof"), samples).unwrap();
+    for (name, file) in [
+        ("d.prof", "sampleprof/plain.prof"),
+        ("e.iprof", "iprof/fibonacci.iprof"),
+        ("f.iprof", "iprof/even-or-odd.iprof"),
+    ] {
+        fs::copy(testdata(file), path(name)).unwrap();
+    }
+    // A shell that may start nothing shows that the bound holds.
+    let bound = by_one_thread("/bin/true; exit 0", &[], folder.path());
+    let runs = by_one_thread("exec \"$0\" \"$@\"", &["--version"], folder.path());
+    if runs.code != Some(0) || bound.stderr.is_empty() {
+        eprintln!("SKIPPED: no user with one thread can be had here: {}{}", bound.stderr, runs.stderr);
+        return;
+    }
+    let commands: [&[&str]; 8] = [
+        &["merge", "-q", "--num-threads=8", "a.profdata", "b.proftext", "-o", "OUT"],
+        &["merge", "-q", "--num-threads=8", "--text", "b.proftext", "-o", "OUT"],
+        &["convert", "-q", "--to=text", "a.profdata", "-o", "OUT"],
+        &["merge", "-q", "--num-threads=8", "c.prof", "d.prof", "-o", "OUT"],
+        &["merge", "-q", "--num-threads=8", "e.iprof", "f.iprof", "-o", "OUT"],
+        &["show", "--all-functions", "--counts", "a.profdata"],
+        &["check", "a.profdata", "b.proftext", "c.prof", "e.iprof"],
+        &["llvm-profdata", "merge", "--num-threads=8", "a.profdata", "b.proftext", "-o", "OUT"],
+    ];
+    for arguments in commands {
+        let run = |out: &str, one: bool| {
+            let arguments: Vec<&str> = arguments.iter().map(|word| if *word == "OUT" { out } else { word }).collect();
+            let script = "exec \"$0\" \"$@\"";
+            let finished = if one {
+                by_one_thread(script, &arguments, folder.path())
+            } else {
+                let mut command = super::program::command();
+                command.current_dir(folder.path()).args(&arguments).output().unwrap().into()
+            };
+            finished.assert_orderly();
+            (finished.code, finished.stdout, fs::read(path(out)).unwrap_or_default())
+        };
+        let expected = run("many", false);
+        let found = run("one", true);
+        assert!(found == expected, "{arguments:?}: {:?} and {:?}", found.0, expected.0);
+        assert_eq!(found.0, Some(0), "{arguments:?}");
+    }
+}
