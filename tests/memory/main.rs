@@ -1,0 +1,227 @@
+//! Memory of each command as a function of the input's size, by the allocator's
+//! own count: docs/limits.md states the bounds, for honest and hostile inputs.
+
+// A global allocator cannot be had otherwise.
+#![allow(unsafe_code)]
+
+mod inputs;
+
+use profbridge::input::{Access, WeightedInput, open, output};
+use profbridge::instr::Release;
+use profbridge::pipeline::iprof_merge::{IprofInputReport, IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
+use profbridge::pipeline::merge_stacks::{StackMergeOptions, merge_tables};
+use profbridge::pipeline::sample_merge::{
+    SampleMergeObserver, SampleMergeOptions, merge_sample_files, write_sample_file,
+};
+use profbridge::pipeline::{
+    MergeOptions, OutputFormat, Silent, WriteOptions, check_file, describe, merge_files, write_file,
+};
+use profbridge::sampleprof::{self, RecordFault};
+use profbridge::{Error, Limits, Result, iprof};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The system's allocator, which counts what is taken at a time.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn add(bytes: usize) {
+    PEAK.fetch_max(NOW.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+}
+
+// SAFETY: every call is passed on to the system's allocator as it is; counting
+// neither allocates nor touches the memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Old and new are there at the same time.
+        add(size);
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most that is allocated at a time while `work` runs, beyond what was
+/// before. Large pages, which files and tables from 4 MiB on are in, do not go
+/// through the allocator: inputs here are smaller.
+fn peak_of(work: impl FnOnce()) -> usize {
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    work();
+    PEAK.load(Relaxed).saturating_sub(before)
+}
+
+/// One thread: each further one has buffers of its own.
+const ONE: Option<NonZeroUsize> = Some(NonZeroUsize::MIN);
+
+struct NoObserver;
+
+impl SampleMergeObserver for NoObserver {
+    fn record_fault(&mut self, _: &WeightedInput, _: &[u8], _: RecordFault) {}
+    fn left_out(&mut self, _: &WeightedInput, _: &Error) {}
+}
+
+impl IprofMergeObserver for NoObserver {
+    fn input_done(&mut self, _: &IprofInputReport) {}
+    fn progress(&mut self, _: usize, _: usize) {}
+}
+
+type Command = fn(&Path) -> Result<()>;
+
+fn out(input: &Path) -> std::path::PathBuf {
+    input.with_extension("out")
+}
+
+fn merge_instr(input: &Path) -> Result<()> {
+    let mut options = MergeOptions::default();
+    options.threads = ONE;
+    let report = merge_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let mut write = WriteOptions::default();
+    (write.threads, write.format) = (ONE, OutputFormat::for_release(Release::DEFAULT));
+    write_file(&report.profile, &write, &out(input)).map(drop)
+}
+
+fn merge_samples(input: &Path) -> Result<()> {
+    let mut options = SampleMergeOptions::default();
+    options.threads = ONE;
+    let report = merge_sample_files(&[WeightedInput::new(input)], &options, &mut NoObserver)?;
+    write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, &out(input)).map(drop)
+}
+
+fn merge_iprof(input: &Path) -> Result<()> {
+    let mut options = IprofMergeOptions::default();
+    options.read.threads = ONE;
+    let report = merge_iprof_files(&[WeightedInput::new(input)], &options, &mut NoObserver)?;
+    let mut write = iprof::WriteOptions::default();
+    write.threads = ONE;
+    output::replace_with(&out(input), |out| iprof::write_to(&report.document, &write, out))
+}
+
+fn merge_stacks(input: &Path) -> Result<()> {
+    merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default()).map(drop)
+}
+
+fn check(input: &Path) -> Result<()> {
+    drop(check_file(input, &iprof::ReadOptions::default()));
+    Ok(())
+}
+
+fn info(input: &Path) -> Result<()> {
+    let limits = Limits::default();
+    drop(describe(&open(input, Access::Read, &limits)?, &limits));
+    Ok(())
+}
+
+/// A bound: `BASE` and so many bytes for each byte of the input.
+const BASE: usize = 4 << 20;
+
+/// What docs/limits.md says: an input, a command, and bytes for each of its bytes.
+const BOUNDS: [(inputs::Made, &str, Command, usize); 21] = [
+    (inputs::TEXT, "merge", merge_instr, 24),
+    (inputs::TEXT, "check", check, 24),
+    (inputs::TEXT, "info", info, 24),
+    (inputs::TINY_TEXT, "merge", merge_instr, 60),
+    (inputs::TINY_TEXT, "check", check, 60),
+    (inputs::ONE_NAME, "merge", merge_instr, 60),
+    (inputs::INDEXED, "merge", merge_instr, 24),
+    (inputs::INDEXED, "check", check, 24),
+    (inputs::INDEXED, "info", info, 24),
+    (inputs::RAW, "merge", merge_instr, 24),
+    (inputs::RAW, "check", check, 24),
+    (inputs::SAMPLE_TEXT, "merge", merge_samples, 48),
+    (inputs::SAMPLE_TEXT, "check", check, 48),
+    (inputs::EXT_BINARY, "merge", merge_samples, 96),
+    (inputs::EXT_BINARY, "info", info, 96),
+    (inputs::IPROF, "merge", merge_iprof, 24),
+    (inputs::IPROF, "check", check, 24),
+    (inputs::COLLAPSED, "merge", merge_stacks, 48),
+    (inputs::COLLAPSED, "check", check, 48),
+    (inputs::DEEP_JSON, "check", check, 24),
+    (inputs::DEEP_JSON, "merge", merge_iprof, 24),
+];
+
+/// One test at a time: all share the count.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn memory_stays_below_the_bounds_that_are_documented() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let documented = include_str!("../../docs/limits.md");
+    let mut above = Vec::new();
+    for (made, name, command, per_byte) in BOUNDS {
+        let mut rates = Vec::new();
+        for count in [made.few, 6 * made.few] {
+            let path = folder.path().join(format!("input.{}", made.ending));
+            let bytes = (made.make)(count);
+            assert!(bytes.len() < 4 << 20, "{}: {} bytes are read in large pages", made.name, bytes.len());
+            std::fs::write(&path, &bytes).unwrap();
+            let mut outcome = Ok(());
+            let peak = peak_of(|| outcome = command(&path));
+            assert_eq!(outcome.is_ok(), made.is_sound || name != "merge", "{} {name}: {outcome:?}", made.name);
+            let rate = peak.saturating_sub(BASE) as f64 / bytes.len() as f64;
+            rates.push(rate);
+            eprintln!("{name} {} of {} bytes: {peak} bytes, {rate:.1} a byte beyond the base", made.name, bytes.len());
+            if peak > BASE + per_byte * bytes.len() {
+                above.push(format!("{name} {}: {rate:.1} bytes a byte, {per_byte} are stated", made.name));
+            }
+        }
+        let row = format!("| {} | `{name}` | {per_byte} |", made.name);
+        assert!(documented.contains(&row), "docs/limits.md has no row {row}");
+    }
+    assert!(above.is_empty(), "{}", above.join("\n"));
+}
+
+/// Merging many inputs takes no more than merging two: what grows is the number
+/// of distinct functions.
+#[test]
+fn many_inputs_of_the_same_functions_take_no_more_than_two() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = (inputs::RAW.make)(2000);
+    let merge = |count: usize| {
+        let inputs: Vec<WeightedInput> = (0..count)
+            .map(|number| {
+                let path = folder.path().join(number.to_string());
+                std::fs::write(&path, &bytes).unwrap();
+                WeightedInput::new(path)
+            })
+            .collect();
+        let mut options = MergeOptions::default();
+        options.threads = ONE;
+        peak_of(|| drop(merge_files(&inputs, &options, &mut Silent).unwrap()))
+    };
+    let (two, many) = (merge(2), merge(60));
+    eprintln!("2 inputs take {two} bytes, 60 take {many}");
+    assert!(many <= two + 60 * 4096, "2 inputs take {two} bytes, 60 take {many}");
+}
