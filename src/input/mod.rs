@@ -11,9 +11,9 @@ pub mod list;
 pub mod output;
 mod pages;
 pub mod source;
-mod version;
 pub(crate) mod steps;
 mod temporary;
+mod version;
 
 pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;

@@ -7,8 +7,8 @@
 
 use super::bytes::{Access, InputBytes, inflate, read_file, read_rest};
 use super::file::open_file;
-use super::version::FormatVersion;
 use super::steps::reading;
+use super::version::FormatVersion;
 use crate::bytes::head::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
