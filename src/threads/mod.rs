@@ -139,7 +139,7 @@ mod tests {
         std::thread::scope(|scope| {
             let needed = vec![1, 2, 3];
             let refused = refusal::after(0, || start_with(scope, needed, |needed| needed.len()));
-            let needed = refused.err().expect("no thread is to be had");
+            let needed = refused.expect_err("no thread is to be had");
             let started = start_with(scope, needed, |needed| needed.len());
             assert_eq!(started.ok().and_then(|thread| thread.join().ok()), Some(3));
         });
