@@ -62,7 +62,9 @@ fn of_ten_writers_to_one_output_one_wins_whole() {
         let _ends = Ends(&done);
         for _ in 0..3 {
             let writers: Vec<Child> = inputs.iter().map(|input| start(&[input, Path::new("-o"), &out])).collect();
-            writers.into_iter().for_each(|writer| drop(end(writer).assert_done()));
+            writers.into_iter().for_each(|writer| {
+                end(writer).assert_done();
+            });
         }
     });
     assert!(results.contains(&fs::read(&out).unwrap()));
@@ -80,7 +82,9 @@ fn a_file_that_is_new_for_ten_writers_is_whole() {
     for round in 0..3 {
         let out = path(&format!("outputs/{round}"));
         let writers: Vec<Child> = (0..10).map(|_| start(&[&path("in"), Path::new("-o"), &out])).collect();
-        writers.into_iter().for_each(|writer| drop(end(writer).assert_done()));
+        writers.into_iter().for_each(|writer| {
+            end(writer).assert_done();
+        });
         assert!(fs::read(&out).unwrap() == expected);
     }
     assert_eq!(names_in(&path("outputs")), ["0", "1", "2"]);
@@ -97,7 +101,9 @@ fn two_merges_that_read_what_the_other_writes_stay_whole() {
     }
     for _ in 0..12 {
         let both = [start(&[&a, &b, Path::new("-o"), &a]), start(&[&a, &b, Path::new("-o"), &b])];
-        both.into_iter().for_each(|merge| drop(end(merge).assert_done()));
+        both.into_iter().for_each(|merge| {
+            end(merge).assert_done();
+        });
         for file in [&a, &b] {
             let counts = counts_of(&fs::read(file).unwrap());
             let count = *counts.values().next().unwrap();
