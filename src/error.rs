@@ -211,6 +211,9 @@ pub enum ErrorKind {
         /// The gates that did not pass.
         failures: Vec<GateOutcome>,
     },
+    /// Whoever asked for it does not want it any more.
+    #[error("cancelled")]
+    Cancelled,
     /// Something would be lost, and losing is forbidden (`--strict`).
     #[error("{detail}")]
     WouldLose {
@@ -253,6 +256,7 @@ impl ErrorKind {
             Self::NothingFound { .. } => "nothing-found",
             Self::InputsFailed { .. } => "inputs-failed",
             Self::GateFailed { .. } => "gate-failed",
+            Self::Cancelled => "cancelled",
             Self::WouldLose { .. } => "would-lose",
         }
     }

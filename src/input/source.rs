@@ -136,6 +136,30 @@ impl Input {
         Self { path: path.into(), weight, shared: Arc::default() }
     }
 
+    /// An input whose bytes are in memory, compressed or not; `path` is what
+    /// messages call it, and a name that ends in `.iprof` says what it is meant to be.
+    ///
+    /// ```
+    /// use profbridge::input::{Format, Input};
+    ///
+    /// let input = Input::from_bytes("app.proftext", b":ir\nmain\n1\n1\n5\n".to_vec());
+    /// assert_eq!(input.format()?, Format::Text);
+    /// # Ok::<(), profbridge::Error>(())
+    /// ```
+    pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Self {
+        let input = Self::new(path);
+        *input.pipe() = Pipe::Whole(Arc::new(bytes));
+        // Read as what came through a pipe is.
+        let _ = input.shared.is_pipe.set(true);
+        input
+    }
+
+    /// The same, with another weight.
+    #[must_use]
+    pub fn weighing(self, weight: NonZeroU64) -> Self {
+        Self { weight, ..self }
+    }
+
     /// A pipe that another input has read to its end.
     pub(super) fn drained(self) -> Self {
         *self.pipe() = Pipe::Whole(Arc::default());

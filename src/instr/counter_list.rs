@@ -69,6 +69,11 @@ impl CounterList {
         }
     }
 
+    /// The counters of all records, block by block, in the order in which they were added.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &[u64]> {
+        self.blocks.iter().map(|block| &block.words.as_slice()[..block.used])
+    }
+
     /// Forgets all counters and keeps the memory of the last block.
     pub(super) fn clear(&mut self) {
         self.blocks.drain(..self.blocks.len().saturating_sub(1));
@@ -107,6 +112,8 @@ mod tests {
             assert!(list.at(*place).len() == lens[at] && list.at(*place).iter().all(|counter| *counter == at as u64));
             assert!(copy.at(*place) == content(at));
         }
+        let all: Vec<u64> = (0..lens.len()).flat_map(content).collect();
+        assert!(copy.blocks().flatten().copied().eq(all), "blocks hold all of them, in order");
         list.clear();
         let place = list.push(&[4, 5]);
         assert_eq!(list.at(place), [4, 5]);

@@ -274,6 +274,12 @@ impl FunctionTable {
         self.records.record(id.index())
     }
 
+    /// The counters of all records in a few pieces of memory, in the order of
+    /// [`RecordId`]: those of one record are never apart.
+    pub fn counter_blocks(&self) -> impl Iterator<Item = &[u64]> {
+        self.records.counter_blocks()
+    }
+
     /// A record's counters, to change in place.
     #[inline]
     pub fn counters_mut(&mut self, id: RecordId) -> &mut [u64] {

@@ -115,6 +115,12 @@ impl RecordStore {
         self.counters.at_mut(self.records[index].counters)
     }
 
+    /// The counters of all records in a few pieces of memory, in the order of
+    /// the records: those of one record are never apart.
+    pub fn counter_blocks(&self) -> impl Iterator<Item = &[u64]> {
+        self.counters.blocks()
+    }
+
     /// The bitmap of a record, to change in place; panics as [`record`](Self::record).
     #[inline]
     pub fn bitmap_mut(&mut self, index: usize) -> &mut [u8] {

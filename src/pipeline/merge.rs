@@ -14,7 +14,7 @@ pub use report::{InputOutcome, InputReport, InputVersion, MergeReport};
 
 use super::partial;
 use super::run::{self, Prepared};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::input::WeightedInput;
 use crate::merge::{MergeRules, repeated_sizes};
 use std::collections::HashSet;
@@ -27,6 +27,7 @@ use std::collections::HashSet;
 /// # Errors
 ///
 /// Only what makes every further step pointless; damaged inputs are no such thing.
+/// Cancelled when the observer [asks for that](MergeObserver::is_cancelled).
 pub fn merge_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -38,6 +39,9 @@ pub fn merge_files(
     }
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
     let run = run::run(&prepared, options, observer);
+    if observer.is_cancelled() {
+        return Err(ErrorKind::Cancelled.into());
+    }
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();

@@ -55,24 +55,27 @@ mod words;
 
 use clap::Parser;
 use documents::Call;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// Runs on the arguments of the process.
 #[cfg(not(feature = "tracing-counters"))]
-fn main() -> ExitCode {
-    run()
+pub fn main() -> ExitCode {
+    run(std::env::args_os().collect())
 }
 
 /// As without counters; then says what the threads of merges did.
 #[cfg(feature = "tracing-counters")]
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     let began = std::time::Instant::now();
-    let code = run();
+    let code = run(std::env::args_os().collect());
     traces::print(began.elapsed());
     code
 }
 
-fn run() -> ExitCode {
-    let mut arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+/// Runs on arguments, the first of which is what the program was called as.
+/// The Python package, which cannot carry a program, calls this.
+pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     if let Some(program) = arguments.first().filter(|program| llvm_compat::is_wanted(program)) {
         let program = program.clone();
         return llvm_compat::run(&program, arguments.split_off(1));

@@ -11,6 +11,11 @@ pub trait MergeObserver: Send {
 
     /// So many inputs are done.
     fn progress(&mut self, done: usize, total: usize);
+
+    /// Whether the merge shall end without a result. Asked after each input.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// An observer that says nothing.

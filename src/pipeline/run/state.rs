@@ -223,11 +223,11 @@ impl<'o> Turn<'_, '_, 'o> {
         state.next = at + 1;
         state.flush_evicted();
         state.observer.progress(at + 1, shared.inputs.len());
-        let must_start_over = state.must_start_over();
+        let is_over = state.must_start_over() || state.observer.is_cancelled();
         self.state = None;
         trace::enter(Step::Alone);
         shared.moved_on.notify_all();
-        if must_start_over {
+        if is_over {
             shared.end();
         }
     }

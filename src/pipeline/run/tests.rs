@@ -4,6 +4,7 @@ use super::worker::MANY_RECORDS;
 use super::{Prepared, Run, images, run, run_exact, run_quick};
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
+use crate::error::ErrorKind;
 use crate::input::WeightedInput;
 use crate::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::merge::SoftError;
@@ -151,6 +152,38 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
         options.threads = NonZeroUsize::new(threads);
         write_file(&report.profile, &options, &output).unwrap();
         assert!(std::fs::read(&output).unwrap() == expected, "{threads} threads");
+    }
+}
+
+/// Wants no more after so many inputs.
+struct Impatient {
+    patience: usize,
+    done: usize,
+}
+
+impl MergeObserver for Impatient {
+    fn soft_error(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
+
+    fn progress(&mut self, done: usize, _: usize) {
+        self.done = done;
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.done >= self.patience
+    }
+}
+
+#[test]
+fn a_merge_that_nobody_wants_any_more_ends_after_the_next_input() {
+    let inputs: Vec<WeightedInput> = files().into_iter().map(WeightedInput::new).collect();
+    for threads in [1, 2, 5] {
+        let mut options = MergeOptions::default();
+        options.threads = NonZeroUsize::new(threads);
+        let mut observer = Impatient { patience: 3, done: 0 };
+        let error = merge_files(&inputs, &options, &mut observer).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+        // Whoever has begun an input may end it.
+        assert!((3..=3 + threads).contains(&observer.done), "{} inputs, {threads} threads", observer.done);
     }
 }
 
