@@ -1,0 +1,206 @@
+"""Profiles that optimizing compilers are fed: read, merge, look at as tables, write.
+
+>>> import profbridge
+>>> profile = profbridge.merge([b":ir\\nmain\\n1\\n2\\n5\\n3\\n", b":ir\\nmain\\n1\\n2\\n1\\n0\\n"], weights=[1, 10])
+>>> for row in profile.functions():
+...     print(row["name"], row["entry_count"], row["counters"])
+main 15 [15, 3]
+>>> profile.to_bytes(target="llvm-16")[:8]
+b'\\xfflprofi\\x81'
+
+Five families of profiles, each with its class: :class:`Profile` (LLVM instrumentation, for PGO and coverage),
+:class:`SampleProfile` (LLVM samples), :class:`MemoryProfile` (LLVM heap profiles), :class:`Iprof` (GraalVM) and
+:class:`Stacks` (Flight Recorder, collapsed stacks, pprof).
+
+Tables (:class:`Table`) are Arrow's: ``pandas.DataFrame.from_arrow(table)``, ``polars.DataFrame(table)``,
+``pyarrow.table(table)`` and ``duckdb`` take them, and no such library is needed to make them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Literal, Optional, Sequence, Union
+
+from . import _profbridge
+from ._errors import (
+    Error,
+    FormatError,
+    GateError,
+    IoError,
+    LimitError,
+    LossError,
+    MergeError,
+    ProfileWarning,
+    ProgramError,
+    UnsupportedError,
+    UsageError,
+)
+from ._merger import Merger
+from ._profbridge import Column, Iprof, MemoryProfile, Profile, Record, SampleProfile, Stacks, Table
+from ._settings import Path, settings as _settings
+
+__version__ = _profbridge.VERSION
+
+#: A path, or the bytes of a file.
+Source = Union[Path, bytes, bytearray, memoryview]
+#: A profile of any family.
+AnyProfile = Union[Profile, SampleProfile, MemoryProfile, Iprof, Stacks]
+#: Is called with the number of inputs that are done and of all. What it raises ends the work.
+Progress = Callable[[int, int], object]
+FailureMode = Literal["any", "all", "warn"]
+
+__all__ = [
+    "AnyProfile",
+    "Column",
+    "Error",
+    "FormatError",
+    "GateError",
+    "IoError",
+    "Iprof",
+    "LimitError",
+    "LossError",
+    "MemoryProfile",
+    "MergeError",
+    "Merger",
+    "Profile",
+    "ProfileWarning",
+    "ProgramError",
+    "Record",
+    "SampleProfile",
+    "Source",
+    "Stacks",
+    "Table",
+    "UnsupportedError",
+    "UsageError",
+    "check",
+    "describe",
+    "diff",
+    "family_of",
+    "merge",
+    "read",
+]
+
+
+def read(
+    source: Source,
+    *,
+    name: Optional[str] = None,
+    binary_files: Sequence[Path] = (),
+    debug_info: Sequence[Path] = (),
+    profiled_binaries: Sequence[Path] = (),
+) -> Any:
+    """Read a profile of any family, whatever its format and version.
+
+    ``source`` is a path or the bytes of a file, compressed with gzip or not; ``name`` is what messages call
+    bytes, and says that damaged ones are meant as an iprof if it ends in ``.iprof``. Profiles without names and
+    records of their own need the image that wrote them: ``binary_files`` or ``debug_info``; raw
+    memory profiles need ``profiled_binaries``.
+
+    Returns a :class:`Profile`, :class:`SampleProfile`, :class:`MemoryProfile`, :class:`Iprof` or :class:`Stacks`.
+
+    >>> import profbridge
+    >>> profile = profbridge.read(b":ir\\nmain\\n1\\n2\\n5\\n3\\n")
+    >>> profile
+    <profbridge.Profile of 1 functions, 1 records>
+    >>> [record] = profile.find("main")
+    >>> record.counters.to_pylist()
+    [5, 3]
+    """
+    return _profbridge.read(
+        source,
+        name,
+        _settings(binary_files=binary_files, debug_info=debug_info, profiled_binaries=profiled_binaries),
+    )
+
+
+def merge(
+    sources: Union[Source, Iterable[Source]],
+    *,
+    weights: Optional[Iterable[int]] = None,
+    target: Optional[str] = None,
+    failure_mode: FailureMode = "any",
+    salvage: bool = False,
+    function: Optional[str] = None,
+    no_function: Optional[str] = None,
+    remapping_file: Optional[Path] = None,
+    keep_vtable_symbols: bool = False,
+    min_inputs: int = 0,
+    min_functions: int = 0,
+    min_total_count: int = 0,
+    binary_files: Sequence[Path] = (),
+    debug_info: Sequence[Path] = (),
+    profiled_binaries: Sequence[Path] = (),
+    threads: Optional[int] = None,
+    progress: Optional[Progress] = None,
+) -> Any:
+    """Merge profiles of one family, in order; what is written has the bytes that ``profbridge merge`` writes.
+
+    ``sources`` are paths, folders of profiles, or bytes. ``weights`` has a whole number for each of them.
+    ``target`` is the toolchain that the result is for (``"llvm-16"``, ``"rustc-1.75"``, ``"swift-5.9"``);
+    without it, what ``PROFBRIDGE_FOR`` says, or whoever may have written the inputs. ``failure_mode``
+    says when bad inputs end the merge: ``"any"`` (the first one's error is raised), ``"all"`` or ``"warn"``; what
+    is skipped is given as a :class:`ProfileWarning`. The other options are those of the program.
+
+    >>> import profbridge
+    >>> merged = profbridge.merge([b":ir\\nmain\\n1\\n1\\n5\\n", b"\\x81rforpl\\xff"], failure_mode="warn")
+    >>> [(each["outcome"], each["records"]) for each in merged.report["inputs"]]
+    [('used', 1), ('failed', 0)]
+    """
+    chosen = _settings(
+        target=target,
+        failure_mode=failure_mode,
+        salvage=salvage,
+        function=function,
+        no_function=no_function,
+        remapping_file=remapping_file,
+        keep_vtable_symbols=keep_vtable_symbols,
+        min_inputs=min_inputs,
+        min_functions=min_functions,
+        min_total_count=min_total_count,
+        binary_files=binary_files,
+        debug_info=debug_info,
+        profiled_binaries=profiled_binaries,
+        threads=threads,
+    )
+    return _profbridge.merge(sources, weights, chosen, progress)  # type: ignore[arg-type]
+
+
+def check(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
+    """What is wrong with a file, whatever it is; never raises for what a file holds.
+
+    >>> import profbridge
+    >>> found = profbridge.check(b":ir\\nmain\\n1\\n2\\n5\\n", name="cut.proftext")
+    >>> found["verdict"], [finding["code"] for finding in found["findings"]]
+    ('unusable: record again', ['text.truncated'])
+    """
+    return _profbridge.check(source, name)
+
+
+def describe(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
+    """What a file is, section by section: what ``profbridge info --json`` prints.
+
+    >>> import profbridge
+    >>> profbridge.describe(b":ir\\nmain\\n1\\n1\\n5\\n")["format"]
+    'LLVM text profile'
+    """
+    return _profbridge.describe(source, name)
+
+
+def diff(first: Source, second: Source, *, topn: int = 10) -> dict[str, Any]:
+    """How two profiles differ: what ``profbridge diff --json`` prints.
+
+    >>> import profbridge
+    >>> found = profbridge.diff(b":ir\\nmain\\n1\\n1\\n5\\n", b":ir\\nmain\\n1\\n1\\n5\\n\\nf\\n1\\n1\\n5\\n")
+    >>> found["overlap"], found["new_functions"]["functions"]
+    (0.5, ['f'])
+    """
+    return _profbridge.diff(first, second, topn)
+
+
+def family_of(source: Source, *, name: Optional[str] = None) -> Optional[str]:
+    """The family of profiles that a file belongs to, by its content; ``None`` for what is no profile.
+
+    >>> import profbridge
+    >>> profbridge.family_of(b"main;f 3\\nmain;g 4\\n")
+    'stacks'
+    """
+    return _profbridge.family_of(source, name)

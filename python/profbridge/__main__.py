@@ -1,0 +1,5 @@
+"""``python -m profbridge``: the program."""
+
+from ._program import main
+
+main()

@@ -1,0 +1,70 @@
+//! Questions about any file.
+
+use crate::detached;
+use crate::error::OrRaise;
+use crate::source::input;
+use crate::text::to_python;
+use profbridge::input::{Access, Family};
+use profbridge::report::diff::DiffOptions;
+use profbridge::{Error, Limits, iprof, pipeline};
+use pyo3::prelude::*;
+
+/// What is wrong with a file, as a dictionary.
+#[pyfunction]
+#[pyo3(signature = (source, name=None))]
+pub(crate) fn check<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    let (py, input) = (source.py(), input(source, name)?);
+    let found = detached::run(py, None, move |_| pipeline::check_file(input, &iprof::ReadOptions::default()))?;
+    to_python(py, &found)
+}
+
+/// What a file is, section by section, as a dictionary.
+#[pyfunction]
+#[pyo3(signature = (source, name=None))]
+pub(crate) fn describe<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    let (py, input) = (source.py(), input(source, name)?);
+    let limits = Limits::default();
+    let described = detached::run(py, None, move |_| {
+        let bytes = input.stored_bytes(Access::Read, &limits)?;
+        Ok::<_, Error>(pipeline::describe(&bytes, &limits))
+    })?;
+    to_python(py, &described.or_raise(py)?)
+}
+
+/// How two files differ, as a dictionary.
+#[pyfunction]
+#[pyo3(signature = (first, second, topn=10))]
+pub(crate) fn diff<'py>(
+    first: &Bound<'py, PyAny>,
+    second: &Bound<'py, PyAny>,
+    topn: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, first, second) = (first.py(), input(first, None)?, input(second, None)?);
+    let found = detached::run(py, None, move |_| {
+        let mut options = DiffOptions::default();
+        options.topn = topn;
+        pipeline::diff_files(first, second, &options)
+    })?;
+    to_python(py, &found.or_raise(py)?)
+}
+
+/// The family of profiles that a file belongs to; `None` for what is no profile.
+#[pyfunction]
+#[pyo3(signature = (source, name=None))]
+pub(crate) fn family_of(source: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Option<&'static str>> {
+    let (py, input) = (source.py(), input(source, name)?);
+    let family = detached::run(py, None, move |_| input.family())?.or_raise(py)?;
+    Ok(family.and_then(family_word))
+}
+
+/// The word for a family.
+pub(crate) fn family_word(family: Family) -> Option<&'static str> {
+    match family {
+        Family::Instr => Some("instr"),
+        Family::SampleProf => Some("sampleprof"),
+        Family::MemProf => Some("memprof"),
+        Family::Iprof => Some("iprof"),
+        Family::Stacks => Some("stacks"),
+        _ => None,
+    }
+}

@@ -1,0 +1,111 @@
+//! Work without the interpreter's lock, that Ctrl-C ends.
+//!
+//! The work goes on in a thread of its own, which touches no Python object, while the
+//! calling thread waits, looks for signals and tells of progress. When a signal
+//! or a callback raises, the caller gets the exception at once; the thread sees that it was
+//! cancelled, ends at the next input and its result is dropped.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// How long a Ctrl-C may wait.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Inputs that are done, of how many.
+type Progress = (usize, usize);
+
+enum Event<T> {
+    Progress(Progress),
+    Done(T),
+}
+
+/// What the work tells the caller, and hears from it.
+pub(crate) struct Watch {
+    cancelled: Arc<AtomicBool>,
+    tell: Box<dyn Fn(Progress) + Send>,
+}
+
+impl Watch {
+    /// One that nobody listens to.
+    pub(crate) fn unheard() -> Self {
+        Self { cancelled: Arc::default(), tell: Box::new(|_| {}) }
+    }
+
+    /// Tells how far the work is.
+    pub(crate) fn progress(&self, done: usize, total: usize) {
+        (self.tell)((done, total));
+    }
+
+    /// Whether nobody waits for the result any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Does the work; `progress` is called with the number of inputs that are done and of all.
+pub(crate) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(Watch) -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = mpsc::channel();
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let watch = Watch { cancelled: cancelled.clone(), tell: teller(&sender, progress.is_some()) };
+    let done = move || {
+        let result = work(watch);
+        // Nobody may be listening any more.
+        let _ = sender.send(Event::Done(result));
+    };
+    std::thread::Builder::new().name("profbridge".into()).spawn(done)?;
+    loop {
+        let received;
+        (receiver, received) = py.detach(move || {
+            let received = receiver.recv_timeout(LOOK_EVERY);
+            (receiver, received)
+        });
+        let told = match received {
+            Ok(Event::Done(result)) => return Ok(result),
+            Ok(Event::Progress(reached)) => match newest(&receiver, reached) {
+                (reached, None) => tell(progress, reached),
+                (reached, Some(result)) => return tell(progress, reached).map(|()| result),
+            },
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err("profbridge: a thread panicked"));
+            }
+        };
+        if let Err(raised) = told.and_then(|()| py.check_signals()) {
+            cancelled.store(true, Ordering::Relaxed);
+            return Err(raised);
+        }
+    }
+}
+
+fn teller<T: Send + 'static>(sender: &Sender<Event<T>>, is_wanted: bool) -> Box<dyn Fn(Progress) + Send> {
+    if !is_wanted {
+        return Box::new(|_| {});
+    }
+    let sender = sender.clone();
+    Box::new(move |reached| {
+        let _ = sender.send(Event::Progress(reached));
+    })
+}
+
+/// The last progress that was told, and the result if it is there.
+fn newest<T>(receiver: &Receiver<Event<T>>, mut reached: Progress) -> (Progress, Option<T>) {
+    loop {
+        match receiver.try_recv() {
+            Ok(Event::Progress(later)) => reached = later,
+            Ok(Event::Done(result)) => return (reached, Some(result)),
+            Err(_) => return (reached, None),
+        }
+    }
+}
+
+fn tell(progress: Option<&Bound<'_, PyAny>>, (done, total): Progress) -> PyResult<()> {
+    progress.map_or(Ok(()), |progress| progress.call1((done, total)).map(drop))
+}

@@ -1,0 +1,86 @@
+//! The library's errors as exceptions.
+
+use profbridge::{Error, ErrorKind};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The module that defines the exceptions. They are written in Python, since a class
+/// that extends an exception cannot be made by an extension for every Python from 3.9.
+const MODULE: &str = "profbridge._errors";
+
+/// A result whose error is to be raised.
+pub(crate) trait OrRaise<T> {
+    /// Turns an error into the exception for it.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for profbridge::Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raise(py, &error))
+    }
+}
+
+/// The exception for an error.
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    exception(py, error).map_or_else(|failed| failed, PyErr::from_value)
+}
+
+/// An error of the package itself.
+pub(crate) fn usage(py: Python<'_>, detail: impl Into<String>) -> PyErr {
+    raise(py, &Error::usage(detail))
+}
+
+fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("kind", error.kind().name())?;
+    fields.set_item("path", error.path().map(|path| path.to_string_lossy().into_owned()))?;
+    fields.set_item("format", error.format())?;
+    fields.set_item("section", error.section())?;
+    fields.set_item("offset", error.offset())?;
+    fields.set_item("line", error.line())?;
+    fields.set_item("expected", error.kind().expected())?;
+    fields.set_item("found", error.kind().found())?;
+    fields.set_item("hint", error.hint().map(ToString::to_string))?;
+    let exception = py.import(MODULE)?.getattr(class_of(error.kind()))?.call((error.to_string(),), Some(&fields))?;
+    if let ErrorKind::Io { source, .. } = error.kind() {
+        exception.setattr("errno", source.raw_os_error())?;
+        exception.setattr("strerror", source.to_string())?;
+        exception.setattr("filename", fields.get_item("path")?)?;
+    }
+    Ok(exception)
+}
+
+/// The class of the exception for a cause.
+fn class_of(kind: &ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Io { .. } => "IoError",
+        ErrorKind::EmptyProfile
+        | ErrorKind::UnrecognizedFormat
+        | ErrorKind::BadMagic { .. }
+        | ErrorKind::BadHeader { .. }
+        | ErrorKind::Truncated { .. }
+        | ErrorKind::TooLarge { .. }
+        | ErrorKind::Malformed { .. }
+        | ErrorKind::IprofFinding { .. }
+        | ErrorKind::UncompressFailed { .. }
+        | ErrorKind::EndOfFile
+        | ErrorKind::CounterValueTooLarge { .. } => "FormatError",
+        ErrorKind::UnsupportedVersion { .. }
+        | ErrorKind::RawVersionMismatch { .. }
+        | ErrorKind::UnsupportedHashType { .. }
+        | ErrorKind::Unsupported { .. } => "UnsupportedError",
+        ErrorKind::MissingCorrelation
+        | ErrorKind::UnexpectedCorrelation
+        | ErrorKind::NotAnObject { .. }
+        | ErrorKind::NotInBinary { .. }
+        | ErrorKind::UnableToCorrelate { .. }
+        | ErrorKind::MissingProgram { .. }
+        | ErrorKind::UnableToSymbolize { .. } => "ProgramError",
+        ErrorKind::KindConflict { .. } | ErrorKind::InputsFailed { .. } => "MergeError",
+        ErrorKind::LimitExceeded { .. } => "LimitError",
+        ErrorKind::WouldLose { .. } => "LossError",
+        ErrorKind::GateFailed { .. } => "GateError",
+        ErrorKind::Usage { .. } | ErrorKind::UnableToCompare { .. } | ErrorKind::NothingFound { .. } => "UsageError",
+        _ => "Error",
+    }
+}

@@ -1,0 +1,242 @@
+//! What a merge of instrumentation profiles gave, and how it is written.
+
+use crate::detached::Watch;
+use crate::options::{MergeSettings, target};
+use profbridge::input::{Input, WeightedInput};
+use profbridge::instr::{self, FunctionTable, LossKind};
+use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
+use profbridge::merge::partial::PartialMerge;
+use profbridge::merge::{FunctionFilter, SoftError};
+use profbridge::pipeline::cross_release::cross;
+use profbridge::pipeline::{
+    self, InputOutcome, MergeObserver, MergeOptions, MergeReport, Silent, Target, TargetSource, WriteOptions, partial,
+};
+use profbridge::{Error, Result, Warning};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A merged profile, with what is needed to write it as the program does.
+pub(crate) struct Merged {
+    /// With names and hashes as the inputs have them.
+    pub(crate) profile: instr::Profile,
+    /// The functions that a filter keeps, where there is one.
+    kept: Option<FunctionTable>,
+    filter: FunctionFilter,
+    origins: Origins,
+    /// For whom the inputs were merged.
+    pub(crate) target: Target,
+    /// What became of the inputs, as the program prints it as JSON.
+    pub(crate) report: serde_json::Value,
+    /// What is worth a warning.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// How a profile is written.
+pub(crate) struct WriteSettings {
+    pub(crate) target: Option<Target>,
+    pub(crate) text: bool,
+    pub(crate) sparse: bool,
+    pub(crate) strict: bool,
+    pub(crate) hashes: HashPolicy,
+}
+
+/// A profile in its new form, and what was changed or left out.
+pub(crate) struct Written {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Merges inputs in order.
+///
+/// # Errors
+///
+/// The first bad input's where one is enough; those of the merge.
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+    let target = target(settings.target.as_deref(), inputs)?;
+    let options = settings.instr(&target)?;
+    let mut listener = Listener { watch, heard: Heard::default() };
+    let report = pipeline::merge_files(inputs, &options, &mut listener)?;
+    Merged::new(report, options, target, &listener.heard)
+}
+
+/// Ends a merge of parts.
+///
+/// # Errors
+///
+/// As [`merge`].
+pub(crate) fn finish(sums: &PartialMerge, options: MergeOptions, target: Target) -> Result<Merged> {
+    let mut listener = Listener { watch: Watch::unheard(), heard: Heard::default() };
+    let report = partial::finish(sums, &options, &mut listener)?;
+    Merged::new(report, options, target, &listener.heard)
+}
+
+/// What is wrong with an input that cannot be read.
+pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
+    let inputs = std::slice::from_ref(input);
+    let options = settings.instr(&target(None, inputs).ok()?).ok()?;
+    first_failure(pipeline::merge_files(inputs, &options, &mut Silent).ok()?)
+}
+
+impl Merged {
+    /// What a merge gave, unless too many inputs are bad or too little is in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`merge`].
+    pub(crate) fn new(
+        mut report: MergeReport,
+        mut options: MergeOptions,
+        target: Target,
+        heard: &Heard,
+    ) -> Result<Self> {
+        options.filter = options.filter.without(std::mem::take(&mut report.left_out));
+        if let Err(refused) = report.verdict_of_inputs(&options) {
+            return Err(first_failure(report).unwrap_or(refused));
+        }
+        report.verdict(&options)?;
+        let (warnings, origins) = (warnings(&report, heard), report.origins());
+        let filter = options.filter;
+        let kept = (!filter.is_none()).then(|| report.profile.functions.filtered(|name| filter.keeps(name)));
+        let report_json = report_json(&report, &target, heard);
+        Ok(Self { profile: report.profile, kept, filter, origins, target, report: report_json, warnings })
+    }
+
+    /// The functions that are written.
+    pub(crate) fn functions(&self) -> &FunctionTable {
+        self.kept.as_ref().unwrap_or(&self.profile.functions)
+    }
+
+    /// Encodes it for a reader.
+    ///
+    /// # Errors
+    ///
+    /// Would lose, where `strict` forbids it; those of the writer.
+    pub(crate) fn encode(&self, settings: &WriteSettings) -> Result<Written> {
+        let mut target = settings.target.unwrap_or(self.target);
+        let by_inputs = target.source == TargetSource::Inputs;
+        let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, self.origins);
+        options.release_is_given = !by_inputs;
+        options.hashes = settings.hashes;
+        let (mut profile, mut filter) = (self.profile.clone(), self.filter.clone());
+        let crossed = cross(&mut profile, &mut filter, &options, settings.strict)?;
+        // What the profile holds may ask for another version.
+        (target.release, target.indexed_version) = (crossed.release, crossed.indexed_version);
+        let mut write = WriteOptions::default();
+        write.format = if settings.text { target.text_format() } else { target.indexed_format() };
+        (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
+        // Nobody asked for a version without a place for them.
+        write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
+        let encoded = pipeline::encode(&profile, &write)?;
+        let losses = encoded.losses.iter().filter(|loss| !write.tolerated.contains(&loss.kind));
+        let lost = losses.map(|loss| format!("left out, since the format cannot hold it: {loss}"));
+        let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);
+        Ok(Written { bytes: encoded.bytes, warnings: unused.chain(lost).collect() })
+    }
+}
+
+/// The error of the first input that could not be read.
+fn first_failure(report: MergeReport) -> Option<Error> {
+    report.inputs.into_iter().find_map(|input| match input.outcome {
+        InputOutcome::Failed(error) => Some(error.in_file(&input.input.path)),
+        _ => None,
+    })
+}
+
+/// How many records had a soft error, and the first few.
+#[derive(Default)]
+pub(crate) struct Heard(BTreeMap<SoftError, (u64, Vec<String>)>);
+
+/// Soft errors of one kind that are told in full.
+const TOLD_IN_FULL: usize = 20;
+
+impl Heard {
+    /// Notes a soft error.
+    pub(crate) fn add(&mut self, input: &WeightedInput, function: &[u8], error: SoftError) {
+        let (count, first) = self.0.entry(error).or_default();
+        *count += 1;
+        if first.len() < TOLD_IN_FULL {
+            first.push(Warning::new(error.to_string()).in_file(&input.path).in_function(function).to_string());
+        }
+    }
+}
+
+/// Hears of a merge in its thread.
+struct Listener {
+    watch: Watch,
+    heard: Heard,
+}
+
+impl MergeObserver for Listener {
+    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, _: bool) {
+        self.heard.add(input, function, error);
+    }
+
+    fn progress(&mut self, done: usize, total: usize) {
+        self.watch.progress(done, total);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.watch.is_cancelled()
+    }
+}
+
+/// What of a merge is worth a warning, in the order of the inputs; of soft errors one of each kind.
+fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for input in &report.inputs {
+        match &input.outcome {
+            InputOutcome::Failed(error) => warnings.push(format!("skipped: {error}")),
+            InputOutcome::Empty => warnings.push(format!("{}: the file is empty; skipped", input.input.path.display())),
+            _ => {}
+        }
+        warnings.extend(input.warnings.iter().map(ToString::to_string));
+    }
+    for (count, first) in heard.0.values() {
+        let more = if *count > 1 { format!(" (and {} more records)", count - 1) } else { String::new() };
+        warnings.extend(first.first().map(|first| format!("{first}{more}")));
+    }
+    if report.repeats_memory_size {
+        warnings.push("a site of the result lists a memory size twice; an input is damaged".into());
+    }
+    warnings.extend(report.memprof_losses.iter().map(|loss| format!("left out: {loss}")));
+    warnings
+}
+
+fn report_json(report: &MergeReport, target: &Target, heard: &Heard) -> serde_json::Value {
+    let inputs = report.inputs.iter().map(|input| {
+        let (outcome, error) = match &input.outcome {
+            InputOutcome::Used => ("used", None),
+            InputOutcome::Empty => ("empty", None),
+            InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
+            _ => ("other", None),
+        };
+        serde_json::json!({
+            "path": input.input.path.to_string_lossy(),
+            "weight": input.input.weight.get(),
+            "outcome": outcome,
+            "error": error,
+            "records": input.records,
+            "warnings": input.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    });
+    let soft = heard.0.iter().map(
+        |(error, (count, first))| serde_json::json!({ "error": error.to_string(), "records": count, "first": first }),
+    );
+    serde_json::json!({
+        "target": {
+            "release": target.toolchain(),
+            "indexed_version": target.indexed_version,
+            "source": target.source.name(),
+        },
+        "functions": report.profile.functions.len(),
+        "records": report.profile.functions.records_len(),
+        "used": report.used(),
+        "inputs": inputs.collect::<Vec<_>>(),
+        "soft_errors": soft.collect::<Vec<_>>(),
+    })
+}
+
+/// Whether a name asks for the text form.
+pub(crate) fn is_text_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "proftext")
+}

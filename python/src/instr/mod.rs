@@ -1,0 +1,10 @@
+//! LLVM instrumentation profiles.
+
+mod columns;
+mod merged;
+mod profile;
+mod record;
+
+pub(crate) use merged::{Merged, fault, finish, merge};
+pub(crate) use profile::Profile;
+pub(crate) use record::Record;

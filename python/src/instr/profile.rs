@@ -1,0 +1,229 @@
+//! `Profile`: an instrumentation profile.
+
+use super::columns;
+use super::merged::{Merged, WriteSettings, Written, is_text_name};
+use super::record::Record;
+use crate::detached;
+use crate::error::OrRaise;
+use crate::options::{asked_target, check_toolchain, hash_policy};
+use crate::table::{Table, internal};
+use crate::text::{printable, to_python, warn};
+use profbridge::instr::description::hex;
+use profbridge::instr::summary::{CUTOFFS, SummaryRules};
+use profbridge::instr::{FunctionId, RecordId, SummaryBuilder};
+use profbridge::pipeline::{Target, TargetSource};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A profile of a program built with LLVM's instrumentation: for PGO or coverage.
+#[pyclass(frozen, module = "profbridge", name = "Profile")]
+pub(crate) struct Profile {
+    pub(crate) merged: Arc<Merged>,
+}
+
+impl Profile {
+    /// What a merge gave; what is worth a warning is given as one.
+    ///
+    /// # Errors
+    ///
+    /// A warning that is turned into an error.
+    pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
+        warn(py, &merged.warnings)?;
+        Ok(Self { merged: Arc::new(merged) })
+    }
+
+    fn written(&self, py: Python<'_>, settings: WriteSettings) -> PyResult<Written> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| merged.encode(&settings))?.or_raise(py)
+    }
+
+    fn record(&self, function: FunctionId, record: RecordId) -> Record {
+        Record::new(self.merged.clone(), function, record)
+    }
+}
+
+/// What callers say of how a profile is written.
+fn settings(
+    py: Python<'_>,
+    target: Option<&str>,
+    text: bool,
+    sparse: bool,
+    strict: bool,
+    hashes: &str,
+) -> PyResult<WriteSettings> {
+    check_toolchain(py, target)?;
+    // Without a wish of the caller it is for whom the inputs were merged.
+    let target = match target {
+        Some(_) => asked_target(target).or_raise(py)?,
+        None => None,
+    };
+    Ok(WriteSettings { target, text, sparse, strict, hashes: hash_policy(py, hashes)? })
+}
+
+#[pymethods]
+impl Profile {
+    /// The family of profiles that it belongs to.
+    #[classattr]
+    const FAMILY: &'static str = "instr";
+
+    /// What sort of instrumentation made it, in LLVM's words: `"ir"`, `"fe"`, `"csir"`, ...
+    #[getter]
+    fn kind(&self) -> Vec<&'static str> {
+        self.merged.profile.kind.words()
+    }
+
+    /// The toolchain that the inputs were merged for.
+    #[getter]
+    fn target(&self) -> String {
+        self.merged.target.toolchain()
+    }
+
+    /// Whether somebody asked for that toolchain; else the inputs told.
+    #[getter]
+    fn target_is_given(&self) -> bool {
+        let target: &Target = &self.merged.target;
+        target.source != TargetSource::Inputs
+    }
+
+    /// What became of each input, as a dictionary.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.merged.report)
+    }
+
+    /// What was given as warnings when the profile was made.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.merged.warnings.clone()
+    }
+
+    /// Number of functions.
+    fn __len__(&self) -> usize {
+        self.merged.functions().len()
+    }
+
+    /// Identities of the images that ran, in hexadecimal.
+    #[getter]
+    fn binary_ids(&self) -> Vec<String> {
+        self.merged.profile.binary_ids.iter().map(|id| hex(id)).collect()
+    }
+
+    /// One row a record: names, hashes, counts, and the counters themselves, which share the profile's memory.
+    fn functions(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| columns::functions(&merged))?.map_err(internal)
+    }
+
+    /// One row a value of a value site: which values were seen at a place in a function, how often.
+    fn value_sites(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| columns::value_sites(&merged))?.map_err(internal)
+    }
+
+    /// All records, in order of first appearance of their functions.
+    fn records(&self) -> Vec<Record> {
+        let functions = self.merged.functions().iter();
+        let ids = functions.flat_map(|function| function.record_ids().map(move |record| (function.id(), record)));
+        ids.map(|(function, record)| self.record(function, record)).collect()
+    }
+
+    /// The records of a function, none if there is no such function.
+    fn find(&self, name: Name) -> Vec<Record> {
+        let found = self.merged.functions().find(name.bytes());
+        let ids = found.into_iter().flat_map(|function| function.record_ids().map(move |id| (function.id(), id)));
+        ids.map(|(function, record)| self.record(function, record)).collect()
+    }
+
+    fn __contains__(&self, name: Name) -> bool {
+        self.merged.functions().find(name.bytes()).is_some()
+    }
+
+    /// The profile summary that compilers go by: totals, and how few counters hold most of the counts.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
+        let functions = self.merged.functions().iter();
+        functions.flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+        let summary = builder.finish(&CUTOFFS);
+        let fields = PyDict::new(py);
+        fields.set_item("num_functions", summary.num_functions)?;
+        fields.set_item("num_counts", summary.num_counts)?;
+        fields.set_item("max_function_count", summary.max_function_count)?;
+        fields.set_item("max_count", summary.max_count)?;
+        fields.set_item("max_internal_count", summary.max_internal_count)?;
+        fields.set_item("total_count", summary.total_count)?;
+        let rows = summary.rows.iter().map(|row| (f64::from(row.cutoff) / 1e6, row.min_count, row.num_counts));
+        fields.set_item("cutoffs", rows.collect::<Vec<_>>())?;
+        Ok(fields)
+    }
+
+    /// Traces of first execution: a weight and the names of functions in the order in which they first ran.
+    fn traces(&self) -> Vec<(u64, Vec<String>)> {
+        let table = &self.merged.profile.functions;
+        let known: std::collections::HashMap<u64, &[u8]> =
+            table.iter().map(|function| (function.name_ref(), function.name())).collect();
+        let name = |reference: &u64| match known.get(reference) {
+            Some(name) => printable(name).into_owned(),
+            None => format!("{reference:#018x}"),
+        };
+        let traces = self.merged.profile.temporal.traces.iter();
+        traces.map(|trace| (trace.weight, trace.functions.iter().map(name).collect())).collect()
+    }
+
+    /// The file's bytes in the indexed form, or as text.
+    #[pyo3(signature = (*, target=None, text=false, sparse=false, strict=false, hashes="keep"))]
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        target: Option<&str>,
+        text: bool,
+        sparse: bool,
+        strict: bool,
+        hashes: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
+        warn(py, &written.warnings)?;
+        Ok(PyBytes::new(py, &written.bytes))
+    }
+
+    /// Writes a file, which is replaced whole or not at all.
+    #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep"))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        target: Option<&str>,
+        text: Option<bool>,
+        sparse: bool,
+        strict: bool,
+        hashes: &str,
+    ) -> PyResult<()> {
+        let text = text.unwrap_or_else(|| is_text_name(&path));
+        let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
+        crate::output::replace(py, path, written.bytes)?;
+        warn(py, &written.warnings)
+    }
+
+    fn __repr__(&self) -> String {
+        let functions = self.merged.functions();
+        format!("<profbridge.Profile of {} functions, {} records>", functions.len(), functions.records_len())
+    }
+}
+
+/// A name as text or as the bytes in the file.
+#[derive(FromPyObject)]
+enum Name {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Name {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}

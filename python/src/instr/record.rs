@@ -1,0 +1,110 @@
+//! One record of an instrumentation profile.
+
+use super::columns::kind_word;
+use super::merged::Merged;
+use crate::error::usage;
+use crate::shared::share;
+use crate::table::Column;
+use crate::text::printable;
+use arrow_array::UInt64Array;
+use profbridge::instr::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// The counts of one function, of one shape of it: several builds of it give several records.
+#[pyclass(frozen, module = "profbridge", name = "Record")]
+pub(crate) struct Record {
+    merged: Arc<Merged>,
+    function: FunctionId,
+    record: RecordId,
+}
+
+impl Record {
+    /// A record of the functions that are written.
+    pub(super) fn new(merged: Arc<Merged>, function: FunctionId, record: RecordId) -> Self {
+        Self { merged, function, record }
+    }
+
+    fn view(&self) -> RecordView<'_> {
+        self.merged.functions().record(self.record)
+    }
+
+    fn raw_name(&self) -> &[u8] {
+        self.merged.functions().name(self.function)
+    }
+}
+
+#[pymethods]
+impl Record {
+    /// The function's name; bytes that are no UTF-8 stand as `\xNN`.
+    #[getter]
+    fn name(&self) -> String {
+        printable(self.raw_name()).into_owned()
+    }
+
+    /// The function's name as it stands in the file.
+    #[getter]
+    fn name_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.raw_name())
+    }
+
+    /// The low 64 bits of the name's MD5, by which files refer to it.
+    #[getter]
+    fn name_ref(&self) -> u64 {
+        self.merged.functions().function(self.function).name_ref()
+    }
+
+    /// The structural hash of the function.
+    #[getter]
+    fn func_hash(&self) -> u64 {
+        self.view().func_hash
+    }
+
+    /// The counters, which share the profile's memory.
+    #[getter]
+    fn counters(&self) -> Column {
+        let record = self.record;
+        let counters = share(&self.merged, |merged| merged.functions().record(record).counters);
+        Column::of(Arc::new(UInt64Array::new(counters, None)))
+    }
+
+    /// How often the function was entered; `None` for a pseudo count.
+    #[getter]
+    fn entry_count(&self) -> Option<u64> {
+        let view = self.view();
+        if view.pseudo_count().is_some() { None } else { Some(view.counters.first().copied().unwrap_or(0)) }
+    }
+
+    /// `"hot"` or `"warm"` where that is all that is known of the function.
+    #[getter]
+    fn pseudo_count(&self) -> Option<&'static str> {
+        self.view().pseudo_count().map(|pseudo| match pseudo {
+            PseudoCount::Hot => "hot",
+            PseudoCount::Warm => "warm",
+        })
+    }
+
+    /// The bits of MC/DC test vectors, as they stand in the file.
+    #[getter]
+    fn bitmap<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.view().bitmap)
+    }
+
+    /// The values of each site of a kind, as pairs of value and count: `"indirect-call-target"` (values are
+    /// references to names), `"memop-size"` or `"vtable-target"`.
+    #[pyo3(signature = (kind="indirect-call-target"))]
+    fn value_sites(&self, py: Python<'_>, kind: &str) -> PyResult<Vec<Vec<(u64, u64)>>> {
+        let Some(kind) = ValueKind::ALL.into_iter().find(|known| kind_word(*known) == kind) else {
+            let known = ValueKind::ALL.map(kind_word).join(", ");
+            return Err(usage(py, format!("there is no kind of value {kind:?}; there are {known}")));
+        };
+        let sites = self.view().sites(kind).iter();
+        Ok(sites.map(|site| site.iter().map(|pair| (pair.value, pair.count)).collect()).collect())
+    }
+
+    fn __repr__(&self) -> String {
+        let (view, name) = (self.view(), self.name());
+        format!("<profbridge.Record {name} {:#x}, {} counters>", view.func_hash, view.counters.len())
+    }
+}

@@ -1,0 +1,235 @@
+//! `Iprof`: a GraalVM profile.
+
+use crate::detached::{self, Watch};
+use crate::error::OrRaise;
+use crate::options::{MergeSettings, target};
+use crate::table::{Table, internal, numbers};
+use crate::text::{printable, to_python, warn};
+use arrow_array::builder::LargeStringBuilder;
+use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
+use arrow_schema::ArrowError;
+use profbridge::Result;
+use profbridge::input::Input;
+use profbridge::iprof::statistics::{FigureOptions, statistics};
+use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
+use profbridge::pipeline::InputOutcome;
+use profbridge::pipeline::iprof_merge::{
+    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A merged document, and what is worth a warning.
+pub(crate) struct Merged {
+    document: Document,
+    warnings: Vec<String>,
+}
+
+/// Findings that concern whoever merges; the others are for `check`.
+const TOLD: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
+
+/// Options for a merge of iprof files.
+///
+/// # Errors
+///
+/// Usage for what does not exist; those of the files that are named.
+pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
+    let mut options = IprofMergeOptions::default();
+    options.scale = Weight::ONE;
+    options.failure_mode = settings.failure_mode()?;
+    options.salvage = settings.salvage;
+    options.minimums = settings.minimums();
+    options.llvm = settings.instr(&target(None, &[])?)?;
+    options.llvm.keep_vtable_names = true;
+    Ok(options)
+}
+
+/// Merges iprof files in order.
+///
+/// # Errors
+///
+/// Those of the merge.
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
+    let options = options(settings)?;
+    of_report(merge_iprof_files(inputs, &options, &mut Listener(watch))?, &options)
+}
+
+/// What a merge gave, unless too many inputs are bad or too little is in it.
+///
+/// # Errors
+///
+/// As [`merge`].
+pub(crate) fn of_report(report: IprofMergeReport, options: &IprofMergeOptions) -> Result<Merged> {
+    report.verdict(options)?;
+    let mut warnings = Vec::new();
+    for input in &report.inputs {
+        match &input.outcome {
+            InputOutcome::Failed(error) => warnings.push(format!("skipped: {error}")),
+            InputOutcome::Empty => warnings.push(format!("{}: the file is empty; skipped", input.input.path.display())),
+            _ => {}
+        }
+        let path = input.input.path.display();
+        let told = input.findings.iter().filter(|finding| TOLD.contains(&finding.code));
+        warnings.extend(told.map(|finding| format!("{path}: {finding}")));
+    }
+    warnings.extend(report.warnings(options).iter().map(ToString::to_string));
+    warnings.extend(report.losses.iter().map(|loss| format!("left out: {loss}")));
+    Ok(Merged { document: report.document, warnings })
+}
+
+struct Listener<'a>(&'a Watch);
+
+impl IprofMergeObserver for Listener<'_> {
+    fn input_done(&mut self, _: &IprofInputReport) {}
+
+    fn progress(&mut self, done: usize, total: usize) {
+        self.0.progress(done, total);
+    }
+}
+
+/// A profile that GraalVM's native-image takes.
+#[pyclass(frozen, module = "profbridge", name = "Iprof")]
+pub(crate) struct Iprof {
+    merged: Arc<Merged>,
+}
+
+impl Iprof {
+    pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
+        warn(py, &merged.warnings)?;
+        Ok(Self { merged: Arc::new(merged) })
+    }
+
+    fn encode(&self, py: Python<'_>, compressed: bool) -> PyResult<Vec<u8>> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| {
+            let mut options = iprof::WriteOptions::default();
+            options.gzip = compressed;
+            iprof::write(&merged.document, &options)
+        })
+    }
+}
+
+#[pymethods]
+impl Iprof {
+    /// The family of profiles that it belongs to.
+    #[classattr]
+    const FAMILY: &'static str = "iprof";
+
+    /// The version of the format, as the file spells it.
+    #[getter]
+    fn version(&self) -> String {
+        self.merged.document.version.to_string()
+    }
+
+    /// What was given as warnings when the profile was made.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.merged.warnings.clone()
+    }
+
+    /// Number of methods.
+    fn __len__(&self) -> usize {
+        self.merged.document.tables.methods_count()
+    }
+
+    /// One row a method: its name and how often it was called, by all callers together.
+    fn functions(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| methods(&merged.document))?.map_err(internal)
+    }
+
+    /// One row an entry of a section: where it is, from the innermost frame out, and its events.
+    fn entries(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| entries(&merged.document))?.map_err(internal)
+    }
+
+    /// The statistics that `profbridge show` prints, as a dictionary.
+    #[pyo3(signature = (topn=10))]
+    fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
+        let merged = self.merged.clone();
+        let found = detached::run(py, None, move |_| {
+            let mut options = FigureOptions::default();
+            options.topn = topn;
+            statistics(&merged.document, &options)
+        })?;
+        to_python(py, &found.or_raise(py)?)
+    }
+
+    /// The file's bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.encode(py, false)?))
+    }
+
+    /// Writes a file, compressed if its name ends in `.gz`; it is replaced whole or not at all.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let compressed = path.extension().is_some_and(|extension| extension == "gz");
+        let bytes = self.encode(py, compressed)?;
+        crate::output::replace(py, path, bytes)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<profbridge.Iprof of {} methods>", self.merged.document.tables.methods_count())
+    }
+}
+
+fn methods(document: &Document) -> std::result::Result<Table, ArrowError> {
+    let tables = &document.tables;
+    let mut calls = vec![0u64; tables.methods_count()];
+    let mut samples = vec![0u64; tables.methods_count()];
+    for (kind, sums) in [(SectionKind::CallCount, &mut calls), (SectionKind::Sampling, &mut samples)] {
+        for entry in document.sections.counts(kind).unwrap_or_default() {
+            let leaf = document.contexts.leaf(entry.context);
+            if let Some(sum) = leaf.and_then(|frame| sums.get_mut(frame.method.index())) {
+                *sum = sum.saturating_add(entry.count);
+            }
+        }
+    }
+    let mut names = LargeStringBuilder::new();
+    let mut ids = Vec::new();
+    for method in tables.methods() {
+        names.append_value(tables.human_name(method));
+        ids.push(tables.method_id(method));
+    }
+    Table::of_columns(vec![
+        ("name", Arc::new(names.finish())),
+        ("id", numbers::<UInt32Type>(ids)),
+        ("calls", numbers::<UInt64Type>(calls)),
+        ("samples", numbers::<UInt64Type>(samples)),
+    ])
+}
+
+fn entries(document: &Document) -> std::result::Result<Table, ArrowError> {
+    let (mut sections, mut names) = (LargeStringBuilder::new(), LargeStringBuilder::new());
+    let mut contexts = LargeStringBuilder::new();
+    let (mut bcis, mut depths, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    for kind in SectionKind::ALL {
+        for at in 0..document.sections.entries_count(kind) {
+            let (context, records) = document.sections.entry(kind, at);
+            let Some(leaf) = document.contexts.leaf(context) else { continue };
+            sections.append_value(kind.name());
+            names.append_value(document.tables.human_name(leaf.method));
+            contexts.append_value(words(document, context));
+            bcis.push(leaf.bci);
+            depths.push(document.contexts.depth(context) as u32);
+            let sum: Records<'_> = records;
+            events.push(u64::try_from(sum.events()).unwrap_or(u64::MAX));
+        }
+    }
+    Table::of_columns(vec![
+        ("section", Arc::new(sections.finish())),
+        ("method", Arc::new(names.finish())),
+        ("bci", numbers::<Int32Type>(bcis)),
+        ("context", Arc::new(contexts.finish())),
+        ("depth", numbers::<UInt32Type>(depths)),
+        ("events", numbers::<UInt64Type>(events)),
+    ])
+}
+
+fn words(document: &Document, context: ContextHandle) -> String {
+    let frame = |frame: iprof::Frame| format!("{}:{}", document.tables.human_name(frame.method), frame.bci);
+    let frames: Vec<String> = document.contexts.frames(context).map(frame).collect();
+    printable(frames.join(" < ").as_bytes()).into_owned()
+}

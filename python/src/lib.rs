@@ -1,0 +1,51 @@
+//! The extension module behind the Python package `profbridge`.
+//!
+//! It turns arguments into the library's options and results into Python objects, and
+//! does nothing else: whatever it gives is what the library and the program give. Work goes on
+//! [without the interpreter's lock](detached); tables are [Arrow's](table).
+
+mod ask;
+mod detached;
+mod error;
+mod instr;
+mod iprof;
+mod memory;
+mod merge;
+mod options;
+mod output;
+mod part;
+mod program;
+mod sample;
+mod shared;
+mod source;
+mod stacks;
+mod table;
+mod text;
+
+#[pyo3::pymodule]
+mod _profbridge {
+    #[pymodule_export]
+    use crate::ask::{check, describe, diff, family_of};
+    #[pymodule_export]
+    use crate::instr::{Profile, Record};
+    #[pymodule_export]
+    use crate::iprof::Iprof;
+    #[pymodule_export]
+    use crate::memory::MemoryProfile;
+    #[pymodule_export]
+    use crate::merge::{merge, read};
+    #[pymodule_export]
+    use crate::part::Part;
+    #[pymodule_export]
+    use crate::program::run_program;
+    #[pymodule_export]
+    use crate::sample::SampleProfile;
+    #[pymodule_export]
+    use crate::stacks::Stacks;
+    #[pymodule_export]
+    use crate::table::{Column, Table};
+
+    /// The version of the package and of the program in it.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

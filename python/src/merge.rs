@@ -1,0 +1,97 @@
+//! Reading and merging files of any family.
+
+use crate::detached::{self, Watch};
+use crate::error::OrRaise;
+use crate::instr::{self, Profile};
+use crate::iprof::{self, Iprof};
+use crate::memory::{self, MemoryProfile};
+use crate::options::MergeSettings;
+use crate::sample::{self, SampleProfile};
+use crate::source::{input, inputs};
+use crate::stacks::{self, Stacks};
+use profbridge::input::{Family, Input};
+use profbridge::pipeline::plan::{MergePlan, MergeRequest};
+use profbridge::{Error, Result};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use std::path::Path;
+
+/// A result of any family, on its way to Python.
+pub(crate) enum Merged {
+    Instr(instr::Merged),
+    Sample(sample::Merged),
+    Memory(memory::Read),
+    Iprof(iprof::Merged),
+    Stacks(stacks::Merged),
+}
+
+impl Merged {
+    /// The object for it.
+    ///
+    /// # Errors
+    ///
+    /// A warning that is turned into an error.
+    pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self {
+            Self::Instr(merged) => Profile::of(py, merged)?.into_py_any(py),
+            Self::Sample(merged) => SampleProfile::of(py, merged)?.into_py_any(py),
+            Self::Memory(read) => MemoryProfile::of(read).into_py_any(py),
+            Self::Iprof(merged) => Iprof::of(py, merged)?.into_py_any(py),
+            Self::Stacks(merged) => Stacks::of(py, merged)?.into_py_any(py),
+        }
+    }
+}
+
+/// Reads one file.
+#[pyfunction]
+pub(crate) fn read(source: &Bound<'_, PyAny>, name: Option<&str>, settings: MergeSettings) -> PyResult<Py<PyAny>> {
+    let (py, input) = (source.py(), input(source, name)?);
+    let read = detached::run(py, None, move |watch| match input.family()? {
+        Some(Family::MemProf) => memory::read(&input, &settings).map(Merged::Memory),
+        family => merge_family(family, &[input], &settings, watch),
+    })?;
+    read.or_raise(py)?.into_object(py)
+}
+
+/// Merges files in order.
+#[pyfunction]
+pub(crate) fn merge(
+    sources: &Bound<'_, PyAny>,
+    weights: Option<&Bound<'_, PyAny>>,
+    settings: MergeSettings,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let py = sources.py();
+    let inputs = inputs(sources, weights)?;
+    let merged =
+        detached::run(py, progress, move |watch| merge_family(family_of(&inputs)?, &inputs, &settings, watch))?;
+    merged.or_raise(py)?.into_object(py)
+}
+
+/// The family whose merge takes the inputs.
+///
+/// # Errors
+///
+/// Usage for inputs that do not add up.
+pub(crate) fn family_of(inputs: &[Input]) -> Result<Option<Family>> {
+    if inputs.iter().any(|input| matches!(input.family(), Ok(Some(Family::Stacks)))) {
+        return Ok(Some(Family::Stacks));
+    }
+    match MergeRequest::new(Path::new("-")).plan(inputs)? {
+        MergePlan::SampleProf => Ok(Some(Family::SampleProf)),
+        MergePlan::Iprof => Ok(Some(Family::Iprof)),
+        MergePlan::Stacks(_) => Ok(Some(Family::Stacks)),
+        MergePlan::Bridge(_) => Err(Error::usage("the inputs are of several families, which the program can merge")),
+        _ => Ok(Some(Family::Instr)),
+    }
+}
+
+fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+    match family {
+        Some(Family::SampleProf) => sample::merge(inputs, settings).map(Merged::Sample),
+        Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),
+        Some(Family::Stacks) => stacks::merge(inputs, settings).map(Merged::Stacks),
+        // What is no profile is said by the readers of these.
+        _ => instr::merge(inputs, settings, watch).map(Merged::Instr),
+    }
+}

@@ -1,0 +1,172 @@
+//! The options that merges have in common, as Python names them.
+
+use crate::error::{OrRaise, usage};
+use profbridge::input::Input;
+use profbridge::instr::release;
+use profbridge::memprof::raw::Programs;
+use profbridge::merge::{FunctionFilter, Remapping};
+use profbridge::pipeline::target::{ENVIRONMENT, InputVersions};
+use profbridge::pipeline::{FailureMode, MergeOptions, Minimums, Target, TargetRequest};
+use profbridge::raw::correlate::{CorrelationKind, Images};
+use profbridge::{Compat, Error, Limits, Result};
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How profiles are merged. What is not said is as in the program.
+#[derive(Debug, Clone, Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct MergeSettings {
+    pub(crate) target: Option<String>,
+    pub(crate) failure_mode: String,
+    pub(crate) salvage: bool,
+    pub(crate) function: Option<String>,
+    pub(crate) no_function: Option<String>,
+    pub(crate) remapping_file: Option<PathBuf>,
+    pub(crate) keep_vtable_symbols: bool,
+    pub(crate) min_inputs: u64,
+    pub(crate) min_functions: u64,
+    pub(crate) min_total_count: u64,
+    pub(crate) binary_files: Vec<PathBuf>,
+    pub(crate) debug_info: Vec<PathBuf>,
+    pub(crate) profiled_binaries: Vec<PathBuf>,
+    pub(crate) threads: Option<usize>,
+}
+
+impl MergeSettings {
+    /// When bad inputs end the merge.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a mode that does not exist.
+    pub(crate) fn failure_mode(&self) -> Result<FailureMode> {
+        match self.failure_mode.as_str() {
+            "any" => Ok(FailureMode::Any),
+            "all" => Ok(FailureMode::All),
+            "warn" => Ok(FailureMode::Warn),
+            other => Err(Error::usage(format!("failure_mode is \"any\", \"all\" or \"warn\", not {other:?}"))),
+        }
+    }
+
+    /// Worker threads.
+    pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
+        self.threads.and_then(NonZeroUsize::new)
+    }
+
+    /// The least that the result must hold.
+    pub(crate) fn minimums(&self) -> Minimums {
+        let mut minimums = Minimums::default();
+        minimums.inputs = self.min_inputs;
+        minimums.functions = self.min_functions;
+        minimums.total_count = self.min_total_count;
+        minimums
+    }
+
+    /// Whether so many inputs are enough, for families whose merge does not ask.
+    ///
+    /// # Errors
+    ///
+    /// Usage for fewer than `min_inputs`.
+    pub(crate) fn check_used(&self, used: usize) -> Result<()> {
+        if (used as u64) < self.min_inputs {
+            return Err(Error::usage(format!("{used} inputs were used, min_inputs asks for {}", self.min_inputs)));
+        }
+        Ok(())
+    }
+
+    /// Functions that are renamed while reading.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub(crate) fn remapping(&self) -> Result<Remapping> {
+        let Some(path) = &self.remapping_file else { return Ok(Remapping::default()) };
+        let mut text = Vec::new();
+        profbridge::input::read_into(path, &mut text, &Limits::default())?;
+        Remapping::parse(&text).map_err(|error| error.in_file(path))
+    }
+
+    /// Options for a merge of instrumentation profiles.
+    ///
+    /// # Errors
+    ///
+    /// Usage for what does not exist; those of the files that are named.
+    pub(crate) fn instr(&self, target: &Target) -> Result<MergeOptions> {
+        let mut options = MergeOptions::default();
+        options.release = target.release;
+        options.failure_mode = self.failure_mode()?;
+        options.salvage = self.salvage;
+        options.threads = self.threads();
+        options.keep_vtable_names = self.keep_vtable_symbols;
+        options.minimums = self.minimums();
+        options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
+        options.remapping = self.remapping()?;
+        options.read.correlator = self.images()?.map(|images| Arc::new(images) as _);
+        if !self.profiled_binaries.is_empty() {
+            options.read.programs = Arc::new(Programs::new(self.profiled_binaries.clone(), &Limits::default()));
+        }
+        Ok(options)
+    }
+
+    fn images(&self) -> Result<Option<Images>> {
+        let (kind, files) = match (self.debug_info.as_slice(), self.binary_files.as_slice()) {
+            ([], []) => return Ok(None),
+            ([], files) => (CorrelationKind::Binary, files),
+            (files, []) => (CorrelationKind::DebugInfo, files),
+            _ => return Err(Error::usage("binary_files or debug_info, not both")),
+        };
+        let mut images = Images::new(kind, Compat::Profbridge, Limits::default());
+        files.iter().try_for_each(|file| images.add(file))?;
+        Ok(Some(images))
+    }
+}
+
+/// For whom a result is: what was asked for, else what the environment says, else whoever
+/// may have written the inputs.
+///
+/// # Errors
+///
+/// Usage for a toolchain that does not exist.
+pub(crate) fn target(asked: Option<&str>, inputs: &[Input]) -> Result<Target> {
+    match asked_target(asked)? {
+        Some(target) => Ok(target),
+        None => Ok(Target::of_inputs(&InputVersions::look(inputs, Compat::Profbridge))),
+    }
+}
+
+/// The same, without inputs that could tell.
+///
+/// # Errors
+///
+/// As [`target`].
+pub(crate) fn asked_target(asked: Option<&str>) -> Result<Option<Target>> {
+    let environment = std::env::var_os(ENVIRONMENT);
+    let mut request = TargetRequest::default();
+    request.toolchain = asked;
+    request.environment = environment.as_deref();
+    request.target()
+}
+
+/// What may become of hashes that compilers of one release compute in another way.
+///
+/// # Errors
+///
+/// Usage for another word.
+pub(crate) fn hash_policy(py: Python<'_>, word: &str) -> PyResult<profbridge::merge::cross_release::HashPolicy> {
+    use profbridge::merge::cross_release::HashPolicy;
+    match word {
+        "keep" => Ok(HashPolicy::Keep),
+        "reader" => Ok(HashPolicy::Reader),
+        other => Err(usage(py, format!("hashes is \"keep\" or \"reader\", not {other:?}"))),
+    }
+}
+
+/// Whether a toolchain exists, so that a wrong name is said before any work is done.
+///
+/// # Errors
+///
+/// Usage, with the names that are known.
+pub(crate) fn check_toolchain(py: Python<'_>, name: Option<&str>) -> PyResult<()> {
+    name.map_or(Ok(()), |name| release::parse(name).map(drop).or_raise(py))
+}

@@ -1,0 +1,290 @@
+//! `SampleProfile`: an LLVM sample profile.
+
+use crate::detached;
+use crate::error::OrRaise;
+use crate::options::{MergeSettings, asked_target};
+use crate::table::{Table, internal, numbers};
+use crate::text::{printable, warn};
+use arrow_array::builder::LargeStringBuilder;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_schema::ArrowError;
+use profbridge::input::{Input, WeightedInput};
+use profbridge::instr::{Release, refuse_losses};
+use profbridge::pipeline::sample_merge::{
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, merge_sample_files,
+};
+use profbridge::sampleprof::{self, Encoding, FunctionRecord, Names, RecordFault, Rules, Summary, WriteOptions};
+use profbridge::{Error, Result, Warning};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A merged sample profile, and what is worth a warning.
+pub(crate) struct Merged {
+    profile: sampleprof::SampleProfile,
+    rules: Rules,
+    warnings: Vec<String>,
+}
+
+/// The rules of the release that was asked for.
+fn rules(settings: &MergeSettings) -> Result<Rules> {
+    let release = asked_target(settings.target.as_deref())?.map_or(Release::DEFAULT, |target| target.release);
+    Ok(Rules::of(release))
+}
+
+/// Options for a merge of sample profiles.
+///
+/// # Errors
+///
+/// Usage for what does not exist; those of the files that are named.
+pub(crate) fn options(settings: &MergeSettings) -> Result<SampleMergeOptions> {
+    let mut options = SampleMergeOptions::default();
+    options.read.rules = rules(settings)?;
+    options.failure_mode = settings.failure_mode()?;
+    options.remapping = settings.remapping()?;
+    options.filter = SampleFilter::new(settings.function.as_deref(), settings.no_function.as_deref())?;
+    options.threads = settings.threads();
+    Ok(options)
+}
+
+/// Merges sample profiles in order.
+///
+/// # Errors
+///
+/// Those of the merge.
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged> {
+    let mut heard = Heard::default();
+    let report = merge_sample_files(inputs, &options(settings)?, &mut heard)?;
+    of_report(report, heard, settings)
+}
+
+fn of_report(report: SampleMergeReport, heard: Heard, settings: &MergeSettings) -> Result<Merged> {
+    settings.check_used(report.used)?;
+    Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings: heard.0 })
+}
+
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl SampleMergeObserver for Heard {
+    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+        self.0.push(Warning::new(fault.to_string()).in_file(&input.path).in_function(title).to_string());
+    }
+
+    fn left_out(&mut self, _: &WeightedInput, error: &Error) {
+        self.0.push(format!("skipped: {error}"));
+    }
+}
+
+/// Samples by function and line, as compilers that optimize by samples take them.
+#[pyclass(frozen, module = "profbridge", name = "SampleProfile")]
+pub(crate) struct SampleProfile {
+    merged: Arc<Merged>,
+}
+
+impl SampleProfile {
+    pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
+        warn(py, &merged.warnings)?;
+        Ok(Self { merged: Arc::new(merged) })
+    }
+
+    fn encode(&self, py: Python<'_>, asked: &Asked<'_>) -> PyResult<Vec<u8>> {
+        let options = self.write_options(asked).or_raise(py)?;
+        let (merged, strict) = (self.merged.clone(), asked.strict);
+        let (bytes, losses) = detached::run(py, None, move |_| {
+            let losses = sampleprof::losses(&merged.profile, &options);
+            if strict {
+                refuse_losses(&losses)?;
+            }
+            let losses: Vec<String> = losses.iter().map(|loss| format!("left out: {loss}")).collect();
+            Ok::<_, Error>((sampleprof::write(&merged.profile, &options)?, losses))
+        })?
+        .or_raise(py)?;
+        warn(py, &losses)?;
+        Ok(bytes)
+    }
+
+    fn write_options(&self, asked: &Asked<'_>) -> Result<WriteOptions> {
+        let kind = self.merged.profile.kind();
+        let rules = match asked.target {
+            Some(_) => asked_target(asked.target)?.map_or(self.merged.rules, |target| Rules::of(target.release)),
+            None => self.merged.rules,
+        };
+        let mut options = WriteOptions::default();
+        options.rules = rules;
+        (options.use_md5, options.compress) = (asked.use_md5, asked.compress);
+        let needs_sections = kind.context_sensitive || kind.probe_based;
+        options.encoding = match asked.encoding {
+            None if rules.writes_extensible_by_default() || needs_sections => Encoding::ExtBinary,
+            None | Some("binary") => Encoding::Binary,
+            Some("extbinary") => Encoding::ExtBinary,
+            Some("text") => Encoding::Text,
+            Some(other) => {
+                let detail = format!("encoding is \"extbinary\", \"binary\" or \"text\", not {other:?}");
+                return Err(Error::usage(detail));
+            }
+        };
+        Ok(options)
+    }
+}
+
+/// What callers say of how a profile is written.
+struct Asked<'a> {
+    target: Option<&'a str>,
+    encoding: Option<&'a str>,
+    use_md5: bool,
+    compress: bool,
+    strict: bool,
+}
+
+#[pymethods]
+impl SampleProfile {
+    /// The family of profiles that it belongs to.
+    #[classattr]
+    const FAMILY: &'static str = "sampleprof";
+
+    /// Number of functions, each context counted.
+    fn __len__(&self) -> usize {
+        self.merged.profile.functions.len()
+    }
+
+    /// What was given as warnings when the profile was made.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.merged.warnings.clone()
+    }
+
+    /// One row a function, or a function in a context.
+    fn functions(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| functions(&merged.profile))?.map_err(internal)
+    }
+
+    /// One row a line of a function, lines of what was inlined among them.
+    fn lines(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| lines(&merged.profile))?.map_err(internal)
+    }
+
+    /// The totals, and how few lines hold most of the samples, as a dictionary.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let summary = Summary::of(&self.merged.profile.functions, self.merged.rules);
+        let fields = PyDict::new(py);
+        fields.set_item("num_functions", self.merged.profile.functions.len())?;
+        fields.set_item("num_counts", summary.counts)?;
+        fields.set_item("total_count", summary.total)?;
+        fields.set_item("max_count", summary.max)?;
+        fields.set_item("max_head_count", summary.max_head)?;
+        let rows = summary.rows.iter().map(|row| (f64::from(row.cutoff) / 1e6, row.min_count, row.counts));
+        fields.set_item("cutoffs", rows.collect::<Vec<_>>())?;
+        Ok(fields)
+    }
+
+    /// The file's bytes: `encoding` is `"extbinary"`, `"binary"` or `"text"`.
+    #[pyo3(signature = (*, target=None, encoding=None, use_md5=false, compress=false, strict=false))]
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        target: Option<&str>,
+        encoding: Option<&str>,
+        use_md5: bool,
+        compress: bool,
+        strict: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes a file, which is replaced whole or not at all.
+    #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        target: Option<&str>,
+        encoding: Option<&str>,
+        use_md5: bool,
+        compress: bool,
+        strict: bool,
+    ) -> PyResult<()> {
+        let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
+        crate::output::replace(py, path, bytes)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<profbridge.SampleProfile of {} functions>", self.merged.profile.functions.len())
+    }
+}
+
+fn functions(profile: &sampleprof::SampleProfile) -> std::result::Result<Table, ArrowError> {
+    let (mut names, mut contexts) = (LargeStringBuilder::new(), LargeStringBuilder::new());
+    let (mut totals, mut heads, mut checksums, mut inlined) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for record in &profile.functions {
+        names.append_value(printable(&profile.name(record.name).to_bytes()));
+        contexts.append_option(record.context.as_ref().map(|_| printable(&profile.title(record)).into_owned()));
+        totals.push(record.total);
+        heads.push(record.head);
+        checksums.push(record.checksum);
+        inlined.push(record.call_sites.len() as u32);
+    }
+    Table::of_columns(vec![
+        ("name", Arc::new(names.finish())),
+        ("context", Arc::new(contexts.finish())),
+        ("total_samples", numbers::<UInt64Type>(totals)),
+        ("head_samples", numbers::<UInt64Type>(heads)),
+        ("checksum", numbers::<UInt64Type>(checksums)),
+        ("inlined_calls", numbers::<UInt32Type>(inlined)),
+    ])
+}
+
+/// The columns of [`lines`].
+#[derive(Default)]
+struct Lines {
+    functions: LargeStringBuilder,
+    inlined: LargeStringBuilder,
+    lines: Vec<u32>,
+    discriminators: Vec<u32>,
+    samples: Vec<u64>,
+}
+
+fn lines(profile: &sampleprof::SampleProfile) -> std::result::Result<Table, ArrowError> {
+    let mut rows = Lines::default();
+    for record in &profile.functions {
+        let title = printable(&profile.title(record)).into_owned();
+        // Inlined functions are as deep as a file says, which readers have bounded; a list is safe for any depth.
+        let mut waiting: Vec<(&FunctionRecord, Option<String>)> = vec![(record, None)];
+        while let Some((record, inlined)) = waiting.pop() {
+            rows.push(&title, inlined.as_deref(), record);
+            for site in record.call_sites.iter().rev() {
+                waiting.push((&site.callee, Some(path(&profile.names, inlined.as_deref(), site))));
+            }
+        }
+    }
+    Table::of_columns(vec![
+        ("function", Arc::new(rows.functions.finish())),
+        ("inlined", Arc::new(rows.inlined.finish())),
+        ("line_offset", numbers::<UInt32Type>(rows.lines)),
+        ("discriminator", numbers::<UInt32Type>(rows.discriminators)),
+        ("samples", numbers::<UInt64Type>(rows.samples)),
+    ])
+}
+
+fn path(names: &Names, above: Option<&str>, site: &sampleprof::CallSite) -> String {
+    let name = names.get(site.callee.name).to_bytes();
+    let here = format!("{}: {}", site.location, printable(&name));
+    above.map_or_else(|| here.clone(), |above| format!("{above} @ {here}"))
+}
+
+impl Lines {
+    fn push(&mut self, function: &str, inlined: Option<&str>, record: &FunctionRecord) {
+        for entry in &record.body {
+            self.functions.append_value(function);
+            self.inlined.append_option(inlined);
+            self.lines.push(entry.location.line);
+            self.discriminators.push(entry.location.discriminator);
+            self.samples.push(entry.samples);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! `Stacks`: sampled stacks of recordings, collapsed text, pprof.
+
+use crate::detached;
+use crate::error::OrRaise;
+use crate::options::MergeSettings;
+use crate::table::{Table, internal, numbers};
+use crate::text::{to_python, warn};
+use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
+use arrow_array::types::UInt64Type;
+use arrow_schema::ArrowError;
+use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::input::{Input, output};
+use profbridge::pipeline::OutputForm;
+use profbridge::pipeline::merge_stacks::{StackMergeOptions, StackSum, are_pprof, merge_pprof, merge_tables};
+use profbridge::pipeline::plan::StackOutput;
+use profbridge::report::stacks::statistics;
+use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use profbridge::stacks::model::{FrameId, Selection, StackTable};
+use profbridge::stacks::pprof;
+use profbridge::{Error, Result, iprof};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Merged stacks, and what is worth a warning.
+pub(crate) struct Merged {
+    table: StackTable,
+    /// The sum of inputs that all are pprof, from which nothing is lost.
+    pprof: Option<pprof::Profile>,
+    warnings: Vec<String>,
+}
+
+/// Options for a merge of stacks.
+///
+/// # Errors
+///
+/// Usage for what does not exist.
+pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
+    let mut options = StackMergeOptions::default();
+    options.failure_mode = settings.failure_mode()?;
+    Ok(options)
+}
+
+/// Adds up sources of stacks: pprof as pprof, everything else as tables.
+///
+/// # Errors
+///
+/// Those of the merge.
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged> {
+    let options = options(settings)?;
+    if are_pprof(inputs) {
+        of_pprof(merge_pprof(inputs, &options)?, settings)
+    } else {
+        of_tables(merge_tables(inputs, &options)?, settings)
+    }
+}
+
+/// What a merge of pprof profiles gave.
+///
+/// # Errors
+///
+/// Usage where fewer inputs were used than asked for; those of the profile's stacks.
+pub(crate) fn of_pprof(
+    sum: StackSum<(pprof::Profile, pprof::MergeReport)>,
+    settings: &MergeSettings,
+) -> Result<Merged> {
+    settings.check_used(sum.used)?;
+    let (profile, report) = sum.sum;
+    let mut table = StackTable::new();
+    let mut warnings: Vec<String> = sum.warnings.iter().map(ToString::to_string).collect();
+    pprof::add_to_table(&profile, &pprof::ValueChoice::default(), &mut table)?;
+    warnings.extend(report.warnings());
+    Ok(Merged { table, pprof: Some(profile), warnings })
+}
+
+/// What a merge of other sources gave.
+///
+/// # Errors
+///
+/// Usage where fewer inputs were used than asked for.
+pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
+    settings.check_used(sum.used)?;
+    let warnings = sum.warnings.iter().map(ToString::to_string).collect();
+    Ok(Merged { table: sum.sum, pprof: None, warnings })
+}
+
+/// Samples by call stack.
+#[pyclass(frozen, module = "profbridge", name = "Stacks")]
+pub(crate) struct Stacks {
+    merged: Arc<Merged>,
+}
+
+impl Stacks {
+    pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
+        warn(py, &merged.warnings)?;
+        Ok(Self { merged: Arc::new(merged) })
+    }
+
+    fn encode(&self, py: Python<'_>, format: StackOutput, compressed: bool) -> PyResult<Vec<u8>> {
+        let merged = self.merged.clone();
+        let (bytes, losses) = detached::run(py, None, move |_| encode(&merged, format, compressed))?.or_raise(py)?;
+        warn(py, &losses)?;
+        Ok(bytes)
+    }
+}
+
+#[pymethods]
+impl Stacks {
+    /// The family of profiles that it belongs to.
+    #[classattr]
+    const FAMILY: &'static str = "stacks";
+
+    /// What was given as warnings when the profile was made.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.merged.warnings.clone()
+    }
+
+    /// Number of samples that differ in stack, thread or sort of event.
+    fn __len__(&self) -> usize {
+        self.merged.table.samples().len()
+    }
+
+    /// One row a method: hits while it ran itself, and while it was anywhere on the stack.
+    fn functions(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| functions(&merged.table))?.map_err(internal)
+    }
+
+    /// One row a sample: its stack from the innermost frame out, thread, sort of event and hits.
+    fn samples(&self, py: Python<'_>) -> PyResult<Table> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| samples(&merged.table))?.map_err(internal)
+    }
+
+    /// The statistics that `profbridge show` prints, as a dictionary.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let merged = self.merged.clone();
+        to_python(py, &detached::run(py, None, move |_| statistics(&merged.table))?)
+    }
+
+    /// The file's bytes: `format` is `"collapsed"`, `"pprof"` (compressed) or `"iprof"`.
+    #[pyo3(signature = (*, format="collapsed"))]
+    fn to_bytes<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let format = format_of(format).or_raise(py)?;
+        let bytes = self.encode(py, format, format == StackOutput::Pprof)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes a file in the format that its name or `format` says; it is replaced whole or not at all.
+    #[pyo3(signature = (path, *, format=None))]
+    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<()> {
+        let format = match format {
+            Some(format) => format_of(format).or_raise(py)?,
+            None => {
+                let form = OutputForm::of_name(&path).or_raise(py)?;
+                form.and_then(StackOutput::of_form).unwrap_or(StackOutput::Collapsed)
+            }
+        };
+        let bytes = self.encode(py, format, is_compressed(&path, format))?;
+        crate::output::replace(py, path, bytes)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<profbridge.Stacks of {} samples>", self.merged.table.samples().len())
+    }
+}
+
+fn format_of(word: &str) -> Result<StackOutput> {
+    match word {
+        "collapsed" => Ok(StackOutput::Collapsed),
+        "pprof" => Ok(StackOutput::Pprof),
+        "iprof" => Ok(StackOutput::Iprof),
+        other => Err(Error::usage(format!("format is \"collapsed\", \"pprof\" or \"iprof\", not {other:?}"))),
+    }
+}
+
+/// pprof is compressed unless it is called `.pb`, everything else if it is called `.gz`.
+fn is_compressed(path: &Path, format: StackOutput) -> bool {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => true,
+        Some("pb") => false,
+        _ => format == StackOutput::Pprof,
+    }
+}
+
+fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec<u8>, Vec<String>)> {
+    let (bytes, losses) = match (format, &merged.pprof) {
+        (StackOutput::Pprof, Some(profile)) => (write_pprof(profile)?, Vec::new()),
+        (StackOutput::Pprof, None) => {
+            let (profile, losses) = pprof::from_table(&merged.table.select(&Selection::default()).0);
+            (write_pprof(&profile)?, losses.words())
+        }
+        (StackOutput::Iprof, _) => {
+            let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
+            (iprof::write(&document, &iprof::WriteOptions::default()), report.losses())
+        }
+        (StackOutput::Collapsed, _) => {
+            let (text, _) =
+                write_collapsed(&merged.table.select(&Selection::default()).0, &CollapsedOptions::default());
+            (text.into_bytes(), Vec::new())
+        }
+    };
+    if !compressed {
+        return Ok((bytes, losses));
+    }
+    let bytes = output::gzip(&bytes).map_err(|source| Error::io("cannot compress", source))?;
+    Ok((bytes, losses))
+}
+
+/// The heaviest stacks first, as the program writes them.
+fn write_pprof(profile: &pprof::Profile) -> Result<Vec<u8>> {
+    Ok(pprof::write(&pprof::heaviest(profile, profile.samples.len())?))
+}
+
+fn functions(table: &StackTable) -> std::result::Result<Table, ArrowError> {
+    let methods = statistics(table).methods;
+    let mut names = LargeStringBuilder::new();
+    let (mut exclusive, mut inclusive) = (Vec::new(), Vec::new());
+    for method in methods {
+        names.append_value(method.method);
+        exclusive.push(u64::try_from(method.exclusive).unwrap_or(u64::MAX));
+        inclusive.push(u64::try_from(method.inclusive).unwrap_or(u64::MAX));
+    }
+    Table::of_columns(vec![
+        ("name", Arc::new(names.finish())),
+        ("self_hits", numbers::<UInt64Type>(exclusive)),
+        ("total_hits", numbers::<UInt64Type>(inclusive)),
+    ])
+}
+
+fn samples(table: &StackTable) -> std::result::Result<Table, ArrowError> {
+    let mut stacks = LargeListBuilder::new(LargeStringBuilder::new());
+    let (mut threads, mut sorts) = (LargeStringBuilder::new(), LargeStringBuilder::new());
+    let mut hits = Vec::new();
+    let names: Vec<String> = table.functions().map(|function| table.display_function(function)).collect();
+    let name = |frame: FrameId| names[table.frame(frame).function.index()].as_str();
+    for sample in table.samples() {
+        for frame in table.frames(sample.key.stack) {
+            stacks.values().append_value(name(frame));
+        }
+        stacks.append(true);
+        threads.append_option(sample.key.thread.map(|thread| table.thread(thread)));
+        sorts.append_value(sample.key.source.word());
+        hits.push(sample.hits);
+    }
+    Table::of_columns(vec![
+        ("stack", Arc::new(stacks.finish())),
+        ("thread", Arc::new(threads.finish())),
+        ("source", Arc::new(sorts.finish())),
+        ("hits", numbers::<UInt64Type>(hits)),
+    ])
+}

@@ -1,0 +1,380 @@
+//! Tables and columns, which any library for data frames takes over by Arrow's interface.
+
+use crate::error::usage;
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::FFI_ArrowArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyKeyError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyTuple};
+use std::sync::Arc;
+
+/// Rows in named columns, in one or more batches of memory.
+#[pyclass(frozen, module = "profbridge", name = "Table")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    /// A table of batches that all have this schema.
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, batches }
+    }
+
+    /// A table in one piece.
+    pub(crate) fn of_columns(columns: Vec<(&str, ArrayRef)>) -> Result<Self, ArrowError> {
+        let batch =
+            RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))?;
+        Ok(Self { schema: batch.schema(), batches: vec![batch] })
+    }
+}
+
+/// An error of Arrow, which only a fault of ours can cause.
+pub(crate) fn internal(error: ArrowError) -> PyErr {
+    PyRuntimeError::new_err(format!("profbridge: {error}"))
+}
+
+#[pymethods]
+impl Table {
+    /// Names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Number of rows; the same as `len(table)`.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.schema.fields().len()
+    }
+
+    fn __len__(&self) -> usize {
+        self.num_rows()
+    }
+
+    fn __getitem__(&self, name: &str) -> PyResult<Column> {
+        let Ok(at) = self.schema.index_of(name) else {
+            return Err(PyKeyError::new_err(format!("{name}; there are {}", self.column_names().join(", "))));
+        };
+        let chunks: Vec<ArrayRef> = self.batches.iter().map(|batch| batch.column(at).clone()).collect();
+        Ok(Column { kind: self.schema.field(at).data_type().clone(), chunks })
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.schema.index_of(name).is_ok()
+    }
+
+    /// One row as a dictionary; negative numbers count from the end.
+    fn row<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyDict>> {
+        let mut at = position(index, self.num_rows())?;
+        for batch in &self.batches {
+            if at < batch.num_rows() {
+                return row(py, batch, at);
+            }
+            at -= batch.num_rows();
+        }
+        Err(PyIndexError::new_err("there is no such row"))
+    }
+
+    fn __iter__(slf: Py<Self>) -> Rows {
+        Rows { table: slf, batch: 0, row: 0 }
+    }
+
+    /// All columns as a dictionary of lists.
+    fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for name in self.column_names() {
+            let column = self.__getitem__(&name)?;
+            all.set_item(name, column.to_pylist(py)?)?;
+        }
+        Ok(all)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<profbridge.Table of {} rows: {}>", self.num_rows(), self.column_names().join(", "))
+    }
+
+    /// The schema, by Arrow's PyCapsule interface.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(internal)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// All batches, by Arrow's PyCapsule interface. Nothing is copied.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Another schema is a wish that a producer may ignore.
+        let _ = requested_schema;
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+
+    /// The table as one Arrow array of structs, if it is in one piece.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = requested_schema;
+        match self.batches.as_slice() {
+            [batch] => export(py, &StructArray::from(batch.clone())),
+            [] => export(py, &StructArray::from(RecordBatch::new_empty(self.schema.clone()))),
+            several => Err(PyBufferError::new_err(format!(
+                "the table has {} pieces of memory: use __arrow_c_stream__",
+                several.len()
+            ))),
+        }
+    }
+}
+
+/// The rows of a table, one dictionary each.
+#[pyclass(module = "profbridge")]
+struct Rows {
+    table: Py<Table>,
+    batch: usize,
+    row: usize,
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let table = self.table.get();
+        while let Some(batch) = table.batches.get(self.batch) {
+            if self.row < batch.num_rows() {
+                self.row += 1;
+                return row(py, batch, self.row - 1).map(Some);
+            }
+            (self.batch, self.row) = (self.batch + 1, 0);
+        }
+        Ok(None)
+    }
+}
+
+/// Values of one type, in one or more pieces of memory.
+#[pyclass(frozen, module = "profbridge", name = "Column")]
+pub(crate) struct Column {
+    kind: DataType,
+    chunks: Vec<ArrayRef>,
+}
+
+impl Column {
+    /// A column in one piece.
+    pub(crate) fn of(array: ArrayRef) -> Self {
+        Self { kind: array.data_type().clone(), chunks: vec![array] }
+    }
+
+    fn len(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.len()).sum()
+    }
+
+    /// The only piece.
+    fn whole(&self) -> Option<&ArrayRef> {
+        if let [one] = self.chunks.as_slice() { Some(one) } else { None }
+    }
+
+    fn one_piece(&self) -> PyResult<ArrayRef> {
+        match self.chunks.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => Ok(arrow_array::new_empty_array(&self.kind)),
+            several => {
+                Err(PyBufferError::new_err(format!("the column has {} pieces of memory: use chunks", several.len())))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Column {
+    /// The type of the values, as Arrow names it.
+    #[getter]
+    fn r#type(&self) -> String {
+        self.kind.to_string()
+    }
+
+    /// The pieces of memory, each a column of its own.
+    #[getter]
+    fn chunks(&self) -> Vec<Self> {
+        self.chunks.iter().cloned().map(Self::of).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let bounds = slice.indices(self.len() as isize)?;
+            if bounds.step != 1 {
+                return Err(usage(py, "a column is sliced without a step"));
+            }
+            let mut skip = bounds.start as usize;
+            let mut left = bounds.slicelength;
+            let mut chunks = Vec::new();
+            for chunk in &self.chunks {
+                let from = skip.min(chunk.len());
+                let len = left.min(chunk.len() - from);
+                (skip, left) = (skip - from, left - len);
+                if len > 0 {
+                    chunks.push(chunk.slice(from, len));
+                }
+            }
+            return Self { kind: self.kind.clone(), chunks }.into_bound_py_any(py);
+        }
+        let mut at = position(index.extract()?, self.len())?;
+        for chunk in &self.chunks {
+            if at < chunk.len() {
+                return value(py, chunk, at);
+            }
+            at -= chunk.len();
+        }
+        Err(PyIndexError::new_err("there is no such row"))
+    }
+
+    /// All values as a list.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for chunk in &self.chunks {
+            for at in 0..chunk.len() {
+                list.append(value(py, chunk, at)?)?;
+            }
+        }
+        Ok(list)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<profbridge.Column of {} {}>", self.len(), self.kind)
+    }
+
+    /// The numbers where they are, as NumPy's array interface has it. Nothing is copied.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let array = self.one_piece()?;
+        let none = || PyAttributeError::new_err(format!("a column of {} has no array interface", self.kind));
+        if array.null_count() > 0 {
+            return Err(PyAttributeError::new_err("a column with missing values has no array interface"));
+        }
+        let (address, size) = match &self.kind {
+            DataType::UInt64 => address::<UInt64Type>(&array),
+            DataType::UInt32 => address::<UInt32Type>(&array),
+            DataType::Int64 => address::<Int64Type>(&array),
+            DataType::Int32 => address::<Int32Type>(&array),
+            DataType::Float64 => address::<Float64Type>(&array),
+            _ => return Err(none()),
+        };
+        let letter = match &self.kind {
+            DataType::Float64 => 'f',
+            DataType::Int64 | DataType::Int32 => 'i',
+            _ => 'u',
+        };
+        let order = if cfg!(target_endian = "little") { '<' } else { '>' };
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (array.len(),))?;
+        interface.set_item("typestr", format!("{order}{letter}{size}"))?;
+        // Read only: they belong to the profile.
+        interface.set_item("data", (address, true))?;
+        Ok(interface)
+    }
+
+    /// The type, by Arrow's PyCapsule interface.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(&self.kind).map_err(internal)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The values, by Arrow's PyCapsule interface, if they are in one piece. Nothing is copied.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = requested_schema;
+        export(py, self.one_piece()?.as_ref())
+    }
+
+    /// Whether all of it is in one piece.
+    #[getter]
+    fn is_contiguous(&self) -> bool {
+        self.whole().is_some() || self.chunks.is_empty()
+    }
+}
+
+fn address<T: ArrowPrimitiveType>(array: &ArrayRef) -> (usize, usize) {
+    (array.as_primitive::<T>().values().as_ptr().addr(), size_of::<T::Native>())
+}
+
+fn export<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyTuple>> {
+    let (data, schema) = arrow_array::ffi::to_ffi(&array.to_data()).map_err(internal)?;
+    let data: FFI_ArrowArray = data;
+    let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+    let data = PyCapsule::new_with_value(py, data, c"arrow_array")?;
+    PyTuple::new(py, [schema, data])
+}
+
+fn position(index: isize, len: usize) -> PyResult<usize> {
+    let at = if index < 0 { len.checked_sub(index.unsigned_abs()) } else { Some(index as usize) };
+    at.filter(|at| *at < len).ok_or_else(|| PyIndexError::new_err(format!("{index} of {len} rows")))
+}
+
+fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        fields.set_item(field.name(), value(py, column, at)?)?;
+    }
+    Ok(fields)
+}
+
+/// A value as Python has it.
+fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_null(at) {
+        return Ok(py.None().into_bound(py));
+    }
+    match array.data_type() {
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(at).into_bound_py_any(py),
+        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(at).into_bound_py_any(py),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(at).into_bound_py_any(py),
+        DataType::Int32 => array.as_primitive::<Int32Type>().value(at).into_bound_py_any(py),
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(at).into_bound_py_any(py),
+        DataType::Boolean => array.as_boolean().value(at).into_bound_py_any(py),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(at).into_bound_py_any(py),
+        DataType::LargeBinary => Ok(PyBytes::new(py, array.as_binary::<i64>().value(at)).into_any()),
+        DataType::LargeList(_) => {
+            let inner = array.as_list::<i64>().value(at);
+            Ok(Column::of(inner).to_pylist(py)?.into_any())
+        }
+        other => Err(internal(ArrowError::NotYetImplemented(format!("values of {other}")))),
+    }
+}
+
+/// A column of texts, of which some may be missing.
+pub(crate) fn texts<T: AsRef<str>>(texts: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
+    Arc::new(texts.into_iter().collect::<arrow_array::LargeStringArray>())
+}
+
+/// A column of numbers.
+pub(crate) fn numbers<T: ArrowPrimitiveType>(numbers: Vec<T::Native>) -> ArrayRef {
+    Arc::new(arrow_array::PrimitiveArray::<T>::new(numbers.into(), None))
+}

@@ -1,0 +1,45 @@
+//! Names as text, and reports as Python objects.
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A name from a file as text: bytes that are no UTF-8 stand as `\xNN`.
+pub(crate) fn printable(name: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(name) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(name.len() + 8);
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            write!(text, "\\x{byte:02x}").expect("writing to memory cannot fail");
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// A report as dictionaries and lists.
+///
+/// # Errors
+///
+/// Those of the interpreter.
+pub(crate) fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text =
+        serde_json::to_string(report).map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// Gives warnings of the package's own category, told to be where the package was called.
+///
+/// # Errors
+///
+/// The warning itself, where it is turned into an error.
+pub(crate) fn warn(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    let warn = py.import("profbridge._errors")?.getattr("_warn")?;
+    warnings.iter().try_for_each(|text| warn.call1((text,)).map(drop))
+}
