@@ -5,7 +5,7 @@
 #   ./test.sh --no-install       run with what is there
 #   ./test.sh --require          a tool that Debian has and that is missing is a failure, and so
 #                                is a test that skips itself for another reason than those below
-#   ./test.sh [...] -- ARGUMENT  further arguments go to `cargo test`
+#   ./test.sh [...] -- ARGUMENT  further arguments go to `cargo test`, and the Python package is left out
 #
 # Only Rust and a C compiler are needed. The tests that compare with the genuine
 # tools skip where those are missing; what will be skipped is said before they run.
@@ -50,6 +50,8 @@ missing_packages() {
   has yamllint || echo yamllint
   has ruby || echo ruby
   has nix-instantiate || echo nix-bin
+  # The Python package has tests of its own.
+  python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv
   # A browser for the tests of the pictures.
   has chromedriver || printf '%s\n' chromium chromium-driver
 }
@@ -125,9 +127,16 @@ say_what_is_skipped() {
 if [ "$install" = yes ]; then install_packages; fi
 install_rust
 say_what_is_skipped
+# Arguments choose among the tests of the main package.
+python=no
+if [ $# -eq 0 ]; then python=yes; fi
 # Without the harness's capture a test that skips itself says so.
 if [ $# -eq 0 ]; then set -- -- --show-output; fi
-[ "$require" = yes ] || exec cargo test --locked "$@"
+if [ "$require" != yes ]; then
+  cargo test --locked "$@"
+  [ "$python" = no ] || python/test.sh
+  exit
+fi
 
 # What a machine with all of Debian's packages may still skip: releases, clients and a Go that it
 # does not package, old profiles and fuzz corpora that are not in the tree, what root cannot be
@@ -153,3 +162,4 @@ trap 'rm -f "$log"' EXIT
 cargo test --locked "$@" 2>&1 | tee "$log"
 skipped=$(grep -o 'SKIPPED: .*' "$log" | sort -u | grep -vE "${ALLOWED_SKIPS//$'\n'/|}" || true)
 [ -z "$skipped" ] || { say "FAILED: tests that had to run skipped themselves:" "$skipped"; exit 1; }
+[ "$python" = no ] || python/test.sh --require
