@@ -65,7 +65,7 @@ pub(crate) fn of_pprof(
     sum: StackSum<(pprof::Profile, pprof::MergeReport)>,
     settings: &MergeSettings,
 ) -> Result<Merged> {
-    settings.check_used(sum.used)?;
+    settings.check_used(sum.used())?;
     let (profile, report) = sum.sum;
     let mut table = StackTable::new();
     let mut warnings: Vec<String> = sum.warnings.iter().map(ToString::to_string).collect();
@@ -80,7 +80,7 @@ pub(crate) fn of_pprof(
 ///
 /// Usage where fewer inputs were used than asked for.
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
-    settings.check_used(sum.used)?;
+    settings.check_used(sum.used())?;
     let warnings = sum.warnings.iter().map(ToString::to_string).collect();
     Ok(Merged { table: sum.sum, pprof: None, warnings })
 }
