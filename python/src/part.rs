@@ -188,5 +188,5 @@ fn inputs_json(sum: &PartialMerge) -> Vec<serde_json::Value> {
             "warnings": about.warnings,
         })
     };
-    sum.inputs().iter().map(|about| one(about)).collect()
+    sum.inputs().iter().map(one).collect()
 }
