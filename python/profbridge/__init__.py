@@ -179,7 +179,7 @@ def describe(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
     """What a file is, section by section: what ``profbridge info --json`` prints.
 
     >>> import profbridge
-    >>> profbridge.describe(b":ir\\nmain\\n1\\n1\\n5\\n")["format"]
+    >>> profbridge.describe(b":ir\\nmain\\n1\\n1\\n5\\n")["description"]
     'LLVM text profile'
     """
     return _profbridge.describe(source, name)
@@ -190,7 +190,7 @@ def diff(first: Source, second: Source, *, topn: int = 10) -> dict[str, Any]:
 
     >>> import profbridge
     >>> found = profbridge.diff(b":ir\\nmain\\n1\\n1\\n5\\n", b":ir\\nmain\\n1\\n1\\n5\\n\\nf\\n1\\n1\\n5\\n")
-    >>> found["overlap"], found["new_functions"]["functions"]
+    >>> found["total_overlap"], found["new_functions"]["functions"]
     (0.5, ['f'])
     """
     return _profbridge.diff(first, second, topn)
