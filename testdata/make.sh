@@ -308,7 +308,8 @@ correlate() {
   shift 4
   note "clang-$release correlated by $kind"
   # Debug info names the folder of the compiler's own headers.
-  local headers=-ffile-prefix-map=$("clang-$release" -print-resource-dir)=clang
+  local headers
+  headers=-ffile-prefix-map=$("clang-$release" -print-resource-dir)=clang
   "clang-$release" "${places[@]}" "$headers" -O1 "$@" "$source" -o program
   run "$stem.profraw" ./program
   # Sections that are not loaded are all that correlation reads.
