@@ -10,6 +10,7 @@ mod file;
 pub mod list;
 pub mod output;
 mod pages;
+mod pipe;
 pub mod source;
 pub(crate) mod steps;
 mod temporary;

@@ -4,9 +4,11 @@
 //! again by whoever reads it, so that many inputs cost neither memory nor open
 //! files. What comes through a pipe comes but once, and is kept by its input:
 //! it can be looked at first, and be read again where a merge has to begin anew.
+//! Read as a stream it is kept in a temporary file, of which memory has the beginning.
 
 use super::bytes::{Access, InputBytes, inflate, read_file, read_rest};
 use super::file::open_file;
+use super::pipe::{Kept, Pipe, PipeReader};
 use super::steps::reading;
 use super::version::FormatVersion;
 use crate::bytes::head::HEAD_BYTES;
@@ -39,28 +41,6 @@ struct Shared {
     is_pipe: OnceLock<bool>,
     looked: OnceLock<Looked>,
     pipe: Mutex<Pipe>,
-}
-
-/// What comes through a pipe.
-#[derive(Default)]
-enum Pipe {
-    /// Nobody asked yet.
-    #[default]
-    Closed,
-    /// What was read, and what follows.
-    Open { read: Vec<u8>, rest: Box<dyn Read + Send> },
-    /// All of it.
-    Whole(Arc<Vec<u8>>),
-}
-
-impl std::fmt::Debug for Pipe {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Closed => f.write_str("Closed"),
-            Self::Open { read, .. } => write!(f, "Open({} bytes read)", read.len()),
-            Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
-        }
-    }
 }
 
 /// Bytes that every format's magic number and version are in.
@@ -237,15 +217,7 @@ impl Input {
     /// All bytes of a pipe.
     pub(super) fn piped(&self, limits: &Limits) -> Result<Arc<Vec<u8>>> {
         let mut pipe = self.opened()?;
-        if let Pipe::Open { read, rest } = &mut *pipe {
-            let in_file = |error: Error| error.in_file(&self.path);
-            read_rest(rest, read, limits).map_err(in_file)?;
-            *pipe = Pipe::Whole(Arc::new(std::mem::take(read)));
-        }
-        match &*pipe {
-            Pipe::Whole(bytes) => Ok(bytes.clone()),
-            _ => Ok(Arc::default()),
-        }
+        pipe.whole(|rest, bytes| read_rest(rest, bytes, limits)).map_err(|error| error.in_file(&self.path))
     }
 
     /// The bytes as they are stored, from the first on. What a pipe gives is kept
@@ -259,7 +231,7 @@ impl Input {
             return Ok(Box::new(reading(open_file(&self.path)?)));
         }
         drop(self.opened()?);
-        Ok(Box::new(PipeReader { shared: self.shared.clone(), position: 0 }))
+        Ok(Box::new(PipeReader::new(SharedPipe(self.shared.clone()))))
     }
 
     /// As [`stream`](Self::stream), for the last reader of all: what a pipe gives
@@ -275,12 +247,11 @@ impl Input {
         }
         drop(stream);
         match Arc::try_unwrap(self.shared) {
-            Ok(shared) => Ok(match shared.pipe.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                Pipe::Closed => Box::new(io::empty()),
-                Pipe::Open { read, rest } => Box::new(io::Cursor::new(read).chain(rest)),
-                Pipe::Whole(bytes) => Box::new(io::Cursor::new(Arc::unwrap_or_clone(bytes))),
-            }),
-            Err(shared) => Ok(Box::new(PipeReader { shared, position: 0 })),
+            Ok(shared) => {
+                let pipe = shared.pipe.into_inner().unwrap_or_else(PoisonError::into_inner);
+                pipe.into_stream().map_err(|source| Error::io("cannot read", source).in_file(&self.path))
+            }
+            Err(shared) => Ok(Box::new(PipeReader::new(SharedPipe(shared)))),
         }
     }
 
@@ -295,7 +266,7 @@ impl Input {
             let is_stdin = self.path.as_os_str() == "-";
             let rest: Box<dyn Read + Send> =
                 if is_stdin { Box::new(io::stdin()) } else { Box::new(reading(open_file(&self.path)?)) };
-            *pipe = Pipe::Open { read: Vec::new(), rest };
+            *pipe = Pipe::Open { read: Kept::default(), rest };
         }
         Ok(pipe)
     }
@@ -316,27 +287,12 @@ pub fn is_iprof_name(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
 }
 
-/// Reads a pipe from its first byte, and keeps what nobody has read before.
-struct PipeReader {
-    shared: Arc<Shared>,
-    position: usize,
-}
+/// The pipe of an input.
+struct SharedPipe(Arc<Shared>);
 
-impl Read for PipeReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut pipe = self.shared.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        let len = match &mut *pipe {
-            Pipe::Closed => 0,
-            Pipe::Whole(bytes) => bytes[self.position.min(bytes.len())..].as_ref().read(buffer)?,
-            Pipe::Open { read, .. } if self.position < read.len() => (&read[self.position..]).read(buffer)?,
-            Pipe::Open { read, rest } => {
-                let len = rest.read(buffer)?;
-                read.extend_from_slice(&buffer[..len]);
-                len
-            }
-        };
-        self.position += len;
-        Ok(len)
+impl AsRef<Mutex<Pipe>> for SharedPipe {
+    fn as_ref(&self) -> &Mutex<Pipe> {
+        &self.0.pipe
     }
 }
 

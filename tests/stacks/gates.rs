@@ -65,6 +65,12 @@ fn report_overlap_and_diff_give_the_same_number() {
         (&"profbridge.overlap-stacks/2".into(), &"jfr".into())
     );
     assert_eq!(overlap["sections"], diff["sections"]);
+    for chosen in ["--events native", "--events execution --thread text", "--events all --time 0s..1h"] {
+        let both = ["diff", "overlap"].map(|command| json(&folder, &format!("{command} a.jfr b.jfr {chosen} --json")));
+        assert_eq!(both[0]["sections"], both[1]["sections"], "{chosen}");
+    }
+    let all = json(&folder, "overlap a.jfr b.jfr --events all --json");
+    assert_ne!(all["sections"], overlap["sections"], "another choice is another comparison");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
 use crate::refuse::{refuse, refuse_both_standard_input};
 use crate::sample_files::{self, are_samples};
+use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::input::Input;
 use profbridge::pipeline::sample_merge::overlap_sample_files;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   profbridge overlap last-release.profdata today.profdata
   profbridge overlap --function=parse old.profdata new.profdata
+  profbridge overlap --events allocation release.jfr nightly.jfr
   profbridge overlap --json old.profdata new.profdata | jq .program.common.edges")]
 pub(crate) struct OverlapArgs {
     /// The profile to compare with
@@ -50,6 +52,9 @@ pub(crate) struct OverlapArgs {
     /// Print JSON, see docs/json.md
     #[arg(long)]
     json: bool,
+    // Last, since what is flattened ends with a heading of its own.
+    #[command(flatten)]
+    stacks: StackArgs,
 }
 
 /// What `--json` prints.
@@ -154,9 +159,15 @@ impl OverlapArgs {
             (self.cs, "--cs"),
         ];
         refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;
+        if base == test && base.path.as_os_str() == "-" {
+            let error = Error::usage("standard input cannot be both profiles");
+            return Err(error.with_hint("name a file for one of them"));
+        }
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
-        let found = pipeline::diff_files(base, test, &options)?;
+        let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
+        let (found, warnings) = diff_stacks::diff_stacks(base, test, &read, &selection, &options)?;
+        warnings.iter().for_each(console::warning);
         if self.json {
             let report = StackSections { sections: &found.report.sections };
             self.write_json("profbridge.overlap-stacks/2", base, test, report)?;

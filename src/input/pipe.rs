@@ -1,0 +1,216 @@
+//! What comes through a pipe: it comes but once, and is kept for whoever reads
+//! it next, a little of it in memory and the rest in a file without a name.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a pipe that are kept in memory when it is read as a stream.
+const KEPT_IN_MEMORY: usize = 16 << 20;
+
+/// What comes through a pipe.
+#[derive(Default)]
+pub(super) enum Pipe {
+    /// Nobody asked yet.
+    #[default]
+    Closed,
+    /// What was read, and what follows.
+    Open { read: Kept, rest: Box<dyn Read + Send> },
+    /// All of it.
+    Whole(Arc<Vec<u8>>),
+}
+
+impl std::fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Closed => f.write_str("Closed"),
+            Self::Open { read, .. } => write!(f, "Open({} bytes read)", read.len()),
+            Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
+        }
+    }
+}
+
+/// The first bytes of a pipe.
+#[derive(Debug)]
+pub(super) struct Kept {
+    memory: Vec<u8>,
+    most_in_memory: usize,
+    /// What follows those in memory: a file that vanishes with its last user.
+    file: Option<File>,
+    in_file: u64,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { memory: Vec::new(), most_in_memory: KEPT_IN_MEMORY, file: None, in_file: 0 }
+    }
+}
+
+impl Kept {
+    fn len(&self) -> u64 {
+        self.memory.len() as u64 + self.in_file
+    }
+
+    /// Adds what was read.
+    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() && self.memory.len() + bytes.len() > self.most_in_memory {
+            // Where no file can be made, as without any folder that may be written to, memory has to do.
+            self.file = tempfile::tempfile().ok();
+        }
+        let Some(file) = &mut self.file else {
+            self.memory.extend_from_slice(bytes);
+            return Ok(());
+        };
+        let failed = |error: io::Error| {
+            io::Error::new(error.kind(), format!("a temporary file for what comes through the pipe: {error}"))
+        };
+        file.seek(SeekFrom::Start(self.in_file)).and_then(|_| file.write_all(bytes)).map_err(failed)?;
+        self.in_file += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Reads from `position`, which is not behind the end.
+    fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let in_memory = self.memory.len() as u64;
+        let Some(in_file) = position.checked_sub(in_memory) else {
+            let from = usize::try_from(position).unwrap_or(usize::MAX);
+            return self.memory.get(from..).unwrap_or_default().read(buffer);
+        };
+        let Some(file) = &mut self.file else { return Ok(0) };
+        file.seek(SeekFrom::Start(in_file))?;
+        file.take(self.in_file.saturating_sub(in_file)).read(buffer)
+    }
+
+    /// All bytes, one after the other.
+    fn into_stream(self) -> io::Result<Box<dyn Read + Send>> {
+        let memory = io::Cursor::new(self.memory);
+        let Some(mut file) = self.file else { return Ok(Box::new(memory)) };
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Box::new(memory.chain(file.take(self.in_file))))
+    }
+
+    /// Takes all bytes into memory.
+    fn take_bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        std::mem::take(self).into_stream()?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Pipe {
+    /// The bytes that nobody has to read again.
+    pub(super) fn into_stream(self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Closed => Box::new(io::empty()),
+            Self::Open { read, rest } => Box::new(read.into_stream()?.chain(rest)),
+            Self::Whole(bytes) => Box::new(io::Cursor::new(Arc::unwrap_or_clone(bytes))),
+        })
+    }
+
+    /// All bytes; `read_rest` adds to what was read what follows.
+    pub(super) fn whole(
+        &mut self,
+        read_rest: impl FnOnce(&mut (dyn Read + Send), &mut Vec<u8>) -> Result<()>,
+    ) -> Result<Arc<Vec<u8>>> {
+        if let Self::Open { read, rest } = self {
+            let mut bytes = read.take_bytes().map_err(|source| Error::io("cannot read", source))?;
+            read_rest(rest, &mut bytes)?;
+            *self = Self::Whole(Arc::new(bytes));
+        }
+        match self {
+            Self::Whole(bytes) => Ok(bytes.clone()),
+            _ => Ok(Arc::default()),
+        }
+    }
+
+    /// Reads from `position`, and keeps what nobody has read before.
+    fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Closed => Ok(0),
+            Self::Whole(bytes) => {
+                let from = usize::try_from(position).unwrap_or(usize::MAX);
+                bytes.get(from..).unwrap_or_default().read(buffer)
+            }
+            Self::Open { read, .. } if position < read.len() => read.read_at(position, buffer),
+            Self::Open { read, rest } => {
+                let len = rest.read(buffer)?;
+                read.push(&buffer[..len])?;
+                Ok(len)
+            }
+        }
+    }
+}
+
+/// Reads a pipe from its first byte.
+pub(super) struct PipeReader<P> {
+    pipe: P,
+    position: u64,
+}
+
+impl<P> PipeReader<P> {
+    pub(super) fn new(pipe: P) -> Self {
+        Self { pipe, position: 0 }
+    }
+}
+
+impl<P: AsRef<Mutex<Pipe>>> Read for PipeReader<P> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut pipe = self.pipe.as_ref().lock().unwrap_or_else(PoisonError::into_inner);
+        let len = pipe.read_at(self.position, buffer)?;
+        drop(pipe);
+        self.position += len as u64;
+        Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(content: &[u8], most_in_memory: usize) -> Pipe {
+        let read = Kept { most_in_memory, ..Kept::default() };
+        Pipe::Open { read, rest: Box::new(io::Cursor::new(content.to_vec())) }
+    }
+
+    /// Reads everything from the first byte, a few bytes at a time.
+    fn all(pipe: &mut Pipe) -> Vec<u8> {
+        let (mut bytes, mut few) = (Vec::new(), [0; 7]);
+        loop {
+            let len = pipe.read_at(bytes.len() as u64, &mut few).unwrap();
+            if len == 0 {
+                return bytes;
+            }
+            bytes.extend_from_slice(&few[..len]);
+        }
+    }
+
+    #[test]
+    fn what_memory_does_not_keep_a_file_does() {
+        let content: Vec<u8> = (0..1000u32).map(|at| (at * 31 % 251) as u8).collect();
+        for most in [0, 1, 50, 999, 1000, 5000] {
+            let mut pipe = open(&content, most);
+            assert!(all(&mut pipe) == content && all(&mut pipe) == content, "{most}");
+            let Pipe::Open { read, .. } = &pipe else { panic!("{pipe:?}") };
+            assert!(read.memory.len() <= most.max(1) && read.file.is_some() == (most < 1000), "{most}: {read:?}");
+            let mut stream = Vec::new();
+            pipe.into_stream().unwrap().read_to_end(&mut stream).unwrap();
+            assert!(stream == content, "{most}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_left_in_the_middle_is_whole_all_the_same() {
+        let content: Vec<u8> = (0..200).collect();
+        for most in [10, 500] {
+            let mut pipe = open(&content, most);
+            let mut part = [0; 60];
+            assert_eq!(pipe.read_at(0, &mut part).unwrap(), 60);
+            let rest = |rest: &mut (dyn Read + Send), bytes: &mut Vec<u8>| {
+                rest.read_to_end(bytes).map(|_| ()).map_err(|source| Error::io("cannot read", source))
+            };
+            assert!(**pipe.whole(rest).unwrap() == content, "{most}");
+            assert!(all(&mut pipe) == content, "{most}");
+        }
+    }
+}
