@@ -117,11 +117,17 @@ impl OverlapArgs {
         refuse_both_standard_input(&self.base, &self.test)?;
         let (base, test) = (Input::from(&self.base), Input::from(&self.test));
         refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
-        if are_samples(std::slice::from_ref(&base)) {
-            return self.run_samples(&base, &test);
-        }
-        if diff_stacks::are_stacks(&base, &test)? {
+        let are_samples = are_samples(std::slice::from_ref(&base));
+        if !are_samples && diff_stacks::are_stacks(&base, &test)? {
             return self.of_stacks(&base, &test);
+        }
+        refuse(
+            &self.stacks.given(),
+            "for stacks",
+            "only recordings, collapsed stacks and pprof have samples to choose",
+        )?;
+        if are_samples {
+            return self.run_samples(&base, &test);
         }
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);
