@@ -165,10 +165,6 @@ impl OverlapArgs {
             (self.cs, "--cs"),
         ];
         refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;
-        if base == test && base.path.as_os_str() == "-" {
-            let error = Error::usage("standard input cannot be both profiles");
-            return Err(error.with_hint("name a file for one of them"));
-        }
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
