@@ -44,7 +44,7 @@ pub fn merge_partially(
 ///
 /// # Errors
 ///
-/// As [`encode`](super::encode()) and [`output::replace`].
+/// As [`encode`](super::encode()) and [`output::replace`](crate::input::output::replace).
 pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     let encoded = encode(profile, options)?;
     let mut versions = InputVersions::default();
