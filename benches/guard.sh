@@ -64,9 +64,9 @@ JOBS
 }
 
 # Instructions of a command. The C library chooses its functions by processor;
-# the plain ones are everywhere.
+# the plain ones are everywhere. What else is in the environment must not count.
 count() {
-  GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-ERMS,-AVX512F valgrind --tool=cachegrind --cache-sim=no \
+  env -i PATH="$PATH" GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-ERMS,-AVX512F valgrind --tool=cachegrind --cache-sim=no \
     --cachegrind-out-file=/dev/null "$@" 2>counted.log >/dev/null || { cat counted.log >&2; return 1; }
   sed -n 's/.*I *refs: *//p' counted.log | tr -d ,
 }
