@@ -5,17 +5,21 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// The program's copy in the folder of a test.
+const PROGRAM: &str = "profbridge";
+
 /// Runs a shell script by a user of its own that may have one thread in all;
 /// root is bound by no such number.
 fn by_one_thread(script: &str, arguments: &[&str], folder: &Path) -> Finished {
     let bounded = format!("ulimit -u 1 || exit 99; {script}");
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-    let mut command = if is_root { Command::new("setpriv") } else { Command::new("sh") };
+    // Not every `sh` has `ulimit -u`.
+    let mut command = if is_root { Command::new("setpriv") } else { Command::new("bash") };
     if is_root {
         // A user that nobody is.
-        command.args(["--reuid=54321", "--clear-groups", "--", "sh"]);
+        command.args(["--reuid=54321", "--clear-groups", "--", "bash"]);
     }
-    command.arg("-c").arg(bounded).arg(env!("CARGO_BIN_EXE_profbridge")).args(arguments);
+    command.arg("-c").arg(bounded).arg(folder.join(PROGRAM)).args(arguments);
     match command.current_dir(folder).stdin(Stdio::null()).output() {
         Ok(output) => output.into(),
         Err(error) => Finished { code: Some(99), stdout: Vec::new(), stderr: error.to_string() },
@@ -28,6 +32,8 @@ fn without_a_second_thread_the_results_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    // Where it was built the other user may have no way in.
+    fs::copy(env!("CARGO_BIN_EXE_profbridge"), path(PROGRAM)).unwrap();
     let profile = large_profile(20_000, 3);
     fs::write(path("a.profdata"), indexed_bytes(&profile)).unwrap();
     fs::write(path("b.proftext"), text_bytes(&profile)).unwrap();
