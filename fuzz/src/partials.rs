@@ -1,10 +1,15 @@
 //! Partial merges: the frame and the state must survive any bytes, and what a
 //! state says must be written and read back the same.
 
-use profbridge::Limits;
+use profbridge::input::WeightedInput;
 use profbridge::merge::MergeOptions;
 use profbridge::merge::partial::PartialMerge;
-use profbridge::partial::{Family, Frame, append};
+use profbridge::partial::{Family, Frame, KeptInputs, append};
+use profbridge::pipeline::partial::{Partial, PartialOptions, finish_samples};
+use profbridge::pipeline::sample_merge::{SampleMergeObserver, SampleMergeOptions};
+use profbridge::sampleprof::RecordFault;
+use profbridge::sampleprof::partial::PartialSamples;
+use profbridge::{Error, Limits};
 
 /// The bytes as a file, and as the state that its checksum would else protect.
 pub fn read(data: &[u8]) {
@@ -18,8 +23,46 @@ pub fn read(data: &[u8]) {
         if frame.family == Family::Instr {
             state(&frame.state, &limits);
         }
+        let mut options = PartialOptions::default();
+        options.instr.read.limits = limits;
+        if let Ok(partial) = Partial::from_bytes(data, &options) {
+            let written = partial.to_bytes();
+            let again = Partial::from_bytes(&written, &options).expect("what is written can be read");
+            assert_eq!(again.to_bytes(), written, "the state changes when it is written again");
+        }
     }
     state(data, &limits);
+    samples(data);
+    kept(data, &limits);
+}
+
+fn samples(bytes: &[u8]) {
+    let Ok(sums) = PartialSamples::decode(bytes, None) else { return };
+    let written = sums.encode(None);
+    let again = PartialSamples::decode(&written, None).expect("what is written can be read");
+    assert_eq!(again.encode(None), written, "the state changes when it is written again");
+    let options = SampleMergeOptions::default();
+    let _ = finish_samples(&sums, &options, &mut Unheard);
+    let mut twice = sums.clone();
+    twice.append(sums);
+    let joined = twice.encode(None);
+    PartialSamples::decode(&joined, None).expect("joined states can be read");
+}
+
+fn kept(bytes: &[u8], limits: &Limits) {
+    let Ok(inputs) = KeptInputs::decode(bytes) else { return };
+    let written = inputs.encode();
+    assert_eq!(KeptInputs::decode(&written).expect("what is written can be read").encode(), written);
+    for input in inputs.inputs() {
+        let _ = input.bytes(limits);
+    }
+}
+
+struct Unheard;
+
+impl SampleMergeObserver for Unheard {
+    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
+    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
 }
 
 fn state(bytes: &[u8], limits: &Limits) {

@@ -87,8 +87,8 @@ fn ours(path: &Path) -> Verdict {
 struct NoObserver;
 
 impl SampleMergeObserver for NoObserver {
-    fn record_fault(&mut self, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: &WeightedInput, _: &Error) {}
+    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
+    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
 }
 
 fn our_samples(path: &Path, encoding: Encoding) -> Verdict {

@@ -68,11 +68,11 @@ fn of_report(report: SampleMergeReport, heard: Heard, settings: &MergeSettings) 
 struct Heard(Vec<String>);
 
 impl SampleMergeObserver for Heard {
-    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+    fn record_fault(&mut self, _: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
         self.0.push(Warning::new(fault.to_string()).in_file(&input.path).in_function(title).to_string());
     }
 
-    fn left_out(&mut self, _: &WeightedInput, error: &Error) {
+    fn left_out(&mut self, _: usize, _: &WeightedInput, error: &Error) {
         self.0.push(format!("skipped: {error}"));
     }
 }

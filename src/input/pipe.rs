@@ -2,6 +2,7 @@
 //! it next, a little of it in memory and the rest in a file without a name.
 
 use crate::error::{Error, Result};
+use crate::partial::document_len;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +20,8 @@ pub(super) enum Pipe {
     Open { read: Kept, rest: Box<dyn Read + Send> },
     /// All of it.
     Whole(Arc<Vec<u8>>),
+    /// It could not be read when there was still something to read.
+    Failed { message: String, hint: Option<String> },
 }
 
 impl std::fmt::Debug for Pipe {
@@ -27,6 +30,7 @@ impl std::fmt::Debug for Pipe {
             Self::Closed => f.write_str("Closed"),
             Self::Open { read, .. } => write!(f, "Open({} bytes read)", read.len()),
             Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
+            Self::Failed { message, .. } => write!(f, "Failed({message})"),
         }
     }
 }
@@ -99,10 +103,18 @@ impl Kept {
 }
 
 impl Pipe {
+    /// Where the document ends, that readers see, of what is wholly in memory.
+    pub(super) fn document_end(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => document_len(bytes, bytes.len() as u64).unwrap_or(u64::MAX),
+            _ => u64::MAX,
+        }
+    }
+
     /// The bytes that nobody has to read again.
     pub(super) fn into_stream(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Closed => Box::new(io::empty()),
+            Self::Closed | Self::Failed { .. } => Box::new(io::empty()),
             Self::Open { read, rest } => Box::new(read.into_stream()?.chain(rest)),
             Self::Whole(bytes) => Box::new(io::Cursor::new(Arc::unwrap_or_clone(bytes))),
         })
@@ -127,7 +139,7 @@ impl Pipe {
     /// Reads from `position`, and keeps what nobody has read before.
     fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Closed => Ok(0),
+            Self::Closed | Self::Failed { .. } => Ok(0),
             Self::Whole(bytes) => {
                 let from = usize::try_from(position).unwrap_or(usize::MAX);
                 bytes.get(from..).unwrap_or_default().read(buffer)

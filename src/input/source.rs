@@ -16,8 +16,10 @@ use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
 use crate::identify::{Family, Format, Identity, identify, is_gzip};
 use crate::limits::Limits;
+use crate::partial::{FOOTER_BYTES, MAGIC, document_len};
 use flate2::read::MultiGzDecoder;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -134,6 +136,14 @@ impl Input {
         input
     }
 
+    /// An input of which is known that it cannot be read, and why.
+    pub(crate) fn unreadable(path: impl Into<PathBuf>, message: String, hint: Option<String>) -> Self {
+        let input = Self::new(path);
+        *input.pipe() = Pipe::Failed { message, hint };
+        let _ = input.shared.is_pipe.set(true);
+        input
+    }
+
     /// The same, with another weight.
     #[must_use]
     pub fn weighing(self, weight: NonZeroU64) -> Self {
@@ -191,7 +201,8 @@ impl Input {
         Ok(if is_damaged && is_iprof_name(&self.path) { Some(Family::Iprof) } else { identity.family() })
     }
 
-    /// All bytes, a gzip stream inflated.
+    /// All bytes, a gzip stream inflated; of a partial merge of iprof files or
+    /// stacks the document that stands in front.
     ///
     /// # Errors
     ///
@@ -199,13 +210,35 @@ impl Input {
     /// [`Limits::stream_bytes`].
     pub fn bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
         let bytes = self.stored_bytes(access, limits)?;
+        let document = document_len(&bytes, bytes.len() as u64).map(|len| &bytes[..len as usize]);
         if is_gzip(&bytes) {
-            return Ok(inflate(&bytes, limits).map_err(|error| error.in_file(&self.path))?.into());
+            let inflated = inflate(document.unwrap_or(&bytes), limits);
+            return Ok(inflated.map_err(|error| error.in_file(&self.path))?.into());
         }
-        Ok(bytes)
+        Ok(match document {
+            Some(document) => document.to_vec().into(),
+            None => bytes,
+        })
     }
 
-    /// All bytes as they are stored.
+    /// Whether a file, or what is in memory, ends as partial merges do. Of a pipe
+    /// that was not read to its end this is not known.
+    pub fn is_partial(&self) -> bool {
+        // Who reads it tells what is wrong.
+        self.ends_as_part().unwrap_or(false)
+    }
+
+    /// As [`is_partial`](Self::is_partial), where a file that cannot be opened is an error.
+    pub(crate) fn ends_as_part(&self) -> Result<bool> {
+        if !self.is_pipe() {
+            // Raw dumps are never partial merges, and there may be thousands of them.
+            let is_raw = self.path.extension().is_some_and(|extension| extension == "profraw");
+            return Ok(!is_raw && last_bytes(&mut open_file(&self.path)?).is_some());
+        }
+        Ok(matches!(&*self.pipe(), Pipe::Whole(bytes) if bytes.ends_with(&MAGIC)))
+    }
+
+    /// All bytes as they are stored, of a partial merge too.
     ///
     /// # Errors
     ///
@@ -220,18 +253,24 @@ impl Input {
         pipe.whole(|rest, bytes| read_rest(rest, bytes, limits)).map_err(|error| error.in_file(&self.path))
     }
 
-    /// The bytes as they are stored, from the first on. What a pipe gives is kept
-    /// for whoever reads it next.
+    /// The bytes as they are stored, from the first on; of a partial merge of
+    /// iprof files or stacks the document that stands in front. What a pipe gives
+    /// is kept for whoever reads it next.
     ///
     /// # Errors
     ///
     /// I/O errors with the path.
     pub fn stream(&self) -> Result<Box<dyn Read + Send>> {
         if !self.is_pipe() {
-            return Ok(Box::new(reading(open_file(&self.path)?)));
+            let mut file = open_file(&self.path)?;
+            let document = last_bytes(&mut file).and_then(|(end, len)| document_len(&end, len));
+            return Ok(match document {
+                Some(len) => Box::new(reading(file).take(len)),
+                None => Box::new(reading(file)),
+            });
         }
-        drop(self.opened()?);
-        Ok(Box::new(PipeReader::new(SharedPipe(self.shared.clone()))))
+        let end = self.opened()?.document_end();
+        Ok(Box::new(PipeReader::new(SharedPipe(self.shared.clone())).take(end)))
     }
 
     /// As [`stream`](Self::stream), for the last reader of all: what a pipe gives
@@ -246,12 +285,14 @@ impl Input {
             return Ok(stream);
         }
         drop(stream);
+        let end = self.opened()?.document_end();
         match Arc::try_unwrap(self.shared) {
             Ok(shared) => {
                 let pipe = shared.pipe.into_inner().unwrap_or_else(PoisonError::into_inner);
-                pipe.into_stream().map_err(|source| Error::io("cannot read", source).in_file(&self.path))
+                let stream = pipe.into_stream().map_err(|source| Error::io("cannot read", source).in_file(&self.path));
+                Ok(Box::new(stream?.take(end)))
             }
-            Err(shared) => Ok(Box::new(PipeReader::new(SharedPipe(shared)))),
+            Err(shared) => Ok(Box::new(PipeReader::new(SharedPipe(shared)).take(end))),
         }
     }
 
@@ -262,6 +303,13 @@ impl Input {
     /// The pipe, which is not closed.
     fn opened(&self) -> Result<MutexGuard<'_, Pipe>> {
         let mut pipe = self.pipe();
+        if let Pipe::Failed { message, hint } = &*pipe {
+            let error = Error::usage(message.clone()).in_file(&self.path);
+            return Err(match hint {
+                Some(hint) => error.with_hint(hint.clone()),
+                None => error,
+            });
+        }
         if matches!(*pipe, Pipe::Closed) {
             let is_stdin = self.path.as_os_str() == "-";
             let rest: Box<dyn Read + Send> =
@@ -285,6 +333,17 @@ pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> 
 /// Whether a name is that of an iprof, compressed or not.
 pub fn is_iprof_name(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
+}
+
+/// The footer of a partial merge at the end of a file, and the file's length;
+/// the file stands at its beginning again.
+fn last_bytes(file: &mut File) -> Option<([u8; FOOTER_BYTES], u64)> {
+    let len = file.metadata().ok().filter(|found| found.is_file())?.len();
+    let from = len.checked_sub(FOOTER_BYTES as u64)?;
+    let mut end = [0; FOOTER_BYTES];
+    let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end));
+    file.rewind().ok()?;
+    (read.is_ok() && end.ends_with(&MAGIC)).then_some((end, len))
 }
 
 /// The pipe of an input.

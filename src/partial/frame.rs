@@ -17,6 +17,9 @@ pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 /// The version that is written, and the only one that is known.
 const VERSION: u32 = 1;
 
+/// A third of the time of zlib's own level, and hardly more bytes.
+const LEVEL: u32 = 3;
+
 /// Bytes of the footer.
 pub const FOOTER_BYTES: usize = 6 * 8 + 2 * 4 + MAGIC.len();
 
@@ -63,6 +66,19 @@ pub fn origins_of_file(path: &Path) -> Option<u64> {
     Frame::origins_of_footer(&footer)
 }
 
+/// How many bytes a document has that a partial merge stands behind, by the
+/// last bytes and the length of the file; `None` for any other file, and for
+/// families whose readers do not look behind a profile.
+pub fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
+    let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
+    let word = |at: usize| Some(u64::from_le_bytes(footer[at..at + 8].try_into().ok()?));
+    let (profile_len, stored_len) = (word(0)?, word(8)?);
+    let family = u32::from_le_bytes(footer[48..52].try_into().ok()?);
+    let ends_at_a_document = [Family::Iprof as u32, Family::Stacks as u32].contains(&family);
+    let adds_up = profile_len.checked_add(stored_len)?.checked_add(FOOTER_BYTES as u64)? == file_len;
+    (ends_at_a_document && adds_up).then_some(profile_len)
+}
+
 /// A partial merge taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame<'data> {
@@ -79,7 +95,7 @@ pub struct Frame<'data> {
 
 /// Puts a state and its footer behind a profile.
 pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(LEVEL));
     let stored = encoder.write_all(state).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
     let profile_hash = xxh3_64(&profile) ^ origins.rotate_left(32);
     let profile_len = profile.len() as u64;

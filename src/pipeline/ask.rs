@@ -4,11 +4,13 @@ use super::check::{FileCheck, check_llvm, failed};
 use super::describe::foreign;
 use super::families::{comparing, driver};
 use super::file_diff::FileDiff;
+use super::partial;
 use crate::error::{Error, Result};
-use crate::input::{Access, Format, Input, detect, inflate};
+use crate::input::{Access, Family, Format, Input, detect, inflate};
 use crate::instr::description::Description;
 use crate::iprof;
 use crate::limits::Limits;
+use crate::partial::document_len;
 use crate::report::diff::DiffOptions;
 
 /// Checks an input.
@@ -31,7 +33,13 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
 
 fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
     match input.family()? {
-        Some(family) => (driver(family)?.check)(input, options),
+        Some(family) => {
+            let mut check = (driver(family)?.check)(input.clone(), options)?;
+            if input.is_partial() && family != Family::Instr {
+                partial::check(&input.stored_bytes(Access::Read, &options.limits)?, &options.limits, &mut check);
+            }
+            Ok(check)
+        }
         None => {
             let format = input.format()?;
             Ok(check_llvm(&input.bytes(Access::Read, &options.limits)?, format, options.limits))
@@ -42,6 +50,12 @@ fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
 /// Describes the content of a file. Damage is told in the description, and
 /// whatever stands before it is described.
 pub fn describe(data: &[u8], limits: &Limits) -> Description {
+    if let Some(document) = document_len(data, data.len() as u64) {
+        let mut description = describe(&data[..document as usize], limits);
+        description.size = data.len() as u64;
+        partial::describe_any(data, limits, &mut description);
+        return description;
+    }
     if crate::identify::is_gzip(data) {
         return describe_gzip(data, limits);
     }

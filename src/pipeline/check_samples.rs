@@ -4,7 +4,10 @@ use super::check::{CheckFinding, FileCheck};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
-use crate::sampleprof::{self, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile, SampleProfileView};
+use crate::partial::Frame;
+use crate::sampleprof::{
+    self, Encoding, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile, SampleProfileView,
+};
 
 /// Checks a profile of any encoding: whether it can be read, and whether what it
 /// says of itself agrees.
@@ -15,6 +18,7 @@ pub(super) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
     let verdict = match sampleprof::read(bytes, &options) {
         Ok(profile) => {
             check_profile(profile, &options, &mut findings);
+            check_behind(bytes, &options, &mut findings);
             match check_offsets(bytes, &options) {
                 Ok(()) => Verdict::Usable,
                 Err(error) => {
@@ -36,6 +40,29 @@ pub(super) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
         findings,
         hint: None,
         failed: false,
+    }
+}
+
+/// No reader looks at what stands behind the sections of an extensible binary.
+fn check_behind(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
+    if sampleprof::detect(bytes) != Some(Encoding::ExtBinary) || Frame::is_at_end_of(bytes) {
+        return;
+    }
+    let Ok(end) = sampleprof::extent(bytes, options) else { return };
+    let count = (bytes.len() as u64).saturating_sub(end);
+    if count > 0 {
+        findings.push(CheckFinding {
+            level: Level::Warning.name(),
+            code: "sample.bytes-behind-the-profile".to_string(),
+            path: "$".to_string(),
+            offset: Some(end),
+            message: format!(
+                "{count} {} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                if count == 1 { "byte" } else { "bytes" },
+            ),
+            hint: None,
+            more: 0,
+        });
     }
 }
 

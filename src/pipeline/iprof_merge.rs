@@ -9,6 +9,7 @@
 use super::iprof_inputs::{Tolerance, open_iprof};
 use super::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums};
 use super::mixed::{MixedMerge, MixedOptions};
+use super::partial;
 use crate::bridge::{self, ToIprofOptions, Trust};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
@@ -145,8 +146,11 @@ pub fn merge_iprof_files(
     options: &IprofMergeOptions,
     observer: &mut dyn IprofMergeObserver,
 ) -> Result<IprofMergeReport> {
-    let tolerance =
-        Tolerance { failure_mode: options.failure_mode, salvage: options.salvage, found: options.found.clone() };
+    let opened = partial::open_kept(inputs, partial::KeptFamily::Iprof, &options.read.limits)?;
+    let (inputs, more_found) = opened.as_ref().map_or((inputs, &[][..]), |(inputs, found)| (&inputs[..], &found[..]));
+    let mut found = options.found.clone();
+    found.extend(more_found.iter().cloned());
+    let tolerance = Tolerance { failure_mode: options.failure_mode, salvage: options.salvage, found };
     let changes = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
     let mut merge = Merge { inputs, options, tolerance, observer, reports: Vec::new() };
     match merge.stream(changes)? {

@@ -34,7 +34,7 @@ pub fn merge_files(
     observer: &mut dyn MergeObserver,
 ) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
-    if is_own && inputs.iter().any(|input| !input.is_pipe() && crate::partial::origins_of_file(&input.path).is_some()) {
+    if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
     }
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();

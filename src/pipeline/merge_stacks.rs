@@ -2,9 +2,11 @@
 //! everything else as tables of stacks.
 
 use super::merge::{FailureMode, InputOutcome};
+use super::partial::{self, KeptFamily};
 use super::samples::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
+use crate::limits::Limits;
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
 use std::path::Path;
@@ -51,6 +53,9 @@ impl<T> StackSum<T> {
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
 /// other sources of stacks. What is empty or damaged is left to the merge.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
+    // What is wrong with a partial merge is told when it is opened.
+    let opened = partial::open_kept(inputs, KeptFamily::Stacks, &Limits::default()).ok().flatten();
+    let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut formats =
         inputs.iter().filter_map(|input| input.format().ok()).filter(|format| holds_stacks(*format)).peekable();
     formats.peek().is_some() && formats.all(|format| format == Format::Pprof)
@@ -66,6 +71,8 @@ pub fn merge_pprof(
     inputs: &[WeightedInput],
     options: &StackMergeOptions,
 ) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>> {
+    let opened = partial::open_kept(inputs, KeptFamily::Stacks, &options.read.limits)?;
+    let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut merger = pprof::Merger::new(options.pprof);
     let mut add = |input: &WeightedInput| {
         let limits = &options.read.limits;
@@ -88,6 +95,8 @@ pub fn merge_pprof(
 ///
 /// As [`FailureMode`] says: those of the readers.
 pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Result<StackSum<StackTable>> {
+    let opened = partial::open_kept(inputs, KeptFamily::Stacks, &options.read.limits)?;
+    let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let (mut sum, mut functions) = (StackTable::new(), Vec::new());
     let (mut place, mut salvaged) = (0, Vec::new());
     let salvages = options.salvage && options.failure_mode != FailureMode::Any;

@@ -21,6 +21,7 @@ mod names;
 mod options;
 mod order;
 pub mod overlap;
+pub mod partial;
 mod profile;
 mod read;
 mod record;
@@ -37,7 +38,7 @@ mod write;
 
 pub use error::{is_text_fault, llvm_message};
 pub use evidence::evidence;
-pub use ext::describe_sections;
+pub use ext::{describe_sections, extent};
 pub use merge::{ColdContexts, Layout, Merger, RecordFault};
 pub use names::{FunctionName, NameId, Names};
 pub use options::{Encoding, ReadOptions};

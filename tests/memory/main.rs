@@ -83,8 +83,8 @@ const ONE: Option<NonZeroUsize> = Some(NonZeroUsize::MIN);
 struct NoObserver;
 
 impl SampleMergeObserver for NoObserver {
-    fn record_fault(&mut self, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: &WeightedInput, _: &Error) {}
+    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
+    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
 }
 
 impl IprofMergeObserver for NoObserver {

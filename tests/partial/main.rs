@@ -1,10 +1,14 @@
 //! Partial merges: whatever the parts and the order in which they are joined,
 //! the outcome is that of one merge of all inputs.
 
+mod families;
 #[path = "../indexed/generate.rs"]
 mod generate;
 mod laws;
 mod program;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../sampleprof/generate.rs"]
+mod sample_text;
 
 /// What the generator of random texts asks for: no comparison with other tools is made here.
 mod oracle {

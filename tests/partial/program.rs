@@ -65,7 +65,7 @@ fn parts_of_several_releases_become_the_bytes_and_the_target_of_one_merge() {
 #[test]
 fn llvm_reads_the_profile_in_front_of_a_part() {
     let folder = tempfile::tempdir().expect("there is room for files");
-    for release in [14, 16, 19, 22] {
+    for release in [14, 15, 16, 19, 22] {
         let tool = format!("llvm-profdata-{release}");
         if Command::new(&tool).arg("--version").output().is_err() {
             let _ = std::io::Write::write_all(
@@ -135,26 +135,143 @@ fn a_changed_part_a_part_with_a_weight_and_a_part_behind_a_pipe_are_refused() {
     std::fs::write(folder.path().join("changed.profdata"), &bytes).expect("the folder takes files");
     let said = refused(&["merge", "changed.profdata", "part-1.profdata", "-o", "x.profdata"]);
     assert!(said.contains("the checksum of a partial merge does not match"), "{said}");
+    // Failure modes hold for parts as for other inputs.
+    let arguments = ["merge", "--failure-mode=warn", "changed.profdata", "part-1.profdata", "-o", "rest.profdata"];
+    let said = succeed(folder.path(), &arguments);
+    assert!(said.contains("the checksum of a partial merge does not match"), "{said}");
+    succeed(folder.path(), &["merge", "part-1.profdata", "-o", "alone.profdata"]);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
+    assert!(read("rest.profdata") == read("alone.profdata"));
 }
 
 #[test]
-fn parts_of_other_families_are_refused_and_not_made_as_something_else() {
+fn parts_that_would_change_their_family_are_refused() {
     let folder = tempfile::tempdir().expect("there is room for files");
     std::fs::write(folder.path().join("a.collapsed"), "main;a 3\n").expect("the folder takes files");
     let iprof = testdata("iprof/statistics.iprof").display().to_string();
     let sample = testdata("sampleprof/context-probes-14.ext").display().to_string();
     let run = &runs(22)[0];
     for (inputs, output) in [
-        (vec!["a.collapsed"], "x.collapsed"),
-        (vec![&*iprof], "x.iprof"),
-        (vec![&*sample], "x.afdo"),
+        (vec!["a.collapsed"], "x.iprof"),
         (vec![&**run, &*iprof], "x.profdata"),
+        (vec!["--scale=1/2", &*iprof], "x.iprof"),
+        (vec!["--convert-sample-profile-layout=flat", &*sample], "x.afdo"),
+        (vec!["--sample-format=binary", &*sample], "x.afdo"),
     ] {
         let finished = profbridge(folder.path(), &[&["merge", "--partial", "-o", output], &inputs[..]].concat());
         let said = String::from_utf8_lossy(&finished.stderr);
-        assert!(!finished.status.success() && said.contains("--partial"), "{inputs:?}: {said}");
+        assert!(!finished.status.success() && said.contains("part"), "{inputs:?}: {said}");
         assert!(!folder.path().join(output).exists(), "{inputs:?}");
     }
+}
+
+/// Two parts of the inputs, and the merge of all of them, by the program.
+fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
+    let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let (first, second) = names.split_at(1);
+    let name = |stem: &str| format!("{stem}.{end}");
+    let run = |partial: bool, output: &str, inputs: &[&str]| {
+        let mut arguments = vec!["merge", "-o", output];
+        arguments.extend(partial.then_some("--partial"));
+        succeed(folder, &[&arguments[..], options, inputs].concat())
+    };
+    run(true, &name("first"), first);
+    run(true, &name("second"), second);
+    let said = run(false, &name("joined"), &[&name("first"), &name("second")]);
+    let expected = run(false, &name("whole"), &names);
+    let read = |stem: &str| std::fs::read(folder.join(name(stem))).expect("it was written");
+    assert!(read("joined") == read("whole"), "{inputs:?} {options:?}: {said}\n{expected}");
+    let told = profbridge(folder, &["info", &name("second")]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let wanted = format!("{} of {} inputs", second.len(), second.len());
+    assert!(told.contains(&wanted), "{told}");
+    let check = |name: &str| {
+        let output = profbridge(folder, &["check", name]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(!check(&name("first")).contains("partial"), "{}", check(&name("first")));
+    let mut damaged = read("first");
+    let at = damaged.len() - 80;
+    damaged[at] ^= 1;
+    std::fs::write(folder.join(name("damaged")), damaged).expect("the folder takes files");
+    assert!(check(&name("damaged")).contains("checksum"), "{}", check(&name("damaged")));
+    let refused = profbridge(folder, &["merge", "-o", &name("x"), &name("damaged"), &name("second")]);
+    assert!(!refused.status.success() && !folder.join(name("x")).exists());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("checksum"));
+    // A damaged part is a bad input like others.
+    run(false, &name("rest"), &["--failure-mode=warn", &name("damaged"), &name("second")]);
+}
+
+#[test]
+fn parts_of_every_family_become_the_bytes_of_one_merge() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let files = |names: &[&str]| names.iter().map(|name| testdata(name).display().to_string()).collect::<Vec<_>>();
+    let samples = files(&["sampleprof/plain-22.ext", "sampleprof/plain-22.text", "sampleprof/plain-19.ext"]);
+    joined(folder.path(), &samples, "afdo", &[]);
+    joined(folder.path(), &samples, "afdo", &["--no-function=^_Z"]);
+    let contexts = files(&["sampleprof/context-probes-22.ext", "sampleprof/context-probes-22.text"]);
+    joined(folder.path(), &contexts, "afdo", &[]);
+    let iprofs = files(&["iprof/even-or-odd.iprof", "iprof/fibonacci.iprof", "iprof/even-or-odd.iprof"]);
+    joined(folder.path(), &iprofs, "iprof", &[]);
+    let stacks = files(&["stacks/web.collapsed", "pprof/squares.pprof", "stacks/web.collapsed"]);
+    joined(folder.path(), &stacks, "collapsed", &[]);
+    let pprofs = files(&["pprof/squares.pprof", "pprof/circles.pprof", "pprof/squares.pprof"]);
+    joined(folder.path(), &pprofs, "pprof", &[]);
+    let memory = files(&["memprof/clang-22-plain.v4.profdata", "memprof/clang-22-plain.yaml"]);
+    joined(folder.path(), &memory, "profdata", &[]);
+}
+
+/// Every tool's own reading of a part is that of its profile.
+#[test]
+fn llvm_reads_the_sample_profile_in_front_of_a_part() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let mut tools: Vec<(u32, PathBuf)> =
+        [14, 16, 19, 22].map(|release| (release, PathBuf::from(format!("llvm-profdata-{release}")))).into();
+    tools.extend(std::env::var_os("LLVM_23_BIN").map(|bin| (22, Path::new(&bin).join("llvm-profdata"))));
+    for (release, tool) in tools {
+        if Command::new(&tool).arg("--version").output().is_err() {
+            let words = format!("SKIPPED: {} is not installed\n", tool.display());
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
+            continue;
+        }
+        for kind in ["plain", "context-probes"] {
+            let inputs = [14, 14].map(|of| testdata(&format!("sampleprof/{kind}-{of}.ext")).display().to_string());
+            let wanted = format!("--for=llvm-{release}");
+            let options = ["merge", &wanted, "--sample-format=extbinary", &inputs[0], &inputs[1]];
+            succeed(folder.path(), &[&options[..], &["-o", "plain.afdo"]].concat());
+            succeed(folder.path(), &[&options[..], &["--partial", "-o", "part.afdo"]].concat());
+            let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
+            assert!(read("part.afdo").starts_with(&read("plain.afdo")) && read("part.afdo") != read("plain.afdo"));
+            for arguments in [&["show", "--sample"][..], &["merge", "--sample", "--text", "-o", "-"]] {
+                let told = |name: &str| {
+                    let arguments = [arguments, &[name]].concat();
+                    let output = Command::new(&tool).current_dir(folder.path()).args(arguments).output();
+                    let output = output.expect("the tool runs");
+                    assert!(output.status.success(), "{tool:?}: {}", String::from_utf8_lossy(&output.stderr));
+                    assert!(!output.stdout.is_empty());
+                    output.stdout
+                };
+                assert!(told("part.afdo") == told("plain.afdo"), "{tool:?} {arguments:?} {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_memory_profile_without_end_takes_no_state() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let memory = testdata("memprof/clang-16-plain.v0.profdata").display().to_string();
+    let part = ["merge", "--partial", "-o", "part.profdata", &memory];
+    let refused = profbridge(folder.path(), &[&part[..], &["--for", "llvm-15"]].concat());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("LLVM 15") && said.contains("llvm-16"), "{said}");
+    succeed(folder.path(), &[&part[..], &["--for", "llvm-16"]].concat());
+    for name in ["whole", "joined"] {
+        let (input, output) = (if name == "whole" { &*memory } else { "part.profdata" }, format!("{name}.profdata"));
+        succeed(folder.path(), &["merge", "--for", "llvm-15", "-o", &output, input]);
+    }
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
+    assert!(read("joined.profdata") == read("whole.profdata"));
 }
 
 #[test]
@@ -207,4 +324,29 @@ fn filters_weights_and_bad_inputs_are_remembered() {
     assert!(said.contains("long-binary-id.profraw") && said.contains("4096 bytes"), "{said}");
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
     assert!(read("joined.profdata") == read("whole.profdata"));
+}
+
+#[test]
+fn salvaging_has_its_place_and_empty_inputs_are_no_failures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    for (name, text) in [("a.afdo", "main:5:1\n 1: 5\n"), ("empty.afdo", ""), ("b.afdo", "f:7:1\n 1: 7\n")] {
+        std::fs::write(folder.join(name), text).expect("it is written");
+    }
+    std::fs::write(folder.join("s.folded"), "main;f 3\n").expect("it is written");
+    let refused = |arguments: &[&str]| {
+        let output = profbridge(folder, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let words = String::from_utf8(output.stderr).expect("text");
+        assert!(words.contains("alvage"), "{words}");
+        assert!(!folder.join("no").exists());
+    };
+    refused(&["merge", "--partial", "--salvage", "--failure-mode=warn", "a.afdo", "b.afdo", "-o", "no"]);
+    refused(&["merge", "--partial", "--salvage", "--failure-mode=warn", "s.folded", "--to=collapsed", "-o", "no"]);
+    succeed(folder, &["merge", "--partial", "a.afdo", "empty.afdo", "-o", "part.afdo"]);
+    succeed(folder, &["merge", "part.afdo", "b.afdo", "-o", "all.afdo"]);
+    succeed(folder, &["merge", "a.afdo", "empty.afdo", "b.afdo", "-o", "one.afdo"]);
+    let bytes = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    assert_eq!(bytes("all.afdo"), bytes("one.afdo"));
+    refused(&["merge", "--salvage", "--failure-mode=warn", "part.afdo", "b.afdo", "-o", "no"]);
 }

@@ -174,6 +174,7 @@ impl ConvertArgs {
         if let Some(format) = self.stack_format(inputs, form)? {
             self.refuse_for_stacks()?;
             let job = StackJob {
+                partial: None,
                 inputs,
                 format,
                 output: &self.output,
@@ -264,6 +265,7 @@ impl ConvertArgs {
         self.written.guard(inputs, &self.output, form)?;
         let encoding = (form == OutputForm::Text).then_some(sampleprof::Encoding::Text);
         let run = SampleRun {
+            applied: None,
             inputs,
             output: &self.output,
             arguments: &self.sample,

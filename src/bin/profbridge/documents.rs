@@ -83,7 +83,12 @@ impl FileJson {
         if !input.is_pipe() && path.is_file() {
             return Self::of(&input);
         }
-        Self { path: path.to_string_lossy().into_owned(), ..Self::default() }
+        Self::named(path.to_string_lossy().into_owned())
+    }
+
+    /// A file that is not looked at.
+    pub(crate) fn named(path: String) -> Self {
+        Self { path, ..Self::default() }
     }
 }
 

@@ -37,12 +37,28 @@ impl IprofWriteArgs {
 
     /// Writes a document, with as many threads as asked for; the name of `output` asks for gzip.
     pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
+        let options = self.options(is_gzip_name(output), threads);
+        input::output::replace_with(output, |out| iprof::write_to(document, &options, out))
+    }
+
+    /// The document compressed, as the beginning of what `part` makes of it.
+    pub(crate) fn write_part(
+        &self,
+        document: &Document,
+        part: impl FnOnce(Vec<u8>) -> Vec<u8>,
+        output: &Path,
+    ) -> Result<()> {
+        let document = iprof::write(document, &self.options(true, None));
+        input::output::replace(output, &part(document))
+    }
+
+    fn options(&self, gzip: bool, threads: Option<NonZeroUsize>) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
-        options.gzip = is_gzip_name(output);
+        options.gzip = gzip;
         options.threads = threads;
         options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
-        input::output::replace_with(output, |out| iprof::write_to(document, &options, out))
+        options
     }
 }
 

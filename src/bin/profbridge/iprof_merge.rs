@@ -7,13 +7,14 @@ use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::MergeGateArgs;
 use crate::merge_inputs::say_nothing_shared;
-use crate::words::inputs_of;
+use crate::words::{A_PART, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind, Weight};
 use profbridge::pipeline::iprof_merge::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
+use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::{InputOutcome, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::num::NonZeroUsize;
@@ -96,7 +97,10 @@ fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
 
 /// A merge of iprof files.
 pub(crate) struct IprofMerge<'a> {
+    /// The inputs, those of partial merges in place of these.
     pub(crate) inputs: &'a [WeightedInput],
+    /// The inputs to keep behind the result, for a merge that goes on: as they were given.
+    pub(crate) partial: Option<&'a [WeightedInput]>,
     pub(crate) output: &'a Path,
     pub(crate) options: IprofMergeOptions,
     pub(crate) write: &'a IprofWriteArgs,
@@ -128,7 +132,14 @@ impl IprofMerge<'_> {
         if self.write.canonical {
             report.document = iprof::canonical_with(&report.document, self.options.to_iprof.branch_clash);
         }
-        self.write.write(&report.document, self.output, self.threads)?;
+        if let Some(given) = self.partial {
+            let (found, limits) = (&self.options.found, &self.options.read.limits);
+            let kept = keep_inputs(given, KeptFamily::Iprof, found, limits)?;
+            let part = |document| encode_kept(&kept, KeptFamily::Iprof, document);
+            self.write.write_part(&report.document, part, self.output)?;
+        } else {
+            self.write.write(&report.document, self.output, self.threads)?;
+        }
         document.wrote(self.output, Family::Iprof.name());
         if !self.json && !self.quiet && self.output.as_os_str() != "-" {
             self.print_summary(&report);
@@ -172,7 +183,8 @@ impl IprofMerge<'_> {
         let skipped: Vec<String> =
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
-        eprintln!("{}: {list} from {of}{skipped}", self.output.display());
+        let part = if self.partial.is_some() { A_PART } else { "" };
+        eprintln!("{}: {list} from {of}{skipped}{part}", self.output.display());
     }
 }
 

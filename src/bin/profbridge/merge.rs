@@ -20,6 +20,7 @@ use crate::stack_merge;
 use crate::stacks::{StackArgs, StackJob, WriteStackArgs};
 use crate::target::Whom;
 use crate::toolchains::ToolchainParser;
+use crate::words::A_PART;
 use clap::Args;
 use profbridge::input::{self, Family, Input, InputList, WeightedInput};
 use profbridge::instr::{Loss, Release, release};
@@ -28,6 +29,7 @@ use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::input_totals;
 use profbridge::pipeline::iprof_merge::IprofMergeOptions;
 use profbridge::pipeline::mixed::{MixedOptions, is_document, merge_mixed};
+use profbridge::pipeline::partial::{KeptFamily, open_kept};
 use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
 use profbridge::pipeline::same_program::require_same_program;
 use profbridge::pipeline::{
@@ -231,8 +233,8 @@ impl MergeArgs {
         if plan != MergePlan::SampleProf {
             self.sample.refuse_for_others()?;
         }
-        if plan != MergePlan::Instr {
-            let hint = "parts are made of instrumentation and memory profiles that stay such";
+        if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
+            let hint = "a part is of the family of its inputs; it is converted when the merge is finished";
             refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
         }
         self.refuse_other_families(plan)?;
@@ -295,6 +297,7 @@ impl MergeArgs {
             quiet: self.quiet,
             gates: &self.gates,
             json: self.json,
+            applied: self.partial.then(|| self.applied()),
         };
         run.run(document)
     }
@@ -317,8 +320,22 @@ impl MergeArgs {
         options.llvm.keep_vtable_names = true;
         options.trust = self.bridge.trust();
         options.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
+        let later = [
+            (self.iprof.scales(), "--scale or --normalize"),
+            (self.iprof_write.asks(), "how it is written"),
+            (self.salvage, "--salvage"),
+        ];
+        if self.partial {
+            refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+        }
+        let opened = open_kept(inputs, KeptFamily::Iprof, &options.read.limits)?;
+        if let Some((inputs, found)) = &opened {
+            document.name_inputs(inputs);
+            options.found.extend(found.iter().cloned());
+        }
         let merge = IprofMerge {
-            inputs,
+            inputs: opened.as_ref().map_or(inputs, |(inputs, _)| inputs),
+            partial: self.partial.then_some(inputs),
             output: &self.output,
             options,
             write: &self.iprof_write,
@@ -381,8 +398,15 @@ impl MergeArgs {
             (self.show, "--show"),
         ];
         refuse(&given, "not for stacks", "weights, gates and --failure-mode are")?;
+        let later = [(self.partial && self.salvage, "--salvage")];
+        refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+        let opened = open_kept(inputs, KeptFamily::Stacks, &crate::limits::chosen())?;
+        if let Some((inputs, _)) = &opened {
+            document.name_inputs(inputs);
+        }
         let job = StackJob {
-            inputs,
+            inputs: opened.as_ref().map_or(inputs, |(inputs, _)| inputs),
+            partial: self.partial.then_some(inputs),
             format,
             output: &self.output,
             read: &self.stacks,
@@ -480,13 +504,7 @@ impl MergeArgs {
         let mut options = self.merge_options(whom.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);
         let mut sums = partial::merge_partially(inputs, &options, &mut console)?;
-        let filters = [("--function", &self.function), ("--no-function", &self.no_function)];
-        for (option, pattern) in filters.into_iter().filter_map(|(option, given)| Some((option, given.as_ref()?))) {
-            sums.note_applied(format!("{option}={pattern}"));
-        }
-        if let Some(path) = &self.remapping_file {
-            sums.note_applied(format!("--remapping-file={}", path.display()));
-        }
+        self.applied().into_iter().for_each(|words| sums.note_applied(words));
         let mut report = partial::finish(&sums, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
@@ -501,9 +519,18 @@ impl MergeArgs {
         document.lose(&saved.losses);
         self.note_written(document, &whom);
         if !self.quiet && !self.json {
-            eprintln!("{}; a part, to be merged with others", summary(&report, &self.output, options.salvage));
+            eprintln!("{}{A_PART}", summary(&report, &self.output, options.salvage));
         }
         Ok(())
+    }
+
+    /// The filters and renamings that apply to inputs, in words.
+    fn applied(&self) -> Vec<String> {
+        let filters = [("--function", &self.function), ("--no-function", &self.no_function)];
+        let given = filters.into_iter().filter_map(|(option, given)| Some((option, given.as_ref()?)));
+        let mut words: Vec<String> = given.map(|(option, pattern)| format!("{option}={pattern}")).collect();
+        words.extend(self.remapping_file.iter().map(|path| format!("--remapping-file={}", path.display())));
+        words
     }
 
     fn merge_llvm(&self, inputs: &[WeightedInput], form: OutputForm, document: &mut MergeDocument) -> Result<()> {

@@ -12,6 +12,7 @@ use profbridge::instr::Loss;
 use profbridge::pipeline::InputOutcome;
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 /// What is known of a merge so far.
@@ -79,6 +80,25 @@ impl MergeDocument {
     /// Notes that the inputs of which nothing else became are part of the result.
     pub(crate) fn note_rest_used(&mut self) {
         self.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
+    }
+
+    /// Names the inputs that were merged, those of partial merges in place of these. Of what stands in a part only the
+    /// path and the weight are known.
+    pub(crate) fn name_inputs<'i>(&mut self, merged: impl IntoIterator<Item = &'i Input>) {
+        // Nobody asked for the document.
+        if self.inputs.is_empty() {
+            return;
+        }
+        let path = |input: &Input| input.path.to_string_lossy().into_owned();
+        let mut given: HashMap<String, VecDeque<InputJson>> = HashMap::new();
+        // These stay behind the inputs.
+        let (passed_over, named): (Vec<_>, Vec<_>) =
+            self.inputs.drain(..).partition(|input| input.outcome == NOT_A_PROFILE);
+        named.into_iter().for_each(|input| given.entry(input.file.path.clone()).or_default().push_back(input));
+        let unseen = |input: &Input| InputJson::new(FileJson::named(path(input)), input.weight.get());
+        let mut take = |input: &Input| given.get_mut(&path(input)).and_then(VecDeque::pop_front);
+        self.inputs = merged.into_iter().map(|input| take(input).unwrap_or_else(|| unseen(input))).collect();
+        self.inputs.extend(passed_over);
     }
 
     /// Notes what became of an input, by its place.

@@ -30,6 +30,7 @@ pub(crate) fn print_warnings(report: &MergeReport, quiet: bool) {
 
 /// Notes what became of the inputs.
 pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: bool) {
+    document.name_inputs(report.inputs.iter().map(|input| &input.input));
     report.inputs.iter().enumerate().for_each(|(at, input)| note_input(document, at, input, salvage));
     document.functions = Some(report.profile.functions.len());
     document.records = Some(report.profile.functions.records_len());

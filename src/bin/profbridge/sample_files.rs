@@ -7,16 +7,19 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
 use crate::refuse::refuse;
 use crate::target::JsonTarget;
-use crate::words::{inputs_of, number_of};
+use crate::words::{A_PART, inputs_of, number_of};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, Family, Input, WeightedInput};
+use profbridge::instr::Loss;
 use profbridge::merge::Remapping;
+use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, describe_sample_sections, load_sample_file,
     merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
 use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
 use profbridge::pipeline::{FailureMode, OutputForm, input_totals};
+use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
 };
@@ -177,6 +180,8 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) gates: &'a MergeGateArgs,
     /// The document takes the place of the last line.
     pub(crate) json: bool,
+    /// Of a merge that goes on: what was applied to its inputs, in words.
+    pub(crate) applied: Option<Vec<String>>,
 }
 
 impl SampleRun<'_> {
@@ -189,8 +194,14 @@ impl SampleRun<'_> {
         let target = request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs));
         let rules = Rules::of(target.release);
         let options = self.merge_options(rules)?;
-        let mut observer = Console { inputs: self.inputs, quiet: self.quiet, document: &mut *document };
-        let report = merge_sample_files(self.inputs, &options, &mut observer);
+        let mut observer = Console { all: self.inputs.len(), quiet: self.quiet, document: &mut *document };
+        let sums = self.applied.as_ref().map(|applied| self.sum_part(applied, &options)).transpose();
+        let sums = sums.inspect_err(|error| observer.document.note_until(error))?;
+        let report = match &sums {
+            Some(sums) => finish_samples(sums, &options, &mut observer),
+            None => merge_sample_files(self.inputs, &options, &mut observer),
+        };
+        let all = observer.all;
         let report = report.inspect_err(|error| document.note_until(error))?;
         document.note_rest_used();
         let total = |input: &Input| input_totals::sample_total(input, &options.read);
@@ -199,8 +210,11 @@ impl SampleRun<'_> {
         if report.shares_nothing {
             crate::merge_inputs::say_nothing_shared(self.quiet);
         }
-        let write = self.write_options(&report.profile, rules);
-        let losses = write_sample_file(&report.profile, &write, self.strict, self.output)?;
+        let mut write = self.write_options(&report.profile, rules);
+        let losses = match &sums {
+            Some(sums) => self.write_part(sums, &report.profile, &mut write)?,
+            None => write_sample_file(&report.profile, &write, self.strict, self.output)?,
+        };
         if !self.quiet {
             console::losses(&losses, &[], self.output);
         }
@@ -211,12 +225,52 @@ impl SampleRun<'_> {
         document.wrote(self.output, Family::SampleProf.name());
         if !self.quiet && !self.json {
             let functions = number_of(report.profile.functions.len(), "function");
-            let inputs = inputs_of(report.used, self.inputs.len());
-            eprintln!("{}: {functions} from {inputs}", console::escape(&self.output.display().to_string()));
+            let (inputs, part) = (inputs_of(report.used, all), if sums.is_some() { A_PART } else { "" });
+            eprintln!("{}: {functions} from {inputs}{part}", console::escape(&self.output.display().to_string()));
         }
         // The process ends here: its memory need not be taken apart piece by piece.
         std::mem::forget(report);
         Ok(())
+    }
+
+    /// Adds up the inputs for a merge that goes on.
+    fn sum_part(&self, applied: &[String], options: &SampleMergeOptions) -> Result<PartialSamples> {
+        let arguments = self.arguments;
+        let later = [
+            (arguments.use_md5, "--use-md5"),
+            (arguments.gen_partial_profile, "--gen-partial-profile"),
+            (arguments.split_layout, "--split-layout"),
+            (arguments.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
+            (arguments.sample_merge_cold_context, "--sample-merge-cold-context"),
+            (arguments.sample_trim_cold_context, "--sample-trim-cold-context"),
+            (arguments.prof_sym_list.is_some(), "--prof-sym-list"),
+            (arguments.output_size_limit > 0, "--output-size-limit"),
+        ];
+        refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+        let salvage = [(self.salvage, "--salvage")];
+        refuse(
+            &salvage,
+            "not for partial merges of sample profiles",
+            "salvage the inputs first, each with `merge --failure-mode=warn --salvage`",
+        )?;
+        let mut sums = sum_samples(self.inputs, options)?;
+        applied.iter().for_each(|words| sums.note_applied(words.clone()));
+        Ok(sums)
+    }
+
+    /// Writes what a later merge goes on from. What the profile in front cannot hold, the state does.
+    fn write_part(
+        &self,
+        sums: &PartialSamples,
+        profile: &SampleProfile,
+        options: &mut WriteOptions,
+    ) -> Result<Vec<Loss>> {
+        if self.arguments.sample_format.is_none() && !self.arguments.binary {
+            options.encoding = Encoding::ExtBinary;
+        }
+        let bytes = encode_samples(sums, profile, options).map_err(|error| error.in_file(self.output))?;
+        input::output::replace(self.output, &bytes)?;
+        Ok(Vec::new())
     }
 
     fn merge_options(&self, rules: Rules) -> Result<SampleMergeOptions> {
@@ -277,39 +331,37 @@ pub(crate) fn read_options() -> ReadOptions {
 
 /// Warns of what is left out.
 struct Console<'a> {
-    inputs: &'a [WeightedInput],
+    /// Inputs, those of partial merges counted one by one.
+    all: usize,
     quiet: bool,
     document: &'a mut MergeDocument,
 }
 
-impl Console<'_> {
-    /// An input is known by its place: a path may be given twice.
-    fn place(&self, input: &WeightedInput) -> usize {
-        self.inputs.iter().position(|other| std::ptr::eq(other, input)).unwrap_or(usize::MAX)
-    }
-}
-
 impl SampleMergeObserver for Console<'_> {
-    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+    fn opened_parts(&mut self, inputs: &[WeightedInput]) {
+        self.all = inputs.len();
+        self.document.name_inputs(inputs.iter());
+    }
+
+    fn record_fault(&mut self, at: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
         let warning = Warning::new(fault.to_string()).in_file(&input.path).in_function(title);
         if !self.quiet {
             console::warning(&warning);
         }
-        self.document.warn_of(self.place(input), [warning.to_string()]);
+        self.document.warn_of(at, [warning.to_string()]);
     }
 
-    fn left_out(&mut self, input: &WeightedInput, error: &Error) {
+    fn left_out(&mut self, at: usize, _: &WeightedInput, error: &Error) {
         if !self.quiet {
             console::error_as_warning(error);
         }
-        let place = self.place(input);
-        if let Some(told) = self.document.inputs.get_mut(place) {
+        if let Some(told) = self.document.inputs.get_mut(at) {
             (told.outcome, told.error) = (FAILED, Some(error_json(error)));
         }
     }
 
-    fn salvaged(&mut self, input: &WeightedInput) {
-        self.document.note_salvaged(self.place(input));
+    fn salvaged(&mut self, at: usize, _: &WeightedInput) {
+        self.document.note_salvaged(at);
     }
 }
 

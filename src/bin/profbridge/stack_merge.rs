@@ -2,7 +2,7 @@
 
 use crate::merge_document::MergeDocument;
 use crate::stacks::StackJob;
-use crate::words::{inputs_of, number_of};
+use crate::words::{A_PART, inputs_of, number_of};
 use profbridge::Result;
 use profbridge::input::Family;
 use profbridge::pipeline::plan::StackOutput;
@@ -20,7 +20,8 @@ pub(crate) fn run(job: &StackJob<'_>, json: bool, document: &mut MergeDocument) 
     document.wrote(job.output, family.name());
     if !json && !job.quiet && job.output.as_os_str() != "-" {
         let inputs = inputs_of(written.used, job.inputs.len());
-        eprintln!("{}: {} from {inputs}", job.output.display(), number_of(written.stacks, "stack"));
+        let part = if job.partial.is_some() { A_PART } else { "" };
+        eprintln!("{}: {} from {inputs}{part}", job.output.display(), number_of(written.stacks, "stack"));
     }
     Ok(())
 }

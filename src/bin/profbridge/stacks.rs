@@ -12,6 +12,7 @@ use profbridge::bridge::stacks::{IprofHits, SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::iprof;
 use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
+use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::samples::{self, StackOptions};
 use profbridge::pipeline::{Extent, FailureMode, InputOutcome, input_totals};
@@ -21,7 +22,7 @@ use profbridge::stacks::jfr::TimeBound;
 use profbridge::stacks::model::{SampleSource, Selection, StackTable, Unit, Weight};
 use profbridge::stacks::pprof::{self, add_to_table, from_table};
 use profbridge::{Error, ErrorKind, Result, Warning};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 /// How stacks are read and which of them count.
@@ -318,9 +319,15 @@ enum OverloadArg {
     All,
 }
 
+/// How a gzip stream begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Sources of stacks to be added up and written.
 pub(crate) struct StackJob<'a> {
+    /// The inputs, those of partial merges in place of these.
     pub(crate) inputs: &'a [WeightedInput],
+    /// The inputs to keep behind the result, for a merge that goes on: as they were given.
+    pub(crate) partial: Option<&'a [WeightedInput]>,
     pub(crate) format: StackOutput,
     pub(crate) output: &'a Path,
     pub(crate) read: &'a StackArgs,
@@ -401,8 +408,15 @@ impl StackJob<'_> {
         };
         let warnings = self.say(merged.warnings, &losses)?;
         let compressed = self.output.extension().is_some_and(|extension| extension == "gz");
-        output::replace(self.output, &if compressed { gzip(&bytes)? } else { bytes })?;
+        self.replace(if compressed { gzip(&bytes)? } else { bytes })?;
         Ok(Written { used, stacks, warnings })
+    }
+
+    fn replace(&self, bytes: Vec<u8>) -> Result<()> {
+        let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
+        let document = if bytes.starts_with(&GZIP) { bytes } else { gzip(&bytes)? };
+        let kept = keep_inputs(given, KeptFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
+        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, document))
     }
 
     /// Whether the sum may be written.
@@ -466,7 +480,7 @@ impl StackJob<'_> {
             losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
         }
         let warnings = self.say(warnings, &losses)?;
-        output::replace(self.output, &bytes)?;
+        self.replace(bytes)?;
         Ok(Written { used, stacks, warnings })
     }
 

@@ -1,4 +1,7 @@
-//! Numbers in sentences.
+//! Numbers in sentences, and words that several commands say.
+
+/// Behind what was written, of a partial merge.
+pub(crate) const A_PART: &str = "; a part, to be merged with others";
 
 /// `1 function`, `2 functions`: for words whose plural has an s.
 pub(crate) fn number_of(count: usize, what: &str) -> String {

@@ -13,7 +13,7 @@ pub(in crate::pipeline) fn describe(data: &[u8], format: Format, limits: &Limits
         Format::Raw { .. } => raw::describe(data, limits),
         Format::Indexed => {
             let mut description = indexed::describe(data, limits);
-            partial::describe(data, limits, &mut description);
+            partial::describe_any(data, limits, &mut description);
             description
         }
         _ => describe_text(data),

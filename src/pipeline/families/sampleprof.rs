@@ -6,12 +6,17 @@ use crate::pipeline::check_samples::check_samples;
 use crate::pipeline::describe::foreign;
 use crate::pipeline::diff_samples::diff_samples;
 use crate::pipeline::file_diff::FileDiff;
+use crate::pipeline::partial;
 use crate::pipeline::sample_stacks::draw;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::SampleProf,
     check: |input, options| Ok(check_samples(&input.bytes(Access::Read, &options.limits)?, options.limits)),
-    describe: foreign::describe,
+    describe: |data, format, limits| {
+        let mut description = foreign::describe(data, format, limits);
+        partial::describe_any(data, limits, &mut description);
+        description
+    },
     compared_with: &[],
     diff: |first, second, options| Ok(FileDiff { report: diff_samples(first, second, options)?, fit: None }),
     draw,

@@ -21,7 +21,7 @@ mod view;
 mod writer;
 
 pub(super) use reader::read;
-pub use sections::describe_sections;
+pub use sections::{describe_sections, extent};
 pub(super) use view::Index;
 pub(super) use writer::{WriteOptions, write_records};
 

@@ -231,6 +231,18 @@ fn inflate(stream: &[u8], size: u64, limits: &Limits) -> Result<Vec<u8>> {
     }
 }
 
+/// Where the last section of an extensible binary ends; what stands behind it no
+/// reader looks at.
+///
+/// # Errors
+///
+/// Truncated and malformed, when there is no sound table of sections.
+pub fn extent(file: &[u8], options: &ReadOptions) -> Result<u64> {
+    let header = read_table(file, options)?;
+    let ends = header.sections.iter().map(|section| section.offset.saturating_add(section.size));
+    Ok(ends.max().unwrap_or_default().max(header.size))
+}
+
 /// What `llvm-profdata show --show-sec-info-only` prints.
 ///
 /// # Errors

@@ -133,8 +133,7 @@ impl Merger {
         weight: u64,
         on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) -> Result<()> {
-        self.kind.learn(profile.stated);
-        self.check_kind()?;
+        self.begin(profile.stated)?;
         let numbers: Vec<NameId> = profile.names.iter().map(|name| self.names.insert(name)).collect();
         let same_order = numbers.is_sorted();
         let is_same = same_order && numbers.last().is_none_or(|last| last.index() + 1 == numbers.len());
@@ -151,6 +150,28 @@ impl Merger {
             self.add_record(keys[at], record, weight, on_fault);
         }
         Ok(())
+    }
+
+    /// Takes note of what an input states of its kind, before its functions are added.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub(in crate::sampleprof) fn begin(&mut self, stated: StatedKind) -> Result<()> {
+        self.kind.learn(stated);
+        self.check_kind()
+    }
+
+    /// A merge of records that refer to these names.
+    pub(in crate::sampleprof) fn of_names(rules: Rules, names: Names) -> Self {
+        Self { names, ..Self::new(rules) }
+    }
+
+    /// Adds a record; says whether it was added to another, and what was wrong then.
+    pub(in crate::sampleprof) fn add_sum(&mut self, record: FunctionRecord) -> (bool, Option<RecordFault>) {
+        let key = self.key(&record);
+        let merged = self.merge_at(key, record, 1);
+        (merged.is_some(), merged.and_then(|(_, fault)| fault))
     }
 
     fn add_record(
@@ -349,6 +370,15 @@ impl Merger {
         let names = &self.names;
         *self.hashes[name.index()].get_or_insert_with(|| names.get(name).hash())
     }
+}
+
+/// Places of the functions of a profile in the order in which LLVM's container
+/// gives them to a merge.
+pub(in crate::sampleprof) fn order_of_input(rules: Rules, profile: &SampleProfile) -> Vec<usize> {
+    let mut merger = Merger::of_names(rules, profile.names.clone());
+    let mut chain = Chain::default();
+    profile.functions.iter().for_each(|record| chain.insert(merger.key(record)));
+    chain.iter().collect()
 }
 
 /// The summary of records in LLVM's order. Those of one function in several

@@ -17,4 +17,6 @@ pub use layout::Layout;
 pub use merger::Merger;
 
 pub(super) use fold::merge_record;
-pub(super) use merger::summarize;
+pub(super) use merger::{order_of_input, summarize};
+pub(super) use remap::remap;
+pub(super) use rename::rename;

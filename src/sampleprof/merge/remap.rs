@@ -8,7 +8,7 @@ use crate::sampleprof::record::{FunctionRecord, LineLocation, add_saturating, ad
 /// The record under its new names. As in llvm-profdata its context, checksums,
 /// attributes and virtual tables are lost; hashes keep their names. Only the
 /// bits of `mask` stay of discriminators in the body.
-pub(super) fn remap(
+pub(in crate::sampleprof) fn remap(
     record: &FunctionRecord,
     names: &mut Names,
     remapping: &Remapping,

@@ -5,7 +5,7 @@ use crate::sampleprof::record::{CallTarget, FunctionRecord};
 
 /// Gives every name the number that it has elsewhere. `same_order` says that
 /// the new numbers rise with the old ones, so that lists stay sorted.
-pub(super) fn rename(record: &mut FunctionRecord, numbers: &[NameId], same_order: bool) {
+pub(in crate::sampleprof) fn rename(record: &mut FunctionRecord, numbers: &[NameId], same_order: bool) {
     record.name = numbers[record.name.index()];
     if let Some(frames) = &mut record.context {
         frames.iter_mut().for_each(|frame| frame.function = numbers[frame.function.index()]);

@@ -292,13 +292,13 @@ pub(super) fn supplement(
 struct Warnings;
 
 impl SampleMergeObserver for Warnings {
-    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+    fn record_fault(&mut self, _: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
         let file = input.path.as_os_str().as_encoded_bytes();
         let separator: &[u8] = if title.is_empty() { b"" } else { b": " };
         messages::line(&[file, b": ", title, separator, fault.llvm_message().as_bytes()].concat());
     }
 
-    fn left_out(&mut self, input: &WeightedInput, error: &Error) {
+    fn left_out(&mut self, _: usize, input: &WeightedInput, error: &Error) {
         messages::warning(Some(input.path.as_os_str().as_encoded_bytes()), &sampleprof::llvm_message(error));
     }
 }

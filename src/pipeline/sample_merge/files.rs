@@ -1,11 +1,11 @@
-//! Merging files that are sample profiles.
+//! Merging, reading and writing files that are sample profiles.
 
-use super::merge::{Extent, FailureMode};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, Input, InputBytes, WeightedInput};
 use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
+use crate::pipeline::merge::{Extent, FailureMode};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use crate::sampleprof::{
     self, ColdContexts, Encoding, FunctionName, FunctionRecord, Layout, Merger, Names, ReadOptions, RecordFault,
@@ -13,6 +13,7 @@ use crate::sampleprof::{
 };
 use crate::threads;
 use crate::threads::ordered_workers::OrderedWorkers;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -72,7 +73,7 @@ impl SampleFilter {
     }
 
     /// Whether the function, or context, of that title is kept.
-    fn keeps(&self, title: &[u8], hashed: bool) -> bool {
+    pub(in crate::pipeline) fn keeps(&self, title: &[u8], hashed: bool) -> bool {
         let matches =
             |(filter, digits): &(FunctionFilter, String)| filter.keeps(title) || (hashed && digits.as_bytes() == title);
         self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
@@ -85,14 +86,18 @@ fn digits_of(name: &str) -> String {
 
 /// Hears what happens during a merge, in the order of the inputs.
 pub trait SampleMergeObserver {
-    /// A record was not added as it is; `title` is its name or context.
-    fn record_fault(&mut self, input: &WeightedInput, title: &[u8], fault: RecordFault);
-    /// An input was left out.
-    fn left_out(&mut self, input: &WeightedInput, error: &Error);
+    /// There are partial merges among the inputs: these are merged, and places are
+    /// places among these. Told before all else.
+    fn opened_parts(&mut self, _inputs: &[WeightedInput]) {}
+    /// A record of the input at that place was not added as it is; `title` is its
+    /// name or context.
+    fn record_fault(&mut self, at: usize, input: &WeightedInput, title: &[u8], fault: RecordFault);
+    /// The input at that place was left out.
+    fn left_out(&mut self, at: usize, input: &WeightedInput, error: &Error);
     /// The records before the fault of an input that was left out are kept; told after that.
-    fn salvaged(&mut self, input: &WeightedInput) {
+    fn salvaged(&mut self, at: usize, input: &WeightedInput) {
         // Of interest to few.
-        let _ = input;
+        let _ = (at, input);
     }
 }
 
@@ -127,13 +132,8 @@ struct Job<'a> {
 /// What a file holds, and whether it was read to its end.
 type Read = (SampleProfile, Result<()>);
 
-/// Merges sample profiles in order.
-///
-/// # Errors
-///
-/// Those of the first bad input, unless the failure mode allows it; a kind
-/// conflict between inputs.
-pub fn merge_sample_files(
+/// Merges sample profiles in order, none of which is a partial merge.
+pub(super) fn merge(
     inputs: &[WeightedInput],
     options: &SampleMergeOptions,
     observer: &mut dyn SampleMergeObserver,
@@ -142,6 +142,7 @@ pub fn merge_sample_files(
         options,
         observer,
         merger: Merger::new(options.read.rules),
+        at: 0,
         used: 0,
         functions: Vec::new(),
         last_error: None,
@@ -270,7 +271,7 @@ pub fn overlap_sample_files(
 
 /// Under our own name an instrumentation profile is refused whose numbers could
 /// be taken for functions.
-pub(super) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
+pub(in crate::pipeline) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
     let format = input::detect(bytes);
     if compat.is_llvm() || format.is_sample_profile() {
         return Ok(());
@@ -283,7 +284,7 @@ pub(super) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
     Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
 }
 
-fn open_sample(input: &Input, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
+pub(in crate::pipeline) fn open_sample(input: &Input, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
     let open = if compat.inflates_gzip() { Input::bytes } else { Input::stored_bytes };
     let bytes = open(input, Access::Read, &options.limits)?;
     check_format(&bytes, compat).map_err(|error| error.in_file(&input.path))?;
@@ -301,6 +302,8 @@ struct Merge<'a> {
     options: &'a SampleMergeOptions,
     observer: &'a mut dyn SampleMergeObserver,
     merger: Merger,
+    /// The place of the input that comes next.
+    at: usize,
     used: usize,
     /// Functions of each input that has any.
     functions: Vec<usize>,
@@ -309,20 +312,22 @@ struct Merge<'a> {
 
 impl Merge<'_> {
     fn add(&mut self, input: &WeightedInput, (mut profile, read): Read) -> Result<()> {
+        let at = self.at;
+        self.at += 1;
         if let Err(error) = read {
             self.merger.learn_failed(profile.stated);
-            self.leave_out(input, error)?;
+            self.leave_out(at, input, error)?;
             if !self.options.salvage || profile.functions.is_empty() {
                 return Ok(());
             }
-            self.observer.salvaged(input);
+            self.observer.salvaged(at, input);
         } else {
             self.used += 1;
         }
         self.functions.extend(Some(profile.functions.len()).filter(|len| *len > 0));
         let symbols = profile.symbols.take();
         let observer = &mut *self.observer;
-        let on_fault = &mut |title: &[u8], fault| observer.record_fault(input, title, fault);
+        let on_fault = &mut |title: &[u8], fault| observer.record_fault(at, input, title, fault);
         let path = &input.path;
         self.merger
             .add(profile, input.weight.get(), on_fault)
@@ -333,19 +338,19 @@ impl Merge<'_> {
         Ok(())
     }
 
-    fn leave_out(&mut self, input: &WeightedInput, error: Error) -> Result<()> {
+    fn leave_out(&mut self, at: usize, input: &WeightedInput, error: Error) -> Result<()> {
         let is_empty = matches!(error.kind(), ErrorKind::EmptyProfile) && !self.options.compat.is_llvm();
         let is_fatal = (matches!(self.options.failure_mode, FailureMode::Any) && !is_empty)
             || (self.options.compat.is_llvm() && sampleprof::is_text_fault(&error));
         if is_fatal {
             return Err(error);
         }
-        self.observer.left_out(input, &error);
+        self.observer.left_out(at, input, &error);
         self.last_error = Some(error);
         Ok(())
     }
 
-    fn finish(mut self) -> Result<SampleMergeReport> {
+    fn finish(self) -> Result<SampleMergeReport> {
         let options = self.options;
         if self.used == 0
             && !options.compat.is_llvm()
@@ -355,20 +360,32 @@ impl Merge<'_> {
             return Err(error);
         }
         let shares_nothing = self.functions.len() > 1 && self.functions.iter().sum::<usize>() == self.merger.len();
-        self.merger.treat_cold_contexts(options.cold)?;
-        if let Some(layout) = options.layout {
-            self.merger.convert(layout);
-        }
-        let mut filtered = None;
-        if !options.filter.is_none() {
-            let all = self.merger.len();
-            let hashed = self.merger.kind().hashed;
-            self.merger.retain(|title| options.filter.keeps(title, hashed));
-            filtered = Some((all, all - self.merger.len()));
-        }
-        self.merger.add_symbols(options.symbols.iter().cloned());
-        Ok(SampleMergeReport { profile: self.merger.finish(), filtered, used: self.used, shares_nothing })
+        let report = complete(self.merger, options, self.used, &HashSet::new())?;
+        Ok(SampleMergeReport { shares_nothing, ..report })
     }
+}
+
+/// What happens to the sum of all inputs: cold contexts, then the layout, then
+/// the filter; `left_out` are titles that the filters of parts have left out.
+pub(in crate::pipeline) fn complete(
+    mut merger: Merger,
+    options: &SampleMergeOptions,
+    used: usize,
+    left_out: &HashSet<Vec<u8>>,
+) -> Result<SampleMergeReport> {
+    merger.treat_cold_contexts(options.cold)?;
+    if let Some(layout) = options.layout {
+        merger.convert(layout);
+    }
+    let mut filtered = None;
+    if !options.filter.is_none() || !left_out.is_empty() {
+        let all = merger.len();
+        let hashed = merger.kind().hashed;
+        merger.retain(|title| !left_out.contains(title) && options.filter.keeps(title, hashed));
+        filtered = Some((all, all - merger.len()));
+    }
+    merger.add_symbols(options.symbols.iter().cloned());
+    Ok(SampleMergeReport { profile: merger.finish(), filtered, used, shares_nothing: false })
 }
 
 /// Writes a profile to a file, which is replaced whole, and compressed where its

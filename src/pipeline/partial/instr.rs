@@ -1,21 +1,22 @@
 //! Partial merges: made of files, merged further, finished.
 
-use super::encode::{Saved, WriteOptions, encode};
-use super::memory;
-use super::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
-use super::open::read_with;
-use super::target::InputVersions;
+use super::remembered::{failed, no_weight, remembered};
 use crate::error::{Error, ErrorKind, Result};
+use crate::indexed::{self, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput};
-use crate::instr::description::Description;
 use crate::instr::{Profile, ProfileKind, ProfileReader};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
 use crate::merge::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::pipeline::encode::{Saved, WriteOptions, encode};
+use crate::pipeline::memory;
+use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
+use crate::pipeline::open::read_with;
+use crate::pipeline::target::InputVersions;
 use crate::raw::RawReader;
 use crate::text;
-use crate::threads;
+use crate::threads::{self, ordered_workers::OrderedWorkers};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -25,17 +26,41 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Usage for a partial merge of another family, or with a weight.
+/// Usage for a partial merge with a weight.
 pub fn merge_partially(
     inputs: &[WeightedInput],
     options: &MergeOptions,
     observer: &mut dyn MergeObserver,
 ) -> Result<PartialMerge> {
-    let mut sums = PartialMerge::new(&MergeRules::of(options.release), options.read.limits);
-    for (at, input) in inputs.iter().enumerate() {
-        add_input(&mut sums, input, options)?;
-        observer.progress(at + 1, inputs.len());
+    let empty = || PartialMerge::new(&MergeRules::of(options.release), options.read.limits);
+    let mut sums = empty();
+    let workers = threads::wanted(options.threads).get().min(inputs.len());
+    if workers < 2 {
+        for (at, input) in inputs.iter().enumerate() {
+            add_input(&mut sums, input, options)?;
+            observer.progress(at + 1, inputs.len());
+        }
+        return Ok(sums);
     }
+    // Each input is read into sums of its own, which are joined in order.
+    std::thread::scope(|scope| -> Result<()> {
+        let read = |(input, sums, read): &mut (&WeightedInput, PartialMerge, Result<()>)| {
+            *read = add_input(sums, input, options);
+        };
+        let mut turns = OrderedWorkers::start(scope, workers, read);
+        let (mut waiting, mut done) = (inputs.iter(), 0);
+        loop {
+            while !turns.is_full() {
+                let Some(input) = waiting.next() else { break };
+                turns.give((input, empty(), Ok(())));
+            }
+            let Some((_, next, read)) = turns.take() else { return Ok(()) };
+            read?;
+            sums.append(next);
+            done += 1;
+            observer.progress(done, inputs.len());
+        }
+    })?;
     Ok(sums)
 }
 
@@ -44,14 +69,34 @@ pub fn merge_partially(
 ///
 /// # Errors
 ///
-/// As [`encode`](super::encode()) and [`output::replace`](crate::input::output::replace).
+/// As [`encode`](crate::pipeline::encode()) and
+/// [`output::replace`](crate::input::output::replace); unsupported for a memory profile
+/// for LLVM 15.
 pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     let encoded = encode(profile, options)?;
-    let mut versions = InputVersions::default();
-    sums.inputs().iter().for_each(|input| note_origin(&mut versions, input));
-    let bytes = crate::partial::append(encoded.bytes, Family::Instr, versions.to_word(), &sums.encode());
+    refuse_open_end(&encoded.bytes)?;
+    let bytes = crate::partial::append(encoded.bytes, Family::Instr, origins(sums), &sums.encode());
     options.replace_with(path, |out| out.write_all(&bytes))?;
     Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+}
+
+/// In version 8 the section of memory profiles reaches to the end of the file, so
+/// that LLVM 15 would take the state for a piece of it.
+fn refuse_open_end(front: &[u8]) -> Result<()> {
+    let Ok(profile) = IndexedProfile::read(front, indexed::ReadOptions::default()) else { return Ok(()) };
+    if profile.version() != 8 || profile.memprof().is_none() {
+        return Ok(());
+    }
+    let what = "a partial merge with a memory profile for LLVM 15, whose section has no end".to_string();
+    Err(Error::new(ErrorKind::Unsupported { what })
+        .with_hint("make the part for llvm-16; for whom the result is, is decided when the merge is finished"))
+}
+
+/// Who wrote the inputs, for [`Frame::origins`].
+pub(super) fn origins(sums: &PartialMerge) -> u64 {
+    let mut versions = InputVersions::default();
+    sums.inputs().iter().for_each(|input| note_origin(&mut versions, input));
+    versions.to_word()
 }
 
 fn note_origin(versions: &mut InputVersions, input: &PartialInput) {
@@ -67,9 +112,18 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
     let mut about = PartialInput::new(&input.path, input.weight.get());
     let limits = &options.read.limits;
     let added = match input.bytes(Access::Read, limits) {
-        Ok(data) => match Frame::find(&data, limits).map_err(|error| error.in_file(&input.path))? {
-            Some(frame) => return add_partial(sums, input, &frame, limits).map_err(|error| error.in_file(&input.path)),
-            None => add_profile(sums, &data, &mut about, options),
+        Ok(data) => match Frame::find(&data, limits) {
+            Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
+            Ok(Some(frame)) => match decode(&frame, limits) {
+                Ok(part) => {
+                    sums.append(part);
+                    return Ok(());
+                }
+                Err(error) => Err(error),
+            },
+            Ok(None) => add_profile(sums, &data, &mut about, options),
+            // A damaged part is a bad input like others.
+            Err(error) => Err(error),
         },
         Err(error) => Err(error),
     };
@@ -77,7 +131,7 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
         let error = error.in_file(&input.path);
         about.state = match error.kind() {
             ErrorKind::EmptyProfile => InputState::Empty,
-            _ => InputState::Failed { message: error.to_string(), hint: error.hint().map(ToString::to_string) },
+            _ => failed(&error),
         };
         match sums.inputs_mut().last_mut().filter(|last| options.salvage && is_salvaged(last, &about)) {
             Some(last) => last.state = about.state,
@@ -98,47 +152,16 @@ pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
     frame.map(|frame| PartialMerge::decode(&frame.state, limits)).transpose()
 }
 
-/// Adds what a partial merge holds to the description of the profile in front of it.
-pub(super) fn describe(data: &[u8], limits: &Limits, description: &mut Description) {
-    let sums = match open(data, limits) {
-        Ok(Some(sums)) => sums,
-        Ok(None) => return,
-        Err(error) => return description.warnings.push(error.to_string()),
-    };
-    let Some(part) = description.parts.first_mut() else { return };
-    let used = sums.inputs().iter().filter(|input| input.state == InputState::Used).count();
-    part.fact("partial merge", format!("{used} of {} inputs", sums.inputs().len()));
-    part.fact("sums", sums.records().to_string());
-    for words in sums.applied() {
-        part.fact("applied", words.clone());
-    }
-    for input in sums.inputs() {
-        let path = input.path.display();
-        let weight = if input.weight == 1 { String::new() } else { format!(", weight {}", input.weight) };
-        let became = match &input.state {
-            InputState::Used => format!("{} records", input.records),
-            InputState::Empty => "empty".to_string(),
-            InputState::Failed { message, .. } => format!("not used: {message}"),
-        };
-        part.fact("input", format!("{path}: {became}{weight}"));
-    }
-}
-
 /// Whether the records that stand before a fault were added as this input.
 fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
     last.path == about.path && last.kind.is_some() && last.state == InputState::Used && last.origin == about.origin
 }
 
-fn add_partial(sums: &mut PartialMerge, input: &WeightedInput, frame: &Frame<'_>, limits: &Limits) -> Result<()> {
+fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialMerge> {
     if frame.family != Family::Instr {
         return Err(Error::kind_conflict(format!("a partial merge of {}, not of {}", frame.family, Family::Instr)));
     }
-    if input.weight.get() != 1 {
-        return Err(Error::usage("a partial merge has no weight of its own")
-            .with_hint("give weights to the inputs when the partial merge is made"));
-    }
-    sums.append(PartialMerge::decode(&frame.state, limits)?);
-    Ok(())
+    PartialMerge::decode(&frame.state, limits)
 }
 
 /// Adds an ordinary profile; what becomes known of it on the way is noted in `about`.
@@ -212,13 +235,7 @@ fn report(about: &PartialInput, input: &WeightedInput) -> InputReport {
     let outcome = match &about.state {
         InputState::Used => InputOutcome::Used,
         InputState::Empty => InputOutcome::Empty,
-        InputState::Failed { message, hint } => {
-            let error = Error::usage(message.clone());
-            InputOutcome::Failed(match hint {
-                Some(hint) => error.with_hint(hint.clone()),
-                None => error,
-            })
-        }
+        failed => InputOutcome::Failed(remembered(failed).unwrap_or_else(|| Error::usage("it could not be read"))),
     };
     let mut report = InputReport::new(input, outcome);
     report.version = about.origin.and_then(|origin| match origin {

@@ -1,0 +1,168 @@
+//! Inputs that are kept as they are, deflated.
+
+use super::inputs::{InputState, PartialInput};
+use super::wire::{Decoder, Encoder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use flate2::read::ZlibDecoder;
+use flate2::{Compression, write::ZlibEncoder};
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+/// An input and its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptInput {
+    /// What is known of it.
+    pub about: PartialInput,
+    /// It was found in a folder, and nobody named it.
+    pub is_found: bool,
+    len: u64,
+    /// Shared between inputs that have the same.
+    deflated: Arc<Vec<u8>>,
+}
+
+/// A run of inputs, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptInputs {
+    inputs: Vec<KeptInput>,
+    applied: Vec<String>,
+}
+
+impl KeptInput {
+    /// Keeps an input.
+    pub fn new(about: PartialInput, is_found: bool, bytes: &[u8]) -> Self {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
+        Self { about, is_found, len: bytes.len() as u64, deflated: Arc::new(deflated) }
+    }
+
+    /// An input of which there are no bytes, since it could not be read.
+    pub fn unreadable(path: impl Into<std::path::PathBuf>, weight: u64, message: String, hint: Option<String>) -> Self {
+        let state = InputState::Failed { message, hint };
+        Self::new(PartialInput { state, ..PartialInput::new(path, weight) }, false, &[])
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    ///
+    /// Uncompress failed for a damaged state; limit exceeded.
+    pub fn bytes(&self, limits: &Limits) -> Result<Vec<u8>> {
+        let limit = limits.stream_bytes.min((self.deflated.len() as u64).saturating_mul(limits.inflate_ratio));
+        if self.len > limit {
+            return Err(ErrorKind::LimitExceeded { what: "inflated size", found: self.len, limit }.into());
+        }
+        let mut bytes = Vec::new();
+        let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });
+        ZlibDecoder::new(&self.deflated[..])
+            .take(self.len.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| fault(error.to_string()))?;
+        if bytes.len() as u64 == self.len {
+            Ok(bytes)
+        } else {
+            Err(fault(format!("{} bytes came out, the state says {}", bytes.len(), self.len)))
+        }
+    }
+}
+
+impl KeptInputs {
+    /// The inputs, in order.
+    pub fn inputs(&self) -> &[KeptInput] {
+        &self.inputs
+    }
+
+    /// What was applied to inputs when they were kept, in words and each once.
+    pub fn applied(&self) -> &[String] {
+        &self.applied
+    }
+
+    /// Remembers what was applied, in words.
+    pub fn note_applied(&mut self, words: String) {
+        if !self.applied.contains(&words) {
+            self.applied.push(words);
+        }
+    }
+
+    /// Adds an input.
+    pub fn push(&mut self, input: KeptInput) {
+        self.inputs.push(input);
+    }
+
+    /// Adds the inputs that follow.
+    pub fn append(&mut self, later: Self) {
+        self.inputs.extend(later.inputs);
+        later.applied.into_iter().for_each(|words| self.note_applied(words));
+    }
+
+    /// Writes them as a state. Of inputs with the same bytes these stand once.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Encoder::default();
+        out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
+        let mut places = std::collections::HashMap::new();
+        let mut contents: Vec<&KeptInput> = Vec::new();
+        for input in &self.inputs {
+            places.entry(&*input.deflated).or_insert_with(|| {
+                contents.push(input);
+                contents.len() - 1
+            });
+        }
+        out.list(contents.iter(), |out, input| {
+            out.number(input.len);
+            out.text(&input.deflated);
+        });
+        out.list(self.inputs.iter(), |out, input| {
+            input.about.encode(out);
+            out.number(input.is_found.into());
+            out.count(places[&*input.deflated]);
+        });
+        out.into_bytes()
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// Truncated and malformed.
+    pub fn decode(state: &[u8]) -> Result<Self> {
+        let mut from = Decoder::new(state);
+        let applied = from.list("filters", |from| Ok(String::from_utf8_lossy(from.text("filter")?).into_owned()))?;
+        let contents = from.list("contents", |from| {
+            Ok((from.number("length of an input")?, Arc::new(from.text("input")?.to_vec())))
+        })?;
+        let inputs = from.list("inputs", |from| {
+            let about = PartialInput::decode(from)?;
+            let is_found = from.place("mark of an input", 2)? == 1;
+            let (len, deflated) = contents[from.place("content", contents.len())?].clone();
+            Ok(KeptInput { about, is_found, len, deflated })
+        })?;
+        from.end()?;
+        Ok(Self { inputs, applied })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_in_order() {
+        let input = |name: &str, bytes: &[u8]| KeptInput::new(PartialInput::new(name, 2), name == "b", bytes);
+        let mut all = KeptInputs::default();
+        all.push(input("a", b"some bytes"));
+        all.push(KeptInput::unreadable("x", 1, "cannot open".to_string(), None));
+        let mut later = KeptInputs::default();
+        later.push(input("b", b"some bytes"));
+        later.note_applied("a filter".to_string());
+        all.append(later);
+        let state = all.encode();
+        let again = KeptInputs::decode(&state).unwrap();
+        assert_eq!(again, all);
+        assert_eq!(again.inputs()[2].bytes(&Limits::default()).unwrap(), b"some bytes");
+        assert_eq!(again.inputs()[1].bytes(&Limits::default()).unwrap(), b"");
+        assert!(again.inputs()[2].is_found && !again.inputs()[0].is_found);
+        (0..state.len()).for_each(|end| assert!(KeptInputs::decode(&state[..end]).is_err()));
+        let lying = KeptInput { len: 1 << 40, ..all.inputs[0].clone() };
+        assert!(lying.bytes(&Limits::default()).unwrap_err().to_string().contains("inflated size"));
+    }
+}

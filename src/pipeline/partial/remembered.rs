@@ -1,0 +1,24 @@
+//! What is remembered of inputs that could not be read.
+
+use crate::error::Error;
+use crate::partial::InputState;
+
+/// An input that failed, to be told again when the merge ends.
+pub(super) fn failed(error: &Error) -> InputState {
+    InputState::Failed { message: error.to_string(), hint: error.hint().map(ToString::to_string) }
+}
+
+/// The error that an input failed with.
+pub(super) fn remembered(state: &InputState) -> Option<Error> {
+    let InputState::Failed { message, hint } = state else { return None };
+    let error = Error::usage(message.clone());
+    Some(match hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
+    })
+}
+
+pub(super) fn no_weight() -> Error {
+    Error::usage("a partial merge has no weight of its own")
+        .with_hint("give weights to the inputs when the partial merge is made")
+}

@@ -1,0 +1,278 @@
+//! Random inputs, splits and trees of the other families: sample profiles,
+//! iprof files, stacks, memory profiles.
+
+use crate::sample_text::{Shape, text};
+use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::instr::Release;
+use profbridge::iprof;
+use profbridge::merge::Remapping;
+use profbridge::pipeline::FailureMode;
+use profbridge::pipeline::iprof_merge::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
+use profbridge::pipeline::merge_stacks::{are_pprof, merge_pprof, merge_tables};
+use profbridge::pipeline::partial::{Finished, Partial, PartialOptions, finish_samples};
+use profbridge::pipeline::sample_merge::{SampleFilter, SampleMergeObserver, SampleMergeReport, merge_sample_files};
+use profbridge::sampleprof::{self, Encoding, Layout, RecordFault, Rules, WriteOptions};
+use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use profbridge::stacks::pprof;
+use profbridge::{Error, Result};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+}
+
+/// Joins the inputs in parts along a tree that `cuts` decides about; every part
+/// goes through its bytes.
+fn in_parts(
+    inputs: &[Input],
+    family: Family,
+    options: &PartialOptions,
+    cuts: &mut impl Iterator<Item = usize>,
+) -> Partial {
+    let at = cuts.next().unwrap_or(0) % (inputs.len() + 1);
+    if at == 0 || at == inputs.len() {
+        return Partial::of(inputs, family, options).expect("inputs are added");
+    }
+    let (first, second) = inputs.split_at(at);
+    let mut all = in_parts(first, family, options, cuts);
+    let later = in_parts(second, family, options, cuts).to_bytes();
+    all.append(Partial::from_bytes(&later, options).expect("a part is read")).expect("one family");
+    Partial::from_bytes(&all.to_bytes(), options).expect("a part is read")
+}
+
+/// What was said of a merge, in order.
+#[derive(Default, Debug, PartialEq, Eq)]
+struct Heard(Vec<String>);
+
+impl Heard {
+    fn without(&self, titles: &HashSet<String>) -> Vec<&String> {
+        self.0.iter().filter(|line| title(line).is_none_or(|title| !titles.contains(title))).collect()
+    }
+}
+
+fn title(line: &str) -> Option<&str> {
+    line.split(": ").nth(1)
+}
+
+/// With which of several inputs a sum became too large is not known any more,
+/// and that it stays so is told once.
+fn titles_that_overflowed(heard: &[&Heard]) -> HashSet<String> {
+    let words = RecordFault::CounterOverflow.to_string();
+    let lines = heard.iter().flat_map(|heard| &heard.0).filter(|line| line.ends_with(&words));
+    lines.filter_map(|line| title(line).map(ToString::to_string)).collect()
+}
+
+impl SampleMergeObserver for Heard {
+    fn record_fault(&mut self, _: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
+        self.0.push(format!("{} x{}: {}: {fault}", input.path.display(), input.weight, title.escape_ascii()));
+    }
+    fn left_out(&mut self, _: usize, input: &WeightedInput, error: &Error) {
+        self.0.push(format!("{}: {error}", input.path.display()));
+    }
+}
+
+impl IprofMergeObserver for Heard {
+    fn input_done(&mut self, report: &IprofInputReport) {
+        let (path, weight) = (report.input.path.display(), report.input.weight);
+        self.0.push(format!("{path} x{weight}: {:?} {:?}", report.outcome, report.findings));
+    }
+    fn progress(&mut self, _: usize, _: usize) {}
+}
+
+/// Everything that a merge of sample profiles gives.
+fn sample_outcome(
+    report: Result<SampleMergeReport>,
+    rules: Rules,
+) -> std::result::Result<(Vec<u8>, Vec<u8>, usize), String> {
+    let report = report.map_err(|error| error.to_string())?;
+    let write = |encoding| {
+        let mut options = WriteOptions::default();
+        (options.rules, options.encoding) = (rules, encoding);
+        sampleprof::write(&report.profile, &options).unwrap_or_else(|error| error.to_string().into_bytes())
+    };
+    Ok((write(Encoding::ExtBinary), write(Encoding::Text), report.used))
+}
+
+fn same_samples(inputs: &[Input], options: &PartialOptions, cuts: Vec<usize>) {
+    let mut expected_heard = Heard::default();
+    let rules = options.sample.read.rules;
+    let expected = sample_outcome(merge_sample_files(inputs, &options.sample, &mut expected_heard), rules);
+    let Partial::SampleProf(sums) = in_parts(inputs, Family::SampleProf, options, &mut cuts.into_iter()) else {
+        panic!("of another family")
+    };
+    let mut heard = Heard::default();
+    let found = sample_outcome(finish_samples(&sums, &options.sample, &mut heard), rules);
+    let overflowed = titles_that_overflowed(&[&heard, &expected_heard]);
+    assert_eq!(heard.without(&overflowed), expected_heard.without(&overflowed));
+    assert!(found == expected, "{:?}\n--- instead of\n{:?}", shown(&found), shown(&expected));
+}
+
+fn shown(outcome: &std::result::Result<(Vec<u8>, Vec<u8>, usize), String>) -> std::result::Result<String, &String> {
+    outcome.as_ref().map(|(_, text, _)| String::from_utf8_lossy(text).into_owned())
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    (any::<bool>(), any::<bool>()).prop_map(|(contexts, checksums)| Shape { contexts, checksums, attributes: contexts })
+}
+
+fn texts() -> impl Strategy<Value = Vec<(String, u64)>> {
+    let odd = prop_oneof![Just(String::new()), Just("main:x\n".to_string()), Just("a:5:1\n 1: 2 b:9\n".to_string())];
+    shape().prop_flat_map(move |shape| {
+        vec(
+            (
+                prop_oneof![9 => text(shape), 1 => odd.clone()],
+                prop_oneof![2 => Just(1u64), 1 => Just(3), 1 => Just(1 << 30)],
+            ),
+            1..8,
+        )
+    })
+}
+
+fn in_memory(contents: &[(String, u64)]) -> Vec<Input> {
+    let weigh = |weight: u64| NonZeroU64::new(weight).expect("a weight is 1 at least");
+    let named = |(at, (text, weight)): (usize, &(String, u64))| {
+        Input::from_bytes(format!("input-{at}"), text.clone().into_bytes()).weighing(weigh(*weight))
+    };
+    contents.iter().enumerate().map(named).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_sample_profiles_give_the_same_in_any_parts(
+        contents in texts(),
+        cuts in vec(0usize..64, 0..12),
+        release in prop_oneof![Just(14u32), Just(16), Just(19), Just(22), Just(23)],
+        mode in prop_oneof![Just(FailureMode::Any), Just(FailureMode::Warn), Just(FailureMode::All)],
+        end in 0..6,
+    ) {
+        let mut options = PartialOptions::default();
+        options.sample.read.rules = Rules::of(Release(release));
+        options.sample.failure_mode = mode;
+        match end {
+            0 => options.sample.filter = SampleFilter::new(Some("ma|ba|[0-4]"), None).expect("a sound pattern"),
+            1 => options.sample.layout = Some(Layout::Flat),
+            2 => options.sample.layout = Some(Layout::Nest { merged_base: true }),
+            3 => options.sample.cold.trim = true,
+            4 => options.sample.remapping = Remapping::parse(b"foo main\nbar zed\n").expect("a sound file"),
+            _ => options.sample.drop_symbols = true,
+        }
+        same_samples(&in_memory(&contents), &options, cuts);
+    }
+
+    #[test]
+    fn random_collapsed_stacks_give_the_same_in_any_parts(
+        contents in vec((vec(("[a-d](;[a-d]){0,3}", 0u64..1000), 0..6), 1u64..4), 1..8),
+        cuts in vec(0usize..64, 0..12),
+    ) {
+        let text = |lines: &[(String, u64)]| lines.iter().map(|(stack, hits)| format!("{stack} {hits}\n")).collect::<String>();
+        let contents: Vec<(String, u64)> = contents.iter().map(|(lines, weight)| (text(lines), *weight)).collect();
+        let mut options = PartialOptions::default();
+        options.stacks.failure_mode = FailureMode::Warn;
+        same_stacks(&in_memory(&contents), &options, cuts);
+    }
+
+    #[test]
+    fn real_stacks_of_all_kinds_give_the_same_in_any_parts(
+        chosen in vec((0usize..6, 1u64..4), 1..6),
+        cuts in vec(0usize..64, 0..9),
+    ) {
+        let files = ["stacks/web.collapsed", "pprof/squares.pprof", "pprof/circles.pprof", "pprof/heap.pprof",
+            "pprof/squares.pprof", "iprof/even-or-odd.iprof"];
+        let mut options = PartialOptions::default();
+        options.stacks.failure_mode = FailureMode::Warn;
+        same_stacks(&of_files(&files, &chosen), &options, cuts);
+    }
+
+    #[test]
+    fn iprof_files_give_the_same_in_any_parts(
+        chosen in vec((0usize..7, 1u64..4), 1..6),
+        cuts in vec(0usize..64, 0..9),
+        normalize in any::<bool>(),
+    ) {
+        let files = ["iprof/even-or-odd.iprof", "iprof/fibonacci.iprof", "iprof/statistics.iprof",
+            "iprof/layout-2022.iprof", "iprof/older.iprof", "iprof/bad/bad-json.iprof", "no-such.iprof"];
+        let mut options = PartialOptions::default();
+        options.iprof.failure_mode = FailureMode::Warn;
+        options.iprof.normalize = normalize;
+        let inputs = of_files(&files, &chosen);
+        let mut expected_heard = Heard::default();
+        let expected = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut expected_heard));
+        let Partial::Iprof(kept) = in_parts(&inputs, Family::Iprof, &options, &mut cuts.into_iter()) else { panic!() };
+        let inputs = profbridge::pipeline::partial::kept_inputs(&kept, &options.iprof.read.limits).expect("sound");
+        let mut heard = Heard::default();
+        let found = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut heard));
+        let plain = |heard: &Heard| heard.0.iter().map(|line| line.split(" Failed(").next().unwrap_or_default().to_string()).collect::<Vec<_>>();
+        prop_assert_eq!(plain(&heard), plain(&expected_heard));
+        prop_assert_eq!(found, expected);
+    }
+}
+
+fn of_files(files: &[&str], chosen: &[(usize, u64)]) -> Vec<Input> {
+    let weigh = |weight: u64| NonZeroU64::new(weight).expect("a weight is 1 at least");
+    chosen.iter().map(|(at, weight)| Input::with_weight(testdata(files[*at]), weigh(*weight))).collect()
+}
+
+fn iprof_outcome(report: Result<IprofMergeReport>) -> std::result::Result<(String, String), String> {
+    let report = report.map_err(|error| error.to_string())?;
+    let bytes = iprof::write(&report.document, &iprof::WriteOptions::default());
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), format!("{:?}", report.merged)))
+}
+
+/// Bytes and warnings of a merge of stacks.
+fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Vec<String>, usize), String> {
+    let words = |warnings: &[profbridge::Warning]| warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    match finished.map_err(|error| error.to_string())? {
+        Finished::Pprof(sum) => {
+            let mut said = words(&sum.warnings);
+            said.extend(sum.sum.1.warnings());
+            Ok((pprof::write(&sum.sum.0), said, sum.used()))
+        }
+        Finished::Stacks(sum) => {
+            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default());
+            Ok((text.into_bytes(), words(&sum.warnings), sum.used()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn same_stacks(inputs: &[Input], options: &PartialOptions, cuts: Vec<usize>) {
+    let whole = match are_pprof(inputs) {
+        true => merge_pprof(inputs, &options.stacks).map(Finished::Pprof),
+        false => merge_tables(inputs, &options.stacks).map(Finished::Stacks),
+    };
+    let parts = in_parts(inputs, Family::Stacks, options, &mut cuts.into_iter());
+    assert_eq!(stack_outcome(parts.finish(options)), stack_outcome(whole));
+}
+
+#[test]
+fn a_record_with_another_checksum_is_left_out_wherever_it_was() {
+    let of = |checksum: u64, count: u64| (format!("foo:{count}:1\n 1: {count}\n !CFGChecksum: {checksum}\n"), 1);
+    let contents = [of(1, 5), of(2, 6), of(2, 7), of(1, 8)];
+    for cuts in [vec![1], vec![2], vec![3], vec![2, 1, 1], vec![1, 0, 2, 1]] {
+        same_samples(&in_memory(&contents), &PartialOptions::default(), cuts);
+    }
+}
+
+#[test]
+fn what_a_damaged_part_says_is_refused() {
+    let options = PartialOptions::default();
+    let inputs = in_memory(&[("foo:5:1\n 1: 5\n".to_string(), 1), ("bar:5:1\n 1: 5\n".to_string(), 2)]);
+    for family in [Family::SampleProf, Family::Stacks, Family::Iprof] {
+        let good = Partial::of(&inputs, family, &options).expect("inputs are added").to_bytes();
+        for at in 0..good.len() {
+            let mut bytes = good.clone();
+            bytes[at] ^= 0x20;
+            assert!(Partial::from_bytes(&bytes, &options).is_err(), "{family:?} byte {at}");
+        }
+        assert!(Partial::from_bytes(b"no part", &options).is_err());
+    }
+    let mut samples = Partial::of(&inputs, Family::SampleProf, &options).expect("inputs are added");
+    let stacks = Partial::of(&inputs, Family::Stacks, &options).expect("inputs are added");
+    assert!(samples.append(stacks).unwrap_err().to_string().contains("sampled stacks after one of sample profiles"));
+}
