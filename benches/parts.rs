@@ -138,10 +138,11 @@ fn one_file(criterion: &mut Criterion) {
     let mut write = pipeline::WriteOptions::default();
     (write.compat, write.format) = (profbridge::Compat::Llvm22, formats()[1].1);
     let inputs = [WeightedInput::new(&input)];
-    group.bench_function("transcribe", |bencher| {
+    group.bench_function("text of one file", |bencher| {
         bencher.iter(|| {
-            let done = pipeline::transcribe(black_box(&inputs), &merge, &write, &output, || ());
-            assert!(done.expect("the output can be written"), "the file is plain");
+            let silent = &mut pipeline::Silent;
+            let report = pipeline::merge_for_output(black_box(&inputs), &merge, &write, None, silent);
+            report.and_then(|report| report.write_file(&write, &output)).expect("the output can be written");
         });
     });
     group.finish();

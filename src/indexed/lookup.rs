@@ -33,6 +33,13 @@ pub struct Entry<'data> {
     pub records: Records<'data>,
 }
 
+impl Entry<'_> {
+    /// Where the entry stands in the file, as long as none of its records was decoded.
+    pub(crate) fn place(&self) -> u64 {
+        self.records.position() - (self.name.len() + ITEM_HEADER) as u64
+    }
+}
+
 impl<'data> Table<'data> {
     /// Finds payload and index; `index_offset` is the header's, the payload
     /// begins at `payload_offset`.
@@ -115,6 +122,19 @@ impl<'data> Table<'data> {
             }
         }
         Ok(None)
+    }
+
+    /// The entry that begins at that place of the file.
+    pub(super) fn entry_at(&self, place: u64) -> Result<Entry<'data>> {
+        self.item_at(place)?.entry(self.version)
+    }
+
+    /// The item that begins at that place of the file.
+    pub(super) fn item_at(&self, place: u64) -> Result<Item<'data>> {
+        let start = place.checked_sub(self.payload_offset).and_then(|start| usize::try_from(start).ok());
+        let bytes = start.and_then(|start| self.payload.get(start..)).unwrap_or_default();
+        let mut cursor = Cursor::new(bytes, place, Endian::Little, "hash table");
+        Item::read(&mut cursor)
     }
 
     /// All items in payload order.

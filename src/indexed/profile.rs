@@ -202,6 +202,16 @@ impl<'data> IndexedProfile<'data> {
         self.walk().map(move |entry| entry.map_err(|error| error.in_format(format!("indexed v{version}"))))
     }
 
+    /// The entry that stands at that [place](Entry::place) of the file.
+    pub(crate) fn entry_at(&self, place: u64) -> Result<Entry<'data>> {
+        self.table.entry_at(place).map_err(|error| self.in_format(error))
+    }
+
+    /// The name of the entry that stands at that [place](Entry::place) of the file.
+    pub(crate) fn entry_name_at(&self, place: u64) -> &'data [u8] {
+        self.table.item_at(place).map(|item| item.name).unwrap_or_default()
+    }
+
     /// Checks what neither [`get`](Self::get) nor [`entries`](Self::entries)
     /// needs: that every name is where a lookup finds it, and under its hash.
     ///

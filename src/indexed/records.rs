@@ -16,6 +16,7 @@ pub struct Records<'data> {
     version: u32,
     len: usize,
     has_value_sites: bool,
+    is_irregular: bool,
 }
 
 impl<'data> Records<'data> {
@@ -27,14 +28,16 @@ impl<'data> Records<'data> {
     /// takes none of the name's records either.
     pub(super) fn read(data: &'data [u8], offset: u64, version: u32) -> Result<Self> {
         let rest = Cursor::new(data, offset, Endian::Little, "function records");
-        let mut records = Self { rest, version, len: 0, has_value_sites: false };
+        let mut records = Self { rest, version, len: 0, has_value_sites: false, is_irregular: false };
         if data.is_empty() || !data.len().is_multiple_of(8) {
             let detail = format!("a name has {} bytes of records, which is not a multiple of 8 above 0", data.len());
             return Err(records.rest.place(malformed(detail)));
         }
         let mut walk = records.clone();
         while !walk.rest.is_empty() {
-            records.has_value_sites |= walk.skip_record()?;
+            let skipped = walk.skip_record()?;
+            records.has_value_sites |= skipped.has_value_sites;
+            records.is_irregular |= skipped.is_irregular;
             records.len += 1;
         }
         Ok(records)
@@ -53,6 +56,25 @@ impl<'data> Records<'data> {
     /// Whether some record of the name has value sites.
     pub fn has_value_sites(&self) -> bool {
         self.has_value_sites
+    }
+
+    /// Whether some record of the name has no counters, or knows which waves of a GPU are uniform.
+    pub(crate) fn is_irregular(&self) -> bool {
+        self.is_irregular
+    }
+
+    /// The FuncHashes of its records, for which nothing else is decoded.
+    pub(crate) fn func_hashes(&self) -> impl Iterator<Item = u64> + use<'_, 'data> {
+        let mut walk = self.clone();
+        std::iter::from_fn(move || {
+            let hash = walk.rest.clone().u64("FuncHash").ok()?;
+            walk.skip_record().ok().map(|_| hash)
+        })
+    }
+
+    /// Where the next record begins in the file.
+    pub(super) fn position(&self) -> u64 {
+        self.rest.position()
     }
 
     /// Decodes the next record into `record`, whose memory is used again; `false` when there is none.
@@ -79,14 +101,15 @@ impl<'data> Records<'data> {
         Ok(true)
     }
 
-    /// Skips a record and says whether it has value sites.
-    fn skip_record(&mut self) -> Result<bool> {
-        self.take_parts()?;
-        let mut has_sites = false;
+    /// Skips a record.
+    fn skip_record(&mut self) -> Result<Skipped> {
+        let parts = self.take_parts()?;
+        let is_irregular = parts.counters.is_empty() || !parts.uniformity_bits.is_empty();
+        let mut has_value_sites = false;
         if self.version >= since::VALUE_SITES {
-            read_value_blob(&mut self.rest, |_, sites| has_sites |= !sites.counts.is_empty())?;
+            read_value_blob(&mut self.rest, |_, sites| has_value_sites |= !sites.counts.is_empty())?;
         }
-        Ok(has_sites)
+        Ok(Skipped { has_value_sites, is_irregular })
     }
 
     fn take_parts(&mut self) -> Result<Parts<'data>> {
@@ -124,6 +147,12 @@ impl Iterator for Records<'_> {
 }
 
 impl FusedIterator for Records<'_> {}
+
+/// What a record shows that is skipped.
+struct Skipped {
+    has_value_sites: bool,
+    is_irregular: bool,
+}
 
 /// What stands before the value sites of a record.
 struct Parts<'data> {

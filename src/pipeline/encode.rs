@@ -93,6 +93,14 @@ impl WriteOptions {
         if self.filter.is_none() { selection } else { selection.names(keeps) }
     }
 
+    /// The release that text is written for, if all functions are written as such.
+    pub(super) fn release_of_whole_text(&self) -> Option<Release> {
+        match self.format {
+            OutputFormat::Text { release } if !self.sparse && self.filter.is_none() => Some(release),
+            _ => None,
+        }
+    }
+
     /// Threads that may share the writing.
     pub(super) fn threads(&self) -> NonZeroUsize {
         threads::wanted(self.threads)
@@ -180,14 +188,7 @@ pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Res
             Ok(Saved { losses, stopped: None })
         }
         OutputFormat::Text { release } => {
-            let writing = options.text(release, selection);
-            let losses = options.text_losses(profile, &writing)?;
-            let mut stopped = None;
-            options.replace_with(path, |out| {
-                stopped = text::write_to(profile, &writing, out)?;
-                Ok(())
-            })?;
-            Ok(Saved { losses, stopped })
+            write_text_file(profile, options, release, path, |writing, out| text::write_to(profile, writing, out))
         }
         OutputFormat::Raw { .. } => {
             let encoded = encode(profile, options)?;
@@ -195,6 +196,26 @@ pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Res
             Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
         }
     }
+}
+
+/// Replaces a file by the text that `write` makes of a profile; what it returns is why the text
+/// stops.
+pub(super) fn write_text_file(
+    profile: &Profile,
+    options: &WriteOptions,
+    release: Release,
+    path: &Path,
+    write: impl FnOnce(&text::TextOptions<'_>, &mut (dyn Write + Send)) -> io::Result<Option<Error>>,
+) -> Result<Saved> {
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let writing = options.text(release, options.selection(&keeps));
+    let losses = options.text_losses(profile, &writing)?;
+    let mut stopped = None;
+    options.replace_with(path, |out| {
+        stopped = write(&writing, out)?;
+        Ok(())
+    })?;
+    Ok(Saved { losses, stopped })
 }
 
 /// Encodes a profile.

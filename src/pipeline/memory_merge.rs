@@ -7,7 +7,6 @@ use crate::input::WeightedInput;
 use crate::input::output;
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
-use std::collections::HashSet;
 use std::path::Path;
 
 /// Merges the memory profiles of inputs in order. The profile of the report
@@ -25,13 +24,7 @@ pub fn merge_memory_files(
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
     let mut run = run::run(&prepared, options, observer);
     let memory = run.merger.take_memory();
-    let report = MergeReport {
-        profile: run.merger.finish(),
-        inputs: run.reports,
-        repeats_memory_size: false,
-        memprof_losses: Vec::new(),
-        left_out: HashSet::new(),
-    };
+    let report = MergeReport::of(run.merger.finish(), run.reports);
     report.verdict_of_inputs(options)?;
     let mut memory = memory.ok_or_else(|| Error::usage("the inputs hold no memory profile"))?.profile;
     for function in report.profile.functions.iter() {

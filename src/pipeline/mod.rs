@@ -43,7 +43,6 @@ pub mod sample_merge;
 pub mod sample_stacks;
 pub mod samples;
 pub mod target;
-pub mod transcribe;
 
 pub use ask::{check_file, describe, diff_files};
 pub use check::{CheckFinding, FileCheck};
@@ -51,7 +50,7 @@ pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file}
 pub use file_diff::FileDiff;
 pub use merge::{
     Extent, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums,
-    Silent, merge_files,
+    Silent, merge_files, merge_for_output,
 };
 pub use open::{ReadOptions, open_reader};
 pub use output_form::OutputForm;
@@ -61,4 +60,3 @@ pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_fil
 #[cfg(feature = "tracing-counters")]
 pub use run::trace::{WorkerTrace, predicted, take_traces};
 pub use target::{InputVersions, Target, TargetRequest, TargetSource};
-pub use transcribe::transcribe;

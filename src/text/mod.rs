@@ -40,7 +40,7 @@ mod write;
 
 pub use evidence::evidence;
 pub use reader::TextReader;
-pub(crate) use write::{Source, write_source};
+pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};
 
 /// How the text calls a target without a name.

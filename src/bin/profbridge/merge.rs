@@ -474,7 +474,7 @@ impl MergeArgs {
                 self.report_losses(&losses)?;
                 let filter = &mut options.llvm.filter;
                 let findings = whom.cross(&mut profile, filter, self.cross.hashes(), origins, self.strict)?;
-                let write = self.write_options(&options.llvm, &whom, form);
+                let write = self.announced(self.write_options(&options.llvm, &whom, form), &whom);
                 let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
                     console::losses(&saved.losses, &write.tolerated, &self.output);
@@ -511,7 +511,7 @@ impl MergeArgs {
         note(document, &report, options.salvage);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         self.judge(inputs, &report, &options, document)?;
-        let write = self.write_options(&options, &whom, form);
+        let write = self.announced(self.write_options(&options, &whom, form), &whom);
         let saved = partial::write_file(&sums, &report.profile, &write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &write.tolerated, &self.output);
@@ -537,7 +537,8 @@ impl MergeArgs {
         let mut whom = self.whom(inputs)?;
         let mut options = self.merge_options(whom.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);
-        let mut report = pipeline::merge_files(inputs, &options, &mut console)?;
+        let (write, crossing) = (self.write_options(&options, &whom, form), whom.crossing(self.cross.hashes()));
+        let mut report = pipeline::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
         note(document, &report, options.salvage);
@@ -550,13 +551,9 @@ impl MergeArgs {
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
         // Only now functions have the names that the filter may mean.
-        self.gates.refuse_nothing_but("no function is left", || {
-            let is_kept = |name: &[u8]| options.filter.keeps(name);
-            let profile = &report.profile;
-            profile.memprof.is_none() && !profile.functions.iter().any(|function| is_kept(function.name()))
-        })?;
-        let write = self.write_options(&options, &whom, form);
-        let saved = pipeline::write_file(&report.profile, &write, &self.output)?;
+        self.gates.refuse_nothing_but("no function is left", || report.is_empty(&options.filter))?;
+        let write = self.announced(self.write_options(&options, &whom, form), &whom);
+        let saved = report.write_file(&write, &self.output)?;
         if !self.quiet {
             console::losses(&report.memprof_losses, &[], &self.output);
             console::losses(&saved.losses, &write.tolerated, &self.output);
@@ -582,8 +579,7 @@ impl MergeArgs {
         report.verdict_of_inputs(options)?;
         let total = |input: &Input| input_totals::instr_total(input, &options.read);
         document.judge(self.gates.outcomes(inputs, || report.extent(options), &total))?;
-        let profile = &report.profile;
-        self.gates.refuse_nothing(|| profile.memprof.is_none() && profile.functions.is_empty())
+        self.gates.refuse_nothing(|| report.profile.memprof.is_none() && report.functions_len() == 0)
     }
 
     fn note_written(&self, document: &mut MergeDocument, whom: &Whom) {
@@ -661,14 +657,19 @@ impl MergeArgs {
             _ => whom.target.indexed_format(),
         };
         write.gzip_by_name = true;
-        if !self.quiet {
-            whom.say(write.format, &self.output);
-        }
         write.sparse = self.sparse;
         write.strict = self.strict;
         write.tolerated = whom.tolerated();
         write.filter = options.filter.clone();
         write.threads = options.threads;
+        write
+    }
+
+    /// Says for whom the result is, unless nothing is to be said.
+    fn announced(&self, write: WriteOptions, whom: &Whom) -> WriteOptions {
+        if !self.quiet {
+            whom.say(write.format, &self.output);
+        }
         write
     }
 }

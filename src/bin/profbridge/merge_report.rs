@@ -32,8 +32,8 @@ pub(crate) fn print_warnings(report: &MergeReport, quiet: bool) {
 pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: bool) {
     document.name_inputs(report.inputs.iter().map(|input| &input.input));
     report.inputs.iter().enumerate().for_each(|(at, input)| note_input(document, at, input, salvage));
-    document.functions = Some(report.profile.functions.len());
-    document.records = Some(report.profile.functions.records_len());
+    document.functions = Some(report.functions_len());
+    document.records = Some(report.records_len());
 }
 
 /// Notes what became of the input at that place.
@@ -73,7 +73,7 @@ pub(crate) fn summary(report: &MergeReport, output: &Path, salvage: bool) -> Str
     if salvaged > 0 {
         rest += &format!(", kept {} of {salvaged} damaged", number_of(kept as usize, "record"));
     }
-    let functions = number_of(report.profile.functions.len(), "function");
+    let functions = number_of(report.functions_len(), "function");
     let target = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
     format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
 }

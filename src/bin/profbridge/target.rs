@@ -64,6 +64,16 @@ impl Whom {
         }
     }
 
+    /// The reader of the result, from whatever inputs.
+    pub(crate) fn crossing(&self, hashes: HashPolicy) -> CrossReleaseOptions {
+        let mut options =
+            CrossReleaseOptions::new(self.target.release, self.target.indexed_version, Origins::default());
+        options.version_is_given = self.version_is_given;
+        options.release_is_given = self.target.source != TargetSource::Inputs;
+        options.hashes = hashes;
+        options
+    }
+
     /// Gives the result the names and hashes that its reader computes. What it
     /// holds may ask for another version, which is the last word on it.
     pub(crate) fn cross(
@@ -74,10 +84,8 @@ impl Whom {
         origins: Origins,
         strict: bool,
     ) -> Result<Vec<Finding>> {
-        let mut options = CrossReleaseOptions::new(self.target.release, self.target.indexed_version, origins);
-        options.version_is_given = self.version_is_given;
-        options.release_is_given = self.target.source != TargetSource::Inputs;
-        options.hashes = hashes;
+        let mut options = self.crossing(hashes);
+        options.origins = origins;
         let crossed = cross(profile, filter, &options, strict)?;
         (self.target.release, self.target.indexed_version) = (crossed.release, crossed.indexed_version);
         Ok(crossed.findings)

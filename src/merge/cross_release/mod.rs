@@ -15,6 +15,7 @@
 
 mod finding;
 mod front_end;
+mod glance;
 pub(crate) mod hashes;
 mod names;
 mod options;
@@ -24,6 +25,7 @@ mod rebuild;
 mod tests;
 
 pub use finding::{Finding, FindingKind};
+pub(crate) use glance::Glance;
 #[cfg(feature = "correlate")]
 pub(crate) use names::colon_form;
 pub use options::{CrossReleaseOptions, HashPolicy, Origins};

@@ -22,6 +22,12 @@ pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
     Some(form)
 }
 
+/// Whether some input may hold names that are not of the reader's era.
+pub(super) fn names_may_change(options: &CrossReleaseOptions) -> bool {
+    let reads_semicolons = options.release >= SEMICOLONS_SINCE;
+    if reads_semicolons { options.origins.may_be_before_18 } else { options.origins.may_be_from_18 }
+}
+
 /// Gives local functions the names that the reader computes.
 pub(super) fn cross(
     profile: Profile,
@@ -30,10 +36,9 @@ pub(super) fn cross(
     former_names: &mut HashMap<Vec<u8>, Vec<u8>>,
 ) -> Profile {
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
-    let others_names = if reads_semicolons { options.origins.may_be_before_18 } else { options.origins.may_be_from_18 };
     let separator = if reads_semicolons { b':' } else { b';' };
     // Mostly nothing is local, or all inputs are of the reader's era.
-    if !others_names || !profile.functions.iter().any(|function| function.name().contains(&separator)) {
+    if !names_may_change(options) || !profile.functions.iter().any(|function| function.name().contains(&separator)) {
         return profile;
     }
     let forms = Forms::of(&profile.functions, options.origins);

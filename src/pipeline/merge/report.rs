@@ -1,14 +1,17 @@
 //! What became of a merge and of each input.
 
 use super::options::{Extent, MergeOptions, Minimums};
+use super::single_file::SingleFile;
 use crate::error::{Error, Result, Warning};
 use crate::input::WeightedInput;
 use crate::instr::{Loss, Profile, ProfileKind};
 use crate::memprof;
 use crate::merge::FunctionFilter;
 use crate::merge::cross_release::Origins;
+use crate::pipeline::encode::{self, Saved, WriteOptions};
 use crate::pipeline::input_totals::bytes_of;
 use std::collections::HashSet;
+use std::path::Path;
 
 /// What became of one input.
 #[derive(Debug)]
@@ -67,7 +70,8 @@ impl InputReport {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// The result.
+    /// The result; of [`merge_for_output`](crate::pipeline::merge_for_output) perhaps without
+    /// the functions, which the report tells and writes all the same.
     pub profile: Profile,
     /// One entry an input, in order.
     pub inputs: Vec<InputReport>,
@@ -79,9 +83,51 @@ pub struct MergeReport {
     /// names still stand in the profile, since they decide about the order of
     /// others ([`FunctionFilter::without`] leaves them out).
     pub left_out: HashSet<Vec<u8>>,
+    /// The functions, where they need not be taken out of the only input.
+    pub(in crate::pipeline) file: Option<SingleFile>,
 }
 
 impl MergeReport {
+    /// A result of which there is nothing else to say.
+    pub(in crate::pipeline) fn of(profile: Profile, inputs: Vec<InputReport>) -> Self {
+        let (memprof_losses, left_out) = (Vec::new(), HashSet::new());
+        Self { profile, inputs, repeats_memory_size: false, memprof_losses, left_out, file: None }
+    }
+
+    /// Writes the result, as [`write_file`](crate::pipeline::write_file).
+    ///
+    /// # Errors
+    ///
+    /// As [`write_file`](crate::pipeline::write_file); usage for another form than that which
+    /// [`merge_for_output`](crate::pipeline::merge_for_output) was told.
+    pub fn write_file(&self, options: &WriteOptions, path: &Path) -> Result<Saved> {
+        let Some(file) = &self.file else { return encode::write_file(&self.profile, options, path) };
+        let Some(release) = options.release_of_whole_text() else {
+            return Err(Error::usage("the inputs were merged to be written as text, with all functions"));
+        };
+        encode::write_text_file(&self.profile, options, release, path, |text, out| {
+            file.write_text(&self.profile, text, out)
+        })
+    }
+
+    /// Number of functions of the result.
+    pub fn functions_len(&self) -> usize {
+        self.file.as_ref().map_or_else(|| self.profile.functions.len(), SingleFile::functions_len)
+    }
+
+    /// Number of records of the result.
+    pub fn records_len(&self) -> usize {
+        self.file.as_ref().map_or_else(|| self.profile.functions.records_len(), SingleFile::records_len)
+    }
+
+    /// Whether the result holds nothing that a filter keeps, no memory profile either.
+    pub fn is_empty(&self, filter: &FunctionFilter) -> bool {
+        let keeps = |name: &[u8]| filter.keeps(name);
+        let has_functions =
+            || self.file.is_some() || self.profile.functions.iter().any(|function| keeps(function.name()));
+        self.profile.memprof.is_none() && !has_functions()
+    }
+
     /// Inputs that could not be read, in order.
     pub fn failures(&self) -> impl Iterator<Item = (&InputReport, &Error)> {
         self.inputs.iter().filter_map(|report| match &report.outcome {
@@ -146,12 +192,18 @@ impl MergeReport {
 
     /// Functions that a filter keeps.
     pub fn functions_kept(&self, filter: &FunctionFilter) -> u64 {
+        if let Some(file) = &self.file {
+            return file.functions_len() as u64;
+        }
         self.profile.functions.iter().filter(|function| filter.keeps(function.name())).count() as u64
     }
 
     /// Sum of all counters of functions that a filter keeps, pseudo counts left
     /// out; stops at the largest number.
     pub fn total_count(&self, filter: &FunctionFilter) -> u64 {
+        if let Some(file) = &self.file {
+            return file.total_count();
+        }
         let functions = self.profile.functions.iter().filter(|function| filter.keeps(function.name()));
         functions
             .flat_map(|function| function.records())
@@ -163,7 +215,7 @@ impl MergeReport {
     /// Whether there are several inputs with functions, and no function is in two of them.
     pub fn shares_nothing(&self) -> bool {
         let records = || self.inputs.iter().map(|input| input.records).filter(|records| *records > 0);
-        records().count() > 1 && records().sum::<u64>() == self.profile.functions.len() as u64
+        records().count() > 1 && records().sum::<u64>() == self.functions_len() as u64
     }
 
     /// Inputs that were used.

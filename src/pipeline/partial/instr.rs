@@ -224,7 +224,7 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
     let keeps = |name: &[u8]| options.filter.keeps(name) && !replayed.left_out.contains(name);
     let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
     let left_out = replayed.left_out;
-    Ok(MergeReport { profile, inputs: reports, repeats_memory_size, memprof_losses, left_out })
+    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, ..MergeReport::of(profile, reports) })
 }
 
 fn weighted(about: &PartialInput) -> WeightedInput {

@@ -1,6 +1,8 @@
 //! What text cannot say of a profile.
 
-use super::{Content, NamePlace, TextOptions};
+use super::functions::{Functions, Selected, symbols_of};
+use super::names::NamePlace;
+use super::options::TextOptions;
 use crate::instr::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
 
 /// What text written with these options cannot say of a profile.
@@ -28,15 +30,16 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
 
 /// Counts names that LLVM's text loses: of functions and of targets.
 fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
-    let content = Content::new(profile, options);
+    let functions = Selected::of(profile, options.selection);
+    let symbols = symbols_of(profile, &functions, options.compat);
     let mut place = NamePlace::default();
-    for id in &content.functions {
-        let function = profile.functions.function(*id);
-        losses.add(LossKind::UnspeakableNames, u64::from(place.hides(function)));
+    for (at, function) in functions.iter().enumerate() {
+        let is_hidden = place.hides(function.name(), functions.has_several_records(at));
+        losses.add(LossKind::UnspeakableNames, u64::from(is_hidden));
         for record in function.records() {
             for kind in options.value_kinds().iter().filter(|kind| kind.is_name()) {
                 let values = record.sites(*kind).values();
-                let nameless = values.iter().filter(|v| v.value != 0 && content.symbols.name(v.value).is_none());
+                let nameless = values.iter().filter(|v| v.value != 0 && symbols.name(v.value).is_none());
                 losses.add(LossKind::TargetNames, nameless.count() as u64);
             }
         }

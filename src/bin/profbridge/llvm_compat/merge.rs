@@ -45,13 +45,12 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
     let output = output(parsed);
-    if filter.is_ok() && !crossing.is_needed && samples.is_none() {
+    let mut report = if filter.is_ok() && !crossing.is_needed && samples.is_none() {
         let write = write_options(parsed, &options, &crossing.target);
-        if pipeline::transcribe(&inputs, &options, &write, &output, warn_of_sizes)? {
-            return Ok(ExitCode::SUCCESS);
-        }
-    }
-    let mut report = pipeline::merge_files(&inputs, &options, &mut Warnings)?;
+        pipeline::merge_for_output(&inputs, &options, &write, None, &mut Warnings)?
+    } else {
+        pipeline::merge_files(&inputs, &options, &mut Warnings)?
+    };
     // What is wrong with a raw memory profile ends the merge at once.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
         let whence = input.input.path.as_os_str().as_encoded_bytes().to_vec();
@@ -266,7 +265,7 @@ fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
     if filter.is_none() {
         return;
     }
-    let all = report.profile.functions.len() as u64;
+    let all = report.functions_len() as u64;
     let dropped = all - report.functions_kept(filter);
     messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
 }
@@ -296,7 +295,7 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
     if output.as_os_str() == "-" && !is_text && io::stdout().is_terminal() {
         return Err(Failure::text("cannot write a non-text format profile to the terminal"));
     }
-    let saved = pipeline::write_file(&report.profile, write, output)?;
+    let saved = report.write_file(write, output)?;
     let whence = Some(output.as_os_str().as_encoded_bytes());
     // Old releases leave binary ids out without a word, and compilers have no use for them.
     for loss in saved.losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds) {
