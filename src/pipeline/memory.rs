@@ -8,7 +8,7 @@ use crate::input::{Access, Format, Input, detect};
 use crate::instr::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::Comments;
-use crate::memprof::{self, MemoryProfile, MergedMemory, Source};
+use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
 use crate::merge::Merger;
 use std::io::Write;
 
@@ -58,7 +58,8 @@ impl MemProfOptions {
     fn encode(&self, memory: MergedMemory, release: Release, compat: Compat) -> Result<(MemProfSection, Vec<Loss>)> {
         let MergedMemory { mut profile, carried, stored, .. } = memory;
         let asks_nothing = self.version.is_none() && !self.full_schema && self.random_hotness.is_none();
-        if let Some(section) = carried.filter(|section| asks_nothing && is_written(section, release)) {
+        let is_read = |section: &MemProfSection| is_read_by(release, section, profile.schema);
+        if let Some(section) = carried.filter(|section| asks_nothing && is_read(section)) {
             return Ok((section, Vec::new()));
         }
         if let Some(seed) = self.random_hotness {
@@ -103,15 +104,16 @@ fn section(bytes: Vec<u8>, release: Release) -> MemProfSection {
     MemProfSection { bytes, offset: 0, indexed_version: release.indexed_version().unwrap_or_default() }
 }
 
-/// Whether a release reads a section as it is.
-fn is_written(section: &MemProfSection, release: Release) -> bool {
+/// Whether a release reads a section with these fields as it is.
+fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> bool {
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let version = match first {
         Some(24..) => 0,
         Some(version) => version as u32,
         None => return false,
     };
-    written_versions(release).is_none_or(|versions| versions.contains(&version))
+    let knows_fields = schema.intersection(indexed::known_schema(release)) == schema;
+    written_versions(release).is_none_or(|versions| versions.contains(&version) && knows_fields)
 }
 
 /// Whether bytes are a memory profile: a raw one, or YAML. LLVM takes for YAML

@@ -157,6 +157,32 @@ fn all_versions_say_the_same() {
     }
 }
 
+/// All indexed profiles.
+pub fn sections() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|name| name == "profdata")).collect();
+    paths.sort();
+    assert!(paths.len() > 10, "{}", paths.len());
+    paths
+}
+
+#[test]
+fn a_release_gets_the_fields_that_it_knows() {
+    for input in sections() {
+        let before = stored(&std::fs::read(&input).unwrap());
+        for (release, known) in [(15, 19), (16, 25), (18, 25), (19, 27)] {
+            let mut options = MergeOptions::default();
+            options.release = Release(release);
+            let after = stored(&merged(std::slice::from_ref(&input), &options));
+            let is_carried = before.version == after.version && before.profile.schema == after.profile.schema;
+            let message = format!("{} for {release}: {:?}", input.display(), after.profile.schema);
+            assert!(after.profile.schema.len() <= known, "{message}");
+            assert!(is_carried || after.profile.schema.len() == known || after.version >= 2, "{message}");
+            assert_eq!(facts(&after.profile).len(), facts(&before.profile).len(), "{message}");
+        }
+    }
+}
+
 #[test]
 fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     let stems = stems(22);
@@ -262,9 +288,9 @@ fn each_damage_is_named_where_it_is() {
         ("unknown-key.yaml", Some("yaml"), "unknown key \"Unknown\""),
         ("decimal-guid.yaml", Some("yaml"), "function \"12\" is decimal"),
         ("word-for-number.yaml", Some("yaml"), "AllocCount is \"many\", not a number"),
-        ("open-bracket.yaml", Some("yaml"), "the end of the file comes before that of a bracket"),
+        ("open-bracket.yaml", Some("yaml"), "the end of the document comes before that of a bracket"),
         ("missing-key.yaml", Some("yaml"), "a record has no GUID"),
-        ("anchor.yaml", Some("yaml"), "anchors, tags and texts of several lines"),
+        ("alias.yaml", Some("yaml"), "aliases are no part of a memory profile"),
     ] {
         let inputs = [WeightedInput::new(folder.join(name))];
         let report = pipeline::merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();

@@ -8,4 +8,5 @@ mod losses;
 mod opening;
 mod program;
 mod programs;
+mod syntax;
 mod tools;

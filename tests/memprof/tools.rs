@@ -1,7 +1,9 @@
 //! Against the tools and compilers of the machine; skipped where they are
 //! missing.
 
-use crate::files::{file, folder, merged, options, stems};
+use crate::files::{file, folder, merged, options, sections, stems};
+use profbridge::instr::Release;
+use profbridge::pipeline::MergeOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -192,6 +194,22 @@ fn compiled(compiler: &str, profile: &Path, folder: &Path) -> String {
     let listing = std::fs::read_to_string(&output).unwrap();
     let name = profile.display().to_string();
     listing.lines().filter(|line| !line.contains(&name)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn each_release_reads_what_is_written_for_it() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("sum.profdata");
+    for release in [15, 16, 19, 22] {
+        let Some(genuine) = tool("llvm-profdata", release) else { continue };
+        for input in sections() {
+            let mut options = MergeOptions::default();
+            options.release = Release(release);
+            std::fs::write(&path, merged(std::slice::from_ref(&input), &options)).unwrap();
+            let shown = run(Command::new(&genuine).arg("show").arg(&path));
+            assert!(shown.status.success(), "{release}, {}: {}", input.display(), text(&shown.stderr));
+        }
+    }
 }
 
 #[test]

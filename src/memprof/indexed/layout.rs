@@ -39,13 +39,18 @@ pub fn default_version(release: Release) -> Option<u32> {
     }
 }
 
-/// The schema that a release writes.
-pub(super) fn schema_of(version: u32, release: Release, full: bool) -> Schema {
-    let known = match release.0 {
+/// The fields that a release knows. It refuses a section with others.
+pub fn known_schema(release: Release) -> Schema {
+    match release.0 {
         0..16 => Schema::BEFORE_DENSITIES,
         16..=18 => Schema::BEFORE_HISTOGRAMS,
         _ => Schema::FULL,
-    };
+    }
+}
+
+/// The schema that a release writes.
+pub(super) fn schema_of(version: u32, release: Release, full: bool) -> Schema {
+    let known = known_schema(release);
     if version >= since::STACK_TABLE && !full { Schema::HOT_COLD } else { known }
 }
 

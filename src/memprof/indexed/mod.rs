@@ -22,6 +22,6 @@ mod write;
 mod tests;
 
 pub use layout::since::STACK_TABLE as CHOSEN_SCHEMA_SINCE;
-pub use layout::{NEWEST_VERSION, default_version, written_versions};
+pub use layout::{NEWEST_VERSION, default_version, known_schema, written_versions};
 pub use read::{StoredProfile, read};
 pub use write::{WriteOptions, losses, write};

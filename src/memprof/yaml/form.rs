@@ -1,9 +1,11 @@
 //! From nodes to a memory profile.
 
 use super::fault::{Fault, Result};
-use super::node::{Entry, Node};
-use super::parse::Parser;
+use super::node::{Content, Entry, Node};
+use super::regular::{Irregular, Parser};
+use super::tree::Documents;
 use crate::compat::Compat;
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::memprof::data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
@@ -19,8 +21,27 @@ use std::collections::HashSet;
 /// Malformed where it is no YAML, or not of the form; limit exceeded for call
 /// stacks that are too deep.
 pub fn read(text: &[u8], compat: Compat, limits: &Limits) -> crate::Result<MemoryProfile> {
+    read_with(text, compat, limits, Way::Regular).or_else(|_| read_with(text, compat, limits, Way::Whole))
+}
+
+/// How documents are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Regular ones only, one record after the other.
+    Regular,
+    /// All of them, with the reason where one is refused.
+    Whole,
+}
+
+/// Reads a memory profile one way.
+pub(super) fn read_with(text: &[u8], compat: Compat, limits: &Limits, way: Way) -> crate::Result<MemoryProfile> {
     let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
-    reader.read(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
+    match way {
+        Way::Regular => reader.read_regular(text).map_err(|Irregular| Error::malformed("the document is irregular"))?,
+        Way::Whole => {
+            reader.read_whole(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
+        }
+    }
     Ok(reader.profile)
 }
 
@@ -31,79 +52,82 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, text: &[u8]) -> Result<()> {
-        let mut parser = Parser::new(text);
+    /// Reads documents of the usual form, one record after the other: they need
+    /// not be in memory together.
+    fn read_regular(&mut self, text: &[u8]) -> std::result::Result<(), Irregular> {
+        let mut parser = Parser::new(text)?;
         while parser.next_document()? {
-            self.document(&mut parser)?;
+            self.regular_document(&mut parser)?;
             if self.compat.is_llvm() {
-                return Ok(());
+                break;
             }
         }
         Ok(())
     }
 
-    /// The outermost map, with the records one after the other: they need not
-    /// be in memory together.
-    fn document(&mut self, parser: &mut Parser<'_>) -> Result<()> {
-        let mut seen = Vec::new();
-        let mut functions = HashSet::new();
+    fn regular_document(&mut self, parser: &mut Parser<'_>) -> std::result::Result<(), Irregular> {
         if parser.is_at_flow() {
             let node = parser.block(0)?;
-            for (key, value) in node.map("the document")? {
-                self.section(key, &mut seen, |reader, what| match what {
-                    Section::Records => value
-                        .list("HeapProfileRecords")?
-                        .iter()
-                        .try_for_each(|record| reader.record(record, &mut functions)),
-                    Section::Data => reader.data_access(value),
-                })?;
+            return Ok(self.document(&node)?);
+        }
+        let mut functions = HashSet::new();
+        let (mut has_records, mut has_data) = (false, false);
+        while let Some(key) = parser.next_key(0)? {
+            match key.scalar("a key")? {
+                b"HeapProfileRecords" if !std::mem::replace(&mut has_records, true) => {
+                    self.regular_records(parser, &mut functions)?;
+                }
+                b"DataAccessProfiles" if !std::mem::replace(&mut has_data, true) => {
+                    let value = parser.map_value(0)?;
+                    self.data_access(&value)?;
+                }
+                _ => return Err(Irregular),
+            }
+        }
+        Ok(())
+    }
+
+    fn regular_records(
+        &mut self,
+        parser: &mut Parser<'_>,
+        functions: &mut HashSet<u64>,
+    ) -> std::result::Result<(), Irregular> {
+        if let Some(column) = parser.list_behind_key(0) {
+            while parser.next_item(column)? {
+                let record = parser.block(column + 1)?;
+                self.record(&record, functions)?;
             }
             return Ok(());
         }
-        if parser.is_at_dash() {
-            parser.block(0)?.map("the document")?;
-        }
-        while let Some(key) = parser.next_key(0)? {
-            self.section(&key, &mut seen, |reader, what| match what {
-                Section::Records => match parser.list_behind_key(0) {
-                    Some(column) => {
-                        while parser.next_item(column)? {
-                            let record = parser.block(column + 1)?;
-                            reader.record(&record, &mut functions)?;
-                        }
-                        Ok(())
-                    }
-                    None => {
-                        let value = parser.map_value(0)?;
-                        let mut records = value.list("HeapProfileRecords")?.iter();
-                        records.try_for_each(|record| reader.record(record, &mut functions))
-                    }
-                },
-                Section::Data => {
-                    let value = parser.map_value(0)?;
-                    reader.data_access(&value)
-                }
-            })?;
+        let value = parser.map_value(0)?;
+        for record in value.list("HeapProfileRecords")? {
+            self.record(record, functions)?;
         }
         Ok(())
     }
 
-    fn section(
-        &mut self,
-        key: &Node<'_>,
-        seen: &mut Vec<Section>,
-        read: impl FnOnce(&mut Self, Section) -> Result<()>,
-    ) -> Result<()> {
-        let section = match key.scalar("a key")? {
-            b"HeapProfileRecords" => Section::Records,
-            b"DataAccessProfiles" => Section::Data,
-            other => return Err(unknown(key, other)),
-        };
-        if seen.contains(&section) {
-            return Err(repeated(key));
+    /// Reads documents of any form.
+    fn read_whole(&mut self, text: &[u8]) -> Result<()> {
+        let mut documents = Documents::new(text);
+        while let Some(document) = documents.next_root(!self.compat.is_llvm())? {
+            self.document(&document)?;
+            if self.compat.is_llvm() {
+                break;
+            }
         }
-        seen.push(section);
-        read(self, section)
+        Ok(())
+    }
+
+    fn document(&mut self, node: &Node<'_>) -> Result<()> {
+        let mut entries = Entries::new(node, "the document")?;
+        let mut functions = HashSet::new();
+        for record in list(entries.optional("HeapProfileRecords"), "HeapProfileRecords")? {
+            self.record(record, &mut functions)?;
+        }
+        if let Some(data) = entries.optional("DataAccessProfiles") {
+            self.data_access(data)?;
+        }
+        entries.finish()
     }
 
     fn record(&mut self, node: &Node<'_>, functions: &mut HashSet<u64>) -> Result<()> {
@@ -161,7 +185,9 @@ impl Reader {
     fn stack(&mut self, node: &Node<'_>, what: &str) -> Result<StackHandle> {
         let frames = node.list(what)?;
         if frames.len() as u64 > self.limits.context_depth.into() {
-            return Err(crate::memprof::too_deep(frames.len() as u64, &self.limits).at("yaml", node.offset).into());
+            return Err(crate::memprof::too_deep(frames.len() as u64, &self.limits)
+                .at("yaml", node.mark.start as u64)
+                .into());
         }
         let stacks: &mut CallStacks = &mut self.profile.stacks;
         let frames: Vec<_> =
@@ -170,7 +196,7 @@ impl Reader {
     }
 
     fn data_access(&mut self, node: &Node<'_>) -> Result<()> {
-        let mut entries = Entries::new(node, "DataAccessProfiles")?;
+        let mut entries = Entries::of_optional(node, "DataAccessProfiles")?;
         let records = entries.optional("SampledRecords");
         let symbols = entries.optional("KnownColdSymbols");
         let hashes = entries.optional("KnownColdStrHashes");
@@ -196,17 +222,14 @@ impl Reader {
             }
         }
         entries.finish()?;
+        if self.compat.is_llvm() && profile.is_empty() {
+            return Ok(());
+        }
         if let Some(_before) = self.profile.data_access.replace(profile) {
             return Err(node.error("a document before has accesses to data already").into());
         }
         Ok(())
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Section {
-    Records,
-    Data,
 }
 
 fn read_frame(node: &Node<'_>) -> Result<Frame> {
@@ -277,8 +300,8 @@ fn unknown(key: &Node<'_>, name: &[u8]) -> Box<Fault> {
 }
 
 fn repeated(key: &Node<'_>) -> Box<Fault> {
-    let name = String::from_utf8_lossy(key.scalar("a key").unwrap_or_default()).into_owned();
-    key.fault(format!("the key {name:?} is there already"), format!("duplicated mapping key '{name}'"))
+    let (detail, words) = key.repeated();
+    key.fault(detail, words)
 }
 
 /// No key may be there twice.
@@ -307,6 +330,14 @@ impl<'n, 'a> Entries<'n, 'a> {
         let entries = node.map(what)?;
         check_keys(entries)?;
         Ok(Self { node, what, left: entries.iter().collect() })
+    }
+
+    /// Of a map that may as well be nothing, since no key of it is required.
+    fn of_optional(node: &'n Node<'a>, what: &'static str) -> Result<Self> {
+        if node.content == Content::Null {
+            return Ok(Self { node, what, left: Vec::new() });
+        }
+        Self::new(node, what)
     }
 
     fn optional(&mut self, key: &str) -> Option<&'n Node<'a>> {

@@ -5,10 +5,9 @@ use crate::error::Error;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A piece of a document, and where it begins.
+/// A piece of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node<'a> {
-    pub(super) offset: u64,
     /// What LLVM marks when something is wrong with it: a whole scalar, or the
     /// first byte of what a list or map begins with.
     pub(super) mark: Range<usize>,
@@ -35,7 +34,14 @@ impl<'a> Node<'a> {
 
     /// Something is wrong with it that LLVM does not look for.
     pub(super) fn error(&self, detail: impl Into<String>) -> Error {
-        Error::malformed(detail).at("yaml", self.offset)
+        Error::malformed(detail).at("yaml", self.mark.start as u64)
+    }
+
+    /// What to say of a key that stands in its map already, in our words and in
+    /// those of LLVM.
+    pub(super) fn repeated(&self) -> (String, String) {
+        let name = String::from_utf8_lossy(self.scalar("a key").unwrap_or_default()).into_owned();
+        (format!("the key {name:?} is there already"), format!("duplicated mapping key '{name}'"))
     }
 
     fn kind(&self) -> &'static str {
@@ -51,6 +57,7 @@ impl<'a> Node<'a> {
     pub(super) fn list(&self, what: &str) -> Result<&[Self]> {
         match &self.content {
             Content::Null => Ok(&[]),
+            Content::Scalar(text) if [&b"null"[..], b"Null", b"NULL", b"~"].contains(&&**text) => Ok(&[]),
             Content::List(items) => Ok(items),
             _ => Err(self.fault(format!("{what} is {}, not a list", self.kind()), "not a sequence")),
         }

@@ -99,13 +99,17 @@ fn each_fault_of_the_form_is_named() {
         ("HeapProfileRecords: []\nHeapProfileRecords: []", "the key \"HeapProfileRecords\" is there already"),
         ("DataAccessProfiles:\n  SampledRecords:\n  - AccessCount: 1", "needs either a Symbol or a Hash"),
         ("DataAccessProfiles:\n  KnownColdSymbols: ['']", "the name of a symbol is empty"),
-        ("HeapProfileRecords:\n  - GUID: [", "the end of the file comes before that of a bracket"),
-        ("HeapProfileRecords:\n  - GUID: f\n   AllocSites: []", "indented more than the list"),
-        ("HeapProfileRecords:\n  - GUID: 'f", "a quote is not closed on its line"),
-        ("HeapProfileRecords:\n  - GUID: *f", "anchors, tags and texts of several lines"),
-        ("HeapProfileRecords: [] x", "something follows on the line"),
-        ("HeapProfileRecords", "a key and a colon are missing"),
-        ("%YAML 1.2", "directives are no part of a memory profile"),
+        ("HeapProfileRecords:\n  - GUID: [", "the end of the document comes before that of a bracket"),
+        ("HeapProfileRecords:\n  - GUID: f\n   AllocSites: []", "neither an item of the list before it"),
+        ("HeapProfileRecords:\n  - GUID: 'f\n", "a quote is not closed"),
+        ("HeapProfileRecords:\n  - GUID: *f", "aliases are no part of a memory profile"),
+        ("HeapProfileRecords:\n  - GUID: \u{1}", "this byte is no character that may stand in YAML"),
+        ("HeapProfileRecords:\n  - GUID: \"\\q\"", "byte 0x20: malformed: an escape is not known"),
+        ("HeapProfileRecords: [] x", "unknown key \"x\""),
+        ("{ HeapProfileRecords: [] } x", "something follows the document"),
+        ("HeapProfileRecords: []\n%FOO", "this is no YAML"),
+        ("HeapProfileRecords", "the document is a scalar, not a map"),
+        ("%YAML 1.2", "--- is missing behind the directives"),
     ] {
         let error = read_text(text).unwrap_err().to_string();
         assert!(error.contains(message), "{text:?}: {error}");
@@ -129,6 +133,59 @@ fn each_fault_of_the_form_is_named() {
         let error = read_text(&text).unwrap_err().to_string();
         assert!(error.contains(message), "{frame}: {error}");
     }
+}
+
+/// What the reader of regular documents takes must mean the same to the one that
+/// reads all of them.
+#[test]
+fn regular_documents_mean_the_same_when_read_the_long_way() {
+    const DOCUMENT: &str = "---
+HeapProfileRecords:
+  - GUID: f
+    AllocSites:
+      - Callstack: [ { Function: g, LineOffset: 1, Column: 1, IsInlineFrame: true } ]
+        MemInfoBlock: { AllocCount: 3 }
+    CallSites:
+    - Frames: []
+      CalleeGuids: [ f, 0x1 ]
+DataAccessProfiles:
+  SampledRecords:
+    - Symbol: a
+      AccessCount: 3
+  KnownColdSymbols: [ x, 'y' ]
+...
+";
+    const PIECES: [&str; 32] = [
+        " ", "\n", "  ", "- ", ": ", ":", ",", "[", "]", "{", "}", "'", "\"", "#", " #c", "f", "0x1", "GUID: ",
+        "\n---\n", "\n...\n", "? ", "&a ", "*a", "|", ">", "null", "~", "!t ", "\t", "\\", "\r", "\n    ",
+    ];
+    let mut state = 1_u64;
+    let mut below = move |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    let (mut regular, mut irregular) = (0, 0);
+    for _ in 0..3000 {
+        let mut text = DOCUMENT.to_string();
+        for _ in 0..1 + below(2) {
+            let at = below(text.len() + 1);
+            match below(2) {
+                0 => text.insert_str(at, PIECES[below(PIECES.len())]),
+                _ => drop(text.drain(at..(at + 1 + below(5)).min(text.len()))),
+            }
+        }
+        for compat in [Compat::Profbridge, Compat::Llvm22] {
+            let whole = form::read_with(text.as_bytes(), compat, &Limits::default(), form::Way::Whole);
+            match form::read_with(text.as_bytes(), compat, &Limits::default(), form::Way::Regular) {
+                Ok(profile) => {
+                    assert_eq!(print(&profile), print(&whole.expect(&text)), "{text}");
+                    regular += 1;
+                }
+                Err(_) => irregular += usize::from(whole.is_ok()),
+            }
+        }
+    }
+    assert!(regular > 100 && irregular > 20, "{regular}, {irregular}");
 }
 
 #[test]

@@ -1,12 +1,30 @@
-//! From bytes to nodes.
+//! From bytes to nodes, of documents as LLVM writes them and people do who write
+//! them alike: one line for each scalar, a blank behind each colon, and nothing
+//! but printable ASCII. All of it means the same to LLVM; what does not, or may
+//! not, is irregular and left to `tree.rs`.
 
-use super::fault::{Fault, Result};
+use super::fault::Fault;
 use super::node::{Content, Entry, Node};
-use crate::error::{Error, ErrorKind};
 use std::borrow::Cow;
 
 /// Deepest nesting; the form has 8 levels.
 const DEEPEST: u32 = 32;
+
+/// Longest scalar: a key must not be longer for LLVM.
+const LONGEST: usize = 1000;
+
+/// The document is to be read another way.
+#[derive(Debug)]
+pub(super) struct Irregular;
+
+type Result<T> = std::result::Result<T, Irregular>;
+
+/// A fault of the form is told when the whole document was looked at.
+impl From<Box<Fault>> for Irregular {
+    fn from(_: Box<Fault>) -> Self {
+        Self
+    }
+}
 
 /// A position in a document.
 pub(super) struct Parser<'a> {
@@ -15,11 +33,14 @@ pub(super) struct Parser<'a> {
     /// Where the line at hand begins.
     line: usize,
     depth: u32,
+    /// Whether a document came since the last marker.
+    is_in_document: bool,
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0, line: 0, depth: 0 }
+    pub(super) fn new(text: &'a [u8]) -> Result<Self> {
+        let is_regular = text.iter().all(|byte| matches!(byte, b'\n' | b' '..=b'~'));
+        if is_regular { Ok(Self { text, at: 0, line: 0, depth: 0, is_in_document: false }) } else { Err(Irregular) }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -34,16 +55,9 @@ impl<'a> Parser<'a> {
         self.at - self.line
     }
 
-    /// It is no YAML, or none that is known here. LLVM's words for such faults
-    /// are its parser's own; these are ours.
-    pub(super) fn error(&self, detail: impl Into<String>) -> Box<Fault> {
-        let detail = detail.into();
-        Fault::new(Error::malformed(detail.as_str()).at("yaml", self.at as u64), self.at..self.at, detail)
-    }
-
     /// A list or map whose first piece begins at `first`.
-    fn node(&self, offset: usize, first: usize, content: Content<'a>) -> Node<'a> {
-        Node { offset: offset as u64, mark: first..first, content }
+    fn node(first: usize, content: Content<'a>) -> Node<'a> {
+        Node { mark: first..first, content }
     }
 
     /// Skips blanks, comments and line ends; stands then at the next token.
@@ -65,7 +79,7 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r')) {
+        while self.peek() == Some(b' ') {
             self.at += 1;
         }
     }
@@ -76,10 +90,12 @@ impl<'a> Parser<'a> {
             self.skip();
             if self.is_at_marker() {
                 self.at += 3;
+                self.is_in_document = false;
+                self.line_end()?;
             } else if self.peek().is_none() {
                 return Ok(false);
-            } else if self.peek() == Some(b'%') && self.column() == 0 {
-                return Err(self.error("directives are no part of a memory profile"));
+            } else if std::mem::replace(&mut self.is_in_document, true) {
+                return Err(Irregular);
             } else {
                 return Ok(true);
             }
@@ -90,7 +106,7 @@ impl<'a> Parser<'a> {
     fn is_at_marker(&self) -> bool {
         let rest = self.rest();
         let marked = rest.starts_with(b"---") || rest.starts_with(b"...");
-        marked && self.column() == 0 && rest.get(3).is_none_or(u8::is_ascii_whitespace)
+        marked && self.column() == 0 && rest.get(3).is_some_and(u8::is_ascii_whitespace)
     }
 
     fn is_at_end(&self) -> bool {
@@ -103,7 +119,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether an item of a list begins here.
-    pub(super) fn is_at_dash(&self) -> bool {
+    fn is_at_dash(&self) -> bool {
         self.peek() == Some(b'-') && self.text.get(self.at + 1).is_none_or(u8::is_ascii_whitespace)
     }
 
@@ -113,7 +129,7 @@ impl<'a> Parser<'a> {
         self.skip();
         let (start, column) = (self.at, self.column());
         if self.is_at_end() || column < least {
-            return Ok(self.node(start, start, Content::Null));
+            return Ok(Self::node(start, Content::Null));
         }
         if self.is_at_dash() {
             return self.nested(|parser| parser.block_list(column));
@@ -132,9 +148,7 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            let kind =
-                ErrorKind::LimitExceeded { what: "nesting of YAML", found: self.depth.into(), limit: DEEPEST.into() };
-            return Err(Error::new(kind).at("yaml", self.at as u64).into());
+            return Err(Irregular);
         }
         let parsed = parse(self)?;
         self.depth -= 1;
@@ -143,10 +157,8 @@ impl<'a> Parser<'a> {
 
     /// Skips the colon behind a key.
     fn takes_colon(&mut self) -> bool {
-        let start = self.at;
-        self.skip_blanks();
         let found = self.peek() == Some(b':') && self.text.get(self.at + 1).is_none_or(u8::is_ascii_whitespace);
-        self.at = if found { self.at + 1 } else { start };
+        self.at += usize::from(found);
         found
     }
 
@@ -156,7 +168,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             None | Some(b'\n') => Ok(()),
             Some(b'#') if self.text[self.at - 1].is_ascii_whitespace() => Ok(()),
-            _ => Err(self.error("something follows on the line that cannot stand here")),
+            _ => Err(Irregular),
         }
     }
 
@@ -165,7 +177,11 @@ impl<'a> Parser<'a> {
         while self.next_item(column)? {
             items.push(self.block(column + 1)?);
         }
-        Ok(self.node(start, start, Content::List(items)))
+        // An item of nothing is none: LLVM takes what follows for a list in it.
+        if items.iter().any(|item| item.content == Content::Null) {
+            return Err(Irregular);
+        }
+        Ok(Self::node(start, Content::List(items)))
     }
 
     /// Skips the dash of another item of a list at `column`.
@@ -175,7 +191,7 @@ impl<'a> Parser<'a> {
             return Ok(false);
         }
         if self.column() > column {
-            return Err(self.error("the line is indented more than the list that it belongs to"));
+            return Err(Irregular);
         }
         self.at += 1;
         Ok(true)
@@ -195,7 +211,7 @@ impl<'a> Parser<'a> {
     }
 
     fn block_map(&mut self, column: usize, first: Node<'a>) -> Result<Node<'a>> {
-        let offset = first.offset as usize;
+        let start = first.mark.start;
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut key = first;
         loop {
@@ -203,7 +219,7 @@ impl<'a> Parser<'a> {
             entries.push((key, value));
             match self.next_key(column)? {
                 Some(next) => key = next,
-                None => return Ok(self.node(offset, offset, Content::Map(entries))),
+                None => return Ok(Self::node(start, Content::Map(entries))),
             }
         }
     }
@@ -229,11 +245,11 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         if self.column() > column {
-            return Err(self.error("the line is indented more than the map that it belongs to"));
+            return Err(Irregular);
         }
         let key = self.scalar(false)?;
         if !self.takes_colon() {
-            return Err(self.error("a key and a colon are missing"));
+            return Err(Irregular);
         }
         Ok(Some(key))
     }
@@ -248,28 +264,28 @@ impl<'a> Parser<'a> {
     }
 
     fn flow_list(&mut self) -> Result<Node<'a>> {
-        let (start, mut items) = (self.at, Vec::new());
+        let mut items = Vec::new();
         let first = self.enter_bracket();
         while !self.closes(b']')? {
             items.push(self.flow()?);
             self.comma(b']')?;
         }
-        Ok(self.node(start, first, Content::List(items)))
+        Ok(Self::node(first, Content::List(items)))
     }
 
     fn flow_map(&mut self) -> Result<Node<'a>> {
-        let (start, mut entries) = (self.at, Vec::new());
+        let mut entries = Vec::new();
         let first = self.enter_bracket();
         while !self.closes(b'}')? {
             let key = self.scalar(true)?;
             if !self.takes_colon() {
-                return Err(self.error("a colon is missing behind a key"));
+                return Err(Irregular);
             }
             self.skip();
             entries.push((key, self.flow()?));
             self.comma(b'}')?;
         }
-        Ok(self.node(start, first, Content::Map(entries)))
+        Ok(Self::node(first, Content::Map(entries)))
     }
 
     /// Skips an opening bracket, and returns where what is inside begins.
@@ -282,7 +298,7 @@ impl<'a> Parser<'a> {
     fn closes(&mut self, bracket: u8) -> Result<bool> {
         self.skip();
         match self.peek() {
-            None => Err(self.error("the end of the file comes before that of a bracket")),
+            None => Err(Irregular),
             Some(byte) if byte == bracket => {
                 self.at += 1;
                 Ok(true)
@@ -297,7 +313,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Some(b',') => self.at += 1,
             Some(byte) if byte == bracket => {}
-            _ => return Err(self.error("a comma or the end of a bracket is missing")),
+            _ => return Err(Irregular),
         }
         Ok(())
     }
@@ -306,107 +322,59 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let text = match self.peek() {
             Some(b'\'') => self.single_quoted()?,
-            Some(b'"') => self.double_quoted()?,
-            Some(b'&' | b'*' | b'!' | b'|' | b'>' | b'@' | b'`' | b'%') => {
-                return Err(self.error("anchors, tags and texts of several lines are no part of a memory profile"));
+            Some(b'"') => Cow::Borrowed(self.up_to_quote(b'"')?),
+            // Whatever else a scalar may begin with begins other things, too.
+            Some(byte) if byte.is_ascii_alphanumeric() || b"_/$<~".contains(&byte) => {
+                Cow::Borrowed(self.plain(in_flow)?)
             }
-            _ => Cow::Borrowed(self.plain(in_flow)),
+            _ => return Err(Irregular),
         };
-        if text.is_empty() && self.at == start {
-            return Err(self.error("a value is missing"));
+        if self.at - start > LONGEST {
+            return Err(Irregular);
         }
-        Ok(Node { offset: start as u64, mark: start..self.at, content: Content::Scalar(text) })
+        Ok(Node { mark: start..self.at, content: Content::Scalar(text) })
     }
 
-    fn plain(&mut self, in_flow: bool) -> &'a [u8] {
+    fn plain(&mut self, in_flow: bool) -> Result<&'a [u8]> {
         let start = self.at;
+        let is_bracket = |byte: &u8| matches!(byte, b',' | b'[' | b']' | b'{' | b'}');
         while let Some(byte) = self.peek() {
-            let next_is_blank = self.text.get(self.at + 1).is_none_or(u8::is_ascii_whitespace);
+            let next = self.text.get(self.at + 1);
+            if in_flow && byte == b':' && next.is_some_and(is_bracket) {
+                return Err(Irregular);
+            }
             let ends = match byte {
                 b'\n' => true,
-                b':' => next_is_blank,
-                b'#' => self.at > start && self.text[self.at - 1].is_ascii_whitespace(),
-                b',' | b'[' | b']' | b'{' | b'}' => in_flow,
-                _ => false,
+                b':' => next.is_none_or(u8::is_ascii_whitespace),
+                b'#' => self.text[self.at - 1] == b' ',
+                _ => in_flow && is_bracket(&byte),
             };
             if ends {
                 break;
             }
             self.at += 1;
         }
-        self.text[start..self.at].trim_ascii_end()
+        Ok(self.text[start..self.at].trim_ascii_end())
     }
 
-    /// The text up to a quote, without line ends.
-    fn up_to_quote(&mut self, ends: impl Fn(u8) -> bool) -> Result<&'a [u8]> {
+    /// The text up to the same quote again, without escapes and line ends.
+    fn up_to_quote(&mut self, quote: u8) -> Result<&'a [u8]> {
+        self.at += 1;
         let rest = self.rest();
-        let len = rest.iter().position(|byte| ends(*byte) || *byte == b'\n');
-        match len.filter(|len| rest[*len] != b'\n') {
-            Some(len) => {
-                self.at += len + 1;
-                Ok(&rest[..len])
-            }
-            None => Err(self.error("a quote is not closed on its line")),
-        }
+        let ends = |byte: &u8| *byte == quote || matches!(byte, b'\n' | b'\\');
+        let len = rest.iter().position(ends).filter(|len| rest[*len] == quote).ok_or(Irregular)?;
+        self.at += len + 1;
+        Ok(&rest[..len])
     }
 
     fn single_quoted(&mut self) -> Result<Cow<'a, [u8]>> {
-        self.at += 1;
-        let mut text = Cow::Borrowed(self.up_to_quote(|byte| byte == b'\'')?);
+        let mut text = Cow::Borrowed(self.up_to_quote(b'\'')?);
         while self.peek() == Some(b'\'') {
-            self.at += 1;
-            let more = self.up_to_quote(|byte| byte == b'\'')?;
+            let more = self.up_to_quote(b'\'')?;
             let text = text.to_mut();
             text.push(b'\'');
             text.extend_from_slice(more);
         }
         Ok(text)
-    }
-
-    fn double_quoted(&mut self) -> Result<Cow<'a, [u8]>> {
-        self.at += 1;
-        let mut text = Vec::new();
-        loop {
-            let plain = self.up_to_quote(|byte| byte == b'"' || byte == b'\\')?;
-            text.extend_from_slice(plain);
-            if self.text[self.at - 1] == b'"' {
-                return Ok(Cow::Owned(text));
-            }
-            self.escape(&mut text)?;
-        }
-    }
-
-    fn escape(&mut self, text: &mut Vec<u8>) -> Result<()> {
-        let digits = match self.peek() {
-            Some(b'x') => 2,
-            Some(b'u') => 4,
-            Some(b'U') => 8,
-            Some(byte) => {
-                const ESCAPES: [(u8, u8); 9] = [
-                    (b'n', b'\n'),
-                    (b't', b'\t'),
-                    (b'r', b'\r'),
-                    (b'0', 0),
-                    (b'"', b'"'),
-                    (b'\\', b'\\'),
-                    (b'/', b'/'),
-                    (b' ', b' '),
-                    (b'e', 0x1b),
-                ];
-                let Some((_, meant)) = ESCAPES.iter().find(|(letter, _)| *letter == byte) else {
-                    return Err(self.error("an escape is not known"));
-                };
-                text.push(*meant);
-                self.at += 1;
-                return Ok(());
-            }
-            None => return Err(self.error("a quote is not closed on its line")),
-        };
-        let code = self.text.get(self.at + 1..self.at + 1 + digits).and_then(|code| std::str::from_utf8(code).ok());
-        let character = code.and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
-        let Some(character) = character else { return Err(self.error("an escape is not a character")) };
-        text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        self.at += 1 + digits;
-        Ok(())
     }
 }

@@ -1,0 +1,407 @@
+//! From tokens to nodes, by the rules of LLVM's YAML.
+//!
+//! Whatever documents say in unusual ways is read here, and whatever is wrong
+//! with one: LLVM looks at all of it before it looks at what it means.
+
+use super::fault::{NOWHERE, Result};
+use super::node::{Content, Entry, Node};
+use super::state::{Scanner, Token, TokenKind};
+use super::values;
+use crate::error::{Error, ErrorKind};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Deepest nesting; the form has 8 levels.
+const DEEPEST: u32 = 32;
+
+/// The documents of a file.
+pub(super) struct Documents<'a> {
+    scanner: Scanner<'a>,
+    /// Where the token before the last document began.
+    before: Option<Range<usize>>,
+}
+
+/// A node whose first token was read.
+enum Head {
+    Null(Range<usize>),
+    Scalar(Range<usize>),
+    BlockScalar(Range<usize>, Vec<u8>),
+    Alias(Range<usize>),
+    List(ListKind, Range<usize>),
+    Map(MapKind, Range<usize>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListKind {
+    Block,
+    /// Its dashes stand in the column of the map around it.
+    Indentless,
+    Flow,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MapKind {
+    Block,
+    Flow,
+    /// A key and a value in a list in brackets.
+    Pair,
+}
+
+impl<'a> Documents<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { scanner: Scanner::new(text), before: None }
+    }
+
+    /// The next document that says something. `is_strict` for what LLVM does not
+    /// look at: what follows a document, and a text that it gives up silently.
+    pub(super) fn next_root(&mut self, is_strict: bool) -> Result<Option<Node<'a>>> {
+        loop {
+            let is_marked = self.before.is_some() && self.skip_document_end();
+            if self.before.is_some() && (self.scanner.failed || self.scanner.peek().kind == TokenKind::StreamEnd) {
+                return self.checked(is_strict, None);
+            }
+            let start = self.scanner.peek().range.clone();
+            if is_strict && self.before.is_some() && !is_marked && !self.is_at_document() {
+                let error = Error::malformed("something follows the document that is no part of it");
+                return Err(error.at("yaml", start.start.min(self.scanner.at) as u64).into());
+            }
+            let is_stuck = self.before.replace(start.clone()).is_some_and(|before| before == start);
+            self.start_document();
+            let Some(head) = self.head(true) else {
+                let error = Error::malformed("the document is none of YAML").at("yaml", self.scanner.at as u64);
+                self.scanner.refuse(error);
+                return self.checked(is_strict, None);
+            };
+            match head {
+                Head::Null(_) if is_stuck || self.scanner.failed => return self.checked(is_strict, None),
+                Head::Null(_) => {}
+                head => {
+                    let node = self.node(head, 0);
+                    return self.checked(is_strict, Some(node));
+                }
+            }
+        }
+    }
+
+    fn checked(&mut self, is_strict: bool, node: Option<Node<'a>>) -> Result<Option<Node<'a>>> {
+        if let Some(fault) = self.scanner.take_fault() {
+            return Err(fault);
+        }
+        if let Some(at) = self.scanner.stopped.filter(|_| is_strict) {
+            return Err(Error::malformed("this is no YAML").at("yaml", at as u64).into());
+        }
+        Ok(node)
+    }
+
+    /// Goes behind the markers that end a document. Returns whether there are any.
+    fn skip_document_end(&mut self) -> bool {
+        let mut is_marked = false;
+        while !self.scanner.failed && self.scanner.peek().kind == TokenKind::DocumentEnd {
+            self.scanner.next();
+            is_marked = true;
+        }
+        is_marked
+    }
+
+    fn is_at_document(&mut self) -> bool {
+        matches!(self.scanner.peek().kind, TokenKind::DocumentStart | TokenKind::Directive)
+    }
+
+    fn start_document(&mut self) {
+        let mut has_directives = false;
+        while self.scanner.peek().kind == TokenKind::Directive {
+            self.scanner.next();
+            has_directives = true;
+        }
+        if has_directives {
+            let token = self.scanner.next();
+            if token.kind != TokenKind::DocumentStart {
+                self.fail(&token, "Unexpected token", "--- is missing behind the directives");
+            }
+        }
+        if self.scanner.peek().kind == TokenKind::DocumentStart {
+            self.scanner.next();
+        }
+    }
+
+    fn fail(&mut self, token: &Token, words: &'static str, detail: &str) {
+        self.scanner.fail(token.range.start, words, detail);
+    }
+
+    /// Where the next token begins.
+    fn here(&mut self) -> Range<usize> {
+        let start = self.scanner.peek().range.start;
+        start..start
+    }
+
+    /// The start of a node; nothing where none can be.
+    fn head(&mut self, is_root: bool) -> Option<Head> {
+        let (mut has_anchor, mut has_tag) = (false, false);
+        loop {
+            let token = self.scanner.peek().clone();
+            let (has_one, words, detail) = match token.kind {
+                TokenKind::Anchor => {
+                    (&mut has_anchor, "Already encountered an anchor for this node!", "a value has two anchors")
+                }
+                TokenKind::Tag => (&mut has_tag, "Already encountered a tag for this node!", "a value has two tags"),
+                _ => return self.head_without_properties(token, is_root),
+            };
+            if std::mem::replace(has_one, true) {
+                self.fail(&token, words, detail);
+                return None;
+            }
+            self.scanner.next();
+        }
+    }
+
+    fn head_without_properties(&mut self, token: Token, is_root: bool) -> Option<Head> {
+        use TokenKind::{FlowEntry, FlowMappingEnd, FlowSequenceEnd};
+        let mut head = match token.kind {
+            TokenKind::Alias => Head::Alias(NOWHERE),
+            TokenKind::BlockEntry => Head::List(ListKind::Indentless, NOWHERE),
+            TokenKind::BlockSequenceStart => Head::List(ListKind::Block, NOWHERE),
+            TokenKind::FlowSequenceStart => Head::List(ListKind::Flow, NOWHERE),
+            TokenKind::BlockMappingStart => Head::Map(MapKind::Block, NOWHERE),
+            TokenKind::FlowMappingStart => Head::Map(MapKind::Flow, NOWHERE),
+            TokenKind::Key => Head::Map(MapKind::Pair, NOWHERE),
+            TokenKind::Scalar => Head::Scalar(token.range),
+            TokenKind::BlockScalar => Head::BlockScalar(token.range, token.text),
+            TokenKind::Error => return None,
+            FlowMappingEnd | FlowSequenceEnd | FlowEntry if is_root => {
+                self.fail(&token, "Unexpected token", "a bracket closes that was not opened");
+                return None;
+            }
+            _ => return Some(Head::Null(self.here())),
+        };
+        // The first dash of a list, and the first key of a pair, are read with it.
+        if !matches!(token.kind, TokenKind::BlockEntry | TokenKind::Key) {
+            self.scanner.next();
+        }
+        let here = self.here();
+        if let Head::Alias(mark) | Head::List(_, mark) | Head::Map(_, mark) = &mut head {
+            *mark = here;
+        }
+        Some(head)
+    }
+
+    /// The node of a head. What comes is without meaning once something is wrong.
+    fn node(&mut self, head: Head, depth: u32) -> Node<'a> {
+        let (mark, content) = match head {
+            Head::Null(mark) => (mark, Content::Null),
+            Head::Scalar(range) => {
+                let text = values::of_scalar(&mut self.scanner, range.clone());
+                (range, Content::Scalar(text))
+            }
+            Head::BlockScalar(range, text) => (range, Content::Scalar(Cow::Owned(text))),
+            Head::Alias(mark) => {
+                self.scanner.complain(mark.clone(), "unknown node kind", "aliases are no part of a memory profile");
+                (mark, Content::Null)
+            }
+            Head::List(..) | Head::Map(..) if depth == DEEPEST => {
+                let kind = ErrorKind::LimitExceeded {
+                    what: "nesting of YAML",
+                    found: u64::from(depth) + 1,
+                    limit: DEEPEST.into(),
+                };
+                self.scanner.refuse(Error::new(kind).at("yaml", self.scanner.at as u64));
+                (NOWHERE, Content::Null)
+            }
+            Head::List(kind, mark) => (mark, self.list(kind, depth + 1)),
+            Head::Map(kind, mark) => (mark, self.map(kind, depth + 1)),
+        };
+        Node { mark, content }
+    }
+
+    fn list(&mut self, kind: ListKind, depth: u32) -> Content<'a> {
+        let (mut items, mut behind_comma) = (Vec::new(), true);
+        while let Some(head) = self.item(kind, &mut behind_comma) {
+            let node = self.node(head, depth);
+            if self.scanner.is_faulty() {
+                break;
+            }
+            items.push(node);
+        }
+        Content::List(items)
+    }
+
+    /// The next item of a list.
+    fn item(&mut self, kind: ListKind, behind_comma: &mut bool) -> Option<Head> {
+        use TokenKind::{BlockEnd, BlockEntry, DocumentEnd, DocumentStart, FlowEntry, FlowSequenceEnd, StreamEnd};
+        loop {
+            if self.scanner.failed {
+                return None;
+            }
+            let token = self.scanner.peek().clone();
+            match (kind, token.kind) {
+                (_, TokenKind::Error) => return None,
+                (ListKind::Block | ListKind::Indentless, BlockEntry) => {
+                    self.scanner.next();
+                    return self.head(false);
+                }
+                (ListKind::Indentless, _) => return None,
+                (ListKind::Block, BlockEnd) | (ListKind::Flow, FlowSequenceEnd) => {
+                    self.scanner.next();
+                    return None;
+                }
+                (ListKind::Block, _) => {
+                    let words = "Unexpected token. Expected Block Entry or Block End.";
+                    self.fail(&token, words, "the line is neither an item of the list before it nor of what is around");
+                    return None;
+                }
+                (ListKind::Flow, FlowEntry) => {
+                    self.scanner.next();
+                    *behind_comma = true;
+                }
+                (ListKind::Flow, StreamEnd | DocumentEnd | DocumentStart) => {
+                    let detail = "the end of the document comes before that of a bracket";
+                    self.fail(&token, "Could not find closing ]!", detail);
+                    return None;
+                }
+                (ListKind::Flow, _) if !std::mem::take(behind_comma) => {
+                    self.fail(&token, "Expected , between entries!", "a comma is missing between items");
+                    return None;
+                }
+                (ListKind::Flow, _) => return self.head(false),
+            }
+        }
+    }
+
+    fn map(&mut self, kind: MapKind, depth: u32) -> Content<'a> {
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut keys = HashSet::new();
+        while (kind != MapKind::Pair || entries.is_empty()) && self.has_entry(kind) {
+            let key = self.key();
+            let mark = match &key {
+                None => NOWHERE,
+                Some(Head::Null(mark) | Head::Alias(mark) | Head::List(_, mark) | Head::Map(_, mark)) => mark.clone(),
+                Some(Head::Scalar(range) | Head::BlockScalar(range, _)) => range.clone(),
+            };
+            let is_scalar = matches!(key, Some(Head::Scalar(_)));
+            let value = self.value(key);
+            if !is_scalar {
+                self.scanner.complain(mark.clone(), "Map key must be a scalar", "a key is no scalar");
+            }
+            if value.is_none() {
+                let words = "Map value must not be empty";
+                self.scanner.complain(mark.clone(), words, "the value of a key cannot be read");
+            }
+            let Some(value) = value.filter(|_| is_scalar) else { break };
+            let text = values::of_scalar(&mut self.scanner, mark.clone());
+            let key = Node { mark, content: Content::Scalar(text.clone()) };
+            if !keys.insert(text) {
+                let (detail, words) = key.repeated();
+                self.scanner.complain(key.mark.clone(), words, &detail);
+            }
+            let value = self.node(value, depth);
+            if self.scanner.is_faulty() {
+                break;
+            }
+            entries.push((key, value));
+        }
+        Content::Map(entries)
+    }
+
+    /// Whether another entry of a map follows; skips its end otherwise.
+    fn has_entry(&mut self, kind: MapKind) -> bool {
+        loop {
+            if self.scanner.failed {
+                return false;
+            }
+            let token = self.scanner.peek().clone();
+            match (kind, token.kind) {
+                (_, TokenKind::Key | TokenKind::Scalar) => return true,
+                (_, TokenKind::Error) => return false,
+                (MapKind::Block, TokenKind::BlockEnd) | (MapKind::Flow, TokenKind::FlowMappingEnd) => {
+                    self.scanner.next();
+                    return false;
+                }
+                (MapKind::Flow, TokenKind::FlowEntry) => {
+                    self.scanner.next();
+                }
+                (MapKind::Block, _) => {
+                    let words = "Unexpected token. Expected Key or Block End";
+                    self.fail(&token, words, "this is no key of the map that it stands in");
+                    return false;
+                }
+                (MapKind::Flow | MapKind::Pair, _) => {
+                    let words = "Unexpected token. Expected Key, Flow Entry, or Flow Mapping End.";
+                    self.fail(&token, words, "a comma, or the end of a bracket, is missing");
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// The key of an entry; nothing where none can be read.
+    fn key(&mut self) -> Option<Head> {
+        use TokenKind::{BlockEnd, Value};
+        match self.scanner.peek().kind {
+            BlockEnd | Value | TokenKind::Error => return Some(Head::Null(self.here())),
+            TokenKind::Key => {
+                self.scanner.next();
+            }
+            _ => {}
+        }
+        match self.scanner.peek().kind {
+            BlockEnd | Value => Some(Head::Null(self.here())),
+            _ => self.head(false),
+        }
+    }
+
+    /// The value behind a key; nothing where none can be read.
+    fn value(&mut self, key: Option<Head>) -> Option<Head> {
+        use TokenKind::{BlockEnd, FlowEntry, FlowMappingEnd, Key, Value};
+        match key {
+            Some(key) => self.skip(key, 0),
+            None => {
+                let token = self.scanner.peek().clone();
+                self.fail(&token, "Null key in Key Value.", "a key cannot be read");
+                return Some(Head::Null(self.here()));
+            }
+        }
+        if self.scanner.failed {
+            return Some(Head::Null(self.here()));
+        }
+        let token = self.scanner.peek().clone();
+        match token.kind {
+            BlockEnd | FlowMappingEnd | Key | FlowEntry | TokenKind::Error => return Some(Head::Null(self.here())),
+            Value => {
+                self.scanner.next();
+            }
+            _ => {
+                self.fail(&token, "Unexpected token in Key Value.", "a colon is missing behind a key");
+                return Some(Head::Null(self.here()));
+            }
+        }
+        match self.scanner.peek().kind {
+            BlockEnd | Key => Some(Head::Null(self.here())),
+            _ => self.head(false),
+        }
+    }
+
+    /// Reads a node for nothing.
+    fn skip(&mut self, head: Head, depth: u32) {
+        match head {
+            Head::List(..) | Head::Map(..) if depth == DEEPEST => {
+                self.node(head, depth);
+            }
+            Head::List(kind, _) => {
+                let mut behind_comma = true;
+                while let Some(head) = self.item(kind, &mut behind_comma) {
+                    self.skip(head, depth + 1);
+                }
+            }
+            Head::Map(kind, _) => {
+                let mut is_first = true;
+                while (kind != MapKind::Pair || std::mem::take(&mut is_first)) && self.has_entry(kind) {
+                    let key = self.key();
+                    if let Some(value) = self.value(key) {
+                        self.skip(value, depth + 1);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
