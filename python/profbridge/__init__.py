@@ -18,7 +18,7 @@ Tables (:class:`Table`) are Arrow's: ``pandas.DataFrame.from_arrow(table)``, ``p
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Literal, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Sequence, Union
 
 from . import _profbridge
 from ._errors import (
@@ -36,22 +36,24 @@ from ._errors import (
 )
 from ._merger import Merger
 from ._profbridge import Column, Iprof, MemoryProfile, Profile, Record, SampleProfile, Stacks, Table
-from ._settings import Path, settings as _settings
+from ._settings import FailureMode, Family, MergeSettings, Path, Source, settings as _settings
+
+if TYPE_CHECKING:
+    from ._settings import Unpack
 
 __version__ = _profbridge.VERSION
 
-#: A path, or the bytes of a file.
-Source = Union[Path, bytes, bytearray, memoryview]
 #: A profile of any family.
 AnyProfile = Union[Profile, SampleProfile, MemoryProfile, Iprof, Stacks]
 #: Is called with the number of inputs that are done and of all. What it raises ends the work.
 Progress = Callable[[int, int], object]
-FailureMode = Literal["any", "all", "warn"]
 
 __all__ = [
     "AnyProfile",
     "Column",
     "Error",
+    "FailureMode",
+    "Family",
     "FormatError",
     "GateError",
     "IoError",
@@ -60,6 +62,7 @@ __all__ = [
     "LossError",
     "MemoryProfile",
     "MergeError",
+    "MergeSettings",
     "Merger",
     "Profile",
     "ProfileWarning",
@@ -116,52 +119,23 @@ def merge(
     sources: Union[Source, Iterable[Source]],
     *,
     weights: Optional[Iterable[int]] = None,
-    target: Optional[str] = None,
-    failure_mode: FailureMode = "any",
-    salvage: bool = False,
-    function: Optional[str] = None,
-    no_function: Optional[str] = None,
-    remapping_file: Optional[Path] = None,
-    keep_vtable_symbols: bool = False,
-    min_inputs: int = 0,
-    min_functions: int = 0,
-    min_total_count: int = 0,
-    binary_files: Sequence[Path] = (),
-    debug_info: Sequence[Path] = (),
-    profiled_binaries: Sequence[Path] = (),
-    threads: Optional[int] = None,
     progress: Optional[Progress] = None,
+    **settings: Unpack[MergeSettings],
 ) -> Any:
     """Merge profiles of one family, in order; what is written has the bytes that ``profbridge merge`` writes.
 
     ``sources`` are paths, folders of profiles, or bytes. ``weights`` has a whole number for each of them.
-    ``target`` is the toolchain that the result is for (``"llvm-16"``, ``"rustc-1.75"``, ``"swift-5.9"``);
-    without it, what ``PROFBRIDGE_FOR`` says, or whoever may have written the inputs. ``failure_mode``
-    says when bad inputs end the merge: ``"any"`` (the first one's error is raised), ``"all"`` or ``"warn"``; what
-    is skipped is given as a :class:`ProfileWarning`. The other options are those of the program.
+    ``progress`` is called with the number of inputs that are done and of all.
+
+    The settings (``target``, ``failure_mode``, ``function``, ``min_inputs``, ``threads`` and others) are those of
+    :class:`MergeSettings`, as keywords.
 
     >>> import profbridge
     >>> merged = profbridge.merge([b":ir\\nmain\\n1\\n1\\n5\\n", b"\\x81rforpl\\xff"], failure_mode="warn")
     >>> [(each["outcome"], each["records"]) for each in merged.report["inputs"]]
     [('used', 1), ('failed', 0)]
     """
-    chosen = _settings(
-        target=target,
-        failure_mode=failure_mode,
-        salvage=salvage,
-        function=function,
-        no_function=no_function,
-        remapping_file=remapping_file,
-        keep_vtable_symbols=keep_vtable_symbols,
-        min_inputs=min_inputs,
-        min_functions=min_functions,
-        min_total_count=min_total_count,
-        binary_files=binary_files,
-        debug_info=debug_info,
-        profiled_binaries=profiled_binaries,
-        threads=threads,
-    )
-    return _profbridge.merge(sources, weights, chosen, progress)  # type: ignore[arg-type]
+    return _profbridge.merge(sources, weights, _settings(**settings), progress)  # type: ignore[arg-type]
 
 
 def check(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
@@ -196,7 +170,7 @@ def diff(first: Source, second: Source, *, topn: int = 10) -> dict[str, Any]:
     return _profbridge.diff(first, second, topn)
 
 
-def family_of(source: Source, *, name: Optional[str] = None) -> Optional[str]:
+def family_of(source: Source, *, name: Optional[str] = None) -> Optional[Family]:
     """The family of profiles that a file belongs to, by its content; ``None`` for what is no profile.
 
     >>> import profbridge

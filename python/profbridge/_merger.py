@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Optional
 
 from . import _profbridge
-from ._settings import Path, settings as _settings
+from ._settings import MergeSettings, Source, settings as _settings
 
-Source = Union[Path, bytes, bytearray, memoryview]
+if TYPE_CHECKING:
+    from ._settings import Unpack
 
 
 class Merger:
@@ -21,10 +22,10 @@ class Merger:
     (:meth:`to_bytes`) are what ``profbridge merge --partial`` writes, without the profile in front of them; the
     program and :meth:`add` take them as an input.
 
-    The arguments are those of :func:`profbridge.merge`. Filters, weights and renamings apply as inputs are
+    The settings are those of :class:`profbridge.MergeSettings`. Filters, weights and renamings apply as inputs are
     added, ``failure_mode`` then and at the end: with ``"any"`` a bad input raises and is not added, else it is
-    remembered. ``target`` and the minimums apply at the end. Instrumentation and memory profiles can be merged
-    in parts; for others :meth:`add` raises an :class:`profbridge.UnsupportedError`.
+    remembered. ``target`` and the minimums apply at the end. All inputs are of one family, which the first that is
+    a profile decides; empty files go with any. A file that is no profile and comes before it goes with ``family``.
 
     >>> import pickle, profbridge
     >>> first = profbridge.Merger().add(b":ir\\nmain\\n1\\n1\\n5\\n")
@@ -36,40 +37,8 @@ class Merger:
 
     __slots__ = ("_part", "_settings")
 
-    def __init__(
-        self,
-        *,
-        target: Optional[str] = None,
-        failure_mode: str = "any",
-        salvage: bool = False,
-        function: Optional[str] = None,
-        no_function: Optional[str] = None,
-        remapping_file: Optional[Path] = None,
-        keep_vtable_symbols: bool = False,
-        min_inputs: int = 0,
-        min_functions: int = 0,
-        min_total_count: int = 0,
-        binary_files: Sequence[Path] = (),
-        debug_info: Sequence[Path] = (),
-        profiled_binaries: Sequence[Path] = (),
-        threads: Optional[int] = None,
-    ) -> None:
-        self._settings = _settings(
-            target=target,
-            failure_mode=failure_mode,
-            salvage=salvage,
-            function=function,
-            no_function=no_function,
-            remapping_file=remapping_file,
-            keep_vtable_symbols=keep_vtable_symbols,
-            min_inputs=min_inputs,
-            min_functions=min_functions,
-            min_total_count=min_total_count,
-            binary_files=binary_files,
-            debug_info=debug_info,
-            profiled_binaries=profiled_binaries,
-            threads=threads,
-        )
+    def __init__(self, **settings: Unpack[MergeSettings]) -> None:
+        self._settings = _settings(**settings)
         self._part = _profbridge.Part(self._settings)
 
     def add(self, source: Source, *, weight: int = 1, name: Optional[str] = None) -> Merger:
@@ -108,7 +77,7 @@ class Merger:
         return self._part.to_bytes()
 
     @classmethod
-    def from_bytes(cls, part: bytes, **settings: Any) -> Merger:
+    def from_bytes(cls, part: bytes, **settings: Unpack[MergeSettings]) -> Merger:
         """The merger that goes on from a partial merge; ``settings`` are those of the constructor."""
         merger = cls(**settings)
         merger._part.restore(part)

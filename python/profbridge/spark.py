@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, S
 
 from ._errors import MergeError, UsageError
 from ._merger import Merger
-from ._settings import Path
+from ._settings import MergeSettings, Path
 
 if TYPE_CHECKING:
+    from ._settings import Unpack
     from pyspark.sql import SparkSession
 
 __all__ = ["collect", "merge"]
@@ -34,24 +35,18 @@ def merge(
     paths: Union[str, Sequence[str]],
     out: Optional[Path] = None,
     *,
-    target: Optional[str] = None,
-    failure_mode: str = "any",
     partitions: Optional[int] = None,
     prepare: Optional[Prepare] = None,
-    **settings: Any,
+    **settings: Unpack[MergeSettings],
 ) -> Optional[bytes]:
     """Merge the files that Spark finds under ``paths``; write ``out``, or return the bytes.
 
     ``paths`` are what Spark's readers take: globs and folders of any file system it knows, ``"s3a://..."`` among
-    them. ``out`` is a path of the driver's machine. ``failure_mode`` and the other settings are those of
-    :func:`profbridge.merge`. ``partitions`` is the number of runs of files that are merged at a time (default: two for
+    them. ``out`` is a path of the driver's machine. The settings are those of :func:`profbridge.merge`. ``partitions`` is the number of runs of files that are merged at a time (default: two for
     each core that Spark has); ``prepare`` is called with the path and the bytes of each file before they are
     merged, to decrypt them, for example.
     """
-    merger = collect(
-        spark, paths, target=target, failure_mode=failure_mode, partitions=partitions, prepare=prepare, **settings
-    )
-    profile = merger.finish()
+    profile = collect(spark, paths, partitions=partitions, prepare=prepare, **settings).finish()
     if out is None:
         return profile.to_bytes()  # type: ignore[no-any-return]
     profile.write(os.fspath(out))
@@ -62,10 +57,9 @@ def collect(
     spark: SparkSession,
     paths: Union[str, Sequence[str]],
     *,
-    failure_mode: str = "any",
     partitions: Optional[int] = None,
     prepare: Optional[Prepare] = None,
-    **settings: Any,
+    **settings: Unpack[MergeSettings],
 ) -> Merger:
     """The same as a :class:`profbridge.Merger`, to be joined with others, looked at or finished."""
     context = _context(spark)
@@ -74,7 +68,7 @@ def collect(
         raise UsageError(f"no file: {paths}", kind="usage")
     wanted = 2 * context.defaultParallelism if partitions is None else partitions
     # What is wrong with a file is judged at the end: a task that raises is only repeated.
-    in_tasks = {**settings, "failure_mode": "warn"}
+    in_tasks: MergeSettings = {**settings, "failure_mode": "warn"}
     runs = _runs(files, max(1, wanted))
     parts = context.union([_read(context, number, run, in_tasks, prepare) for number, run in enumerate(runs)])
     left = len(runs)
@@ -83,7 +77,7 @@ def collect(
         grouped = parts.map(_to_group).groupByKey(numPartitions=tasks)
         parts = grouped.map(_Join(in_tasks))
         left = tasks
-    whole = Merger(failure_mode=failure_mode, **settings)
+    whole = Merger(**settings)
     for _, part in sorted(parts.collect()):
         whole.merge(Merger.from_bytes(part, **in_tasks))
     if len(whole) != len(files):
@@ -126,7 +120,7 @@ def _runs(files: Sequence[tuple[str, int]], wanted: int) -> list[list[str]]:
     return [run for run in runs if run]
 
 
-def _read(context: Any, number: int, run: Sequence[str], settings: dict[str, Any], prepare: Optional[Prepare]) -> Any:
+def _read(context: Any, number: int, run: Sequence[str], settings: MergeSettings, prepare: Optional[Prepare]) -> Any:
     """One task: reads a run of files and gives ``(number, part)``."""
     files = context.binaryFiles(",".join(map(_escape, run)), 1).coalesce(1)
     return files.mapPartitions(_MergeRun(number, list(run), settings, prepare))
@@ -140,7 +134,7 @@ def _escape(path: str) -> str:
 class _MergeRun:
     """Merges the files of a run, in whatever order they come."""
 
-    def __init__(self, number: int, run: list[str], settings: dict[str, Any], prepare: Optional[Prepare]) -> None:
+    def __init__(self, number: int, run: list[str], settings: MergeSettings, prepare: Optional[Prepare]) -> None:
         self.number, self.run, self.settings, self.prepare = number, run, settings, prepare
 
     def __call__(self, files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -158,7 +152,7 @@ class _MergeRun:
 class _Runs:
     """Sums of neighbours, which are joined as soon as nothing is missing between them."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: MergeSettings) -> None:
         self.settings = settings
         #: First place → place behind the last, sum.
         self.sums: dict[int, tuple[int, Merger]] = {}
@@ -188,7 +182,7 @@ def _to_group(part: tuple[int, bytes]) -> tuple[int, tuple[int, bytes]]:
 class _Join:
     """Joins parts in their order."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: MergeSettings) -> None:
         self.settings = settings
 
     def __call__(self, group: tuple[int, Iterable[tuple[int, bytes]]]) -> tuple[int, bytes]:

@@ -51,9 +51,8 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
 /// # Errors
 ///
 /// Those of the merge.
-pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
-    let options = options(settings)?;
-    of_report(merge_iprof_files(inputs, &options, &mut Listener(watch))?, &options)
+pub(crate) fn merge(inputs: &[Input], options: &IprofMergeOptions, watch: &Watch) -> Result<Merged> {
+    of_report(merge_iprof_files(inputs, options, &mut Listener(watch))?, options)
 }
 
 /// What a merge gave, unless too many inputs are bad or too little is in it.

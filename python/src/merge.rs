@@ -10,11 +10,12 @@ use crate::sample::{self, SampleProfile};
 use crate::source::{input, inputs};
 use crate::stacks::{self, Stacks};
 use profbridge::input::{Family, Input};
+use profbridge::pipeline::partial::{KeptFamily, open_kept};
 use profbridge::pipeline::plan::{MergePlan, MergeRequest};
-use profbridge::{Error, Result};
+use profbridge::{Error, Limits, Result};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A result of any family, on its way to Python.
 pub(crate) enum Merged {
@@ -63,8 +64,9 @@ pub(crate) fn merge(
 ) -> PyResult<Py<PyAny>> {
     let py = sources.py();
     let inputs = inputs(sources, weights)?;
-    let merged =
-        detached::run(py, progress, move |watch| merge_family(family_of(&inputs)?, &inputs, &settings, watch))?;
+    let merged = detached::run(py, progress, move |watch| {
+        merge_family(family_of(&inputs, &settings)?, &inputs, &settings, watch)
+    })?;
     merged.or_raise(py)?.into_object(py)
 }
 
@@ -73,7 +75,10 @@ pub(crate) fn merge(
 /// # Errors
 ///
 /// Usage for inputs that do not add up.
-pub(crate) fn family_of(inputs: &[Input]) -> Result<Option<Family>> {
+fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family>> {
+    if !inputs.iter().any(|input| matches!(input.family(), Ok(Some(_)))) {
+        return settings.family();
+    }
     if inputs.iter().any(|input| matches!(input.family(), Ok(Some(Family::Stacks)))) {
         return Ok(Some(Family::Stacks));
     }
@@ -86,11 +91,27 @@ pub(crate) fn family_of(inputs: &[Input]) -> Result<Option<Family>> {
     }
 }
 
+/// The inputs with those of partial merges in place of these; `None` where there is none.
+fn opened(inputs: &[Input], family: KeptFamily) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
+    open_kept(inputs, family, &Limits::default())
+}
+
 fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
     match family {
         Some(Family::SampleProf) => sample::merge(inputs, settings).map(Merged::Sample),
-        Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),
-        Some(Family::Stacks) => stacks::merge(inputs, settings).map(Merged::Stacks),
+        Some(Family::Iprof) => {
+            let mut options = iprof::options(settings)?;
+            let opened = opened(inputs, KeptFamily::Iprof)?;
+            let inputs = opened.as_ref().map_or(inputs, |(inputs, found)| {
+                options.found.extend(found.iter().cloned());
+                inputs
+            });
+            iprof::merge(inputs, &options, &watch).map(Merged::Iprof)
+        }
+        Some(Family::Stacks) => {
+            let opened = opened(inputs, KeptFamily::Stacks)?;
+            stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings).map(Merged::Stacks)
+        }
         // What is no profile is said by the readers of these.
         _ => instr::merge(inputs, settings, watch).map(Merged::Instr),
     }

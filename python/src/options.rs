@@ -1,7 +1,7 @@
 //! The options that merges have in common, as Python names them.
 
 use crate::error::{OrRaise, usage};
-use profbridge::input::Input;
+use profbridge::input::{Family, Input};
 use profbridge::instr::release;
 use profbridge::memprof::raw::Programs;
 use profbridge::merge::{FunctionFilter, Remapping};
@@ -32,6 +32,8 @@ pub(crate) struct MergeSettings {
     pub(crate) debug_info: Vec<PathBuf>,
     pub(crate) profiled_binaries: Vec<PathBuf>,
     pub(crate) threads: Option<usize>,
+    /// What inputs belong to that are no profile at all, where no other input tells.
+    pub(crate) family: Option<String>,
 }
 
 impl MergeSettings {
@@ -47,6 +49,31 @@ impl MergeSettings {
             "warn" => Ok(FailureMode::Warn),
             other => Err(Error::usage(format!("failure_mode is \"any\", \"all\" or \"warn\", not {other:?}"))),
         }
+    }
+
+    /// Filters and renamings, as the program has the options.
+    pub(crate) fn filters(&self) -> Vec<String> {
+        let patterns = [("--function", &self.function), ("--no-function", &self.no_function)];
+        let mut words: Vec<String> = patterns
+            .into_iter()
+            .filter_map(|(option, pattern)| Some(format!("{option}={}", pattern.as_ref()?)))
+            .collect();
+        words.extend(self.remapping_file.iter().map(|path| format!("--remapping-file={}", path.display())));
+        words
+    }
+
+    /// The family of inputs that do not tell.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a family that does not exist.
+    pub(crate) fn family(&self) -> Result<Option<Family>> {
+        let Some(name) = self.family.as_deref() else { return Ok(None) };
+        let found = Family::ALL.into_iter().find(|family| family.name() == name);
+        found.map(Some).ok_or_else(|| {
+            let known = Family::ALL.map(Family::name).join(", ");
+            Error::usage(format!("there is no family {name:?}; there are {known}"))
+        })
     }
 
     /// Worker threads.

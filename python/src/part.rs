@@ -3,38 +3,57 @@
 use crate::detached;
 use crate::error::{OrRaise, raise, usage};
 use crate::instr;
+use crate::iprof;
 use crate::merge::Merged;
 use crate::options::{MergeSettings, asked_target};
+use crate::sample;
 use crate::source::{input, weight_of};
+use crate::stacks;
 use crate::text::to_python;
 use profbridge::input::{Family, Input};
-use profbridge::merge::partial::PartialMerge;
-use profbridge::partial::{Family as PartFamily, InputOrigin, InputState, PartialInput, append};
-use profbridge::pipeline::target::InputVersions;
-use profbridge::pipeline::{FailureMode, Silent, Target, partial};
-use profbridge::{Error, ErrorKind, Limits, Result};
+use profbridge::partial::{self, InputState};
+use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
+use profbridge::pipeline::{FailureMode, Target};
+use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const NAME_THE_FAMILY: &str = "a file that is no profile was taken for an instrumentation profile: say family=";
 
 /// A merge that goes on. It is changed by whole inputs only: what was cancelled leaves nothing behind.
 #[pyclass(frozen, module = "profbridge._profbridge", name = "Part")]
 pub(crate) struct Part {
     settings: MergeSettings,
-    sum: Mutex<Option<PartialMerge>>,
+    sum: Mutex<Option<Partial>>,
 }
 
 impl Part {
-    fn sum(&self) -> MutexGuard<'_, Option<PartialMerge>> {
+    fn sum(&self) -> MutexGuard<'_, Option<Partial>> {
         self.sum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(&self, later: PartialMerge) {
+    fn join(&self, mut later: Partial) -> Result<()> {
         let mut sum = self.sum();
-        match sum.as_mut() {
-            None => *sum = Some(later),
-            Some(sum) => sum.append(later),
+        let Some(earlier) = sum.as_mut() else {
+            *sum = Some(later);
+            return Ok(());
+        };
+        // Empty files are of whatever family the others are.
+        if earlier.family() != later.family() {
+            if is_nothing(earlier) {
+                *earlier = nothing_of(family_of(later.family()), earlier, &self.settings)?;
+            } else if is_nothing(&later) {
+                later = nothing_of(family_of(earlier.family()), &later, &self.settings)?;
+            }
         }
+        let is_used = |part: &Partial| part.inputs().into_iter().any(|about| about.state == InputState::Used);
+        let hint = (!is_used(earlier) || !is_used(&later)).then_some(NAME_THE_FAMILY);
+        earlier.append(later).map_err(|error| match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        })
     }
 }
 
@@ -57,30 +76,35 @@ impl Part {
         let py = source.py();
         let input = input(source, name)?.weighing(weight_of(weight)?);
         let settings = self.settings.clone();
-        let one = detached::run(py, None, move |_| of_input(&input, &settings))?.or_raise(py)?;
-        py.detach(|| self.join(one));
-        Ok(())
+        let known = py.detach(|| self.sum().as_ref().map(Partial::family));
+        let one = detached::run(py, None, move |_| of_input(&input, known, &settings))?.or_raise(py)?;
+        py.detach(|| self.join(one)).or_raise(py)
     }
 
     /// Adds the inputs of another part, which come after these.
-    fn append(&self, py: Python<'_>, later: &Bound<'_, Self>) {
+    fn append(&self, py: Python<'_>, later: &Bound<'_, Self>) -> PyResult<()> {
         let later = later.get();
         let copy = py.detach(|| later.sum().clone());
-        if let Some(later) = copy {
-            py.detach(|| self.join(later));
+        match copy {
+            Some(later) => py.detach(|| self.join(later)).or_raise(py),
+            None => Ok(()),
         }
     }
 
     /// Adds the inputs of a partial merge.
     fn restore(&self, py: Python<'_>, part: Vec<u8>) -> PyResult<()> {
-        let restored = detached::run(py, None, move |_| decode(&part))?.or_raise(py)?;
-        py.detach(|| self.join(restored));
-        Ok(())
+        let settings = self.settings.clone();
+        let restored = detached::run(py, None, move |_| {
+            let options = partial_options(&settings, &default_target(&settings)?)?;
+            Partial::from_bytes(&part, &options)
+        })?;
+        let restored = restored.or_raise(py)?;
+        py.detach(|| self.join(restored)).or_raise(py)
     }
 
     /// The partial merge.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.sum().as_ref().map(encode));
+        let bytes = py.detach(|| self.sum().as_ref().map(Partial::to_bytes));
         bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "nothing was added yet"))
     }
 
@@ -101,78 +125,95 @@ impl Part {
     }
 }
 
-/// A part of one input. With the failure mode that one bad input is enough for, that is its error.
-fn of_input(input: &Input, settings: &MergeSettings) -> Result<PartialMerge> {
-    if let Ok(Some(family @ (Family::SampleProf | Family::Iprof | Family::Stacks))) = input.family() {
-        let what = format!("merging {} in parts", family.words());
-        return Err(Error::new(ErrorKind::Unsupported { what }).in_file(&input.path));
-    }
+/// A part of one input; what is no profile goes with the `known` family. With the failure mode that one bad
+/// input is enough for, that is its error.
+fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings) -> Result<Partial> {
+    // What cannot be opened is told by the readers of the family.
+    let family = match input.family().ok().flatten() {
+        Some(family) => family,
+        None => known.map(family_of).or(settings.family()?).unwrap_or(Family::Instr),
+    };
     let inputs = std::slice::from_ref(input);
     let target = crate::options::target(settings.target.as_deref(), inputs)?;
-    let part = partial::merge_partially(inputs, &settings.instr(&target)?, &mut Silent)?;
+    let mut part = Partial::of(inputs, family, &partial_options(settings, &target)?)?;
+    settings.filters().into_iter().for_each(|words| part.note_applied(words));
     if settings.failure_mode()? == FailureMode::Any {
-        part.inputs().iter().try_for_each(|about| match &about.state {
-            InputState::Failed { message, .. } => Err(error_of(input, message, settings)),
+        part.inputs().into_iter().try_for_each(|about| match &about.state {
+            InputState::Failed { message, hint } => Err(error_of(input, family, message, hint.as_deref(), settings)),
             _ => Ok(()),
         })?;
     }
     Ok(part)
 }
 
+fn family_of(family: partial::Family) -> Family {
+    match family {
+        partial::Family::SampleProf => Family::SampleProf,
+        partial::Family::Iprof => Family::Iprof,
+        partial::Family::Stacks => Family::Stacks,
+        _ => Family::Instr,
+    }
+}
+
+/// Whether all inputs were empty.
+fn is_nothing(part: &Partial) -> bool {
+    part.inputs().into_iter().all(|about| about.state == InputState::Empty)
+}
+
+/// The same empty inputs, as inputs of a family.
+fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Result<Partial> {
+    let empty = |about: &partial::PartialInput| {
+        let weight = NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN);
+        Input::from_bytes(&about.path, Vec::new()).weighing(weight)
+    };
+    let inputs: Vec<Input> = part.inputs().into_iter().map(empty).collect();
+    Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?)?)
+}
+
 /// The error of an input, of which a part remembers the words alone.
-fn error_of(input: &Input, message: &str, settings: &MergeSettings) -> Error {
-    instr::fault(input, settings).unwrap_or_else(|| Error::malformed(message)).in_file(&input.path)
+fn error_of(input: &Input, family: Family, message: &str, hint: Option<&str>, settings: &MergeSettings) -> Error {
+    let fault = if family == Family::Instr { instr::fault(input, settings) } else { None };
+    let error = fault.unwrap_or_else(|| Error::malformed(message)).in_file(&input.path);
+    match hint {
+        Some(hint) => error.with_hint(hint.to_string()),
+        None => error,
+    }
+}
+
+fn default_target(settings: &MergeSettings) -> Result<Target> {
+    crate::options::target(settings.target.as_deref(), &[])
+}
+
+fn partial_options(settings: &MergeSettings, target: &Target) -> Result<PartialOptions> {
+    let mut options = PartialOptions::default();
+    options.instr = settings.instr(target)?;
+    options.sample = sample::options(settings)?;
+    options.iprof = iprof::options(settings)?;
+    options.stacks = stacks::options(settings)?;
+    Ok(options)
 }
 
 /// Ends the merge.
-fn finish(sum: &PartialMerge, settings: &MergeSettings) -> Result<Merged> {
+fn finish(sum: &Partial, settings: &MergeSettings) -> Result<Merged> {
     let target = match asked_target(settings.target.as_deref())? {
         Some(target) => target,
-        None => Target::of_inputs(&versions(sum)),
+        None => Target::of_inputs(&sum.versions()),
     };
-    instr::finish(sum, settings.instr(&target)?, target).map(Merged::Instr)
-}
-
-/// The state with its footer, and no profile in front of it.
-fn encode(sum: &PartialMerge) -> Vec<u8> {
-    append(Vec::new(), PartFamily::Instr, origins(&versions(sum)), &sum.encode())
-}
-
-/// The sums of a partial merge, as it was made here or by the program.
-fn decode(part: &[u8]) -> Result<PartialMerge> {
-    partial::open(part, &Limits::default())?
-        .ok_or_else(|| Error::usage("this is no partial merge of instrumentation profiles"))
-}
-
-/// Who wrote the inputs, in the word that the footer has for it: a byte each for the oldest and the
-/// newest raw version, the indexed one, and inputs without.
-fn origins(versions: &InputVersions) -> u64 {
-    let (oldest, newest) = versions.raw.unwrap_or_default();
-    let byte = |number: u32| number.min(0xff) as u8;
-    let indexed = byte(versions.indexed.unwrap_or_default());
-    u64::from_le_bytes([byte(oldest), byte(newest), indexed, versions.unmarked.into(), 0, 0, 0, 0])
-}
-
-/// Who wrote the inputs.
-fn versions(sum: &PartialMerge) -> InputVersions {
-    let mut versions = InputVersions::default();
-    for origin in sum.inputs().iter().filter_map(|about| about.origin) {
-        match origin {
-            InputOrigin::Raw(version) => {
-                let version = version as u32;
-                let (oldest, newest) = versions.raw.unwrap_or((version, version));
-                versions.raw = Some((oldest.min(version), newest.max(version)));
-            }
-            InputOrigin::Indexed(version) => versions.indexed = versions.indexed.max(Some(version as u32)),
-            InputOrigin::Text { .. } => versions.unmarked = true,
-            _ => {}
-        }
+    let options = partial_options(settings, &target)?;
+    match sum {
+        Partial::Instr(sums) => instr::finish(sums, options.instr, target).map(Merged::Instr),
+        Partial::SampleProf(sums) => sample::finish(sums, settings).map(Merged::Sample),
+        _ => match sum.finish(&options)? {
+            Finished::Iprof(report) => iprof::of_report(report, &options.iprof).map(Merged::Iprof),
+            Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),
+            Finished::Stacks(sum) => stacks::of_tables(sum, settings).map(Merged::Stacks),
+            _ => Err(Error::usage("a merge of a family that is not known here")),
+        },
     }
-    versions
 }
 
-fn inputs_json(sum: &PartialMerge) -> Vec<serde_json::Value> {
-    let one = |about: &PartialInput| {
+fn inputs_json(sum: &Partial) -> Vec<serde_json::Value> {
+    let one = |about: &partial::PartialInput| {
         let (outcome, error) = match &about.state {
             InputState::Used => ("used", None),
             InputState::Empty => ("empty", None),
@@ -188,5 +229,5 @@ fn inputs_json(sum: &PartialMerge) -> Vec<serde_json::Value> {
             "warnings": about.warnings,
         })
     };
-    sum.inputs().iter().map(one).collect()
+    sum.inputs().into_iter().map(one).collect()
 }

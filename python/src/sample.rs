@@ -10,9 +10,11 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::{Release, refuse_losses};
+use profbridge::pipeline::partial::finish_samples;
 use profbridge::pipeline::sample_merge::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, merge_sample_files,
 };
+use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{self, Encoding, FunctionRecord, Names, RecordFault, Rules, Summary, WriteOptions};
 use profbridge::{Error, Result, Warning};
 use pyo3::prelude::*;
@@ -56,6 +58,17 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<SampleMergeOptions> {
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged> {
     let mut heard = Heard::default();
     let report = merge_sample_files(inputs, &options(settings)?, &mut heard)?;
+    of_report(report, heard, settings)
+}
+
+/// Ends a merge of parts.
+///
+/// # Errors
+///
+/// As [`merge`].
+pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<Merged> {
+    let mut heard = Heard::default();
+    let report = finish_samples(sums, &options(settings)?, &mut heard)?;
     of_report(report, heard, settings)
 }
 

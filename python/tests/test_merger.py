@@ -58,12 +58,54 @@ class SameForEveryTree(TestCase):
         good = raw_dumps("clang-*-ir.profraw")
         self.compare([bad, *good[:2], empty, *good[2:], bad])
 
-    def test_other_families_say_that_they_cannot(self) -> None:
-        for source in (b"foo:10:1\n 1: 5\n", TESTDATA / "iprof" / "fibonacci.iprof", b"main;f 3\nmain;g 4\n"):
-            merger = profbridge.Merger()
-            with self.assertRaisesRegex(profbridge.UnsupportedError, "in parts"):
-                merger.add(source)
-            self.assertEqual(len(merger), 0)
+    def samples(self) -> list[Path]:
+        for number in range(6):
+            text = b"foo:1%d:1\n 1: 5\n 3: %d\nbar:9:2\n 1: 4 callee:%d\n" % (number, number, number + 1)
+            (self.folder / f"{number}.prof").write_bytes(text)
+        return sorted(self.folder.glob("?.prof"))
+
+    def test_sample_profiles(self) -> None:
+        self.compare(self.samples(), name="out.prof")
+        self.compare(self.samples(), name="out.prof", no_function="^bar$")
+        self.compare(self.samples(), name="out.prof", target="llvm-16")
+
+    def test_memory_profiles(self) -> None:
+        text = "---\nHeapProfileRecords:\n  - GUID: %d\n    AllocSites:\n      - Callstack:\n          - { Function: %d, LineOffset: 7, Column: 1, IsInlineFrame: false }\n        MemInfoBlock:\n          AllocCount: %d\n          TotalSize: 400\n    CallSites: []\n...\n"
+        for number in range(4):
+            (self.folder / f"{number}.memprofyaml").write_text(text % (number % 3, number % 2 + 1, number + 1))
+        self.compare(sorted(self.folder.glob("?.memprofyaml")))
+
+    def test_iprof_files(self) -> None:
+        names = ("fibonacci", "even-or-odd", "fibonacci")
+        self.compare([TESTDATA / "iprof" / f"{name}.iprof" for name in names], name="out.iprof")
+
+    def test_stacks(self) -> None:
+        for number in range(5):
+            (self.folder / f"{number}.collapsed").write_bytes(b"main;f %d\nmain;g 4\nmain;f;h%d 1\n" % (number + 1, number))
+        collapsed = sorted(self.folder.glob("?.collapsed"))
+        self.compare(collapsed, name="out.collapsed")
+        for path in collapsed:
+            profbridge.read(path).write(path.with_suffix(".pprof"))
+        self.compare(sorted(self.folder.glob("?.pprof")), name="out.pprof")
+
+    def test_empty_files_go_with_any_family(self) -> None:
+        empty = self.folder / "empty"
+        empty.write_bytes(b"")
+        samples = self.samples()
+        self.compare([empty, empty, *samples[:3], empty, *samples[3:], empty], name="out.prof")
+        self.compare([empty, TESTDATA / "iprof" / "fibonacci.iprof", empty], name="out.iprof")
+
+    def test_what_is_no_profile_goes_with_the_family_that_is_named(self) -> None:
+        bad = self.folder / "bad"
+        bad.write_bytes(b"\xff\xfe\xfd no profile at all")
+        self.compare([bad, *self.samples(), bad], name="out.prof", family="sampleprof")
+        self.compare([bad, TESTDATA / "iprof" / "fibonacci.iprof", bad], name="out.iprof", family="iprof")
+        merger = profbridge.Merger(failure_mode="warn").add(bad)
+        with self.assertRaisesRegex(profbridge.UsageError, "family=") as caught:
+            merger.add(self.samples()[0])
+        self.assertEqual((caught.exception.kind, len(merger)), ("usage", 1))
+        with self.assertRaisesRegex(profbridge.UsageError, "there is no family \"none\""):
+            profbridge.Merger(family="none").add(bad)  # type: ignore[typeddict-item]
 
     def test_weights_apply_as_inputs_are_added(self) -> None:
         one, other = raw_dumps("clang-1[46]-ir.profraw")
@@ -107,6 +149,40 @@ class Parts(TestCase):
         self.assertEqual(profbridge.Merger.from_bytes(part.read_bytes()).add(other).finish().to_bytes(), expected)
         self.assertEqual(merged_by_program([part, rest]), expected)
 
+    def test_parts_of_every_family_are_inputs_everywhere(self) -> None:
+        files = {
+            "out.prof": [b"foo:10:1\n 1: 5\n", b"foo:12:1\n 1: 7\n"],
+            "out.iprof": [(TESTDATA / "iprof" / f"{name}.iprof").read_bytes() for name in ("fibonacci", "even-or-odd")],
+            "out.collapsed": [b"main;f 3\nmain;g 4\n", b"main;g 1\nmain;h 2\n"],
+        }
+        for name, (one, other) in files.items():
+            paths = [self.folder / f"one-{name}", self.folder / f"other-{name}"]
+            for path, content in zip(paths, (one, other)):
+                path.write_bytes(content)
+            expected = merged_by_program(paths, name=name)
+            front, bare = self.folder / f"front-{name}", self.folder / "bare.part"
+            ran = program("merge", "--partial", "-o", front, paths[0])
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            bare.write_bytes(profbridge.Merger().add(paths[1]).to_bytes())
+            self.assertEqual(profbridge.family_of(bare), profbridge.family_of(paths[1]), name)
+            for parts in ([front, bare], [front.read_bytes(), bare.read_bytes()], [paths[0], bare]):
+                for merged in (profbridge.merge(parts), profbridge.Merger().add_all(parts).finish()):
+                    merged.write(self.folder / name)
+                    self.assertEqual((self.folder / name).read_bytes(), expected, name)
+            self.assertEqual(merged_by_program([front, bare], name=name), expected, name)
+
+    def test_what_was_applied_is_recorded(self) -> None:
+        merger = profbridge.Merger(no_function="^f$").add(b":ir\nmain\n1\n1\n5\n", weight=3)
+        found = profbridge.describe(merger.to_bytes(), name="a.part")
+        self.assertEqual(found["description"], "partial merge of instrumentation profiles")
+        facts = [(fact["label"], fact["value"]) for fact in found["parts"][0]["facts"]]
+        self.assertIn(("applied", "--no-function=^f$"), facts)
+        self.assertIn(("input", "<bytes>: 1 records, weight 3"), facts)
+        checked = profbridge.check(merger.to_bytes())
+        self.assertEqual((checked["format"], checked["verdict"]), ("partial", "usable"))
+        checked = profbridge.check(merger.to_bytes()[1:])
+        self.assertEqual((checked["format"], checked["verdict"]), ("partial", "unusable: record again"))
+
     def test_damaged_and_foreign_parts_are_refused(self) -> None:
         part = profbridge.Merger().add(b":ir\nmain\n1\n1\n5\n").to_bytes()
         for bytes_ in (b"", b"x", part[:-1], part[:5] + bytes([part[5] ^ 1]) + part[6:]):
@@ -116,6 +192,8 @@ class Parts(TestCase):
             profbridge.Merger().add(b":ir\nmain\n1\n1\n5\n").merge(profbridge.Merger().add(b"foo:10:1\n 1: 5\n"))
         with self.assertRaises(profbridge.UsageError):
             profbridge.Merger(target="llvm-99")
+        with self.assertRaisesRegex(TypeError, "'tresholds' is no setting"):
+            profbridge.Merger(tresholds=1)  # type: ignore[call-arg]
 
     def test_processes_of_one_machine(self) -> None:
         dumps = self.folder / "dumps"

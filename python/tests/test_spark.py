@@ -113,6 +113,20 @@ class Spark(TestCase):
         with self.assertRaises(profbridge.Error):
             self.merge(failure_mode="all")
 
+    def test_sample_profiles_and_stacks(self) -> None:
+        dumps = self.folder / "dumps"
+        dumps.mkdir()
+        for at in range(12):
+            (dumps / f"{at:02}.prof").write_bytes(b"foo:1%d:1\n 1: 5\n" % at if at != 5 else b"")
+            (dumps / f"{at:02}.collapsed").write_bytes(b"main;f%d %d\n" % (at % 3, at + 1))
+        for pattern, name in (("*.prof", "out.prof"), ("*.collapsed", "out.collapsed")):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", profbridge.ProfileWarning)
+                out = self.folder / name
+                profbridge.spark.merge(self.spark, str(dumps / pattern), out, partitions=10, failure_mode="warn")
+            paths = sorted(dumps.glob(pattern))
+            self.assertEqual(out.read_bytes(), merged_by_program(paths, "--failure-mode=warn", name=name))
+
     def test_names_with_commas_and_stars_are_read_as_they_are(self) -> None:
         [dump] = raw_dumps("clang-22-ir.profraw")
         dumps = self.folder / "dumps"

@@ -16,7 +16,7 @@ use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
 use crate::identify::{Family, Format, Identity, identify, is_gzip};
 use crate::limits::Limits;
-use crate::partial::{FOOTER_BYTES, MAGIC, document_len};
+use crate::partial::{self, FOOTER_BYTES, Frame, MAGIC, document_len};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -198,7 +198,10 @@ impl Input {
         let identity = self.look()?.identity;
         let is_text = matches!(identity.format, Format::Text | Format::SampleText | Format::Collapsed);
         let is_damaged = identity.family().is_none() || is_text;
-        Ok(if is_damaged && is_iprof_name(&self.path) { Some(Family::Iprof) } else { identity.family() })
+        if is_damaged && is_iprof_name(&self.path) {
+            return Ok(Some(Family::Iprof));
+        }
+        Ok(identity.family().or_else(|| self.part_family()))
     }
 
     /// All bytes, a gzip stream inflated; of a partial merge of iprof files or
@@ -230,12 +233,36 @@ impl Input {
 
     /// As [`is_partial`](Self::is_partial), where a file that cannot be opened is an error.
     pub(crate) fn ends_as_part(&self) -> Result<bool> {
+        Ok(self.footer()?.is_some())
+    }
+
+    /// Who wrote the inputs of a partial merge, as its family says it in one word;
+    /// `None` for any other input, and for a pipe that was not read to its end.
+    pub(crate) fn part_origins(&self) -> Option<u64> {
+        Frame::origins_of_footer(&self.footer().ok()??)
+    }
+
+    /// The family of a partial merge without a profile in front.
+    fn part_family(&self) -> Option<Family> {
+        Frame::family_of_footer(&self.footer().ok()??).map(|family| match family {
+            partial::Family::Instr => Family::Instr,
+            partial::Family::SampleProf => Family::SampleProf,
+            partial::Family::Iprof => Family::Iprof,
+            partial::Family::Stacks => Family::Stacks,
+        })
+    }
+
+    /// The last bytes of a partial merge.
+    fn footer(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
         if !self.is_pipe() {
             // Raw dumps are never partial merges, and there may be thousands of them.
             let is_raw = self.path.extension().is_some_and(|extension| extension == "profraw");
-            return Ok(!is_raw && last_bytes(&mut open_file(&self.path)?).is_some());
+            return if is_raw { Ok(None) } else { Ok(last_bytes(&mut open_file(&self.path)?).map(|(end, _)| end)) };
         }
-        Ok(matches!(&*self.pipe(), Pipe::Whole(bytes) if bytes.ends_with(&MAGIC)))
+        Ok(match &*self.pipe() {
+            Pipe::Whole(bytes) => bytes.last_chunk().filter(|footer| footer.ends_with(&MAGIC)).copied(),
+            _ => None,
+        })
     }
 
     /// All bytes as they are stored, of a partial merge too.

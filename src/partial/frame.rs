@@ -6,9 +6,7 @@ use crate::limits::Limits;
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use std::fmt;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{Read, Write};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The last bytes of a partial merge.
@@ -52,20 +50,6 @@ impl fmt::Display for Family {
     }
 }
 
-/// Who wrote the inputs of a partial merge, as its family says it in one word;
-/// `None` for any other file, and for pipes, which are not looked at.
-pub fn origins_of_file(path: &Path) -> Option<u64> {
-    // Raw dumps are never partial merges, and there may be thousands of them.
-    if path.extension().is_some_and(|extension| extension == "profraw") {
-        return None;
-    }
-    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
-    let mut footer = [0; FOOTER_BYTES];
-    file.seek(SeekFrom::End(-(FOOTER_BYTES as i64))).ok()?;
-    file.read_exact(&mut footer).ok()?;
-    Frame::origins_of_footer(&footer)
-}
-
 /// How many bytes a document has that a partial merge stands behind, by the
 /// last bytes and the length of the file; `None` for any other file, and for
 /// families whose readers do not look behind a profile.
@@ -73,8 +57,7 @@ pub fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
     let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
     let word = |at: usize| Some(u64::from_le_bytes(footer[at..at + 8].try_into().ok()?));
     let (profile_len, stored_len) = (word(0)?, word(8)?);
-    let family = u32::from_le_bytes(footer[48..52].try_into().ok()?);
-    let ends_at_a_document = [Family::Iprof as u32, Family::Stacks as u32].contains(&family);
+    let ends_at_a_document = matches!(Frame::family_of_footer(footer)?, Family::Iprof | Family::Stacks);
     let adds_up = profile_len.checked_add(stored_len)?.checked_add(FOOTER_BYTES as u64)? == file_len;
     (ends_at_a_document && adds_up).then_some(profile_len)
 }
@@ -122,6 +105,19 @@ impl<'data> Frame<'data> {
         let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
         let word = footer[40..48].try_into().ok()?;
         Some(u64::from_le_bytes(word))
+    }
+
+    /// The family of a partial merge, by its footer alone; `None` for bytes that
+    /// end otherwise, and for a family that is not known.
+    pub fn family_of_footer(end: &[u8]) -> Option<Family> {
+        let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
+        let number = u32::from_le_bytes(footer[48..52].try_into().ok()?);
+        Family::ALL.into_iter().find(|family| *family as u32 == number)
+    }
+
+    /// Whether bytes end as a partial merge that has no profile in front.
+    pub fn is_bare(data: &[u8]) -> bool {
+        Self::is_at_end_of(data) && data[data.len() - FOOTER_BYTES..].starts_with(&[0; 8])
     }
 
     /// Takes a partial merge apart; `None` for any other file.

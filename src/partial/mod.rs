@@ -27,7 +27,7 @@ mod inputs;
 mod kept;
 mod wire;
 
-pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len, origins_of_file};
+pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use kept::{KeptInput, KeptInputs};
 pub use wire::{Decoder, Encoder};

@@ -20,6 +20,9 @@ use crate::report::diff::DiffOptions;
 pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> FileCheck {
     let input = input.into();
     let path = input.path.display().to_string();
+    if let Some(check) = check_bare_part(&input, &options.limits) {
+        return FileCheck { path, ..check };
+    }
     let looked = input.look().ok().copied();
     let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
     check.path = path;
@@ -29,6 +32,13 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
         check.version = check.version.or_else(|| looked.version.map(|version| version.to_string()));
     }
     check
+}
+
+fn check_bare_part(input: &Input, limits: &Limits) -> Option<FileCheck> {
+    if !input.is_partial() {
+        return None;
+    }
+    partial::check_bare(&input.stored_bytes(Access::Read, limits).ok()?, limits)
 }
 
 fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
@@ -50,6 +60,9 @@ fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
 /// Describes the content of a file. Damage is told in the description, and
 /// whatever stands before it is described.
 pub fn describe(data: &[u8], limits: &Limits) -> Description {
+    if let Some(description) = partial::describe_bare(data, limits) {
+        return description;
+    }
     if let Some(document) = document_len(data, data.len() as u64) {
         let mut description = describe(&data[..document as usize], limits);
         description.size = data.len() as u64;

@@ -12,7 +12,6 @@ use crate::indexed;
 use crate::input::{Format, Input};
 use crate::instr::Release;
 use crate::instr::release::{self, RELEASES, ReleaseRow};
-use crate::partial;
 use crate::raw;
 use std::ffi::OsStr;
 use std::fmt;
@@ -268,8 +267,10 @@ impl InputVersions {
             let Ok(looked) = input.look() else { continue };
             let format = looked.identity.format;
             // A partial merge stands for its inputs, whatever it is written as.
-            let is_own = !compat.is_llvm() && format == Format::Indexed && !input.is_pipe();
-            match is_own.then(|| partial::origins_of_file(&input.path)).flatten() {
+            // Without a profile in front it begins as nothing that is known.
+            let may_be_part = format == Format::Indexed || looked.identity.family().is_none();
+            let origins = if may_be_part && !compat.is_llvm() { input.part_origins() } else { None };
+            match origins {
                 Some(origins) => versions.join(Self::from_word(origins)),
                 None if looked.is_compressed && !compat.inflates_gzip() => {}
                 None => versions.add(format, looked.start()),

@@ -13,6 +13,7 @@ use crate::pipeline::iprof_merge::{IprofInputReport, IprofMergeObserver, IprofMe
 use crate::pipeline::merge::{MergeReport, Silent};
 use crate::pipeline::merge_stacks::{self, StackSum};
 use crate::pipeline::sample_merge::{SampleMergeObserver, SampleMergeReport};
+use crate::pipeline::target::InputVersions;
 use crate::sampleprof::RecordFault;
 use crate::sampleprof::partial::PartialSamples;
 use crate::stacks::model::StackTable;
@@ -147,12 +148,29 @@ impl Partial {
         }
     }
 
+    /// The versions of the inputs that tell one, for
+    /// [`Target::of_inputs`](crate::pipeline::Target::of_inputs): of instrumentation
+    /// and memory profiles.
+    pub fn versions(&self) -> InputVersions {
+        instr::versions(self.inputs())
+    }
+
     /// Sums that are kept, of functions and contexts; `None` where inputs are kept.
     pub fn sums(&self) -> Option<usize> {
         match self {
             Self::Instr(sums) => Some(sums.records()),
             Self::SampleProf(sums) => Some(sums.len()),
             Self::Iprof(_) | Self::Stacks(_) => None,
+        }
+    }
+
+    /// Notes a filter or renaming that was applied to the inputs. Of iprof files and
+    /// stacks the inputs are kept as they were, and there is none.
+    pub fn note_applied(&mut self, words: String) {
+        match self {
+            Self::Instr(sums) => sums.note_applied(words),
+            Self::SampleProf(sums) => sums.note_applied(words),
+            Self::Iprof(_) | Self::Stacks(_) => {}
         }
     }
 

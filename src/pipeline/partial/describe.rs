@@ -3,7 +3,7 @@
 use super::any::Partial;
 use super::options::PartialOptions;
 use crate::error::Result;
-use crate::instr::description::Description;
+use crate::instr::description::{Description, PartDescription};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
 use crate::partial::{Frame, InputState};
@@ -46,6 +46,45 @@ pub(in crate::pipeline) fn describe_any(data: &[u8], limits: &Limits, descriptio
         };
         part.fact("input", format!("{path}: {became}{weight}"));
     }
+}
+
+/// Describes a partial merge without a profile in front; `None` for any other file.
+pub(in crate::pipeline) fn describe_bare(data: &[u8], limits: &Limits) -> Option<Description> {
+    if !Frame::is_bare(data) {
+        return None;
+    }
+    let family = Frame::family_of_footer(data).map(|family| format!(" of {family}")).unwrap_or_default();
+    let mut description = Description::new(format!("partial merge{family}"), data.len() as u64);
+    description.supported = true;
+    match open(data, limits) {
+        Ok(_) => {
+            description.parts.push(PartDescription::default());
+            describe_any(data, limits, &mut description);
+        }
+        Err(error) => description.set_error(&error),
+    }
+    Some(description)
+}
+
+/// What a partial merge without a profile in front is called where formats are named.
+const BARE: &str = "partial";
+
+/// Checks a partial merge without a profile in front; `None` for any other file.
+pub(in crate::pipeline) fn check_bare(data: &[u8], limits: &Limits) -> Option<FileCheck> {
+    if !Frame::is_bare(data) {
+        return None;
+    }
+    let mut found = FileCheck {
+        path: String::new(),
+        format: BARE,
+        version: None,
+        verdict: Verdict::Usable.name(),
+        findings: Vec::new(),
+        hint: None,
+        failed: false,
+    };
+    check(data, limits, &mut found);
+    Some(found)
 }
 
 /// Adds to the check of a profile what is wrong with the state behind it.

@@ -94,9 +94,14 @@ fn refuse_open_end(front: &[u8]) -> Result<()> {
 
 /// Who wrote the inputs, for [`Frame::origins`].
 pub(super) fn origins(sums: &PartialMerge) -> u64 {
+    versions(sums.inputs()).to_word()
+}
+
+/// The versions of inputs.
+pub(super) fn versions<'i>(inputs: impl IntoIterator<Item = &'i PartialInput>) -> InputVersions {
     let mut versions = InputVersions::default();
-    sums.inputs().iter().for_each(|input| note_origin(&mut versions, input));
-    versions.to_word()
+    inputs.into_iter().for_each(|input| note_origin(&mut versions, input));
+    versions
 }
 
 fn note_origin(versions: &mut InputVersions, input: &PartialInput) {

@@ -38,4 +38,4 @@ pub use kept::{KeptFamily, encode_kept, keep_inputs, kept_inputs, open_kept};
 pub use options::PartialOptions;
 pub use sample::{encode_samples, finish_samples, open_samples, sum_samples};
 
-pub(in crate::pipeline) use describe::{check, describe_any};
+pub(in crate::pipeline) use describe::{check, check_bare, describe_any, describe_bare};
