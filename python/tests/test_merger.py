@@ -175,9 +175,9 @@ class Parts(TestCase):
         merger = profbridge.Merger(no_function="^f$").add(b":ir\nmain\n1\n1\n5\n", weight=3)
         found = profbridge.describe(merger.to_bytes(), name="a.part")
         self.assertEqual(found["description"], "partial merge of instrumentation profiles")
-        facts = [(fact["label"], fact["value"]) for fact in found["parts"][0]["facts"]]
-        self.assertIn(("applied", "--no-function=^f$"), facts)
-        self.assertIn(("input", "<bytes>: 1 records, weight 3"), facts)
+        self.assertEqual(found["partial_merge"]["applied"], ["--no-function=^f$"])
+        [one] = found["partial_merge"]["inputs"]
+        self.assertEqual((one["path"], one["weight"], one["outcome"], one["records"]), ("<bytes>", 3, "used", 1))
         checked = profbridge.check(merger.to_bytes())
         self.assertEqual((checked["format"], checked["verdict"]), ("partial", "usable"))
         checked = profbridge.check(merger.to_bytes()[1:])

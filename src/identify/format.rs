@@ -95,6 +95,8 @@ pub enum Format {
     PerfData,
     /// pprof profile (`profile.proto`), inflated.
     Pprof,
+    /// A partial merge without a profile in front, which its last bytes tell.
+    Partial,
     /// JSON, and no iprof.
     OtherJson,
     /// Text, and no profile.
@@ -143,6 +145,7 @@ impl Format {
             Self::BoltYaml => "bolt-yaml",
             Self::PerfData => "perf-data",
             Self::Pprof => "pprof",
+            Self::Partial => "partial",
             Self::OtherJson => "other-json",
             Self::OtherText => "other-text",
             Self::Unknown => "unknown",
@@ -185,6 +188,7 @@ impl fmt::Display for Format {
             Self::BoltYaml => "BOLT profile in YAML",
             Self::PerfData => "Linux perf recording",
             Self::Pprof => "pprof profile",
+            Self::Partial => "partial merge",
             Self::OtherJson => "JSON, and no iprof",
             Self::OtherText => "text, and no profile",
             Self::Unknown => "unknown format",

@@ -16,7 +16,7 @@ use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
 use crate::identify::{Family, Format, Identity, identify, is_gzip};
 use crate::limits::Limits;
-use crate::partial::{self, FOOTER_BYTES, Frame, MAGIC, document_len};
+use crate::partial::{FOOTER_BYTES, Family as PartFamily, Frame, MAGIC, document_len};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -172,7 +172,11 @@ impl Input {
         if let Some(looked) = self.shared.looked.get() {
             return Ok(looked);
         }
-        let looked = look(self.stream()?).map_err(|source| Error::io("cannot read", source).in_file(&self.path))?;
+        let mut looked = look(self.stream()?).map_err(|source| Error::io("cannot read", source).in_file(&self.path))?;
+        let footer = if looked.identity.family().is_none() { self.footer().ok().flatten() } else { None };
+        if footer.is_some_and(|footer| Frame::is_bare(&footer)) {
+            looked.identity = Identity { format: Format::Partial, confidence: Confidence::Certain };
+        }
         Ok(self.shared.looked.get_or_init(|| looked))
     }
 
@@ -242,14 +246,9 @@ impl Input {
         Frame::origins_of_footer(&self.footer().ok()??)
     }
 
-    /// The family of a partial merge without a profile in front.
+    /// The family of a partial merge by its footer, where nothing in front tells one.
     fn part_family(&self) -> Option<Family> {
-        Frame::family_of_footer(&self.footer().ok()??).map(|family| match family {
-            partial::Family::Instr => Family::Instr,
-            partial::Family::SampleProf => Family::SampleProf,
-            partial::Family::Iprof => Family::Iprof,
-            partial::Family::Stacks => Family::Stacks,
-        })
+        Frame::family_of_footer(&self.footer().ok()??).map(PartFamily::of_profiles)
     }
 
     /// The last bytes of a partial merge.

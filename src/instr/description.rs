@@ -20,6 +20,9 @@ pub struct Description {
     pub inflated_size: Option<u64>,
     /// What the file holds: one part, or one for each image that wrote a raw file.
     pub parts: Vec<PartDescription>,
+    /// What stands behind the profile, or alone, if the file is a partial merge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial_merge: Option<PartialDescription>,
     /// What is odd but harmless.
     pub warnings: Vec<String>,
     /// Why the file cannot be read to its end; `None` for a sound file.
@@ -27,6 +30,40 @@ pub struct Description {
     /// What to do about it, if anybody knows.
     #[serde(skip)]
     pub hint: Option<Hint>,
+}
+
+/// A partial merge: what a later merge goes on with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PartialDescription {
+    /// The family's word, see [`Family::name`](crate::input::Family::name).
+    pub family: &'static str,
+    /// Inputs that were merged or kept.
+    pub used: usize,
+    /// Sums of functions and contexts; `None` where the inputs themselves are kept.
+    pub sums: Option<usize>,
+    /// Filters and renamings that were applied, as options.
+    pub applied: Vec<String>,
+    /// The inputs, in order.
+    pub inputs: Vec<PartialInputDescription>,
+}
+
+/// An input of a partial merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PartialInputDescription {
+    /// As it was named.
+    pub path: String,
+    /// Its weight, 1 and up.
+    pub weight: u64,
+    /// `used`, `empty` or `failed`.
+    pub outcome: &'static str,
+    /// Records read from it; `None` where the input itself is kept.
+    pub records: Option<u64>,
+    /// What is wrong with it.
+    pub error: Option<String>,
+    /// What is worth saying about it.
+    pub warnings: Vec<String>,
 }
 
 /// One profile of a file.

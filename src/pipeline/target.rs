@@ -267,8 +267,7 @@ impl InputVersions {
             let Ok(looked) = input.look() else { continue };
             let format = looked.identity.format;
             // A partial merge stands for its inputs, whatever it is written as.
-            // Without a profile in front it begins as nothing that is known.
-            let may_be_part = format == Format::Indexed || looked.identity.family().is_none();
+            let may_be_part = matches!(format, Format::Indexed | Format::Partial);
             let origins = if may_be_part && !compat.is_llvm() { input.part_origins() } else { None };
             match origins {
                 Some(origins) => versions.join(Self::from_word(origins)),

@@ -1,6 +1,6 @@
 //! A description as text.
 
-use crate::instr::description::{Description, PartDescription};
+use crate::instr::description::{Description, PartDescription, PartialDescription};
 use crate::instr::release::{RELEASES, ReleaseRow};
 use std::io::{self, Write};
 
@@ -32,6 +32,9 @@ pub fn write_description(out: &mut dyn Write, name: &str, description: &Descript
             writeln!(out, "  profile {} at byte {:#x}, version {version}", at + 1, part.offset)?;
         }
         write_part(out, part)?;
+    }
+    if let Some(part) = &description.partial_merge {
+        write_partial_merge(out, part)?;
     }
     for warning in &description.warnings {
         line(out, "warning", warning)?;
@@ -74,6 +77,28 @@ fn write_part(out: &mut dyn Write, part: &PartDescription) -> io::Result<()> {
         let offset = section.offset.map_or("-".to_string(), |offset| format!("{offset:#x}"));
         let entries = section.entries.map_or("-".to_string(), |entries| entries.to_string());
         writeln!(out, "  {:widest$}  {offset:>12}  {:>12}  {entries:>10}", section.name, section.size)?;
+    }
+    Ok(())
+}
+
+fn write_partial_merge(out: &mut dyn Write, part: &PartialDescription) -> io::Result<()> {
+    line(out, "partial merge", &format!("{} of {} inputs", part.used, part.inputs.len()))?;
+    if let Some(count) = part.sums {
+        line(out, "sums", &count.to_string())?;
+    }
+    for words in &part.applied {
+        line(out, "applied", words)?;
+    }
+    for input in &part.inputs {
+        let became = match (&input.error, input.records) {
+            (Some(error), _) => format!("not used: {error}"),
+            (None, _) if input.outcome == "empty" => "empty".to_string(),
+            (None, Some(1)) => "1 record".to_string(),
+            (None, Some(records)) => format!("{records} records"),
+            (None, None) => "kept".to_string(),
+        };
+        let weight = if input.weight == 1 { String::new() } else { format!(", weight {}", input.weight) };
+        line(out, "input", &format!("{}: {became}{weight}", input.path))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Command lines that go well, `--json` left out.
-const GOOD: [&str; 62] = [
+const GOOD: [&str; 70] = [
     "show a.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 --hot-func-list \
      --detailed-summary --binary-ids --profile-version",
     "show b.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables",
@@ -47,7 +47,15 @@ const GOOD: [&str; 62] = [
     "merge a.profraw --weighted-input=3,old.proftext -o out.profdata",
     "merge a.profraw empty.profraw -o out.profraw.profdata --max-input-share=1 --min-inputs=1",
     "merge a.profraw cut.profraw -o out.profdata --failure-mode=all --salvage",
-    "merge a.profraw -o part.profdata --partial",
+    "merge a.profraw empty.profraw -o part.profdata --partial --no-function=^main$",
+    "merge a.prof b.prof -o part.prof --partial",
+    "merge a.iprof b.iprof -o part.iprof --partial",
+    "merge a.collapsed b.collapsed -o part.collapsed --partial",
+    "info part.profdata part.prof part.iprof part.collapsed bare.part",
+    "check part.profdata part.prof part.iprof part.collapsed bare.part",
+    "show part.profdata",
+    "show part.iprof",
+    "merge part.profdata bare.part a.profraw -o out.profdata",
     "merge a.yaml b.yaml -o out.memprofdata --min-functions=1 --min-total-count=1 --max-input-share=0.9",
     "merge a.prof b.prof -o out.prof --min-inputs=2 --min-functions=1 --min-total-count=1 --max-input-share=0.5",
     "merge a.prof -o text.prof --text --function=main",
@@ -146,4 +154,43 @@ fn documents_say_path_format_and_version_of_their_files() {
     assert_eq!(checked["files"][1]["format"], "collapsed");
     let told = folder.document("info --json a.jfr", 0);
     assert_eq!(file(&told["files"][0])[1], "jfr");
+}
+
+/// A part is listed with its inputs, and where it stands alone too.
+#[test]
+fn parts_are_listed_with_their_inputs() {
+    let folder = Folder::new();
+    let making = [
+        "merge --json --partial -o part.profdata --no-function=^main$ --weighted-input=3,a.profraw empty.profraw",
+        "merge --json --partial -o part.prof --failure-mode=warn a.prof notes.txt",
+        "merge --json --partial -o part.iprof a.iprof",
+    ];
+    making.iter().for_each(|line| drop(folder.document(line, 0)));
+    let told = folder.document("info --json part.profdata part.prof part.iprof bare.part", 0);
+    let part = |at: usize| &told["files"][at]["partial_merge"];
+    assert_eq!(told["files"][0]["format"], "indexed");
+    assert_eq!((&part(0)["family"], &part(0)["used"]), (&"instr".into(), &1.into()));
+    assert_eq!(part(0)["applied"], serde_json::json!(["--no-function=^main$"]));
+    let inputs = |at: usize| part(at)["inputs"].as_array().expect("a list of inputs").clone();
+    let brief = |input: &Value| [&input["path"], &input["weight"], &input["outcome"]].map(Value::to_string).join(" ");
+    let listed = inputs(0).iter().map(brief).collect::<Vec<_>>();
+    assert_eq!(listed, ["\"empty.profraw\" 1 \"empty\"", "\"a.profraw\" 3 \"used\""]);
+    assert!(inputs(0)[1]["records"].as_u64().is_some_and(|records| records > 0), "{}", part(0));
+    assert_eq!(inputs(1)[1]["outcome"], "failed");
+    assert!(inputs(1)[1]["error"].as_str().is_some_and(|error| error.contains("notes.txt")), "{}", part(1));
+    assert_eq!((&part(2)["sums"], &inputs(2)[0]["records"]), (&Value::Null, &Value::Null));
+    assert_eq!((&told["files"][3]["format"], &told["files"][3]["parts"]), (&"partial".into(), &serde_json::json!([])));
+    assert_eq!(inputs(3)[0]["path"], "memory.proftext");
+    let checked = folder.document("check --json part.profdata part.prof part.iprof bare.part", 0);
+    let verdicts: Vec<&Value> =
+        checked["files"].as_array().expect("files").iter().map(|file| &file["verdict"]).collect();
+    assert_eq!(verdicts, ["usable"; 4]);
+    let (shown, plain) = (folder.document("show --json part.iprof", 0), folder.document("show --json a.iprof", 0));
+    assert_eq!(shown["path"], "part.iprof");
+    assert_eq!(shown["methods"], plain["methods"]);
+    let bare = std::fs::read(folder.path("bare.part")).expect("it is there");
+    folder.write("cut.part", &bare[1..]);
+    let checked = folder.document("check --json cut.part", 3);
+    assert_eq!(checked["files"][0]["findings"][0]["code"], "partial.partial-merge");
+    assert!(folder.document("info --json cut.part", 1)["files"][0]["error"]["message"].as_str().is_some());
 }

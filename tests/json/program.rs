@@ -2,6 +2,8 @@
 
 use crate::schema::assert_is_document;
 use flate2::read::GzDecoder;
+use profbridge::input::{Family, Input};
+use profbridge::pipeline::partial::{Partial, PartialOptions};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -73,6 +75,9 @@ impl Folder {
         folder.write("other.proftext", b":ir\nmain\n1\n2\n900\n100\nhelper\n7\n1\n5\n");
         folder.write("edited.proftext", b":ir\nmain\n1\n2\n9\n1\nhelper\n8\n1\n5\n");
         folder.write("one.proftext", b":ir\nmain\n1\n2\n10\n20\nhelper\n7\n1\n30\n");
+        let input = Input::from_bytes("memory.proftext", b":ir\nmain\n1\n1\n5\n".to_vec());
+        let part = Partial::of(&[input], Family::Instr, &PartialOptions::default()).expect("a sound profile");
+        folder.write("bare.part", &part.to_bytes());
         folder
     }
 

@@ -104,18 +104,76 @@ fn llvm_reads_the_profile_in_front_of_a_part() {
     }
 }
 
+/// The bytes of a part, and of its inputs together.
+fn sizes(folder: &Path, part: &str, inputs: &[String], options: &[&str]) -> (u64, u64) {
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    succeed(folder, &[&["merge", "--partial", "-o", part], options, &inputs[..]].concat());
+    let size = |path: &str| std::fs::metadata(folder.join(path)).expect("it is there").len();
+    (size(part), inputs.iter().map(|input| size(input)).sum())
+}
+
 #[test]
 fn parts_are_no_larger_than_their_inputs() {
     let folder = tempfile::tempdir().expect("there is room for files");
+    let no_larger = |part: &str, inputs: &[String]| {
+        let (size, together) = sizes(folder.path(), part, inputs, &[]);
+        assert!(size <= together, "{part}: {size} bytes of {together}");
+    };
     for clang in [14, 19, 22] {
-        let runs = runs(clang);
-        let inputs: Vec<&str> = runs.iter().map(String::as_str).collect();
-        succeed(folder.path(), &[&["merge", "--partial", "-o", "part.profdata"], &inputs[..]].concat());
-        let size = |path: &Path| std::fs::metadata(path).expect("it is there").len();
-        let inputs: u64 = runs.iter().map(|run| size(Path::new(run))).sum();
-        let part = size(&folder.path().join("part.profdata"));
-        assert!(part <= inputs, "clang {clang}: {part} bytes of {inputs}");
+        no_larger("part.profdata", &runs(clang));
     }
+    let written = |end: &str, content: &dyn Fn(usize) -> String| -> Vec<String> {
+        let write = |run: usize| {
+            let name = format!("{run}.{end}");
+            std::fs::write(folder.path().join(&name), content(run)).expect("the folder takes files");
+            name
+        };
+        (0..3).map(write).collect()
+    };
+    let functions = |line: &dyn Fn(usize) -> String| (0..300).map(line).collect::<String>();
+    let collapsed = written("collapsed", &|run| {
+        functions(&|at| format!("main;Loop.run;Work.step{};Work.leaf{at} {}\n", at % 7, at * run + 1))
+    });
+    no_larger("part.collapsed", &collapsed);
+    let samples = written("prof", &|run| {
+        functions(&|at| format!("_ZN4work4step{at}Ev:{}:{at}\n 1: {}\n 2.1: {}\n", at * run + 2, at * run + 1, at))
+    });
+    no_larger("part.prof", &samples);
+    let iprofs = written("iprof", &|run| iprof(300, run));
+    no_larger("part.iprof", &iprofs);
+    let memory: Vec<String> = ["19-plain", "22-plain", "22-histogram"]
+        .map(|name| testdata(&format!("memprof/clang-{name}.memprofraw")).display().to_string())
+        .to_vec();
+    let programs: Vec<String> = ["19-plain", "22-plain", "22-histogram"]
+        .map(|name| format!("--profiled-binary={}", testdata(&format!("memprof/clang-{name}.binary")).display()))
+        .to_vec();
+    let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+    let (size, together) = sizes(folder.path(), "memory.profdata", &memory, &programs);
+    assert!(size <= together, "memory: {size} bytes of {together}");
+}
+
+/// What the page says of parts that can be larger than their inputs: these are compressed, or tiny.
+#[test]
+fn parts_of_compressed_and_of_tiny_inputs_may_be_larger() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    std::fs::write(folder.path().join("a.iprof"), iprof(300, 1)).expect("the folder takes files");
+    succeed(folder.path(), &["merge", "a.iprof", "-o", "a.iprof.gz"]);
+    let (size, together) = sizes(folder.path(), "part.iprof.gz", &["a.iprof.gz".into()], &[]);
+    assert!((together..3 * together).contains(&size), "{size} bytes of {together}");
+    std::fs::write(folder.path().join("a.proftext"), ":ir\nmain\n1\n1\n5\n").expect("the folder takes files");
+    let (size, together) = sizes(folder.path(), "part.profdata", &["a.proftext".into()], &[]);
+    assert!((together..together + 1000).contains(&size), "{size} bytes of {together}");
+}
+
+/// An iprof of so many methods, whose counts depend on the run.
+fn iprof(methods: usize, run: usize) -> String {
+    let list = |line: &dyn Fn(usize) -> String| (0..methods).map(line).collect::<Vec<_>>().join(",");
+    format!(
+        "{{\"version\":\"1.0.0\",\"types\":[{}],\"methods\":[{}],\"callCountProfiles\":[{}]}}",
+        list(&|at| format!("{{\"id\":{at},\"name\":\"work.Type{at}\"}}")),
+        list(&|at| format!("{{\"id\":{at},\"name\":\"step{at}\",\"signature\":[{at},{at}]}}")),
+        list(&|at| format!("{{\"ctx\":\"{at}:0\",\"records\":[{}]}}", at * run + 1)),
+    )
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use super::any::Partial;
 use super::options::PartialOptions;
 use crate::error::Result;
-use crate::instr::description::{Description, PartDescription};
+use crate::input::Format;
+use crate::instr::description::{Description, PartialDescription, PartialInputDescription};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
-use crate::partial::{Frame, InputState};
+use crate::partial::{Frame, InputState, PartialInput};
 use crate::pipeline::check::{CheckFinding, FileCheck};
 
 fn open(data: &[u8], limits: &Limits) -> Result<Option<Partial>> {
@@ -25,27 +26,33 @@ pub(in crate::pipeline) fn describe_any(data: &[u8], limits: &Limits, descriptio
         Ok(None) => return,
         Err(error) => return description.warnings.push(error.to_string()),
     };
-    let Some(part) = description.parts.first_mut() else { return };
-    let inputs = sums.inputs();
-    let used = inputs.iter().filter(|input| input.state == InputState::Used).count();
-    part.fact("partial merge", format!("{used} of {} inputs", inputs.len()));
-    if let Some(count) = sums.sums() {
-        part.fact("sums", count.to_string());
-    }
-    for words in sums.applied() {
-        part.fact("applied", words.clone());
-    }
-    for input in inputs {
-        let path = input.path.display();
-        let weight = if input.weight == 1 { String::new() } else { format!(", weight {}", input.weight) };
-        let became = match &input.state {
-            InputState::Used if sums.sums().is_none() => "kept".to_string(),
-            InputState::Used => format!("{} records", input.records),
-            InputState::Empty => "empty".to_string(),
-            InputState::Failed { message, .. } => format!("not used: {message}"),
-        };
-        part.fact("input", format!("{path}: {became}{weight}"));
-    }
+    description.partial_merge = Some(of_sums(&sums));
+}
+
+fn of_sums(sums: &Partial) -> PartialDescription {
+    let inputs: Vec<PartialInputDescription> =
+        sums.inputs().into_iter().map(|input| of_input(input, sums.sums().is_some())).collect();
+    let mut found = PartialDescription::default();
+    found.family = sums.family().of_profiles().name();
+    found.used = inputs.iter().filter(|input| input.outcome == "used").count();
+    found.sums = sums.sums();
+    found.applied = sums.applied().to_vec();
+    found.inputs = inputs;
+    found
+}
+
+fn of_input(input: &PartialInput, is_summed: bool) -> PartialInputDescription {
+    let mut found = PartialInputDescription::default();
+    found.path = input.path.display().to_string();
+    found.weight = input.weight;
+    (found.outcome, found.error) = match &input.state {
+        InputState::Used => ("used", None),
+        InputState::Empty => ("empty", None),
+        InputState::Failed { message, .. } => ("failed", Some(message.clone())),
+    };
+    found.records = is_summed.then_some(input.records);
+    found.warnings = input.warnings.clone();
+    found
 }
 
 /// Describes a partial merge without a profile in front; `None` for any other file.
@@ -57,17 +64,11 @@ pub(in crate::pipeline) fn describe_bare(data: &[u8], limits: &Limits) -> Option
     let mut description = Description::new(format!("partial merge{family}"), data.len() as u64);
     description.supported = true;
     match open(data, limits) {
-        Ok(_) => {
-            description.parts.push(PartDescription::default());
-            describe_any(data, limits, &mut description);
-        }
+        Ok(sums) => description.partial_merge = sums.as_ref().map(of_sums),
         Err(error) => description.set_error(&error),
     }
     Some(description)
 }
-
-/// What a partial merge without a profile in front is called where formats are named.
-const BARE: &str = "partial";
 
 /// Checks a partial merge without a profile in front; `None` for any other file.
 pub(in crate::pipeline) fn check_bare(data: &[u8], limits: &Limits) -> Option<FileCheck> {
@@ -76,7 +77,7 @@ pub(in crate::pipeline) fn check_bare(data: &[u8], limits: &Limits) -> Option<Fi
     }
     let mut found = FileCheck {
         path: String::new(),
-        format: BARE,
+        format: Format::Partial.name(),
         version: None,
         verdict: Verdict::Usable.name(),
         findings: Vec::new(),
