@@ -43,9 +43,9 @@ impl Part {
         // Empty files are of whatever family the others are.
         if earlier.family() != later.family() {
             if is_nothing(earlier) {
-                *earlier = nothing_of(later.family().of_profiles(), earlier, &self.settings)?;
+                *earlier = nothing_of(later.family().into(), earlier, &self.settings)?;
             } else if is_nothing(&later) {
-                later = nothing_of(earlier.family().of_profiles(), &later, &self.settings)?;
+                later = nothing_of(earlier.family().into(), &later, &self.settings)?;
             }
         }
         let is_used = |part: &Partial| part.inputs().into_iter().any(|about| about.state == InputState::Used);
@@ -131,7 +131,7 @@ fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSetti
     // What cannot be opened is told by the readers of the family.
     let family = match input.family().ok().flatten() {
         Some(family) => family,
-        None => known.map(partial::Family::of_profiles).or(settings.family()?).unwrap_or(Family::Instr),
+        None => known.map(Family::from).or(settings.family()?).unwrap_or(Family::Instr),
     };
     let inputs = std::slice::from_ref(input);
     let target = crate::options::target(settings.target.as_deref(), inputs)?;

@@ -248,7 +248,7 @@ impl Input {
 
     /// The family of a partial merge by its footer, where nothing in front tells one.
     fn part_family(&self) -> Option<Family> {
-        Frame::family_of_footer(&self.footer().ok()??).map(PartFamily::of_profiles)
+        Frame::family_of_footer(&self.footer().ok()??).map(Family::from)
     }
 
     /// The last bytes of a partial merge.
@@ -343,6 +343,18 @@ impl Input {
             *pipe = Pipe::Open { read: Kept::default(), rest };
         }
         Ok(pipe)
+    }
+}
+
+/// The family whose merge takes a part; memory profiles go with instrumentation.
+impl From<PartFamily> for Family {
+    fn from(part: PartFamily) -> Self {
+        match part {
+            PartFamily::Instr => Self::Instr,
+            PartFamily::SampleProf => Self::SampleProf,
+            PartFamily::Iprof => Self::Iprof,
+            PartFamily::Stacks => Self::Stacks,
+        }
     }
 }
 

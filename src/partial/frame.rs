@@ -2,7 +2,6 @@
 
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::identify;
 use crate::limits::Limits;
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
@@ -38,17 +37,6 @@ pub enum Family {
 
 impl Family {
     const ALL: [Self; 4] = [Self::Instr, Self::SampleProf, Self::Iprof, Self::Stacks];
-
-    /// The family whose merge takes the part; memory profiles go with
-    /// instrumentation.
-    pub fn of_profiles(self) -> identify::Family {
-        match self {
-            Self::Instr => identify::Family::Instr,
-            Self::SampleProf => identify::Family::SampleProf,
-            Self::Iprof => identify::Family::Iprof,
-            Self::Stacks => identify::Family::Stacks,
-        }
-    }
 }
 
 impl fmt::Display for Family {

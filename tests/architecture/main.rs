@@ -53,7 +53,7 @@ const MODULES: &[Row] = &[
     ("text", &["bytes", "instr"]),
     ("iprof", &["bytes", "instr"]),
     ("stacks", &["bytes", "instr"]),
-    ("partial", &["bytes", "identify"]),
+    ("partial", &["bytes"]),
     ("merge", &["instr", "memprof", "partial"]),
     ("sampleprof", &["bytes", "instr", "partial", "merge", "report"]),
     ("report", &["instr", "stacks"]),

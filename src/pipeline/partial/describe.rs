@@ -3,7 +3,7 @@
 use super::any::Partial;
 use super::options::PartialOptions;
 use crate::error::Result;
-use crate::input::Format;
+use crate::input::{self, Format};
 use crate::instr::description::{Description, PartialDescription, PartialInputDescription};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
@@ -33,7 +33,7 @@ fn of_sums(sums: &Partial) -> PartialDescription {
     let inputs: Vec<PartialInputDescription> =
         sums.inputs().into_iter().map(|input| of_input(input, sums.sums().is_some())).collect();
     let mut found = PartialDescription::default();
-    found.family = sums.family().of_profiles().name();
+    found.family = input::Family::from(sums.family()).name();
     found.used = inputs.iter().filter(|input| input.outcome == "used").count();
     found.sums = sums.sums();
     found.applied = sums.applied().to_vec();
