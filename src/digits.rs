@@ -1,7 +1,9 @@
-//! Numbers spelled in digits, eight at a time.
+//! Numbers spelled in digits, eight at a time, and in sentences.
 //!
 //! Text profiles and reports are mostly counts, so most of the time of writing
 //! them is spent here.
+
+use std::fmt::Display;
 
 /// Digits of the largest number.
 const MAX_DIGITS: usize = 20;
@@ -10,6 +12,11 @@ const STORE: usize = 8;
 const STORED: u64 = 100_000_000;
 /// Numbers that share one growth of the output.
 const BATCH: usize = 16;
+
+/// `1 function`, `2 functions`: for words whose plural has an s.
+pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+    if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
+}
 
 /// Appends a number.
 pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {

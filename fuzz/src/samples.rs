@@ -64,7 +64,7 @@ fn use_profile(profile: SampleProfile, rules: Rules) {
     let loaded = merger.finish();
     let mut out = Vec::new();
     show::write_functions(&loaded, rules, &mut out).expect("memory can be written");
-    show::write_json(&loaded, rules, &mut out).expect("memory can be written");
+    show::write_json(&loaded, rules, usize::MAX, &mut out).expect("memory can be written");
     show::write_hot_functions(&loaded, &summary, 3, &mut out).expect("memory can be written");
     let compared = overlap::Compared { profile: &loaded, summary: &summary };
     overlap::compare(compared, compared, &overlap::OverlapOptions::default());

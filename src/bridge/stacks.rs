@@ -4,6 +4,7 @@
 //! sections stay empty, since samples measure time and not how often something
 //! happened. What an iprof has no place for is counted in [`SampleReport`].
 
+use crate::digits::number_of;
 use crate::iprof::{ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, bci};
 use crate::java;
 use crate::stacks::model::{
@@ -71,27 +72,30 @@ impl SampleReport {
     /// What was lost or approximated, in words; nothing for what is zero.
     pub fn losses(&self) -> Vec<String> {
         let rows = [
-            (self.other_sources, "samples of sorts that were not asked for are left out"),
-            (self.other_threads, "samples of other threads are left out"),
-            (self.truncated_dropped, "samples with truncated stacks are left out"),
-            (self.truncated_kept, "samples have truncated stacks, whose outermost frames are missing"),
-            (self.native_leaf, "samples in native code are charged to its Java caller"),
-            (self.without_java, "samples without a Java frame are left out"),
+            (self.other_sources, "sample", "of sorts that were not asked for: left out"),
+            (self.other_threads, "sample", "of other threads: left out"),
+            (self.truncated_dropped, "sample", "with truncated stacks: left out"),
+            (self.truncated_kept, "sample", "with truncated stacks, whose outermost frames are missing"),
+            (self.native_leaf, "sample", "in native code, charged to its Java caller"),
+            (self.without_java, "sample", "without a Java frame: left out"),
             (
                 self.names_only_methods.into(),
-                "methods have no known types and are written as void without parameters: for viewing only; a reference would give their types",
+                "method",
+                "without known types, written as void without parameters: for viewing only; a reference would give the types",
             ),
-            (self.hidden_methods.into(), "methods of hidden classes are left out of stacks"),
-            (self.unknown_bci_frames.into(), "frames have no known BCI"),
+            (self.hidden_methods.into(), "method", "of hidden classes: left out of stacks"),
+            (self.unknown_bci_frames.into(), "frame", "without a known BCI"),
             (
                 self.merged_stacks.into(),
-                "stacks became one with another that differs only in what iprof has no place for",
+                "stack",
+                "joined with another that differs only in what iprof has no place for",
             ),
-            (self.threads.into(), "thread names are not written"),
-            (self.saturated.into(), "sums stopped at 2^63-1"),
-            (self.mended_names.into(), "names are not UTF-8 and were mended"),
+            (self.threads.into(), "thread name", "not written"),
+            (self.saturated.into(), "sum", "stopped at 2^63-1"),
+            (self.mended_names.into(), "name", "mended, not being UTF-8"),
         ];
-        rows.into_iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect()
+        let found = rows.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()
     }
 }
 
@@ -355,7 +359,7 @@ mod tests {
             )
         );
         assert_eq!((report.hits, report.stacks, report.unknown_bci_frames), (7, 3, 1));
-        assert_eq!(report.losses(), ["1 frames have no known BCI"]);
+        assert_eq!(report.losses(), ["1 frame without a known BCI"]);
     }
 
     #[test]

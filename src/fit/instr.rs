@@ -6,6 +6,7 @@ use super::records::{RecordsFit, compare, has_nothing_in_common, new_names};
 use super::remapping::{RemappingFile, write_remapping};
 use super::report::{FitReport, Head, Pruned, ReleaseFinding, Releases, Row, summarize};
 use super::targets;
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{FunctionId, NameRef, Profile, RecordId, Release, SymbolTable, ValueCount, ValueKind, ValueSites};
 use crate::merge::cross_release::Finding;
@@ -95,8 +96,8 @@ fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
 
 fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
     let detail = format!(
-        "none of the {} functions of the profile is among the {} of the new build",
-        profile.functions.len(),
+        "none of the {} of the profile is among the {} of the new build",
+        number_of(profile.functions.len(), "function"),
         program.functions().len()
     );
     Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
@@ -148,7 +149,7 @@ impl InstrFit {
     fn program_words(&self) -> String {
         let Self { program, .. } = self;
         let built = program.release.map(|release| format!(", built by LLVM {}", release.0)).unwrap_or_default();
-        format!("{}, {} functions{built}", program.source().words(), program.functions().len())
+        format!("{}, {}{built}", program.source().words(), number_of(program.functions().len(), "function"))
     }
 
     fn former_name<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {

@@ -6,6 +6,7 @@ use super::class::{Class, ProgramClass};
 use super::java_program::{JavaProgram, MethodBody, MethodKey, for_each_entry};
 use super::names::similarity;
 use super::report::{FitReport, Head, Pruned, Row, SectionRow, summarize};
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::iprof::{ContextHandle, Document, Frame, MethodHandle, SectionKind};
@@ -103,8 +104,8 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
     }
     if verdicts.values().all(|verdict| verdict.class == Class::Gone) {
         let detail = format!(
-            "none of the {} methods of the profile is among the {} of the new build",
-            verdicts.len(),
+            "none of the {} of the profile is among the {} of the new build",
+            number_of(verdicts.len(), "method"),
             program.methods.len()
         );
         return unable(detail, "is it another program? give all of its jars in one folder".into());
@@ -220,8 +221,8 @@ impl MethodsFit {
         let head = Head {
             family: "iprof",
             counted: "events",
-            profile_is: format!("iprof, {} methods in entries", self.verdicts.len()),
-            program_is: format!("{}, {} methods", self.program.source, self.program.methods.len()),
+            profile_is: format!("iprof, {} in entries", number_of(self.verdicts.len(), "method")),
+            program_is: format!("{}, {}", self.program.source, number_of(self.program.methods.len(), "method")),
         };
         let program = self.program_classes();
         let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(name.as_slice()))).collect();

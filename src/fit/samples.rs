@@ -11,6 +11,7 @@ use super::remapping::{RemappingFile, write_remapping};
 use super::report::Pruned;
 use super::report::{FitReport, Head, Row, summarize};
 use super::sampled_program::{SampledFunction, SampledProgram};
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sampleprof::{FunctionName, FunctionRecord, NameId, SampleProfile};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -75,8 +76,8 @@ pub fn compare_samples(profile: SampleProfile, description: String, program: Sam
     let mut others = verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
     if others.peek().is_some() && others.all(|(_, verdict)| verdict.class == Class::Gone) {
         let detail = format!(
-            "none of the {} functions of the profile is among the {} of the new build",
-            verdicts.len(),
+            "none of the {} of the profile is among the {} of the new build",
+            number_of(verdicts.len(), "function"),
             program.functions.len()
         );
         return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
@@ -197,7 +198,7 @@ impl SamplesFit {
 
     fn program_words(&self) -> String {
         let built = self.program.release.map(|release| format!(", built by LLVM {}", release.0)).unwrap_or_default();
-        format!("{}, {} functions{built}", self.program.source, self.program.functions.len())
+        format!("{}, {}{built}", self.program.source, number_of(self.program.functions.len(), "function"))
     }
 
     /// Adds the samples in a function's own body to it, or to the function

@@ -40,6 +40,8 @@ pub struct MemoryMerger {
     has_yaml: bool,
     /// Where sites are in the sum, once there is more than one input.
     places: Places,
+    /// Inputs with functions, and how many functions these have, each counted by itself.
+    counted: (usize, usize),
 }
 
 /// Positions in the lists of a record, by function and call stack.
@@ -83,6 +85,9 @@ impl MemoryMerger {
             Source::Indexed(section) if weight == 1 => Some(section),
             _ => None,
         };
+        let functions = profile.records().len();
+        self.counted.0 += usize::from(functions > 0);
+        self.counted.1 += functions;
         self.add_sum(profile, 1, carried);
     }
 
@@ -155,6 +160,8 @@ impl MemoryMerger {
             return;
         }
         other.stored.fields().for_each(|field| self.stored = self.stored.with(field));
+        self.counted.0 += other.counted.0;
+        self.counted.1 += other.counted.1;
         self.add_sum(other.sum, other.inputs, other.carried);
     }
 
@@ -212,6 +219,12 @@ impl MemoryMerger {
             known.callees.sort_unstable();
             known.callees.dedup();
         }
+    }
+
+    /// Whether there are several inputs with functions, and no function is in two of them. By LLVM's rules nobody asks.
+    pub fn shares_nothing(&self) -> bool {
+        let (inputs, functions) = self.counted;
+        inputs > 1 && functions == self.sum.records().len()
     }
 
     /// The sum; nothing when there was no input.

@@ -487,6 +487,11 @@ impl Merger {
         self.memory.add(profile, source, weight);
     }
 
+    /// Whether there are several memory profiles, and no function is in two of them.
+    pub fn memory_shares_nothing(&self) -> bool {
+        self.memory.shares_nothing()
+    }
+
     /// Takes the memory profiles out, added up; nothing when there was none.
     /// What is not taken out and is the section of one input alone,
     /// [`finish`](Self::finish) leaves in the profile.

@@ -8,6 +8,7 @@ use super::memory;
 use super::open::{ReadOptions, open_reader};
 use super::partial;
 use crate::compat::Compat;
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::indexed;
@@ -216,8 +217,8 @@ impl LlvmCheck {
             Ok(None) => {
                 let count = bytes.len() as u64 - end;
                 let message = format!(
-                    "{count} {} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
-                    if count == 1 { "byte" } else { "bytes" },
+                    "{} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                    number_of(count, "byte"),
                 );
                 self.warn("bytes-behind-the-profile", "$", &message);
             }

@@ -1,6 +1,7 @@
 //! Checking a sample profile.
 
 use super::check::{CheckFinding, FileCheck};
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
@@ -166,8 +167,11 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     if let Some(stored) = stored.filter(|stored| *stored != computed) {
         let mut stale = Places::new();
         let message = format!(
-            "the summary says {} functions and a total of {}, the records give {} and {}",
-            stored.functions, stored.total, computed.functions, computed.total
+            "the summary says {} and a total of {}, the records give {} and {}",
+            number_of(stored.functions, "function"),
+            stored.total,
+            computed.functions,
+            computed.total
         );
         stale.add(|| "summary".to_string(), || message);
         stale.finish(Level::Warning, "stale-summary", findings);

@@ -3,6 +3,7 @@
 
 use super::check::{CheckFinding, FileCheck};
 use super::samples::{StackOptions, add_file};
+use crate::digits::number_of;
 use crate::error::Error;
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input};
@@ -93,7 +94,11 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
     };
     let value = profile.main_value().map(|at| profile.value_name(profile.sample_types[at]));
     let measure = value.map(|value| format!("; values: {value}")).unwrap_or_default();
-    findings.push(finding(level, code.to_string(), format!("{words} ({} stacks{measure})", profile.samples.len())));
+    findings.push(finding(
+        level,
+        code.to_string(),
+        format!("{words} ({}{measure})", number_of(profile.samples.len(), "stack")),
+    ));
     let hint = found.first().map(|found| found.hint.into());
     findings.extend(found.into_iter().map(|found| {
         let level = if verdict == GoVerdict::Refuses { level } else { Level::Warning };

@@ -1,6 +1,6 @@
 //! Merging memory profiles into one that is a file of its own.
 
-use super::merge::{MergeObserver, MergeOptions, MergeReport};
+use super::merge::{InputOutcome, MergeObserver, MergeOptions, MergeReport};
 use super::run::{self, Prepared};
 use crate::error::{Error, Result};
 use crate::input::WeightedInput;
@@ -14,7 +14,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Usage when no input that could be read has a memory profile. What is wrong
+/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is wrong
 /// with single inputs is in the report.
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
@@ -23,10 +23,17 @@ pub fn merge_memory_files(
 ) -> Result<(MemoryProfile, MergeReport)> {
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
     let mut run = run::run(&prepared, options, observer);
+    let memory_shares_nothing = run.merger.memory_shares_nothing();
     let memory = run.merger.take_memory();
-    let report = MergeReport::of(run.merger.finish(), run.reports);
+    let mut report = MergeReport::of(run.merger.finish(), run.reports);
+    report.memory_shares_nothing = memory_shares_nothing;
     report.verdict_of_inputs(options)?;
-    let mut memory = memory.ok_or_else(|| Error::usage("the inputs hold no memory profile"))?.profile;
+    let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
+    let mut memory = match memory {
+        Some(memory) => memory.profile,
+        None if are_empty => MemoryProfile::default(),
+        None => return Err(Error::usage("the inputs hold no memory profile")),
+    };
     for function in report.profile.functions.iter() {
         let name = memprof::canonical_name(function.name());
         memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());

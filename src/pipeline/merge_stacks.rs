@@ -9,6 +9,7 @@ use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// How sources of stacks are merged.
@@ -24,6 +25,8 @@ pub struct StackMergeOptions {
     /// Keep the stacks before the fault of a bad input when the merge goes on; a pprof has none.
     /// Default: `false`.
     pub salvage: bool,
+    /// Inputs that are all empty give an empty sum. Default: `false`, they are an error.
+    pub accepts_nothing: bool,
 }
 
 /// A sum, and what is worth saying about it.
@@ -36,8 +39,7 @@ pub struct StackSum<T> {
     pub warnings: Vec<Warning>,
     /// What became of each input, in order.
     pub outcomes: Vec<InputOutcome>,
-    /// There are several inputs with functions, and no function is in two of them; not told of
-    /// pprof profiles.
+    /// There are several inputs with functions, and no function is in two of them.
     pub shares_nothing: bool,
     /// Bad inputs of which stacks were kept, by their places.
     pub salvaged: Vec<usize>,
@@ -74,6 +76,7 @@ pub fn merge_pprof(
     let opened = partial::open_kept(inputs, KeptFamily::Stacks, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut merger = pprof::Merger::new(options.pprof);
+    let mut names = SharedNames::default();
     let mut add = |input: &WeightedInput| {
         let limits = &options.read.limits;
         let data = input.bytes(Access::Read, limits)?;
@@ -83,10 +86,36 @@ pub fn merge_pprof(
         }
         let (profile, warnings) = pprof::read(&data, limits)?;
         merger.add(&profile, input.weight.get())?;
+        names.add(&profile);
         Ok(warnings)
     };
-    let (warnings, outcomes) = each_input(inputs, options.failure_mode, &mut add)?;
-    Ok(StackSum { sum: merger.finish(), warnings, outcomes, shares_nothing: false, salvaged: Vec::new() })
+    let (warnings, outcomes) = each_input(inputs, options, &mut add)?;
+    let shares_nothing = names.inputs > 1 && !names.are_shared;
+    Ok(StackSum { sum: merger.finish(), warnings, outcomes, shares_nothing, salvaged: Vec::new() })
+}
+
+/// Names of functions, until two profiles have one in common.
+#[derive(Default)]
+struct SharedNames {
+    seen: HashSet<Vec<u8>>,
+    are_shared: bool,
+    /// Profiles with functions.
+    inputs: usize,
+}
+
+impl SharedNames {
+    fn add(&mut self, profile: &pprof::Profile) {
+        if profile.functions.is_empty() {
+            return;
+        }
+        self.inputs += 1;
+        // What has no name is the same function nowhere.
+        let names = || profile.functions.iter().map(|of| profile.strings.get(of.name)).filter(|name| !name.is_empty());
+        self.are_shared = self.are_shared || names().any(|name| self.seen.contains(name));
+        if !self.are_shared {
+            self.seen.extend(names().map(<[u8]>::to_vec));
+        }
+    }
 }
 
 /// Adds up sources of stacks of any kind.
@@ -114,7 +143,7 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
         place += 1;
         added
     };
-    let (warnings, outcomes) = each_input(inputs, options.failure_mode, &mut add)?;
+    let (warnings, outcomes) = each_input(inputs, options, &mut add)?;
     check_units(&sum)?;
     let shares_nothing = functions.len() > 1 && functions.iter().sum::<usize>() == sum.functions().len();
     Ok(StackSum { sum, warnings, outcomes, shares_nothing, salvaged })
@@ -126,10 +155,11 @@ fn is_empty(error: &Error) -> bool {
 
 fn each_input(
     inputs: &[WeightedInput],
-    mode: FailureMode,
+    options: &StackMergeOptions,
     add: &mut dyn FnMut(&WeightedInput) -> Result<Vec<Warning>>,
 ) -> Result<(Vec<Warning>, Vec<InputOutcome>)> {
     let (mut warnings, mut outcomes, mut used) = (Vec::new(), Vec::new(), 0);
+    let (mode, mut last) = (options.failure_mode, None);
     let name = |warning: Warning, path: &Path| warning.in_file(path);
     for input in inputs {
         match add(input).map_err(|error| error.in_file(&input.path)) {
@@ -141,17 +171,25 @@ fn each_input(
             Err(error) if mode == FailureMode::Any && !is_empty(&error) => return Err(error),
             Err(error) => {
                 warnings.push(name(Warning::new(format!("skipped: {}", error.kind())), &input.path));
-                outcomes.push(InputOutcome::Failed(error));
+                if is_empty(&error) {
+                    outcomes.push(InputOutcome::Empty);
+                    last = last.or(Some(error));
+                } else {
+                    outcomes.push(InputOutcome::Failed(error));
+                }
             }
         }
     }
-    let last = outcomes.pop_if(|_| used == 0);
-    match last {
-        Some(InputOutcome::Failed(error)) if mode != FailureMode::Warn => Err(error),
-        Some(_) => {
-            let inputs = inputs.len() as u64;
-            Err(Error::new(ErrorKind::InputsFailed { failed: inputs, inputs }))
-        }
-        None => Ok((warnings, outcomes)),
+    let failed = outcomes.iter().filter(|outcome| matches!(outcome, InputOutcome::Failed(_))).count() as u64;
+    if used > 0 || (failed == 0 && options.accepts_nothing) {
+        return Ok((warnings, outcomes));
+    }
+    let failure = outcomes.into_iter().rev().find_map(|outcome| match outcome {
+        InputOutcome::Failed(error) => Some(error),
+        _ => None,
+    });
+    match failure.or(last) {
+        Some(error) if mode != FailureMode::Warn || failed == 0 => Err(error),
+        _ => Err(Error::new(ErrorKind::InputsFailed { failed, inputs: inputs.len() as u64 })),
     }
 }

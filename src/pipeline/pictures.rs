@@ -84,6 +84,11 @@ impl Content {
         Self { drawing: self.drawing.with_stacks(&map) }
     }
 
+    /// Whether there are stacks to draw; `None` for what never has any.
+    pub fn has_stacks(&self) -> Option<bool> {
+        self.drawing.stacks().map(|(table, _)| !table.is_empty())
+    }
+
     /// The report, perhaps compared with another content of the same kind.
     ///
     /// # Errors

@@ -103,6 +103,13 @@ impl<'a> MergeRequest<'a> {
             }
             _ => {}
         }
+        // Inputs that are all empty are of any family.
+        let are_empty = || inputs.iter().all(|input| input.format().is_ok_and(|format| format == Format::Empty));
+        if let Some(output @ (StackOutput::Collapsed | StackOutput::Pprof)) = form.and_then(StackOutput::of_form)
+            && are_empty()
+        {
+            return Ok(MergePlan::Stacks(output));
+        }
         let has_iprof = first(Family::Iprof).is_some();
         self.refuse_form(form, has_iprof)?;
         let target = self.target(form, has_iprof, all_iprof)?;
@@ -218,7 +225,7 @@ mod tests {
 
     #[test]
     fn any_order_of_inputs_gives_the_same_plan() {
-        let cases: [(&[&str], &str, Option<MergePlan>); 22] = [
+        let cases: [(&[&str], &str, Option<MergePlan>); 23] = [
             (&["raw", "text", "empty"], "-", Some(MergePlan::Instr)),
             (&["sample", "empty"], "-", Some(MergePlan::SampleProf)),
             (&["sample", "raw"], "a.profdata", Some(MergePlan::SampleProf)),
@@ -233,6 +240,7 @@ mod tests {
             (&["jfr"], "-", None),
             (&["pprof"], "a.profdata", None),
             (&["empty"], "-", Some(MergePlan::Instr)),
+            (&["empty", "empty"], "a.pprof", Some(MergePlan::Stacks(StackOutput::Pprof))),
             (&["raw"], "a.collapsed", None),
             (&["raw", "iprof"], "a.pprof", None),
             (&["sample"], "a.iprof", None),

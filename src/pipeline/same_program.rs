@@ -1,7 +1,7 @@
 //! Whether inputs are of one program, as far as they say which one wrote them.
 
 use super::open::{ReadOptions, open_reader};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::description::hex;
@@ -18,14 +18,15 @@ type BinaryIds = BTreeSet<String>;
 ///
 /// # Errors
 ///
-/// Usage for two inputs of different programs, and for one that does not say which program wrote
-/// it; those of the readers.
+/// Kind conflict for two inputs of different programs, unable to compare for one that does not say
+/// which program wrote it; those of the readers.
 pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<()> {
     let mut first: Option<(&Input, BinaryIds)> = None;
     for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {
         let ids = binary_ids(input, options).map_err(|error| error.in_file(&input.path))?;
         if ids.is_empty() {
-            return Err(Error::usage("the profile does not say which program wrote it: it has no binary id")
+            let detail = "the profile does not say which program wrote it: it has no binary id".to_string();
+            return Err(Error::new(ErrorKind::UnableToCompare { detail })
                 .in_file(&input.path)
                 .with_hint(Hint::LinkWithBuildId));
         }
@@ -39,7 +40,7 @@ pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<(
                     words(&ids),
                     words(known)
                 );
-                return Err(Error::usage(detail).in_file(&input.path));
+                return Err(Error::kind_conflict(detail).in_file(&input.path));
             }
         }
     }

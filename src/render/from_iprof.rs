@@ -73,8 +73,13 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     for kind in SectionKind::ALL {
         let entries = document.sections.entries_count(kind);
         if entries > 0 {
-            let events = group_digits(events(document, kind));
-            facts.push((kind.name().to_string(), format!("{} sites, {events} events", group_digits(entries as u128))));
+            let events = events(document, kind);
+            let words =
+                |count: u128, one: &str| format!("{} {one}{}", group_digits(count), if count == 1 { "" } else { "s" });
+            facts.push((
+                kind.name().to_string(),
+                format!("{}, {}", words(entries as u128, "site"), words(events, "event")),
+            ));
         }
     }
     facts

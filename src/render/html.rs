@@ -109,7 +109,8 @@ fn write_table(out: &mut String, number: usize, table: &Table) {
     }
     out.push_str("</tbody></table></div>\n");
     if table.left_out > 0 {
-        let _ = writeln!(out, "<p>{} more rows are not shown.</p>", group_digits(table.left_out as u128));
+        let (rows, are) = if table.left_out == 1 { ("row", "is") } else { ("rows", "are") };
+        let _ = writeln!(out, "<p>{} more {rows} {are} not shown.</p>", group_digits(table.left_out as u128));
     }
     out.push_str("</section>\n");
 }

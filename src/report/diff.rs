@@ -7,6 +7,7 @@
 //! differ in many rare keys, so weigh the overlap first.
 
 use super::sections::total_overlap;
+use crate::digits::number_of;
 use crate::limits::Limits;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -43,6 +44,8 @@ pub trait Names {
 pub struct DiffOptions {
     /// Length of each list. Default: 10.
     pub topn: usize,
+    /// Lists have only functions and sites whose name contains this; shares stay those of the whole. Default: all.
+    pub function: Option<String>,
     /// Sections of branches: sites whose most taken way changed are listed.
     pub branches: Vec<&'static str>,
     /// Sections of types or targets: sites whose most frequent one changed are listed.
@@ -59,12 +62,19 @@ impl Default for DiffOptions {
     fn default() -> Self {
         Self {
             topn: 10,
+            function: None,
             branches: Vec::new(),
             receivers: Vec::new(),
             apart: Vec::new(),
             functions_by: "events",
             limits: Limits::default(),
         }
+    }
+}
+
+impl DiffOptions {
+    fn lists(&self, name: impl FnOnce() -> String) -> bool {
+        self.function.as_ref().is_none_or(|part| name().contains(part))
     }
 }
 
@@ -171,6 +181,7 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
             let (a, b) = pair(section);
             changes.compared += changed_sites(section, a, b, &mut found);
         }
+        found.retain(|change| options.lists(|| names.site(change.section, change.site)));
         changes.count = found.len() as u64;
         found.sort_by_key(|change| (Reverse(change.events), change.section, change.site));
         let named = |change: &FoundChange| Change {
@@ -182,14 +193,14 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
         changes.sites = found.iter().take(options.topn).map(named).collect();
         changes
     };
-    let (risers, fallers) = moves(&first.functions, &second.functions, names, options.topn);
+    let (risers, fallers) = moves(&first.functions, &second.functions, names, options);
     DiffReport {
         total_overlap: total_overlap(&sections, &options.apart),
         overlap: sections.iter().map(|section| section.overlap).fold(1.0, f64::min),
         flipped_branches: changes(&options.branches),
         changed_receivers: changes(&options.receivers),
-        new_functions: only_in(&second.functions, &first.functions, names, options.topn),
-        lost_functions: only_in(&first.functions, &second.functions, names, options.topn),
+        new_functions: only_in(&second.functions, &first.functions, names, options),
+        lost_functions: only_in(&first.functions, &second.functions, names, options),
         sections,
         functions_by: options.functions_by,
         risers,
@@ -306,14 +317,14 @@ fn sites(events: &[(Key, u128)]) -> impl Iterator<Item = Site> + '_ {
     })
 }
 
-fn moves(a: &[(u64, u128)], b: &[(u64, u128)], names: &dyn Names, topn: usize) -> (Vec<Move>, Vec<Move>) {
+fn moves(a: &[(u64, u128)], b: &[(u64, u128)], names: &dyn Names, options: &DiffOptions) -> (Vec<Move>, Vec<Move>) {
     let (first_total, second_total) = (total(a), total(b));
     let mut changed: Vec<(f64, u64, f64, f64)> = zip(a, b)
         .map(|(function, first, second)| {
             let (first, second) = (share(first, first_total), share(second, second_total));
             (second - first, function, first, second)
         })
-        .filter(|(change, ..)| *change != 0.0)
+        .filter(|(change, function, ..)| *change != 0.0 && options.lists(|| names.function(*function)))
         .collect();
     changed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let named = |(_, function, first_share, second_share): &(f64, u64, f64, f64)| Move {
@@ -321,18 +332,19 @@ fn moves(a: &[(u64, u128)], b: &[(u64, u128)], names: &dyn Names, topn: usize) -
         first_share: *first_share,
         second_share: *second_share,
     };
-    let risers = changed.iter().filter(|(change, ..)| *change > 0.0).take(topn).map(named).collect();
-    let fallers = changed.iter().rev().filter(|(change, ..)| *change < 0.0).take(topn).map(named).collect();
+    let risers = changed.iter().filter(|(change, ..)| *change > 0.0).take(options.topn).map(named).collect();
+    let fallers = changed.iter().rev().filter(|(change, ..)| *change < 0.0).take(options.topn).map(named).collect();
     (risers, fallers)
 }
 
-fn only_in(these: &[(u64, u128)], those: &[(u64, u128)], names: &dyn Names, topn: usize) -> FunctionList {
+fn only_in(these: &[(u64, u128)], those: &[(u64, u128)], names: &dyn Names, options: &DiffOptions) -> FunctionList {
     let mut only: Vec<(Reverse<u128>, u64)> = zip(these, those)
         .filter(|(_, here, there)| *here > 0 && *there == 0)
+        .filter(|(function, ..)| options.lists(|| names.function(*function)))
         .map(|(function, events, _)| (Reverse(events), function))
         .collect();
     only.sort_unstable();
-    let functions = only.iter().take(topn).map(|(_, function)| names.function(*function)).collect();
+    let functions = only.iter().take(options.topn).map(|(_, function)| names.function(*function)).collect();
     FunctionList { count: only.len() as u64, functions }
 }
 
@@ -380,7 +392,7 @@ pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
         [("Flipped branches", &report.flipped_branches), ("Changed receivers", &report.changed_receivers)]
     {
         if changes.compared > 0 {
-            writeln!(out, "\n{title}: {} of {} sites", changes.count, changes.compared)?;
+            writeln!(out, "\n{title}: {} of {}", changes.count, number_of(changes.compared, "site"))?;
         }
         for change in &changes.sites {
             writeln!(out, "  {:>14}  {} -> {}  {}", change.events, change.first, change.second, change.site)?;
@@ -409,6 +421,18 @@ mod tests {
 
     fn facts(branches: &[(Key, u128)], functions: &[(u64, u128)]) -> Facts {
         Facts { sections: BTreeMap::from([("branches", branches.to_vec())]), functions: functions.to_vec() }
+    }
+
+    #[test]
+    fn a_filter_shortens_lists_and_changes_no_share() {
+        let moved = (facts(&[], &[(1, 5), (2, 5), (3, 1)]), facts(&[], &[(1, 1), (2, 9), (4, 1)]));
+        let all = diff(moved.0.clone(), moved.1.clone(), &Plain, &DiffOptions::default());
+        let only = DiffOptions { function: Some("2".into()), ..DiffOptions::default() };
+        let found = diff(moved.0, moved.1, &Plain, &only);
+        assert_eq!(found.risers, all.risers[..1]);
+        assert_eq!((found.risers[0].function.as_str(), found.fallers.len()), ("f2", 0));
+        assert_eq!((found.new_functions.count, found.lost_functions.count), (0, 0));
+        assert_eq!((all.new_functions.count, all.lost_functions.count), (1, 1));
     }
 
     fn options() -> DiffOptions {

@@ -70,6 +70,8 @@ impl DiffGates {
     /// profile has cannot be told, and does not pass.
     pub fn outcomes(&self, report: &DiffReport) -> Vec<GateOutcome> {
         let found = |name: &str| match name {
+            // Nothing was counted, so nothing can be told.
+            TOTAL | SMALLEST if report.sections.is_empty() => None,
             TOTAL => Some(report.total_overlap),
             SMALLEST => Some(report.overlap),
             _ => report.sections.iter().find(|section| section.gate == name).map(|section| section.overlap),

@@ -1,5 +1,6 @@
 //! A description as text.
 
+use crate::digits::number_of;
 use crate::instr::description::{Description, PartDescription, PartialDescription};
 use crate::instr::release::{RELEASES, ReleaseRow};
 use std::io::{self, Write};
@@ -22,7 +23,7 @@ pub fn write_description(out: &mut dyn Write, name: &str, description: &Descript
         write!(out, ", in a gzip stream ({inflated} bytes)")?;
     }
     writeln!(out)?;
-    line(out, "size", &format!("{} bytes", description.size))?;
+    line(out, "size", &number_of(description.size, "byte"))?;
     if !description.supported && description.error.is_none() {
         line(out, "content", "recognised, not read by this program")?;
     }
@@ -82,7 +83,7 @@ fn write_part(out: &mut dyn Write, part: &PartDescription) -> io::Result<()> {
 }
 
 fn write_partial_merge(out: &mut dyn Write, part: &PartialDescription) -> io::Result<()> {
-    line(out, "partial merge", &format!("{} of {} inputs", part.used, part.inputs.len()))?;
+    line(out, "partial merge", &format!("{} of {}", part.used, number_of(part.inputs.len(), "input")))?;
     if let Some(count) = part.sums {
         line(out, "sums", &count.to_string())?;
     }
@@ -94,7 +95,7 @@ fn write_partial_merge(out: &mut dyn Write, part: &PartialDescription) -> io::Re
             (Some(error), _) => format!("not used: {error}"),
             (None, _) if input.outcome == "empty" => "empty".to_string(),
             (None, Some(1)) => "1 record".to_string(),
-            (None, Some(records)) => format!("{records} records"),
+            (None, Some(records)) => number_of(records, "record"),
             (None, None) => "kept".to_string(),
         };
         let weight = if input.weight == 1 { String::new() } else { format!(", weight {}", input.weight) };

@@ -16,8 +16,8 @@ fn merge_over_an_old_result(names: &[&str]) -> (Folder, Finished) {
 #[track_caller]
 fn assert_refused_and_old_result_untouched(name: &str, words: &[&str]) {
     let (folder, finished) = merge_over_an_old_result(&[name]);
-    finished.assert_refused(words);
-    finished.assert_refused(&[testdata(name).to_str().expect("the path is text")]);
+    finished.assert_refused(1, words);
+    finished.assert_refused(1, &[testdata(name).to_str().expect("the path is text")]);
     assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), b"the old result");
     assert_eq!(folder.names(), ["out.profdata"], "no temporary file stays behind");
 }
@@ -76,7 +76,7 @@ fn what_an_older_version_loses_is_an_error_when_strict() {
         (std::fs::read(folder.path("out.profdata")).ok(), finished)
     };
     let (written, finished) = merge(&["--for", "llvm-22", "--strict"]);
-    finished.assert_refused(&["21 uniformity bits of blocks"]);
+    finished.assert_refused(1, &["21 uniformity bits of blocks"]);
     assert_eq!(written, None);
     let version = |options: &[&str]| merge(options).0.map(|bytes| bytes[8]);
     assert_eq!(version(&["--for", "llvm-23", "--strict"]), Some(14));
@@ -91,7 +91,7 @@ fn one_bad_file_among_good_ones_stops_the_merge() {
         "bad/truncated.profraw",
         "merge/clang-22/run-2.profraw",
     ]);
-    finished.assert_refused(&["truncated.profraw"]);
+    finished.assert_refused(1, &["truncated.profraw"]);
     assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), b"the old result");
 }
 
@@ -137,7 +137,7 @@ fn an_empty_file_is_no_loss_among_others_but_alone_is_said() {
 fn a_missing_input_is_named() {
     let folder = Folder::new();
     let finished = folder.run(&["merge", "-o", "out.profdata", "nowhere.profraw"]);
-    finished.assert_refused(&["nowhere.profraw", "No such file"]);
+    finished.assert_refused(1, &["nowhere.profraw", "No such file"]);
     assert!(folder.names().is_empty());
 }
 
@@ -147,7 +147,7 @@ fn an_output_that_cannot_be_written_is_named() {
     let good = testdata("merge/clang-22/run-1.profraw");
     let finished =
         folder.run(&[OsString::from("merge"), "-o".into(), "no/such/folder/out.profdata".into(), good.into()]);
-    finished.assert_refused(&["no/such/folder/out.profdata", "No such file"]);
+    finished.assert_refused(1, &["no/such/folder/out.profdata", "No such file"]);
 }
 
 #[test]
@@ -156,14 +156,14 @@ fn an_output_that_is_a_folder_is_named() {
     std::fs::create_dir(folder.path("out")).expect("folder can be made");
     let good = testdata("merge/clang-22/run-1.profraw");
     let finished = folder.run(&[OsString::from("merge"), "-o".into(), "out".into(), good.into()]);
-    finished.assert_refused(&["out"]);
+    finished.assert_refused(1, &["out"]);
     assert_eq!(folder.names(), ["out"]);
 }
 
 #[test]
 fn no_input_at_all_is_a_usage_error() {
     let finished = Folder::new().run(&["merge", "-o", "out.profdata"]);
-    finished.assert_refused(&["no input"]);
+    finished.assert_refused(2, &["no input"]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn an_output_without_room_is_named() {
     }
     let good = testdata("merge/clang-22/run-1.profraw");
     let finished = Folder::new().run(&[OsString::from("merge"), "-o".into(), "/dev/full".into(), good.into()]);
-    finished.assert_refused(&["/dev/full", "No space left"]);
+    finished.assert_refused(1, &["/dev/full", "No space left"]);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_read_only_old_result_is_left_alone() {
     }
     let good = testdata("merge/clang-22/run-1.profraw");
     let finished = folder.run(&[OsString::from("merge"), "-o".into(), "out.profdata".into(), good.into()]);
-    finished.assert_refused(&["out.profdata", "Permission denied", "hint: "]);
+    finished.assert_refused(1, &["out.profdata", "Permission denied", "hint: "]);
     assert_eq!(std::fs::read(&old).expect("file is there"), b"the old result");
 }
 

@@ -88,7 +88,7 @@ fn what_the_reader_will_not_use_is_said_and_an_error_with_strict() {
     let words = "1 function has a hash as LLVM 22 and later compute it (75.00 % of all counts): large";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
     std::fs::remove_file(folder.path("x.profdata")).expect("it is there");
-    folder.run(&[&arguments[..], &["--strict"]].concat()).assert_refused(&["LLVM 16", words]);
+    folder.run(&[&arguments[..], &["--strict"]].concat()).assert_refused(1, &["LLVM 16", words]);
     assert_eq!(folder.names(), ["new.proftext"]);
 }
 

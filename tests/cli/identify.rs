@@ -38,7 +38,7 @@ fn source_files_prose_and_other_json_are_no_profiles() {
         assert!(!text.contains("LLVM") && !text.contains("GraalVM"), "{text}");
         let check = printed(&run(&folder, &format!("check {name}")));
         assert!(check.contains("unknown.unrecognized-format"), "{check}");
-        run(&folder, &format!("merge {name} -o out")).assert_refused(&[name]);
+        run(&folder, &format!("merge {name} -o out")).assert_refused(1, &[name]);
     }
 }
 

@@ -11,6 +11,8 @@ const FAMILIES: [(&str, [&str; 2], &str); 4] = [
     ("iprof", [IPROF, IPROF], "x.iprof"),
 ];
 
+const NEVER_RAN: &str = ":ir\nmain\n1\n1\n0\n";
+
 const IPROF: &str = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"void\"}],\
     \"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,1]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}]}";
 
@@ -26,9 +28,9 @@ fn done(folder: &Folder, line: &str) -> String {
 }
 
 #[track_caller]
-fn refused(folder: &Folder, line: &str) -> String {
+fn refused(code: i32, folder: &Folder, line: &str) -> String {
     let finished = run(folder, line);
-    assert!(matches!(finished.code, Some(1..=3)), "{line}: {}", finished.stderr);
+    assert_eq!(finished.code, Some(code), "{line}: {}", finished.stderr);
     finished.stderr
 }
 
@@ -53,15 +55,15 @@ fn folders_pass_over_what_is_no_profile_for_every_family() {
         assert_eq!(fs::read(folder.path(output)).unwrap(), expected, "{family}");
         assert!(!done(&folder, &format!("merge in -o {output} --quiet")).contains("passed over"), "{family}");
         // Named, or where nothing may be passed over, it is a mistake; so is a damaged profile.
-        refused(&folder, &format!("merge in in/run.log -o {output}"));
-        refused(&folder, &format!("merge in --strict -o {output}"));
+        refused(1, &folder, &format!("merge in in/run.log -o {output}"));
+        refused(1, &folder, &format!("merge in --strict -o {output}"));
         fs::write(folder.path("in/cut.profraw"), [0; 16]).unwrap();
-        refused(&folder, &format!("merge in -o {output}"));
+        refused(1, &folder, &format!("merge in -o {output}"));
     }
     let folder = Folder::new();
     fs::create_dir(folder.path("in")).unwrap();
     fs::write(folder.path("in/run.log"), "It was\na dark night\n").unwrap();
-    assert!(refused(&folder, "merge in -o x.profdata").contains("the folders hold no profile"));
+    assert!(refused(2, &folder, "merge in -o x.profdata").contains("the folders hold no profile"));
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn empty_inputs_are_said_and_skipped_for_every_family() {
             assert!(said.contains("empty: ") && said.contains("the file is empty"), "{family}: {said}");
             assert_eq!(fs::read(folder.path(output)).unwrap(), expected, "{family}");
         }
-        let said = refused(&folder, &format!("merge a empty --strict -o {output}"));
+        let said = refused(1, &folder, &format!("merge a empty --strict -o {output}"));
         assert!(said.contains("empty: ") && said.contains("without --strict"), "{family}: {said}");
     }
 }
@@ -97,6 +99,74 @@ fn inputs_without_a_function_in_common_are_noted_for_every_family() {
             assert!(!said.contains(note), "{family}: {why}: {said}");
         }
         assert!(!done(&folder, &format!("merge a c -q -o {output}")).contains(note), "{family}");
+    }
+}
+
+/// One function that allocates.
+fn memory_profile(function: u64) -> String {
+    format!(
+        "---\nHeapProfileRecords:\n  - GUID:            {function:#x}\n    AllocSites:\n      - Callstack:\n          \
+         - {{ Function: {function:#x}, LineOffset: 1, Column: 2, IsInlineFrame: false }}\n        MemInfoBlock:\n          \
+         AllocCount:      1\n          TotalSize:       8\n          TotalLifetime:   1\n          \
+         TotalLifetimeAccessDensity: 5\n    CallSites:       []\n...\n"
+    )
+}
+
+#[test]
+fn pprof_and_memory_profiles_without_a_function_in_common_are_noted_too() {
+    let folder = Folder::new();
+    for (name, text) in [("a", "a;b 1\n"), ("b", "a;b 4\nz 1\n"), ("c", "x;y 4\n")] {
+        fs::write(folder.path(name), text).unwrap();
+        done(&folder, &format!("convert {name} -o {name}.pprof"));
+    }
+    for (name, function) in [("a", 5), ("b", 5), ("c", 6)] {
+        fs::write(folder.path(&format!("{name}.yaml")), memory_profile(function)).unwrap();
+        done(&folder, &format!("merge {name}.yaml -o {name}.profdata"));
+    }
+    for (ending, outputs) in [
+        ("pprof", ["x.pprof", "x.collapsed"]),
+        ("yaml", ["x.yaml", "x.profdata"]),
+        ("profdata", ["x.yaml", "x.profdata"]),
+    ] {
+        for output in outputs {
+            let said = |names: &str| {
+                let files: Vec<String> = names.split(' ').map(|name| format!("{name}.{ending}")).collect();
+                done(&folder, &format!("merge {} -o {output}", files.join(" ")))
+            };
+            let note = "share no function at all";
+            assert!(said("a c").contains(note), "{ending} to {output}: {}", said("a c"));
+            for names in ["a b c", "a b", "a"] {
+                assert!(!said(names).contains(note), "{ending} to {output}: {names}");
+            }
+        }
+    }
+}
+
+/// The merge waits for a pipe; meanwhile somebody writes to another input.
+#[cfg(unix)]
+#[test]
+fn an_input_that_is_still_written_is_said_for_the_other_families() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    // Readers of what instrumented programs write say it themselves, while they read.
+    for (family, contents, output) in FAMILIES.into_iter().filter(|(family, ..)| *family != "instr") {
+        let folder = Folder::new();
+        fs::write(folder.path("growing"), contents[0]).unwrap();
+        let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo makes a pipe");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        command.args(["merge", "-j1", "growing", "pipe", "-o", output]).current_dir(folder.path(""));
+        let merge = command.stderr(Stdio::piped()).spawn().unwrap();
+        // Opened once the merge opens it, which is after the merge began.
+        let mut pipe = fs::OpenOptions::new().write(true).open(folder.path("pipe")).unwrap();
+        let mut growing = fs::OpenOptions::new().append(true).open(folder.path("growing")).unwrap();
+        growing.write_all(b"\n").unwrap();
+        drop(growing);
+        pipe.write_all(contents[1].as_bytes()).unwrap();
+        drop(pipe);
+        let finished: Finished = merge.wait_with_output().unwrap().into();
+        assert!(finished.stderr.contains("growing: the file had"), "{family}: {}", finished.stderr);
+        assert!(finished.stderr.contains("is it still being written?"), "{family}: {}", finished.stderr);
     }
 }
 
@@ -126,9 +196,9 @@ fn same_program_refuses_inputs_of_different_binary_ids() {
     done(&folder, "merge --same-program a.profdata b.profdata -o x.profdata");
     // A sum of both holds the images of each.
     done(&folder, "merge --same-program a.profdata x.profdata -o y.profdata");
-    let said = refused(&folder, "merge --same-program a.profdata c.profdata -o y.profdata");
+    let said = refused(1, &folder, "merge --same-program a.profdata c.profdata -o y.profdata");
     assert!(said.contains("of another program than a.profdata") && said.contains("01010101"), "{said}");
-    let said = refused(&folder, "merge --same-program a.profdata d.proftext -o y.profdata");
+    let said = refused(1, &folder, "merge --same-program a.profdata d.proftext -o y.profdata");
     assert!(said.contains("does not say which program wrote it"), "{said}");
 }
 
@@ -137,7 +207,7 @@ fn salvaging_keeps_what_stands_before_the_fault() {
     let folder = Folder::new();
     fs::write(folder.path("a"), "foo:10:1\n 1: 5\n").unwrap();
     fs::write(folder.path("cut"), "bar:20:2\n 1: 9\nbaz:30:3\n 1: what\n").unwrap();
-    refused(&folder, "merge a cut -o x.proftext");
+    refused(1, &folder, "merge a cut -o x.proftext");
     done(&folder, "merge a cut --failure-mode=all -o without.proftext");
     done(&folder, "merge a cut --failure-mode=all --salvage -o with.proftext");
     let [without, with] =
@@ -159,7 +229,7 @@ fn options_of_other_families_are_refused_and_not_passed_over() {
         ("f", ["--sparse", "--dots", "--events=all", "--use-md5", "--memprof-version=3", "--function=x"]),
     ] {
         for option in options {
-            let said = refused(&folder, &format!("merge {input} {option} -o out"));
+            let said = refused(2, &folder, &format!("merge {input} {option} -o out"));
             let name = option.split('=').next().unwrap();
             assert!(said.contains(name), "{input} {option}: {said}");
             assert!(!folder.path("out").exists());
@@ -180,7 +250,7 @@ fn options_of_other_families_are_refused_and_not_passed_over() {
         ("f -o x.iprof --no-extension", "--no-extension"),
         ("f -o x.profdata --threads", "--threads"),
     ] {
-        assert!(refused(&folder, &format!("convert {line}")).contains(option), "{line}");
+        assert!(refused(2, &folder, &format!("convert {line}")).contains(option), "{line}");
     }
 }
 
@@ -225,13 +295,90 @@ fn a_result_with_nothing_in_it_is_written_on_demand_only() {
         ("a.afdo", FAMILIES[1].1[0], "merge a.afdo --filter nowhere -o x.afdo"),
         ("a.iprof", tables, "merge a.iprof -o x.iprof"),
         ("a.iprof", IPROF, "convert a.iprof --only nowhere -o x.iprof"),
+        ("a.iprof", IPROF, "convert a.iprof --sections samples -o x.iprof"),
+        ("a.iprof", IPROF, "convert a.iprof --sections samples --prune -o x.iprof"),
+        ("a.iprof", IPROF, "convert a.iprof --sections samples -o x.proftext"),
+        ("a.iprof", IPROF, "convert a.iprof --only nowhere -o x.proftext"),
+        ("a.iprof", tables, "convert a.iprof --pretty -o x.iprof"),
+        ("a.proftext", NEVER_RAN, "merge a.proftext --sparse -o x.proftext"),
+        ("a.proftext", NEVER_RAN, "convert a.proftext --sparse -o x.proftext"),
+        ("a.proftext", NEVER_RAN, "convert a.proftext --sparse -o x.profraw"),
+        ("a.proftext", ":ir\n", "convert a.proftext -o x.iprof"),
+        ("c", FAMILIES[2].1[0], "merge c --thread nobody -o x.collapsed"),
+        ("c", FAMILIES[2].1[0], "merge c --thread nobody -o x.pprof"),
+        ("c", FAMILIES[2].1[0], "convert c --thread nobody -o x.iprof"),
+        ("c", FAMILIES[2].1[0], "convert c --max-stacks 0 -o x.pprof"),
     ] {
         let folder = Folder::new();
         fs::write(folder.path(input), content).unwrap();
         let finished = run(&folder, line);
         assert_eq!(finished.code, Some(1), "{line}: {}", finished.stderr);
         assert!(finished.stderr.contains("--allow-empty"), "{line}: {}", finished.stderr);
-        assert!(!folder.path("x.proftext").exists() && !folder.path("x.iprof").exists(), "{line}");
+        assert_eq!(folder.names(), [input], "{line}");
         done(&folder, &format!("{line} --allow-empty"));
     }
+}
+
+#[test]
+fn inputs_that_are_all_empty_give_an_empty_result_on_demand_only() {
+    for output in ["x.profdata", "x.proftext", "x.iprof", "x.collapsed", "x.pprof"] {
+        let folder = Folder::new();
+        fs::write(folder.path("a"), "").unwrap();
+        fs::write(folder.path("b"), "").unwrap();
+        for line in ["merge a b", "convert a"] {
+            let finished = run(&folder, &format!("{line} -o {output}"));
+            assert_eq!(finished.code, Some(1), "{line} -o {output}: {}", finished.stderr);
+            assert_eq!(folder.names(), ["a", "b"], "{line} -o {output}");
+            done(&folder, &format!("{line} -o {output} --allow-empty"));
+            fs::remove_file(folder.path(output)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_document_tells_empty_from_failed_for_every_family() {
+    for (family, contents, output) in FAMILIES {
+        let folder = Folder::new();
+        fs::write(folder.path("a"), contents[0]).unwrap();
+        fs::write(folder.path("b"), "").unwrap();
+        assert_eq!(outcomes(&folder, &format!("merge --json a b -o {output}")), ["a:used", "b:empty"], "{family}");
+    }
+}
+
+#[test]
+fn nothing_to_compare_or_to_draw_is_no_success() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), NEVER_RAN).unwrap();
+    fs::write(folder.path("c"), FAMILIES[2].1[0]).unwrap();
+    fs::write(folder.path("f.iprof"), IPROF).unwrap();
+    for (line, words) in [
+        ("diff a.proftext a.proftext", "nothing to compare"),
+        ("diff a.proftext a.proftext --fail-below 0.1", "nothing to compare"),
+        ("overlap a.proftext a.proftext", "nothing to compare"),
+        ("report c --include nowhere -o x.html", "no stack to draw"),
+        ("report c --thread nobody -o x.html", "no stack to draw"),
+        ("report f.iprof --include nowhere -o x.html", "no stack to draw"),
+        ("flamegraph c --include nowhere -o x.svg", "no stack to draw"),
+    ] {
+        assert!(refused(1, &folder, line).contains(words), "{line}");
+        assert_eq!(folder.names(), ["a.proftext", "c", "f.iprof"], "{line}");
+    }
+    let said = refused(2, &folder, "overlap f.iprof f.iprof");
+    assert!(said.contains("`profbridge diff` compares iprof files"), "{said}");
+}
+
+#[test]
+fn options_for_stacks_are_refused_where_two_other_profiles_are_compared() {
+    let folder = Folder::new();
+    for (name, (_, contents, _)) in ["a.proftext", "s", "c", "f.iprof"].into_iter().zip(FAMILIES) {
+        fs::write(folder.path(name), contents[0]).unwrap();
+    }
+    for name in ["a.proftext", "s", "f.iprof"] {
+        for option in ["--thread=main", "--events=all", "--call-counts", "--drop-truncated"] {
+            let said = refused(2, &folder, &format!("diff {name} {name} {option}"));
+            let option = option.split('=').next().unwrap();
+            assert!(said.contains(&format!("{option} is for stacks")), "{name} {option}: {said}");
+        }
+    }
+    done(&folder, "diff c c --drop-truncated");
 }

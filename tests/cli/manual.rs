@@ -55,5 +55,5 @@ fn a_checker_of_manual_pages_has_nothing_to_say() {
 
 #[test]
 fn pages_are_not_written_into_a_folder_that_is_not_there() {
-    Folder::new().run(&["man", "nowhere"]).assert_refused(&["nowhere", "hint"]);
+    Folder::new().run(&["man", "nowhere"]).assert_refused(1, &["nowhere", "hint"]);
 }

@@ -26,10 +26,10 @@ impl From<Output> for Finished {
 }
 
 impl Finished {
-    /// Failed in an orderly way: exit code 1 or 2, an error, no panic, nothing on standard output.
+    /// Failed in an orderly way: that exit code, an error, no panic, nothing on standard output.
     #[track_caller]
-    pub fn assert_refused(&self, words: &[&str]) {
-        assert!(matches!(self.code, Some(1 | 2)), "{:?}: {}", self.code, self.stderr);
+    pub fn assert_refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
         assert!(self.stderr.contains("error: "), "{}", self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         assert!(self.stdout.is_empty());

@@ -22,8 +22,113 @@ fn the_same_things_have_the_same_names_in_every_command() {
         assert_eq!(help.contains("--json"), prints_report, "{command}");
         let prints_names = matches!(command, "show" | "diff" | "order" | "overlap" | "fit");
         assert_eq!(help.contains("--demangle"), prints_names, "{command}");
-        let chooses_names = matches!(command, "show" | "overlap" | "merge" | "convert" | "report" | "flamegraph");
+        let chooses_names = !matches!(command, "check" | "fit" | "repair" | "info");
         assert_eq!(help.contains("--filter"), chooses_names, "{command}");
+        let has_lists = matches!(command, "show" | "diff" | "order" | "overlap" | "fit" | "report");
+        assert_eq!(help.contains("--topn"), has_lists, "{command}");
+    }
+}
+
+#[test]
+fn lists_are_shortened_and_filtered_alike_in_every_command() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.path(name), text).unwrap();
+    write("a.proftext", ":ir\nalpha\n1\n1\n5\n\nbravo\n1\n1\n9\n\ngamma\n1\n1\n2\n");
+    write("b.proftext", ":ir\nalpha\n1\n1\n9\n\nbravo\n1\n1\n4\n\ngamma\n1\n1\n3\n");
+    write(
+        "t.proftext",
+        ":ir\n:temporal_prof_traces\n1\n1\n1\nalpha,bravo,gamma\nalpha\n1\n1\n5\n\nbravo\n1\n1\n5\n\ngamma\n1\n1\n5\n",
+    );
+    write("s", "alpha:10:1\n 1: 5\nbravo:20:1\n 1: 9\ngamma:4:1\n 1: 2\n");
+    write("c", "alpha;bravo 3\ngamma 1\n");
+    write("d", "alpha;bravo 1\ngamma 3\n");
+    let names = |line: &str| {
+        let finished = folder.run(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+        let said = String::from_utf8(finished.stdout).unwrap();
+        ["alpha", "bravo", "gamma"].into_iter().filter(|name| said.contains(name)).collect::<Vec<_>>()
+    };
+    let all = vec!["alpha", "bravo", "gamma"];
+    for (line, found) in [
+        ("show a.proftext --topn 1", vec!["bravo"]),
+        ("show a.proftext --topn 1 --json", vec!["bravo"]),
+        ("show a.proftext --filter gam", vec!["gamma"]),
+        ("show s --topn 1 --json", vec!["bravo"]),
+        ("show s --filter bravo", vec!["bravo"]),
+        ("show c --topn 1", vec!["bravo"]),
+        ("show c --topn 1 --json", vec!["bravo"]),
+        ("show c --filter alp --json", vec!["alpha"]),
+        ("overlap a.proftext b.proftext --topn 1", vec!["alpha"]),
+        ("overlap a.proftext b.proftext --topn 5 --json", all.clone()),
+        ("overlap a.proftext b.proftext --filter a --topn 5", vec!["alpha", "bravo", "gamma"]),
+        ("overlap s s --topn 1 --json", vec!["bravo"]),
+        ("diff a.proftext b.proftext --topn 5", all.clone()),
+        ("diff a.proftext b.proftext --filter gam", vec!["gamma"]),
+        ("diff a.proftext b.proftext --topn 0", vec![]),
+        ("diff c d --filter gam --json", vec!["gamma"]),
+        ("order t.proftext", all),
+        ("order t.proftext --filter gam", vec!["gamma"]),
+        ("order t.proftext --json --topn 1", vec!["alpha"]),
+    ] {
+        assert_eq!(names(line), found, "{line}");
+    }
+    for line in ["order t.proftext --filter nix", "show c --filter nix", "show s --filter nix"] {
+        let finished = folder.run(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(finished.code, Some(1), "{line}: {}", finished.stderr);
+    }
+    let shortened = folder.run(&["report", "c", "--topn", "1", "-o", "c.html"]);
+    assert_eq!(shortened.code, Some(0), "{}", shortened.stderr);
+    assert!(std::fs::read_to_string(folder.path("c.html")).unwrap().contains("more rows are not shown"));
+}
+
+/// A number and its noun agree, wherever one is said: `1 function` and `2 functions`.
+#[test]
+fn one_of_a_thing_is_not_said_in_the_plural() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.path(name), text).unwrap();
+    write("a.proftext", ":ir\nmain\n1\n1\n5\n");
+    write("s", "main:10:1\n 1: 5\n");
+    write("c", "app.Main.main;app.Main.loop 1\n");
+    write("b", "!");
+    write(
+        "f.iprof",
+        "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"}],\"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,0]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}]}",
+    );
+    for line in [
+        "merge a.proftext -o x.profdata",
+        "merge s -o x.prof",
+        "merge c -o x.collapsed",
+        "merge c -o x.pprof",
+        "merge c -o x.iprof",
+        "merge f.iprof -o y.iprof",
+        "merge f.iprof a.proftext -o z.iprof",
+        "convert c -o w.iprof --drop-hidden",
+        "convert c -o w.pprof",
+        "check a.proftext s c f.iprof x.pprof x.profdata",
+        "show a.proftext",
+        "show c",
+        "show x.pprof",
+        "show f.iprof",
+        "info a.proftext s c f.iprof x.pprof x.profdata x.iprof b",
+        "fit a.proftext --against x.profdata",
+        "fit s --against x.prof",
+        "fit f.iprof --against y.iprof",
+        "diff a.proftext x.profdata",
+        "diff c x.pprof",
+        "overlap a.proftext x.profdata",
+        "report c -o x.html",
+    ] {
+        let finished = folder.run(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+        let mut said = format!("{}{}", String::from_utf8(finished.stdout).unwrap(), finished.stderr);
+        if line.starts_with("report") {
+            said = std::fs::read_to_string(folder.path("x.html")).unwrap();
+        }
+        for words in said.split_whitespace().collect::<Vec<_>>().windows(2) {
+            let noun = words[1].trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+            let is_plural = noun.ends_with('s') && !["is", "has", "as", "was", "ns", "ms", "s"].contains(&noun);
+            assert!(words[0] != "1" || !is_plural, "{line}: 1 {noun} in:\n{said}");
+        }
     }
 }
 

@@ -162,7 +162,7 @@ fn raw_output_is_for_the_same_readers() {
         finished.stderr
     );
     let strict = run(&folder, None, "convert --strict --for llvm-16 -o strict.profraw", &["raw/clang-19-mcdc.profraw"]);
-    strict.assert_refused(&["bitmap"]);
+    strict.assert_refused(1, &["bitmap"]);
     assert!(!folder.path("strict.profraw").exists());
 }
 
@@ -252,13 +252,13 @@ fn what_does_not_exist_is_refused_and_nothing_is_written() {
     ] {
         for command in ["merge -o out.profdata", "convert -o out.profdata"] {
             let finished = run(&folder, whom, &format!("{command} {options}"), &[RAW_8]);
-            finished.assert_refused(&words);
+            finished.assert_refused(2, &words);
             assert!(folder.names().is_empty(), "{command} {options}");
         }
     }
     for options in ["--raw-version 6", "--raw-version 0", "--raw-version 99"] {
         let finished = run(&folder, None, &format!("convert -o out.profraw {options}"), &[RAW_8]);
-        finished.assert_refused(&["version"]);
+        finished.assert_refused(2, &["version"]);
         assert!(folder.names().is_empty(), "{options}");
     }
 }
@@ -269,7 +269,7 @@ fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {
     let folder = Folder::new();
     for (whom, options) in [(None, "--for llvm-14"), (Some("llvm-14"), ""), (None, "--format-version 7")] {
         let finished = run(&folder, whom, &format!("merge -o out --strict {options}"), &["raw/clang-19-mcdc.profraw"]);
-        finished.assert_refused(&["bitmap"]);
+        finished.assert_refused(1, &["bitmap"]);
         assert!(!Path::new(&folder.path("out")).exists());
         let told = run(&folder, whom, &format!("merge -o out {options}"), &["raw/clang-19-mcdc.profraw"]);
         assert!(told.code == Some(0) && told.stderr.contains("bitmap"), "{}", told.stderr);
@@ -301,5 +301,5 @@ fn what_the_inputs_readers_never_had_is_no_loss_to_refuse() {
         "{}",
         finished.stderr
     );
-    run(&folder, None, "merge --strict -o y.profdata --for llvm-14", &dump).assert_refused(&["1 binary id"]);
+    run(&folder, None, "merge --strict -o y.profdata --for llvm-14", &dump).assert_refused(1, &["1 binary id"]);
 }

@@ -5,12 +5,13 @@ use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;
 use std::path::Path;
 
-/// What a run that fails says.
+/// What a run that ends with that exit code says.
 #[track_caller]
-fn fail(folder: &Path, arguments: &[&str]) -> String {
+fn fail(code: i32, folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
-    assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}");
-    String::from_utf8(output.stderr).expect("messages are text")
+    let said = String::from_utf8(output.stderr).expect("messages are text");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
 }
 
 /// What a run that succeeds says beside its output.
@@ -55,7 +56,7 @@ fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
             if (name, command) == ("unsupported-major", "convert") {
                 continue;
             }
-            let said = fail(folder.path(), &[command, &file, "-o", "x.iprof"]);
+            let said = fail(1, folder.path(), &[command, &file, "-o", "x.iprof"]);
             assert!(said.contains(advice) && !said.contains("`profbridge repair` keeps what is sound"), "{said}");
         }
         let checked = run(folder.path(), &["check", &file]);
@@ -121,7 +122,7 @@ fn options_for_llvm_profiles_are_not_passed_over_in_a_merge_of_iprofs() {
         ("--for=llvm-19", "--to-version"),
         ("--text", "leave --text out"),
     ] {
-        let said = fail(folder.path(), &["merge", &example, "-o", "x.iprof", option]);
+        let said = fail(2, folder.path(), &["merge", &example, "-o", "x.iprof", option]);
         assert!(said.contains(option.split('=').next().expect("a name")) && said.contains(advice), "{said}");
         assert!(!folder.path().join("x.iprof").exists());
     }
@@ -136,7 +137,7 @@ fn call_chains_of_a_method_are_found_by_its_name_alone() {
     for name in ["draw", "Shape.draw", "draw()", "app.Shape.draw()"] {
         assert_eq!(succeed(folder.path(), &["show", "--callers", name, &example]), full, "{name}");
     }
-    let said = fail(folder.path(), &["show", "--callers", "raw", &example]);
+    let said = fail(1, folder.path(), &["show", "--callers", "raw", &example]);
     assert!(said.contains("no method of the profile matches `raw`"), "{said}");
 }
 
@@ -146,7 +147,7 @@ fn branches_alone_are_no_flame_graph() {
     std::fs::write(folder.path().join("b.iprof"), branch("5,0,9,8,1,1")).expect("written");
     for baseline in [&[][..], &["--baseline", "b.iprof"]] {
         let arguments = [&["flamegraph", "b.iprof", "-o", "b.svg"], baseline].concat();
-        let said = fail(folder.path(), &arguments);
+        let said = fail(1, folder.path(), &arguments);
         assert!(said.contains("no stack to draw") && said.contains("`profbridge report` shows branches"), "{said}");
         assert!(!folder.path().join("b.svg").exists());
     }
@@ -160,7 +161,7 @@ fn reports_do_not_mix_with_a_profile_on_standard_output() {
     let folder = tempfile::tempdir().expect("a folder");
     let example = path("statistics.iprof");
     for command in ["repair", "merge"] {
-        let said = fail(folder.path(), &[command, &example, "--json", "-o", "-"]);
+        let said = fail(2, folder.path(), &[command, &example, "--json", "-o", "-"]);
         assert!(said.contains("standard output takes the profile already"), "{said}");
     }
     let report = succeed(folder.path(), &["repair", &path("bad/bad-context.iprof"), "--json", "-o", "x.iprof"]);
@@ -199,7 +200,7 @@ fn folders_are_checked_file_by_file() {
 fn a_weight_without_a_file_is_told_from_a_missing_file() {
     let folder = tempfile::tempdir().expect("a folder");
     for text in ["3", "a.iprof", "x,a.iprof", "0,a.iprof"] {
-        let said = fail(folder.path(), &["merge", &format!("--weighted-input={text}"), "-o", "x.iprof"]);
+        let said = fail(2, folder.path(), &["merge", &format!("--weighted-input={text}"), "-o", "x.iprof"]);
         assert!(said.contains("WEIGHT,FILE"), "{said}");
     }
 }
@@ -222,7 +223,7 @@ fn every_command_keeps_to_the_limits_given() {
         &["report", &file, "-o", "x.html"],
     ] {
         let limited = [&["--limit", "context-depth=2"], arguments].concat();
-        let said = fail(folder.path(), &limited);
+        let said = fail(1, folder.path(), &limited);
         assert!(said.contains("context"), "{arguments:?}: {said}");
         assert!(run(folder.path(), arguments).status.success(), "{arguments:?}");
     }
@@ -233,7 +234,7 @@ fn an_empty_file_is_compared_with_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("empty"), "").expect("written");
     for files in [["empty", &path("statistics.iprof")], [&path("statistics.iprof"), "empty"], ["empty", "empty"]] {
-        let said = fail(folder.path(), &["diff", files[0], files[1]]);
+        let said = fail(1, folder.path(), &["diff", files[0], files[1]]);
         assert!(said.contains("empty: the file is empty"), "{said}");
     }
 }
@@ -256,18 +257,21 @@ fn options_of_the_other_kind_of_profile_are_refused_by_show() {
         &["--detailed-summary-cutoffs=10000"],
     ];
     for view in views {
-        let said = fail(folder.path(), &[&["show", &iprof], view].concat());
+        let said = fail(2, folder.path(), &[&["show", &iprof], view].concat());
         let option = view[0].split('=').next().expect("an option");
-        assert!(said.contains(&format!("{option} is for LLVM profiles, not for an iprof")), "{said}");
+        assert!(
+            said.contains(&format!("{option} is for LLVM profiles")) && said.contains("not for an iprof"),
+            "{said}"
+        );
         assert!(said.contains("--callers"), "{said}");
         succeed(folder.path(), &[&["show", llvm], view].concat());
     }
     let stacks = folder.path().join("s.collapsed");
     std::fs::write(&stacks, "a/B.run;a/B.step 3\n").expect("written");
-    let said = fail(folder.path(), &["show", stacks.to_str().expect("a plain path"), "--counts"]);
+    let said = fail(2, folder.path(), &["show", stacks.to_str().expect("a plain path"), "--counts"]);
     assert!(said.contains("--counts is for LLVM profiles, not for stacks"), "{said}");
     for view in [["--callers=f"], ["--chains-by=calls"], ["--bci"], ["--min-events=2"]] {
-        let said = fail(folder.path(), &["show", llvm, view[0]]);
+        let said = fail(2, folder.path(), &["show", llvm, view[0]]);
         assert!(said.contains("is for iprof files and stacks, not for LLVM profiles"), "{said}");
     }
 }

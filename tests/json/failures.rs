@@ -99,6 +99,21 @@ fn nothing_found_ends_with_exit_code_1() {
 }
 
 #[test]
+fn a_conversion_lists_what_was_found_in_an_iprof() {
+    let folder = Folder::new();
+    let document = folder.document("convert --json b.iprof -o out.iprof", 0);
+    let warnings = document["inputs"][0]["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|warning| warning.as_str().is_some_and(|words| words.contains("never-executed"))));
+    folder.write("more.iprof", b"{\"version\":\"1.9.0\",\"types\":[],\"methods\":[],\"mine\":[]}");
+    let document = folder.document("convert --json --allow-empty --canonical more.iprof -o out.iprof", 0);
+    assert!(document["inputs"][0]["warnings"].to_string().contains("newer-minor"), "{document}");
+    assert!(document["warnings"].to_string().contains("mine"), "{document}");
+    // The same goes for one that becomes an LLVM profile.
+    let document = folder.document("convert --json b.iprof -o out.profdata", 0);
+    assert!(document["inputs"][0]["warnings"].to_string().contains("never-executed"), "{document}");
+}
+
+#[test]
 fn one_document_and_no_second_one() {
     let folder = Folder::new();
     for line in

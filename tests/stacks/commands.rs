@@ -53,8 +53,8 @@ fn a_recording_becomes_an_iprof_and_survives_the_way_over_collapsed_text() {
     let folder = Folder::new("convert-recording");
     folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.jfr", unpack("shapes-jdk25.jfr.gz"));
     let losses = folder.ok("convert a.jfr b.jfr --events execution -o both.iprof");
-    assert!(losses.contains("samples have truncated stacks"), "{losses}");
-    assert!(losses.contains("samples of sorts that were not asked for are left out"), "{losses}");
+    assert!(losses.contains("samples with truncated stacks"), "{losses}");
+    assert!(losses.contains("samples of sorts that were not asked for: left out"), "{losses}");
     let iprof = folder.read("both.iprof");
     assert!(iprof.starts_with(r#"{"version":"1.0.0","types":["#) && !iprof.contains("callCountProfiles"));
     folder.ok("convert both.iprof -o both.collapsed");
@@ -74,12 +74,12 @@ fn descriptors_come_from_class_files_jars_and_profiles() {
     let folder = Folder::new("convert-reference");
     folder.write("names.collapsed", "Shapes.main;Shapes.step;Shapes$Circle.area 7\nShapes$Poly.mix 2\nNobody.run 1\n");
     let losses = folder.ok("convert names.collapsed -o names.iprof");
-    assert!(losses.contains("5 methods have no known types"), "{losses}");
+    assert!(losses.contains("5 methods without known types"), "{losses}");
     folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz"));
     folder.ok("convert a.jfr -o a.iprof");
     let losses = folder.ok("convert names.collapsed --reference a.iprof -o typed.collapsed");
     assert!(losses.contains("2 methods are in no reference"), "main never ran in a sample: {losses}");
-    assert!(losses.contains("1 methods have several overloads in the reference; the first was taken"), "{losses}");
+    assert!(losses.contains("1 method with several overloads in the reference; the first was taken"), "{losses}");
     assert!(folder.read("typed.collapsed").contains("Shapes.step(LShapes$Shape|I)V@-5;Shapes$Circle.area(I)I@-5 7\n"));
 
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java/Shapes.java");

@@ -2,11 +2,12 @@
 
 use crate::console;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
+use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
 use profbridge::input::Input;
 use profbridge::instr::{Loss, Profile, refuse_losses};
-use profbridge::iprof::{self, BranchClash, Document, SectionKind};
+use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
@@ -91,19 +92,24 @@ pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Resul
     Ok(())
 }
 
-/// Reads an iprof and makes a profile of it, with what could not cross; `change` may change it first.
+/// Reads an iprof and makes a profile of it, with what could not cross; `change` may change it first and say what
+/// that cost. `told` hears what was found.
 pub(crate) fn read_profile(
     input: &Input,
     options: &ToLlvmOptions,
     strict: bool,
-    change: impl FnOnce(&mut Document) -> Result<()>,
+    told: &mut MergeDocument,
+    change: impl FnOnce(&mut Document) -> Result<Vec<Warning>>,
 ) -> Result<(Profile, Vec<Loss>)> {
     let path = &input.path;
     let in_file = |error: Error| error.in_file(path);
     let (mut document, findings) =
         iprof::read_from(input.stream()?, &crate::limits::iprof_options()).map_err(in_file)?;
     print_findings(path, &findings);
-    change(&mut document)?;
+    told.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
+    let warnings = change(&mut document)?;
+    warnings.iter().for_each(console::warning);
+    told.warn(&warnings);
     let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;
     report_losses(&losses, path, strict)?;
     Ok((profile, losses))

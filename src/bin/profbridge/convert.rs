@@ -4,7 +4,7 @@ use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::cross_release::{self, CrossReleaseArgs};
 use crate::iprof_convert::{self, IprofConvertArgs};
-use crate::iprof_files::IprofWriteArgs;
+use crate::iprof_files::{IprofWriteArgs, holds_nothing_of};
 use crate::memory_merge::MemoryRun;
 use crate::memprof::MemProfArgs;
 use crate::merge_document::MergeDocument;
@@ -20,7 +20,7 @@ use clap::{Args, ValueEnum};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Profile, Release};
-use profbridge::iprof::BranchClash;
+use profbridge::iprof::{BranchClash, SectionKind};
 use profbridge::merge::Remapping;
 use profbridge::merge::cross_release::Origins;
 use profbridge::pipeline::plan::{MergeRequest, StackOutput};
@@ -167,7 +167,7 @@ impl ConvertArgs {
             && input.family()? == Some(Family::Iprof)
         {
             self.refuse_for_iprof()?;
-            iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write, self.allow_empty)?;
+            iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write, self.allow_empty, document)?;
             document.wrote(&self.output, Family::Iprof.name());
             return Ok(());
         }
@@ -184,6 +184,7 @@ impl ConvertArgs {
                 quiet: self.quiet,
                 failure_mode: FailureMode::Any,
                 gates: None,
+                allow_empty: self.allow_empty,
                 salvage: false,
             };
             return stack_merge::run(&job, true, document);
@@ -218,6 +219,7 @@ impl ConvertArgs {
             cross_release::print_findings(&findings, &self.output, self.quiet);
             document.findings = cross_release::findings_json(&findings);
         }
+        self.gates().refuse_profile_of_nothing(&profile, &write.filter, self.sparse)?;
         write.strict = self.strict;
         write.tolerated = whom.tolerated();
         write.sparse = self.sparse;
@@ -346,7 +348,9 @@ impl ConvertArgs {
             document.warn_of(0, input.warnings.iter().map(ToString::to_string));
             match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
                 InputOutcome::Failed(error) => return Err(error),
-                InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
+                InputOutcome::Empty if !self.allow_empty => {
+                    return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path));
+                }
                 _ => {}
             }
         }
@@ -376,11 +380,16 @@ impl ConvertArgs {
             _ => whom.target.indexed_version,
         };
         let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
-        let (profile, losses) = bridged::read_profile(input, &options, self.strict, |document| {
-            for name in self.iprof.filter(document)? {
-                console::warning(&Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
-            }
-            Ok(())
+        let (profile, losses) = bridged::read_profile(input, &options, self.strict, document, |document| {
+            let left_out = self
+                .iprof
+                .filter(document)?
+                .into_iter()
+                .map(|name| Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
+            let left_out = left_out.collect();
+            let is_chosen = |kind: &SectionKind| options.sections.contains(kind);
+            self.gates().refuse_nothing_but("no entry is left", || holds_nothing_of(document, is_chosen))?;
+            Ok(left_out)
         })?;
         document.lose(&losses);
         let mut origins = Origins::default();

@@ -4,6 +4,7 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::hints::error_in_words as in_words;
+use crate::refuse::refuse_stack_options;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::gates::{self, GateOutcome};
@@ -62,6 +63,9 @@ pub(crate) struct DiffArgs {
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     topn: usize,
+    /// List only functions and sites whose name contains TEXT; shares stay those of the whole
+    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
+    function: Option<String>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -91,10 +95,14 @@ impl DiffArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = DiffOptions::default();
         options.limits = crate::limits::chosen();
-        options.topn = self.topn;
+        (options.topn, options.function) = (self.topn, self.function.clone());
         let gates = self.gates()?;
         let (first, second) = (Input::from(&self.first), Input::from(&self.second));
         let found = self.found(&first, &second, &options)?;
+        if found.report.sections.is_empty() {
+            let error = Error::nothing_found("neither profile has counted anything, so there is nothing to compare");
+            return Err(error.with_hint("a profile whose program never ran has no distribution"));
+        }
         let outcomes = gates.outcomes(&found.report);
         if self.json {
             let (first, second) = (FileJson::of(&first), FileJson::of(&second));
@@ -132,6 +140,7 @@ impl DiffArgs {
     fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let is_twice = first == second && first.path.as_os_str() == "-";
         if is_twice || !diff_stacks::are_stacks(first, second)? {
+            refuse_stack_options(&self.stacks)?;
             return pipeline::diff_files(first, second, options);
         }
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());

@@ -6,6 +6,7 @@ use crate::documents::{self, FileJson};
 use crate::hints;
 use crate::refuse::refuse_both_standard_input;
 use crate::toolchains::ToolchainParser;
+use crate::words::number_of;
 use clap::Args;
 use profbridge::fit::{FitReport, Gate, write_text};
 use profbridge::gates::{self, GateOutcome};
@@ -105,9 +106,10 @@ impl FitArgs {
         if let Some(path) = &self.write_remapping {
             let file = fit.remapping()?;
             output::replace(path, &file.text)?;
-            console::note(&format!("{}: new names of {} functions", path.display(), file.functions));
+            console::note(&format!("{}: new names of {}", path.display(), number_of(file.functions, "function")));
             if file.left_out > 0 {
-                console::note(&format!("{} more have names with blanks, which the file cannot hold", file.left_out));
+                let more = number_of(file.left_out, "more name");
+                console::note(&format!("{more} with blanks, which the file cannot hold"));
             }
         }
         if let Some(path) = self.output.as_deref().filter(|_| self.prune) {
@@ -119,8 +121,8 @@ impl FitArgs {
     fn write_pruned(&self, fit: &Fit, path: &Path) -> Result<()> {
         console::needs_file(path)?;
         let pruned = fit.write_pruned(path, self.write_remapping.is_some())?;
-        let text =
-            format!("{}: {} records and {} targets were left out", path.display(), pruned.records, pruned.values);
+        let (records, targets) = (number_of(pruned.records, "record"), number_of(pruned.values, "target"));
+        let text = format!("{}: left out are {records} and {targets}", path.display());
         console::note(&text);
         Ok(())
     }

@@ -2,10 +2,11 @@
 
 use crate::check::parse_version;
 use crate::console;
-use crate::iprof_files::{IprofWriteArgs, is_gzip_name, print_findings};
+use crate::iprof_files::{IprofWriteArgs, holds_nothing, is_gzip_name, print_findings};
+use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Access, Input};
-use profbridge::iprof::{self, BranchClash, Document, Layout, MethodFilter, SectionKind, Version};
+use profbridge::iprof::{self, BranchClash, Document, Layout, Level, MethodFilter, SectionKind, Version};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
@@ -76,16 +77,20 @@ pub(crate) fn run(
     arguments: &IprofConvertArgs,
     write: &IprofWriteArgs,
     allow_empty: bool,
+    told: &mut MergeDocument,
 ) -> Result<()> {
+    let mut say = |text: &str| {
+        let warning = Warning::new(text).in_file(&input.path);
+        console::warning(&warning);
+        told.warn([&warning]);
+    };
     let interprets = arguments.changes() || write.canonical || write.graal_spelling;
     let path = &input.path;
     let read = iprof::read_from(input.stream()?, &crate::limits::iprof_options());
     let (mut document, findings) = match read {
         Ok(read) => read,
         Err(error) if !interprets && is_unsupported_major(&error) => {
-            console::warning(
-                &Warning::new("the version is not known; the text is laid out anew and else left alone").in_file(path),
-            );
+            say("the version is not known; the text is laid out anew and else left alone");
             return reformat(input, output, write);
         }
         Err(error) => return Err(error.in_file(path)),
@@ -94,36 +99,36 @@ pub(crate) fn run(
     if interprets {
         document.version = document.version.released();
     }
-    let before = entries(&document);
+    let had_nothing = holds_nothing(&document);
     let dropped = arguments.apply(&mut document)?;
-    if before > 0 && entries(&document) == 0 {
-        let text = "no entry is left: none has an innermost method and a section that are wanted";
+    if holds_nothing(&document) {
+        let text = match had_nothing {
+            true => "it holds types and methods, but no profiles",
+            false => "no entry is left: none has an innermost method and a section that are wanted",
+        };
         if !allow_empty {
             let error = Error::nothing_found(text).in_file(path);
             return Err(error.with_hint("--allow-empty writes the tables all the same"));
         }
-        console::warning(&Warning::new(text).in_file(path));
+        say(text);
     }
     for name in dropped {
         let text = format!("the member \"{name}\" may refer to what was dropped and is left out");
-        console::warning(&Warning::new(text).in_file(path));
+        say(&text);
     }
     if write.canonical {
         for (name, _) in document.members() {
             let text =
                 format!("the member \"{}\" is not part of the format and is left out", iprof::names::display(name));
-            console::warning(&Warning::new(text).in_file(path));
+            say(&text);
         }
         document = iprof::canonical_with(&document, BranchClash::Keep);
     }
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
+    told.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
     write.write(&document, output, None)
-}
-
-fn entries(document: &Document) -> usize {
-    SectionKind::ALL.iter().map(|kind| document.sections.entries_count(*kind)).sum()
 }
 
 impl IprofConvertArgs {

@@ -2,9 +2,10 @@
 
 use crate::console;
 use clap::Args;
+use profbridge::bridge::extension::MEMBER;
 use profbridge::input;
 pub(crate) use profbridge::input::output::is_gzip_name;
-use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, WriteOptions};
+use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
 use profbridge::{Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -60,6 +61,21 @@ impl IprofWriteArgs {
         options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
         options
     }
+}
+
+/// What a document without entries holds, in words.
+pub(crate) const NO_PROFILES: &str = "the inputs hold types and methods, but no profiles";
+
+/// Whether no section has an entry, and no record of LLVM is carried along.
+pub(crate) fn holds_nothing(document: &Document) -> bool {
+    holds_nothing_of(document, |_| true)
+}
+
+/// The same of the sections that are wanted.
+pub(crate) fn holds_nothing_of(document: &Document, is_wanted: impl Fn(&SectionKind) -> bool) -> bool {
+    let carries_llvm = || document.members().any(|(name, _)| name == MEMBER);
+    let mut wanted = SectionKind::ALL.iter().filter(|kind| is_wanted(kind));
+    wanted.all(|kind| document.sections.entries_count(*kind) == 0) && !carries_llvm()
 }
 
 /// Warns of what decides how a whole file was understood. That a version is old

@@ -3,7 +3,7 @@
 use crate::bridged;
 use crate::console;
 use crate::documents::SectionEntries;
-use crate::iprof_files::{IprofWriteArgs, print_findings};
+use crate::iprof_files::{IprofWriteArgs, NO_PROFILES, holds_nothing, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::MergeGateArgs;
 use crate::merge_inputs::say_nothing_shared;
@@ -125,8 +125,7 @@ impl IprofMerge<'_> {
         report.verdict_of_inputs(&self.options)?;
         let total = |input: &WeightedInput| input_totals::iprof_total(input, &self.options.read);
         document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
-        let holds_nothing = || !report.bridged && entries(&report.document).all(|(_, count)| count == 0);
-        self.gates.refuse_nothing_but("the inputs hold types and methods, but no profiles", holds_nothing)?;
+        self.gates.refuse_nothing_but(NO_PROFILES, || holds_nothing(&report.document))?;
         self.report_what_is_lost(&report)?;
         document.warn(&report.warnings(&self.options));
         if self.write.canonical {
@@ -171,7 +170,8 @@ impl IprofMerge<'_> {
     }
 
     fn print_summary(&self, report: &IprofMergeReport) {
-        let entries: Vec<String> = entries(&report.document).map(|(name, count)| format!("{count} {name}")).collect();
+        let entries: Vec<String> =
+            entries(&report.document).map(|(name, count)| format!("{count} of {name}")).collect();
         let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
         let of = inputs_of(report.used(), report.inputs.len());
         let passed_over = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));

@@ -3,6 +3,7 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
+use crate::merge_inputs::say_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings};
 use crate::words::{inputs_of, number_of};
 use profbridge::input::{Family, WeightedInput};
@@ -39,6 +40,9 @@ impl MemoryRun<'_> {
         let total = |input: &WeightedInput| input_totals::instr_total(input, &options.read);
         document.judge(self.gates.outcomes(self.inputs, extent, &total))?;
         self.gates.refuse_nothing(|| memory.records().is_empty())?;
+        if report.memory_shares_nothing {
+            say_nothing_shared(self.quiet);
+        }
         self.say_left_out(report.profile.functions.len())?;
         write_yaml_file(&memory, self.output)?;
         document.wrote(self.output, Family::MemProf.name());
@@ -55,7 +59,8 @@ impl MemoryRun<'_> {
         if functions == 0 {
             return Ok(());
         }
-        let detail = format!("a memory profile in YAML has no place for the counters of {functions} functions");
+        let detail =
+            format!("a memory profile in YAML has no place for the counters of {}", number_of(functions, "function"));
         if self.strict {
             let error = Error::new(ErrorKind::WouldLose { detail }).in_file(self.output);
             return Err(error.with_hint("name the output .profdata, which holds both"));

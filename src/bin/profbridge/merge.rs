@@ -4,13 +4,13 @@ use crate::bridged::{self, BridgeArgs};
 use crate::console;
 use crate::correlate::CorrelateArgs;
 use crate::cross_release::{self, CrossReleaseArgs};
-use crate::iprof_files::IprofWriteArgs;
+use crate::iprof_files::{IprofWriteArgs, NO_PROFILES};
 use crate::iprof_merge::{IprofMerge, IprofMergeArgs};
 use crate::memory_merge::MemoryRun;
 use crate::memprof::MemProfArgs;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
-use crate::merge_inputs::{say_nothing_shared, sifted};
+use crate::merge_inputs::{Sizes, say_nothing_shared, sifted};
 use crate::merge_report::{MergeConsole, note, print_warnings, profile_extent, summary};
 use crate::mixed_merge;
 use crate::outputs::OutputArgs;
@@ -194,9 +194,7 @@ impl MergeArgs {
         let list = self.inputs()?;
         let found = list.found().clone();
         let (inputs, passed_over) = sifted(list, self.strict)?;
-        if self.same_program {
-            require_same_program(&inputs, &crate::limits::read_options())?;
-        }
+        let sizes = Sizes::of(&inputs);
         if self.show || self.json {
             console::needs_file(&self.output)?;
         }
@@ -207,7 +205,9 @@ impl MergeArgs {
         request.stdin_is_stacks = self.stacks.names_form();
         let mut document = MergeDocument::new(if self.json { &inputs } else { &[] });
         document.pass_over(&passed_over);
-        let result = self.merge(&inputs, found, &request, &mut document);
+        let same =
+            if self.same_program { require_same_program(&inputs, &crate::limits::read_options()) } else { Ok(()) };
+        let result = same.and_then(|()| self.merge(&inputs, &sizes, found, &request, &mut document));
         if self.json {
             document.print("profbridge.merge/2", result.as_ref().err())?;
         }
@@ -223,6 +223,7 @@ impl MergeArgs {
     fn merge(
         &self,
         inputs: &[WeightedInput],
+        sizes: &Sizes,
         found: BTreeSet<PathBuf>,
         request: &MergeRequest<'_>,
         document: &mut MergeDocument,
@@ -238,7 +239,7 @@ impl MergeArgs {
             refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
         }
         self.refuse_other_families(plan)?;
-        match plan {
+        let merged = match plan {
             MergePlan::SampleProf => self.merge_samples(inputs, form, document),
             MergePlan::Stacks(output) => self.merge_stacks(inputs, output, document),
             MergePlan::Iprof => self.merge_iprof(inputs, found, document),
@@ -246,7 +247,12 @@ impl MergeArgs {
             _ if self.partial => self.merge_partially(inputs, form, document),
             _ if form == OutputForm::MemProfYaml => self.merge_memory(inputs, document),
             _ => self.merge_llvm(inputs, form, document),
+        };
+        // Whoever reads the files of instrumented programs sees it in time.
+        if plan != MergePlan::Instr {
+            sizes.say_changed(inputs, self.quiet, document);
         }
+        merged
     }
 
     /// What is for other families than the inputs' would be without effect.
@@ -415,6 +421,7 @@ impl MergeArgs {
             quiet: self.quiet,
             failure_mode: self.failure_mode.into(),
             gates: Some(&self.gates),
+            allow_empty: self.gates.allow_empty,
             salvage: self.salvage,
         };
         stack_merge::run(&job, self.json, document)
@@ -456,11 +463,13 @@ impl MergeArgs {
             true => input_totals::iprof_total(input, &options.iprof),
             false => input_totals::instr_total(input, &options.llvm.read),
         };
+        let is_empty = sum.is_empty();
         let losses = match target {
             Family::Iprof => {
                 let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
                 let extent = || pipeline::iprof_merge::extent_of(&result, used);
                 document.judge(self.gates.outcomes(inputs, extent, &total))?;
+                self.gates.refuse_nothing_but(NO_PROFILES, || is_empty)?;
                 self.report_losses(&losses)?;
                 self.iprof_write.write(&result, &self.output, NonZeroUsize::new(self.num_threads))?;
                 losses
@@ -474,6 +483,7 @@ impl MergeArgs {
                 self.report_losses(&losses)?;
                 let filter = &mut options.llvm.filter;
                 let findings = whom.cross(&mut profile, filter, self.cross.hashes(), origins, self.strict)?;
+                self.gates.refuse_profile_of_nothing(&profile, filter, self.sparse)?;
                 let write = self.announced(self.write_options(&options.llvm, &whom, form), &whom);
                 let saved = pipeline::write_file(&profile, &write, &self.output)?;
                 if !self.quiet {
@@ -511,6 +521,9 @@ impl MergeArgs {
         note(document, &report, options.salvage);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         self.judge(inputs, &report, &options, document)?;
+        if report.shares_nothing() {
+            say_nothing_shared(self.quiet);
+        }
         let write = self.announced(self.write_options(&options, &whom, form), &whom);
         let saved = partial::write_file(&sums, &report.profile, &write, &self.output)?;
         if !self.quiet {
@@ -551,7 +564,10 @@ impl MergeArgs {
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
         // Only now functions have the names that the filter may mean.
-        self.gates.refuse_nothing_but("no function is left", || report.is_empty(&options.filter))?;
+        match self.sparse {
+            true => self.gates.refuse_profile_of_nothing(&report.profile, &options.filter, true)?,
+            false => self.gates.refuse_nothing_but("no function is left", || report.is_empty(&options.filter))?,
+        }
         let write = self.announced(self.write_options(&options, &whom, form), &whom);
         let saved = report.write_file(&write, &self.output)?;
         if !self.quiet {

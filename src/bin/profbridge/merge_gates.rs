@@ -4,6 +4,8 @@ use crate::hints::error_in_words;
 use clap::Args;
 use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;
+use profbridge::instr::Profile;
+use profbridge::merge::FunctionFilter;
 use profbridge::pipeline::input_totals::largest_share;
 use profbridge::pipeline::{Extent, Minimums};
 use profbridge::{Error, Result};
@@ -62,6 +64,30 @@ impl MergeGateArgs {
         }
         Err(Error::nothing_found(format!("there is nothing to write: {words}"))
             .with_hint("--allow-empty writes a profile all the same"))
+    }
+
+    /// The same of an LLVM profile of which the filter keeps no function, or none that ran where only these are kept.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found.
+    pub(crate) fn refuse_profile_of_nothing(
+        &self,
+        profile: &Profile,
+        filter: &FunctionFilter,
+        sparse: bool,
+    ) -> Result<()> {
+        let mut kept = profile.functions.iter().filter(|function| filter.keeps(function.name())).peekable();
+        if profile.memprof.is_some() {
+            return Ok(());
+        }
+        if kept.peek().is_none() {
+            return self.refuse_nothing_but("no function is left", || true);
+        }
+        let mut records = kept.flat_map(|function| function.records());
+        self.refuse_nothing_but("no function ran, and --sparse leaves out those that did not", || {
+            sparse && records.all(|record| record.is_all_zero())
+        })
     }
 
     /// The library's options.

@@ -1,10 +1,49 @@
 //! What `merge` says of its inputs before and after it reads them.
 
 use crate::console;
+use crate::merge_document::MergeDocument;
+use crate::words::number_of;
 use profbridge::input::{Format, Input, InputList};
 use profbridge::pipeline::folders::pass_over_foreign;
-use profbridge::{Error, ErrorKind, Result};
+use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::PathBuf;
+
+/// How long the inputs were when the merge began; `None` for what comes through a pipe.
+pub(crate) struct Sizes(Vec<Option<u64>>);
+
+impl Sizes {
+    pub(crate) fn of(inputs: &[Input]) -> Self {
+        Self(inputs.iter().map(size).collect())
+    }
+
+    /// Says which inputs grew or shrank meanwhile: whoever writes them is not done, and what was read may be cut.
+    pub(crate) fn say_changed(&self, inputs: &[Input], quiet: bool, document: &mut MergeDocument) {
+        for (input, before) in inputs.iter().zip(&self.0) {
+            let (Some(before), Some(after)) = (*before, size(input)) else { continue };
+            if before == after {
+                continue;
+            }
+            let before = number_of(before, "byte");
+            let words = format!(
+                "the file had {before} when the merge began and {after} when it ended; is it still being written?"
+            );
+            let warning = Warning::new(words).in_file(&input.path);
+            if !quiet {
+                console::warning(&warning);
+            }
+            // A part has brought its own inputs along.
+            let path = input.path.to_string_lossy();
+            if let Some(at) = document.inputs.iter().position(|told| told.file.path == path) {
+                document.warn_of(at, [warning.to_string()]);
+            }
+        }
+    }
+}
+
+fn size(input: &Input) -> Option<u64> {
+    let found = || std::fs::metadata(&input.path).ok().filter(std::fs::Metadata::is_file);
+    if input.path.as_os_str() == "-" { None } else { found().map(|file| file.len()) }
+}
 
 /// The inputs, and what of the folders is no profile; with `strict` nothing may be passed over.
 pub(crate) fn sifted(list: InputList, strict: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {

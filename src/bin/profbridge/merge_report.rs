@@ -71,7 +71,7 @@ pub(crate) fn summary(report: &MergeReport, output: &Path, salvage: bool) -> Str
         skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let mut rest = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
     if salvaged > 0 {
-        rest += &format!(", kept {} of {salvaged} damaged", number_of(kept as usize, "record"));
+        rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
     }
     let functions = number_of(report.functions_len(), "function");
     let target = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };

@@ -8,7 +8,7 @@ use crate::outputs::refuse_replacing;
 use clap::Args;
 use profbridge::input::Input;
 use profbridge::pipeline;
-use profbridge::report::order::OrderOptions;
+use profbridge::report::order::{OrderOptions, OrderedFunction};
 use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +31,12 @@ pub(crate) struct OrderArgs {
     /// Set aside the last N traces and judge the order by them
     #[arg(long, value_name = "N", default_value_t = 0)]
     num_test_traces: usize,
+    /// Print the first N functions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    topn: Option<u64>,
+    /// Print only functions whose name contains TEXT
+    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
+    function: Option<String>,
     #[command(flatten)]
     names: DemangleArgs,
     /// Print JSON, see docs/json-schema/order-2.json
@@ -50,7 +56,7 @@ impl OrderArgs {
         refuse_replacing(std::slice::from_ref(&file), &self.output, "an order", false, |_| false)?;
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;
-        let ordered = pipeline::order_file(&file, &crate::limits::read_options(), &options)?;
+        let mut ordered = pipeline::order_file(&file, &crate::limits::read_options(), &options)?;
         ordered.warnings.iter().for_each(console::warning);
         if ordered.report.functions.is_empty() {
             let error = Error::nothing_found("the profile has no temporal traces to order functions by");
@@ -58,6 +64,7 @@ impl OrderArgs {
                 .in_file(&self.file)
                 .with_hint("compile with -pgo-temporal-instrumentation, and merge with LLVM 17 or later"));
         }
+        self.choose(&mut ordered.report.functions)?;
         if self.json {
             let json = Described { file: FileJson::of(&file), report: &ordered.report };
             documents::write_named(&self.output, "profbridge.order/2", &json, self.names)?;
@@ -69,5 +76,19 @@ impl OrderArgs {
             })?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Keeps the functions that were asked for, in their order.
+    fn choose(&self, functions: &mut Vec<OrderedFunction>) -> Result<()> {
+        if let Some(part) = &self.function {
+            functions.retain(|function| function.name.contains(part));
+            if functions.is_empty() {
+                let detail = format!("no function of the order has {part:?} in its name");
+                return Err(Error::nothing_found(detail).in_file(&self.file));
+            }
+        }
+        let wanted = self.topn.map_or(usize::MAX, |topn| usize::try_from(topn).unwrap_or(usize::MAX));
+        functions.truncate(wanted);
+        Ok(())
     }
 }

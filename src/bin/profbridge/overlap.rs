@@ -5,11 +5,11 @@ use crate::console::write_output;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
-use crate::refuse::{refuse, refuse_both_standard_input};
+use crate::refuse::{refuse, refuse_both_standard_input, refuse_stack_options};
 use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::input::Input;
+use profbridge::input::{Family, Input};
 use profbridge::pipeline::sample_merge::overlap_sample_files;
 use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
 use profbridge::report::diff::{DiffOptions, SectionDiff};
@@ -44,6 +44,9 @@ pub(crate) struct OverlapArgs {
     /// Details of functions of TEST whose largest counter is at least N
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     value_cutoff: u64,
+    /// Details of N functions at most, those that count most; of all functions unless others are asked for
+    #[arg(long, value_name = "N")]
+    topn: Option<usize>,
     /// Totals of the context-sensitive records instead of the plain ones
     #[arg(long)]
     cs: bool,
@@ -70,6 +73,11 @@ struct Compared<R> {
 #[derive(Serialize)]
 struct StackSections<'a> {
     sections: &'a [SectionDiff],
+}
+
+/// Whether only `diff` compares it.
+fn diff_only(input: &Input) -> bool {
+    matches!(input.family(), Ok(Some(Family::Iprof | Family::MemProf)))
 }
 
 impl OverlapArgs {
@@ -99,9 +107,10 @@ impl OverlapArgs {
         }
         let mut options = overlap::OverlapOptions::default();
         options.function = self.function.clone().unwrap_or_default().into_bytes();
-        options.value_cutoff = self.value_cutoff;
+        options.value_cutoff = self.value_cutoff();
         let read = sample_files::read_options();
-        let report = overlap_sample_files(base, test, &read, Compat::Profbridge, &options)?;
+        let mut report = overlap_sample_files(base, test, &read, Compat::Profbridge, &options)?;
+        report.details.truncate(self.topn.unwrap_or(usize::MAX));
         if self.json {
             self.write_json("profbridge.overlap-sampleprof/2", base, test, report)?;
             return Ok(ExitCode::SUCCESS);
@@ -110,6 +119,12 @@ impl OverlapArgs {
         let (base, test) = (name(&self.base), name(&self.test));
         self.write(|out| report.write_text(&base, &test, Compat::Profbridge, out))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The functions of which there are details are all where only their number is said.
+    fn value_cutoff(&self) -> u64 {
+        let asks_for_others = self.function.is_some() || self.value_cutoff != u64::MAX;
+        if self.topn.is_some() && !asks_for_others { 0 } else { self.value_cutoff }
     }
 
     /// Compares the files.
@@ -121,21 +136,21 @@ impl OverlapArgs {
         if !are_samples && diff_stacks::are_stacks(&base, &test)? {
             return self.of_stacks(&base, &test);
         }
-        refuse(
-            &self.stacks.given(),
-            "for stacks",
-            "only recordings, collapsed stacks and pprof have samples to choose",
-        )?;
+        refuse_stack_options(&self.stacks)?;
+        if [&base, &test].into_iter().any(|input| diff_only(input)) {
+            let error = Error::usage("it is for profiles of LLVM that count code, and for stacks");
+            return Err(error.with_hint("`profbridge diff` compares iprof files and memory profiles"));
+        }
         if are_samples {
             return self.run_samples(&base, &test);
         }
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);
-        options.value_cutoff = self.value_cutoff;
+        options.value_cutoff = self.value_cutoff();
         options.context_sensitive = self.cs;
         let compared = pipeline::overlap_files(&base, &test, &crate::limits::read_options(), &options, &mut Silent)?;
         compared.warnings.iter().for_each(console::warning);
-        let report = match compared.report {
+        let mut report = match compared.report {
             Comparison::Done(report) => report,
             Comparison::NothingCounted { is_base } => {
                 let file = if is_base { &self.base } else { &self.test };
@@ -148,6 +163,10 @@ impl OverlapArgs {
                 }));
             }
         };
+        if let Some(topn) = self.topn {
+            report.functions.sort_by(|a, b| b.overlap.test.edges.total_cmp(&a.overlap.test.edges));
+            report.functions.truncate(topn);
+        }
         if self.json {
             self.write_json("profbridge.overlap-instr/2", &base, &test, *report)?;
         } else {
@@ -162,6 +181,7 @@ impl OverlapArgs {
         let given = [
             (self.function.is_some(), "--function"),
             (self.value_cutoff != u64::MAX, "--value-cutoff"),
+            (self.topn.is_some(), "--topn"),
             (self.cs, "--cs"),
         ];
         refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;

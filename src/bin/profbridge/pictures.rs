@@ -71,6 +71,9 @@ impl PictureArgs {
         self.refuse_output()?;
         let baseline = if self.baseline.is_empty() { None } else { Some(self.read(&self.baseline)?) };
         let content = self.read(&self.inputs)?;
+        if baseline.is_none() {
+            self.refuse_nothing(&content)?;
+        }
         let picture = draw(self.title(), &content, baseline.as_ref())?;
         self.write(&picture)?;
         Ok(ExitCode::SUCCESS)
@@ -107,6 +110,16 @@ impl PictureArgs {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a picture of nothing where stacks were chosen; that only the baseline has some is worth a picture.
+    fn refuse_nothing(&self, content: &Content) -> Result<()> {
+        let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
+        if !is_chosen || content.has_stacks() != Some(false) {
+            return Ok(());
+        }
+        let hint = "--include, --exclude and the options for stacks leave none of what the input holds";
+        Err(Error::nothing_found("there is no stack to draw").with_hint(hint).in_file(&self.inputs[0]))
     }
 
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {

@@ -4,7 +4,7 @@ use crate::console;
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::pipeline::fit::{FitOptions, fit_files};
-use profbridge::render::{MAX_ROWS, Section, SvgOptions, from_fit, write_html, write_svg};
+use profbridge::render::{MAX_ROWS, Report, Section, SvgOptions, from_fit, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +23,10 @@ pub(crate) struct ReportArgs {
     /// classes; see `profbridge fit`
     #[arg(long, value_name = "THING", conflicts_with = "baseline")]
     fit: Option<PathBuf>,
+    /// Rows of each table, 500 at most
+    #[arg(long, value_name = "N", default_value_t = MAX_ROWS as u64, hide_default_value = true,
+          value_parser = clap::value_parser!(u64).range(1..=MAX_ROWS as u64))]
+    topn: u64,
 }
 
 impl ReportArgs {
@@ -46,8 +50,22 @@ impl ReportArgs {
             if let Some(overlap) = self.pictures.overlap()? {
                 report.sections.insert(0, Section::Table(overlap));
             }
+            self.shorten(&mut report);
             Ok(write_html(&report))
         })
+    }
+
+    fn rows(&self) -> usize {
+        usize::try_from(self.topn).unwrap_or(MAX_ROWS)
+    }
+
+    fn shorten(&self, report: &mut Report) {
+        for section in &mut report.sections {
+            if let Section::Table(table) = section {
+                table.left_out += table.rows.len().saturating_sub(self.rows());
+                table.rows.truncate(self.rows());
+            }
+        }
     }
 
     /// Compares with a newer build and writes the page.
@@ -61,7 +79,7 @@ impl ReportArgs {
             return Err(Error::usage("--fit makes a page, not a drawing").with_hint("name the output .html"));
         }
         let mut options = FitOptions::default();
-        (options.limits, options.topn) = (crate::limits::chosen(), MAX_ROWS);
+        (options.limits, options.topn) = (crate::limits::chosen(), self.rows());
         let fit = fit_files(profile, against, &options)?;
         fit.warnings.iter().for_each(console::warning);
         let title = self.pictures.title_against(against);

@@ -2,7 +2,7 @@
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
-use crate::documents::{self, FAILED, FileJson, error_json};
+use crate::documents::{self, EMPTY, FAILED, FileJson, error_json};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::MergeGateArgs;
 use crate::refuse::refuse;
@@ -23,7 +23,7 @@ use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
 };
-use profbridge::{Compat, Error, Result, Warning};
+use profbridge::{Compat, Error, ErrorKind, Result, Warning};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -356,7 +356,10 @@ impl SampleMergeObserver for Console<'_> {
             console::error_as_warning(error);
         }
         if let Some(told) = self.document.inputs.get_mut(at) {
-            (told.outcome, told.error) = (FAILED, Some(error_json(error)));
+            (told.outcome, told.error) = match error.kind() {
+                ErrorKind::EmptyProfile => (EMPTY, None),
+                _ => (FAILED, Some(error_json(error))),
+            };
         }
     }
 
@@ -410,7 +413,7 @@ impl SampleShow<'_> {
             return self.sections(&options);
         }
         if self.json {
-            refuse(&self.parts(), "not for JSON", "JSON holds all functions")?;
+            refuse(&self.parts()[1..], "not for JSON", "JSON holds all functions, or --topn of them")?;
         }
         let head = documents::line("profbridge.show-sampleprof/2", true, &FileJson::of(self.file))?;
         let (mut profile, summary) = self.load(&options)?;
@@ -420,7 +423,8 @@ impl SampleShow<'_> {
             if self.json {
                 writeln!(out, "{}", head.strip_suffix('}').unwrap_or(&head))?;
                 out.write_all(b",\"functions\":")?;
-                show::write_json(&profile, rules, out)?;
+                let most = if self.topn == 0 { usize::MAX } else { self.topn };
+                show::write_json(&profile, rules, most, out)?;
                 return out.write_all(b"}\n");
             }
             if all {
@@ -445,7 +449,7 @@ impl SampleShow<'_> {
     /// The profile, and its summary where one is shown: sorting all counts takes
     /// long.
     fn load(&self, options: &ReadOptions) -> Result<(SampleProfile, Summary)> {
-        if self.detailed_summary || self.hot_functions || self.topn > 0 {
+        if !self.json && (self.detailed_summary || self.hot_functions || self.topn > 0) {
             return load_sample_file(self.file, options, Compat::Profbridge);
         }
         let profile = read_sample_file(self.file, options, Compat::Profbridge)?;

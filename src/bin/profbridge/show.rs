@@ -8,7 +8,7 @@ use crate::memprof::ShowMemoryArgs;
 use crate::outputs::refuse_replacing;
 use crate::refuse::refuse;
 use crate::sample_files::{SampleShow, SampleShowArgs};
-use crate::show_stacks;
+use crate::show_stacks::{self, Rows};
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::input::{Family, Input};
@@ -38,7 +38,7 @@ pub(crate) struct ShowArgs {
     /// Details of every function
     #[arg(long)]
     all_functions: bool,
-    /// Details of the functions whose name contains TEXT
+    /// Details of the functions whose name contains TEXT; the rows of these methods for stacks
     #[arg(long, visible_alias = "filter", value_name = "TEXT")]
     function: Option<String>,
     /// Add the counters
@@ -149,6 +149,7 @@ impl ShowArgs {
 
     /// Shows a memory profile.
     pub(crate) fn show_memory(&self, file: &Input) -> Result<ExitCode> {
+        self.refuse_function("a memory profile")?;
         self.refuse_llvm_options("a memory profile")?;
         self.memory.run(file, &self.output, self.topn, (self.json, self.names))
     }
@@ -156,11 +157,13 @@ impl ShowArgs {
     /// Shows sampled stacks.
     pub(crate) fn show_stacks(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_llvm_options("stacks")?;
-        show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), self.topn, (self.json, self.names))
+        let rows = Rows { topn: self.topn, method: self.function.as_deref() };
+        show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), rows, (self.json, self.names))
     }
 
     /// Shows an iprof.
     pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
+        self.refuse_function("an iprof")?;
         self.refuse_llvm_options("an iprof")?;
         iprof_show::run(file, &self.output, &self.iprof, self.topn, (self.json, self.names))
     }
@@ -218,13 +221,21 @@ impl ShowArgs {
         self.sample.refuse_for_others()?;
         let of_llvm = [
             (self.all_functions, "--all-functions"),
-            (self.function.is_some(), "--function"),
             (self.hot_func_list, "--hot-func-list"),
             (self.detailed_summary, "--detailed-summary"),
         ];
         refuse(
             &[&of_llvm[..], &self.of_instrumentation()].concat(),
             &format!("for LLVM profiles, not for {other}"),
+            "--topn, --callers and --callees choose what is shown",
+        )
+    }
+
+    fn refuse_function(&self, other: &str) -> Result<()> {
+        let meant = format!("for LLVM profiles and stacks, not for {other}");
+        refuse(
+            &[(self.function.is_some(), "--function")],
+            &meant,
             "--topn, --callers and --callees choose what is shown",
         )
     }

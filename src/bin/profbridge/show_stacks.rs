@@ -29,6 +29,15 @@ pub(crate) struct Chains {
 /// Rows of a table unless the caller says otherwise.
 const ROWS: usize = 25;
 
+/// Which rows of the tables are shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    /// How many; 25 as text and all as JSON for 0.
+    pub(crate) topn: usize,
+    /// Only of methods whose name contains this.
+    pub(crate) method: Option<&'a str>,
+}
+
 /// What `--json` prints; see `docs/json-schema/show-stacks-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
@@ -42,13 +51,13 @@ struct Json<'a> {
     callees: Option<Vec<CallChain>>,
 }
 
-/// Shows a recording or a text of stacks; tables have `topn` rows, or 25 for 0.
+/// Shows a recording or a text of stacks.
 pub(crate) fn run(
     input: &Input,
     out: &Path,
     read: &StackArgs,
     chains: &Chains,
-    topn: usize,
+    Rows { topn, method }: Rows<'_>,
     (json, names): (bool, DemangleArgs),
 ) -> Result<ExitCode> {
     let path = &input.path;
@@ -77,8 +86,18 @@ pub(crate) fn run(
     };
     let callers = chain(&chains.callers, Direction::Callers)?;
     let callees = chain(&chains.callees, Direction::Callees)?;
-    let statistics = statistics(&table);
+    let mut statistics = statistics(&table);
+    if let Some(part) = method {
+        statistics.methods.retain(|row| row.method.contains(part));
+        if statistics.methods.is_empty() {
+            return Err(Error::nothing_found(format!("no method has {part:?} in its name")).in_file(path));
+        }
+    }
     if json {
+        if topn > 0 {
+            statistics.methods.truncate(topn);
+            statistics.threads.truncate(topn);
+        }
         let json = Json { file: FileJson::of(input), statistics: &statistics, callers, callees };
         documents::write_named(out, "profbridge.show-stacks/2", &json, names)?;
         return Ok(ExitCode::SUCCESS);

@@ -340,6 +340,8 @@ pub(crate) struct StackJob<'a> {
     pub(crate) salvage: bool,
     /// What the result must be.
     pub(crate) gates: Option<&'a MergeGateArgs>,
+    /// Write a result even if there is nothing in it.
+    pub(crate) allow_empty: bool,
 }
 
 /// What a [`StackJob`] wrote.
@@ -359,6 +361,7 @@ impl StackJob<'_> {
         let mut options = StackMergeOptions::default();
         options.read = self.read.read_options();
         (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
+        options.accepts_nothing = self.allow_empty;
         let pprof = &self.write.pprof;
         (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
         let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackOutput::Pprof);
@@ -367,6 +370,9 @@ impl StackJob<'_> {
             let merged =
                 merge_stacks::merge_pprof(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
             note(document, &merged.outcomes);
+            if merged.shares_nothing {
+                crate::merge_inputs::say_nothing_shared(self.quiet);
+            }
             let used = merged.used();
             let (profile, report) = merged.sum;
             self.judge(document, &options.read, used, || {
@@ -476,6 +482,10 @@ impl StackJob<'_> {
             }
         };
         let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
+        if stacks == 0 && !self.allow_empty {
+            let error = Error::nothing_found("no stack is left to write").in_file(self.output);
+            return Err(error.with_hint("--allow-empty writes a profile all the same"));
+        }
         if left_out > 0 {
             losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
         }
@@ -492,8 +502,8 @@ impl StackJob<'_> {
         options.drop_hidden = self.write.drop_hidden;
         let (document, report) = iprof_from_stacks(table, &options);
         losses.extend(report.losses());
-        if report.stacks == 0 {
-            return Err(no_samples(table));
+        if report.stacks == 0 && !self.allow_empty {
+            return Err(nothing_to_write(table));
         }
         let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
         Ok((iprof::write(&document, &iprof::WriteOptions::default()), stacks))
@@ -518,16 +528,16 @@ impl StackJob<'_> {
     /// The samples that are to be written.
     fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<StackTable> {
         let (selected, left_out) = table.select(&self.read.selection());
-        if selected.is_empty() {
-            return Err(no_samples(table));
+        if selected.is_empty() && !self.allow_empty {
+            return Err(nothing_to_write(table));
         }
         for (count, words) in [
-            (left_out.other_sources, "samples of sorts that were not asked for are left out (see --events)"),
-            (left_out.truncated, "samples with truncated stacks are left out"),
-            (left_out.other_threads, "samples of other threads are left out"),
+            (left_out.other_sources, "of sorts that were not asked for (see --events)"),
+            (left_out.truncated, "with truncated stacks"),
+            (left_out.other_threads, "of other threads"),
         ] {
             if count > 0 {
-                losses.push(format!("{count} {words}"));
+                losses.push(format!("{} {words}: left out", number_of(count, "sample")));
             }
         }
         Ok(selected)
@@ -546,7 +556,8 @@ impl StackJob<'_> {
         options.threads = self.write.threads;
         let (text, joined) = write_collapsed(&selected, &options);
         if joined > 0 {
-            losses.push(format!("{joined} stacks became one with another that differs only in what is not written"));
+            let stacks = number_of(joined, "stack");
+            losses.push(format!("{stacks} joined others that differ only in what is not written"));
         }
         let stacks = text.lines().count();
         Ok((text.into_bytes(), stacks))
@@ -588,36 +599,49 @@ fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String
             Overload::Skip => "their frames are left out",
             Overload::All => "as leaves they count for every overload",
         };
-        losses.push(format!("{} methods have several overloads in the reference; {what}", report.overloaded));
+        let methods = number_of(report.overloaded, "method");
+        losses.push(format!("{methods} with several overloads in the reference; {what}"));
     }
     for (count, words) in [
-        (report.unknown, "methods are in no reference"),
-        (report.dropped_hits, "samples lost all their frames"),
-        (report.repeated_hits, "hits were counted once more for another overload"),
+        (report.unknown, ("method", "in no reference")),
+        (report.dropped_hits, ("sample", "without any frame left")),
+        (report.repeated_hits, ("hit", "counted once more for another overload")),
     ] {
         if count > 0 {
-            losses.push(format!("{count} {words}"));
+            losses.push(format!("{} {}", number_of(count, words.0), words.1));
         }
     }
     Ok(table)
 }
 
-/// The error for inputs without anything to write.
+/// The error for inputs without any sample that is wanted.
 pub(crate) fn no_samples(table: &StackTable) -> Error {
-    let sorts: Vec<String> =
-        table.hits_by_source().iter().map(|(source, hits)| format!("{hits} {}", source.word())).collect();
-    let error = Error::nothing_found("no stack is left to write");
+    Error::nothing_found("no sample is left").with_hint(why_nothing(table))
+}
+
+/// The same where something was to be written.
+fn nothing_to_write(table: &StackTable) -> Error {
+    let hint = format!("{}; --allow-empty writes a result all the same", why_nothing(table));
+    Error::nothing_found("no stack is left to write").with_hint(hint)
+}
+
+/// What the inputs hold instead.
+fn why_nothing(table: &StackTable) -> String {
+    let count = |sorts: &mut dyn Iterator<Item = (u128, &str)>| -> Vec<String> {
+        sorts.map(|(count, word)| format!("{count} {word}")).collect()
+    };
+    let hits = table.hits_by_source();
+    let sorts = count(&mut hits.iter().map(|(source, hits)| (*hits, source.word())));
     let passed_over = &table.observed.events_passed_over;
     if table.observed.samples_out_of_time > 0 && sorts.is_empty() {
-        error.with_hint(format!("{} samples are outside of --time", table.observed.samples_out_of_time))
+        format!("outside of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
     } else if sorts.is_empty() && !passed_over.is_empty() {
-        let sorts: Vec<String> =
-            passed_over.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
-        error.with_hint(format!("the inputs hold no samples, but events: {}; see --events", sorts.join(", ")))
+        let sorts = count(&mut passed_over.iter().map(|(source, events)| (u128::from(*events), source.word())));
+        format!("the inputs hold no samples, but events: {}; see --events", sorts.join(", "))
     } else if sorts.is_empty() {
-        error.with_hint("the inputs hold no samples; an iprof may have call counts only (see --call-counts)")
+        "the inputs hold no samples; an iprof may have call counts only (see --call-counts)".to_string()
     } else {
-        error.with_hint(format!("the inputs hold {}; see --events and --thread", sorts.join(", ")))
+        format!("the inputs hold {}; see --events and --thread", sorts.join(", "))
     }
 }
 

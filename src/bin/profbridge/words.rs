@@ -3,9 +3,11 @@
 /// Behind what was written, of a partial merge.
 pub(crate) const A_PART: &str = "; a part, to be merged with others";
 
+use std::fmt::Display;
+
 /// `1 function`, `2 functions`: for words whose plural has an s.
-pub(crate) fn number_of(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+    if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// `3 inputs`, or `2 of 3 inputs` where not all were used.

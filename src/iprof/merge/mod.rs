@@ -31,6 +31,7 @@ use super::sections::{Records, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables, TypeHandle};
 use super::version::Version;
 use super::window::Window;
+use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use sites::{BranchSites, CountSites, TypeSites};
@@ -323,7 +324,7 @@ impl Merger {
         });
         if policy == BranchClash::Error && report.clashed_sites > 0 {
             let example = report.clash_example.unwrap_or_default();
-            let detail = format!("branch lists of {} sites clash, first {example}", report.clashed_sites);
+            let detail = format!("branch lists clash at {}, first {example}", number_of(report.clashed_sites, "site"));
             return Err(Error::new(crate::error::ErrorKind::KindConflict { detail }).with_hint(Hint::ResolveClashes));
         }
         let [calls, samples] = self.counts;

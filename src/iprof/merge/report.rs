@@ -1,6 +1,7 @@
 //! What a merge has to say beside its result.
 
 use super::BranchClash;
+use crate::digits::number_of;
 use crate::error::Warning;
 use crate::iprof::sections::SectionKind;
 
@@ -38,19 +39,23 @@ impl MergeReport {
             };
             let example = self.clash_example.as_deref().map(|site| format!(", first {site}")).unwrap_or_default();
             warnings.push(Warning::new(format!(
-                "{} branch lists at {} sites clash with another input's: {done}{example}",
-                self.clashed_lists, self.clashed_sites
+                "clashes with branch lists of another input: {} at {}; {done}{example}",
+                number_of(self.clashed_lists, "list"),
+                number_of(self.clashed_sites, "site")
             )));
         }
         for (kind, count) in &self.saturated {
-            warnings.push(Warning::new(format!("{count} counts of {} were cut at 2^63-1", kind.name())));
+            warnings.push(Warning::new(format!("{} of {} cut at 2^63-1", number_of(*count, "count"), kind.name())));
         }
         for name in &self.dropped_members {
             warnings.push(Warning::new(format!("the member \"{name}\" is not part of the format and was dropped")));
         }
         if self.dropped_entry_members > 0 {
-            let count = self.dropped_entry_members;
-            warnings.push(Warning::new(format!("additional members of {count} entries were dropped")));
+            let entries = match self.dropped_entry_members {
+                1 => "an entry".to_string(),
+                count => format!("{count} entries"),
+            };
+            warnings.push(Warning::new(format!("additional members of {entries} were dropped")));
         }
         warnings
     }

@@ -2,6 +2,7 @@
 
 use super::chains::CallNode;
 use super::{CallTree, ChainsBy, Coverage, Direction, ReceiverStatistics, SampledMethod, Statistics};
+use crate::digits::number_of;
 use std::cmp::Reverse;
 use std::fmt::{Result, Write};
 
@@ -12,7 +13,8 @@ use std::fmt::{Result, Write};
 /// Those of `out`.
 pub fn write_text(out: &mut impl Write, statistics: &Statistics) -> Result {
     let version = statistics.version.as_deref().unwrap_or("?");
-    writeln!(out, "iprof {}: {} types, {} methods", version.escape_debug(), statistics.types, statistics.methods)?;
+    let (types, methods) = (number_of(statistics.types, "type"), number_of(statistics.methods, "method"));
+    writeln!(out, "iprof {}: {types}, {methods}", version.escape_debug())?;
     if statistics.callers.is_some() || statistics.callees.is_some() {
         for tree in statistics.callers.iter().chain(&statistics.callees) {
             call_tree(out, tree)?;

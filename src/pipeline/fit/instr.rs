@@ -1,6 +1,7 @@
 //! LLVM instrumentation profiles against a program or another profile.
 
 use super::options::FitOptions;
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
 use crate::input::{Access, Format, Input, detect};
@@ -190,5 +191,5 @@ fn describe(version: Option<InputVersion>, kind: ProfileKind, functions: usize) 
         Some(InputVersion::Indexed(version)) => format!("indexed version {version}"),
         Some(InputVersion::Text { .. }) | None => "text".to_string(),
     };
-    format!("{format}, {}, {functions} functions", kind.sentence_words().join(", "))
+    format!("{format}, {}, {}", kind.sentence_words().join(", "), number_of(functions, "function"))
 }

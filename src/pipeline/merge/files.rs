@@ -32,8 +32,10 @@ pub fn merge_files(
     if observer.is_cancelled() {
         return Err(ErrorKind::Cancelled.into());
     }
+    let memory_shares_nothing = run.merger.memory_shares_nothing();
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
-    Ok(MergeReport { repeats_memory_size, memprof_losses, ..MergeReport::of(profile, run.reports) })
+    let rest = MergeReport::of(profile, run.reports);
+    Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, ..rest })
 }

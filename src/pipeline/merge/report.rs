@@ -83,6 +83,8 @@ pub struct MergeReport {
     /// names still stand in the profile, since they decide about the order of
     /// others ([`FunctionFilter::without`] leaves them out).
     pub left_out: HashSet<Vec<u8>>,
+    /// There are several memory profiles, and no function is in two of them.
+    pub memory_shares_nothing: bool,
     /// The functions, where they need not be taken out of the only input.
     pub(in crate::pipeline) file: Option<SingleFile>,
 }
@@ -91,7 +93,15 @@ impl MergeReport {
     /// A result of which there is nothing else to say.
     pub(in crate::pipeline) fn of(profile: Profile, inputs: Vec<InputReport>) -> Self {
         let (memprof_losses, left_out) = (Vec::new(), HashSet::new());
-        Self { profile, inputs, repeats_memory_size: false, memprof_losses, left_out, file: None }
+        Self {
+            profile,
+            inputs,
+            repeats_memory_size: false,
+            memprof_losses,
+            left_out,
+            memory_shares_nothing: false,
+            file: None,
+        }
     }
 
     /// Writes the result, as [`write_file`](crate::pipeline::write_file).
@@ -212,8 +222,12 @@ impl MergeReport {
             .fold(0u64, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Whether there are several inputs with functions, and no function is in two of them.
+    /// Whether there are several inputs with functions, and no function is in two of them. Memory profiles are asked
+    /// where there is nothing else.
     pub fn shares_nothing(&self) -> bool {
+        if self.functions_len() == 0 {
+            return self.memory_shares_nothing;
+        }
         let records = || self.inputs.iter().map(|input| input.records).filter(|records| *records > 0);
         records().count() > 1 && records().sum::<u64>() == self.functions_len() as u64
     }

@@ -224,12 +224,14 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
         reports[number].records = 0;
         reports[number].outcome = InputOutcome::Failed(error.in_file(path));
     }
+    let memory_shares_nothing = replayed.merger.memory_shares_nothing();
     let (profile, memprof_losses) = options.memprof.finish(replayed.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let keeps = |name: &[u8]| options.filter.keeps(name) && !replayed.left_out.contains(name);
     let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
     let left_out = replayed.left_out;
-    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, ..MergeReport::of(profile, reports) })
+    let rest = MergeReport::of(profile, reports);
+    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, memory_shares_nothing, ..rest })
 }
 
 fn weighted(about: &PartialInput) -> WeightedInput {

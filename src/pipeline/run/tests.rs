@@ -15,6 +15,7 @@ use crate::threads::refusal;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
+use std::io::Write;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -50,6 +51,17 @@ fn outcome(run: Run) -> (Vec<u8>, Vec<String>) {
         })
         .collect();
     (encode(&run.merger.finish(), &WriteOptions::default()).unwrap().bytes, reports)
+}
+
+#[test]
+fn an_input_that_is_still_written_is_said() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b":ir\nmain\n1\n1\n5\n").unwrap();
+    let prepared = prepared(&[WeightedInput::new(file.path())]);
+    file.write_all(b"\nlate\n1\n1\n5\n").unwrap();
+    let run = run(&prepared, &MergeOptions::default(), &mut Silent);
+    let warnings = &run.reports[0].warnings;
+    assert!(warnings.len() == 1 && warnings[0].message.contains("is it still being written?"), "{warnings:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! How samplers mislead, as far as the samples themselves show it.
 
 use super::hits::{includes_waiting, percent};
+use crate::digits::number_of;
 use crate::stacks::model::{Certainty, FrameKind, Function, Sample, SampleSource, StackTable, Weight};
 use std::collections::BTreeSet;
 
@@ -79,7 +80,8 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     let mut notes = Vec::new();
     let mut add = |count: u128, words: &str| {
         if count > 0 {
-            notes.push(format!("{count} of {total} hits ({:.3} %) {words}", percent(count, total)));
+            let hits = number_of(total, "hit");
+            notes.push(format!("{count} of {hits} ({:.3} %) {words}", percent(count, total)));
         }
     };
     add(hits(&|sample| sample.key.truncated), "have truncated stacks: the outermost frames are missing");
@@ -104,15 +106,15 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         add(single, "have one frame only: frame pointers are probably missing (-XX:+PreserveFramePointer)");
     }
     let observed = &table.observed;
-    for (count, words) in [
-        (observed.samples_without_stack, "samples have no stack and are not counted"),
-        (observed.samples_out_of_time, "samples and events are outside the time asked for"),
-        (observed.samples_lost, "samples were lost, says the source"),
-        (observed.lines_skipped, "lines are no stacks and not counted"),
-        (observed.parts_cut, "parts at the end were cut off and not counted"),
+    for (count, what, words) in [
+        (observed.samples_without_stack, "sample", "without a stack, not counted"),
+        (observed.samples_out_of_time, "sample", "outside the time asked for, events included"),
+        (observed.samples_lost, "sample", "lost, says the source"),
+        (observed.lines_skipped, "line", "without a stack, not counted"),
+        (observed.parts_cut, "part", "cut off at the end and not counted"),
     ] {
         if count > 0 {
-            notes.push(format!("{count} {words}"));
+            notes.push(format!("{} {words}", number_of(count, what)));
         }
     }
     notes

@@ -2,6 +2,7 @@
 
 use super::hits::percent;
 use super::{CallChain, SampleStatistics};
+use crate::digits::number_of;
 use std::fmt::Write;
 
 /// The flat table with what belongs to it; at most `limit` methods.
@@ -13,10 +14,10 @@ pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
     };
     line(format!("Source: {}", statistics.sources.join(", ")));
     line(format!(
-        "{}: {} in {} distinct stacks, {:.1} frames deep on average, {} at most",
+        "{}: {} in {}, {:.1} frames deep on average, {} at most",
         counted(statistics),
         statistics.hits,
-        statistics.stacks,
+        number_of(statistics.stacks, "distinct stack"),
         statistics.mean_depth,
         statistics.max_depth
     ));
@@ -76,7 +77,7 @@ fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
         );
     }
     if shown.len() < statistics.methods.len() {
-        let _ = writeln!(out, "… and {} more methods", statistics.methods.len() - shown.len());
+        let _ = writeln!(out, "… and {}", number_of(statistics.methods.len() - shown.len(), "more method"));
     }
     out
 }
@@ -92,7 +93,7 @@ fn thread_table(statistics: &SampleStatistics, limit: usize) -> String {
             writeln!(out, "{:<width$} {:>10} {:>8.3}", name(&row.thread), row.hits, percent(row.hits, statistics.hits));
     }
     if shown.len() < statistics.threads.len() {
-        let _ = writeln!(out, "… and {} more threads", statistics.threads.len() - shown.len());
+        let _ = writeln!(out, "… and {}", number_of(statistics.threads.len() - shown.len(), "more thread"));
     }
     out
 }

@@ -10,16 +10,16 @@ use crate::sampleprof::rules::Rules;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Writes all functions by falling total as an array. Bytes of names that are
-/// not UTF-8 are replaced.
+/// Writes functions by falling total as an array, `most` at most. Bytes of names
+/// that are not UTF-8 are replaced.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_json(profile: &SampleProfile, rules: Rules, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_json(profile: &SampleProfile, rules: Rules, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut printer = Printer { names: &profile.names, text: Vec::new(), indent: 0, is_first: true };
     printer.open(b'[');
-    for record in order::written(profile, rules) {
+    for record in order::written(profile, rules).into_iter().take(most) {
         printer.item();
         printer.record(record, true);
         if printer.text.len() >= BLOCK {

@@ -24,6 +24,7 @@ pub use outline::{Outline, OutlineNode, outline};
 pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
 
 use crate::bytes::{Confidence, Head};
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::limits::Limits;
@@ -394,12 +395,15 @@ impl<'a> TextReader<'a> {
         let mut warnings = Vec::new();
         if let Some(line) = self.first_skipped {
             warnings.push(Warning::new(format!(
-                "{} lines are no stacks and left out, the first is line {line}",
-                self.skipped
+                "{} without a stack left out, the first is line {line}",
+                number_of(self.skipped, "line")
             )));
         }
         if self.mended > 0 {
-            warnings.push(Warning::new(format!("{} lines are not UTF-8; their names were mended", self.mended)));
+            warnings.push(Warning::new(format!(
+                "{} with names that were mended, not being UTF-8",
+                number_of(self.mended, "line")
+            )));
         }
         if self.table.observed.simple_names {
             warnings.push(Warning::new(SIMPLE_NAMES));

@@ -84,7 +84,7 @@ fn profiles_of_allocations_are_refused_unless_asked_for() {
 fn lines_that_are_no_stacks_are_reported() {
     let (table, warnings) = read("a/B.main 1\nno count\nx y\n");
     assert_eq!(table.total_hits(), 1);
-    assert_eq!(warnings[0].message, "2 lines are no stacks and left out, the first is line 2");
+    assert_eq!(warnings[0].message, "2 lines without a stack left out, the first is line 2");
     let error = read_with("hello world\n", &TextOptions::default()).unwrap_err();
     assert!(error.to_string().contains("no line is a stack"), "{error}");
 }

@@ -7,6 +7,7 @@
 //! without samples or without weight is accepted and changes nothing.
 
 use super::Profile;
+use crate::digits::number_of;
 
 /// What Go's compiler does with a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,10 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
     if weights.negative > 0 {
         findings.push(GoFinding {
             code: "go-negative",
-            message: format!("{} samples weigh less than nothing, as in a difference of profiles", weights.negative),
+            message: format!(
+                "{} with less than nothing, as in a difference of profiles",
+                number_of(weights.negative, "sample")
+            ),
             hint: "give the compiler a profile, not a difference",
         });
     }
@@ -74,8 +78,9 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
         findings.push(GoFinding {
             code: "go-start-line-missing",
             message: format!(
-                "{} of {} functions do not say on which line they begin; their call sites are not found again",
-                weights.without_start_line, weights.functions
+                "{} of {} without the line on which it begins; its call sites are not found again",
+                weights.without_start_line,
+                number_of(weights.functions, "function")
             ),
             hint: "profile a program built with Go 1.20 or later",
         });

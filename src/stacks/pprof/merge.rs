@@ -7,6 +7,7 @@
 
 use super::strings::StringInterner;
 use super::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType};
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
@@ -53,7 +54,7 @@ impl MergeReport {
             words.push("the profiles leave out different frames; the expressions of the first are kept".to_string());
         }
         if self.saturated > 0 {
-            words.push(format!("{} sums stopped at 2^63-1", self.saturated));
+            words.push(format!("{} stopped at 2^63-1", number_of(self.saturated, "sum")));
         }
         words
     }

@@ -6,6 +6,7 @@
 
 use super::strings::StringInterner;
 use super::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
+use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::stacks::collapsed::exact;
 use crate::stacks::model::{
@@ -136,14 +137,14 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += mended;
     let rows = [
-        (negative, "samples count less than nothing, as in a difference of profiles, and are left out"),
-        (mended, "names are not UTF-8 and were mended"),
-        (labelled, "samples have labels, which stacks do not keep"),
+        (negative, "sample", "below zero, as in a difference of profiles: left out"),
+        (mended, "name", "mended, not being UTF-8"),
+        (labelled, "sample", "with labels, which stacks do not keep"),
     ];
     Ok(rows
         .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(n, words)| Warning::new(format!("{n} {words}")))
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, words)| Warning::new(format!("{} {words}", number_of(count, what))))
         .collect())
 }
 
@@ -298,15 +299,13 @@ impl PprofLosses {
     /// In words; nothing for what is zero.
     pub fn words(&self) -> Vec<String> {
         let rows = [
-            (self.truncated, "samples have truncated stacks, which a pprof does not say"),
-            (self.certainty, "samples are known to be exact or guessed, which a pprof does not say"),
-            (
-                self.kinds.into(),
-                "frames are known to be interpreted, compiled, inlined or native, which is not written",
-            ),
-            (self.placeholders.into(), "frames have a placeholder for a bytecode index, which is not written"),
+            (self.truncated, "sample", "with truncated stacks, which a pprof does not say"),
+            (self.certainty, "sample", "known to be exact or guessed, which a pprof does not say"),
+            (self.kinds.into(), "frame", "known to be interpreted, compiled, inlined or native, which is not written"),
+            (self.placeholders.into(), "frame", "with a placeholder for a bytecode index, which is not written"),
         ];
-        rows.into_iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect()
+        let found = rows.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::merge::{MergeOptions, Merger};
 use super::{Profile, write};
+use crate::digits::number_of;
 use crate::error::{Error, Result};
 use std::cmp::Reverse;
 
@@ -52,7 +53,7 @@ pub fn trim_to_bytes(
         return Ok(whole);
     }
     let Some(mut best) = attempt(0)? else {
-        return Err(Error::usage(format!("not even a profile without stacks fits into {bytes} bytes")));
+        return Err(Error::usage(format!("not even a profile without stacks fits into {}", number_of(bytes, "byte"))));
     };
     // `fits` do fit, `too_many` do not.
     let (mut fits, mut too_many) = (0, all);

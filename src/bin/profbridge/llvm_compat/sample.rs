@@ -202,7 +202,7 @@ pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dy
     let summary = stored.or_else(|| needs_summary.then(|| merger.summary())).unwrap_or_default();
     let profile = merger.finish();
     match (all, format) {
-        (true, b"json") => show::write_json(&profile, rules, out)?,
+        (true, b"json") => show::write_json(&profile, rules, usize::MAX, out)?,
         (true, _) => show::write_functions(&profile, rules, out)?,
         (false, b"json") => {
             return Err(Failure::text("the JSON format is supported only when all functions are to be printed"));
