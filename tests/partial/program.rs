@@ -241,7 +241,7 @@ fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     assert!(read("joined") == read("whole"), "{inputs:?} {options:?}: {said}\n{expected}");
     let told = profbridge(folder, &["info", &name("second")]);
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let wanted = format!("{} of {} inputs", second.len(), second.len());
+    let wanted = format!("{} of {} input", second.len(), second.len());
     assert!(told.contains(&wanted), "{told}");
     let check = |name: &str| {
         let output = profbridge(folder, &["check", name]);

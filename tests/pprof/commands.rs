@@ -162,7 +162,7 @@ fn a_sum_is_trimmed_to_stacks_or_bytes() {
 fn what_other_forms_cannot_hold_is_said() {
     let folder = Folder::new("losses");
     let said = folder.says("convert squares.pprof -o a.collapsed");
-    assert!(said.contains("samples have labels, which stacks do not keep"), "{said}");
+    assert!(said.contains("samples with labels, which stacks do not keep"), "{said}");
     assert!(
         said.contains("start lines, source files, addresses and mappings of pprof profiles are not written"),
         "{said}"

@@ -94,7 +94,7 @@ fn events_are_chosen_by_name_and_say_what_they_count() {
         ("show a.jfr", "the inputs hold no samples, but events: "),
         ("show a.jfr --events lock,tlab", "the events chosen count different things"),
         ("show a.jfr --events lock --weight bytes", "events of the sort lock have no bytes"),
-        ("show a.jfr --events lock --time 2h..", "samples are outside of --time"),
+        ("show a.jfr --events lock --time 2h..", "outside of --time: 1 sample"),
         (
             "convert a.jfr --events tlab -o out.iprof",
             "the samples of an iprof measure time, these count bytes of the sort tlab",

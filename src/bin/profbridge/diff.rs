@@ -4,7 +4,6 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::hints::error_in_words as in_words;
-use crate::refuse::refuse_stack_options;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::gates::{self, GateOutcome};
@@ -140,7 +139,7 @@ impl DiffArgs {
     fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let is_twice = first == second && first.path.as_os_str() == "-";
         if is_twice || !diff_stacks::are_stacks(first, second)? {
-            refuse_stack_options(&self.stacks)?;
+            self.stacks.refuse_for_others()?;
             return pipeline::diff_files(first, second, options);
         }
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());

@@ -5,7 +5,7 @@ use crate::console::write_output;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
-use crate::refuse::{refuse, refuse_both_standard_input, refuse_stack_options};
+use crate::refuse::{refuse, refuse_both_standard_input};
 use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
 use clap::Args;
@@ -136,8 +136,8 @@ impl OverlapArgs {
         if !are_samples && diff_stacks::are_stacks(&base, &test)? {
             return self.of_stacks(&base, &test);
         }
-        refuse_stack_options(&self.stacks)?;
-        if [&base, &test].into_iter().any(|input| diff_only(input)) {
+        self.stacks.refuse_for_others()?;
+        if [&base, &test].into_iter().any(diff_only) {
             let error = Error::usage("it is for profiles of LLVM that count code, and for stacks");
             return Err(error.with_hint("`profbridge diff` compares iprof files and memory profiles"));
         }

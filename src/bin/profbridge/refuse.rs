@@ -1,6 +1,5 @@
 //! Options that mean nothing to the input at hand, and inputs that cannot be.
 
-use crate::stacks::StackArgs;
 use profbridge::{Error, Result};
 use std::path::Path;
 
@@ -10,11 +9,6 @@ pub(crate) fn refuse(given: &[(bool, &str)], meant: &str, hint: &str) -> Result<
         Some((_, option)) => Err(Error::usage(format!("{option} is {meant}")).with_hint(hint.to_string())),
         None => Ok(()),
     }
-}
-
-/// Refuses what chooses among samples where none of the inputs, or only iprof files, have any.
-pub(crate) fn refuse_stack_options(given: &StackArgs) -> Result<()> {
-    refuse(&given.given(), "for stacks", "only recordings, collapsed stacks and pprof have samples to choose")
 }
 
 /// Refuses standard input in two places: its bytes come once.

@@ -205,6 +205,12 @@ impl StackArgs {
         ]
     }
 
+    /// Refuses what chooses among samples where the inputs have none, or are iprof files only.
+    pub(crate) fn refuse_for_others(&self) -> Result<()> {
+        let hint = "only recordings, collapsed stacks and pprof have samples to choose";
+        crate::refuse::refuse(&self.given(), "for stacks", hint)
+    }
+
     /// Whether the form of text was named.
     pub(crate) fn names_form(&self) -> bool {
         self.stacks != DialectArg::Auto

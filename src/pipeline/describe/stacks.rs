@@ -3,7 +3,7 @@
 use crate::instr::description::{Description, PartDescription, hex};
 use crate::limits::Limits;
 use crate::pipeline::samples::{StackOptions, add_input};
-use crate::stacks::model::StackTable;
+use crate::stacks::model::{SampleSource, StackTable};
 use crate::stacks::pprof::{self, GoVerdict, Profile};
 
 /// Adds to the description of a recording or a text what its stacks are.
@@ -19,7 +19,11 @@ pub(in crate::pipeline) fn add_samples(mut description: Description, data: &[u8]
     if let Some(part) = description.parts.first_mut() {
         part.fact("stacks", table.samples().count().to_string());
         for (source, hits) in table.hits_by_source() {
-            part.fact("samples", format!("{hits} {}", source.word()));
+            let sort = match source {
+                SampleSource::Unknown => String::new(),
+                known => format!(" {}", known.word()),
+            };
+            part.fact("samples", format!("{hits}{sort}"));
         }
         part.fact("functions", table.functions().count().to_string());
     }
