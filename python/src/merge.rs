@@ -11,7 +11,7 @@ use crate::source::{input, inputs};
 use crate::stacks::{self, Stacks};
 use profbridge::input::{Family, Input};
 use profbridge::pipeline::partial::{KeptFamily, open_kept};
-use profbridge::pipeline::plan::{MergePlan, MergeRequest};
+use profbridge::pipeline::plan::MergeRequest;
 use profbridge::{Error, Limits, Result};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -82,13 +82,9 @@ fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family
     if inputs.iter().any(|input| matches!(input.family(), Ok(Some(Family::Stacks)))) {
         return Ok(Some(Family::Stacks));
     }
-    match MergeRequest::new(Path::new("-")).plan(inputs)? {
-        MergePlan::SampleProf => Ok(Some(Family::SampleProf)),
-        MergePlan::Iprof => Ok(Some(Family::Iprof)),
-        MergePlan::Stacks(_) => Ok(Some(Family::Stacks)),
-        MergePlan::Bridge(_) => Err(Error::usage("the inputs are of several families, which the program can merge")),
-        _ => Ok(Some(Family::Instr)),
-    }
+    let family = MergeRequest::new(Path::new("-")).plan(inputs)?.family();
+    let several = || Error::usage("the inputs are of several families, which the program can merge");
+    family.map(Some).ok_or_else(several)
 }
 
 /// The inputs with those of partial merges in place of these; `None` where there is none.

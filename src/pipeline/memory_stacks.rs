@@ -108,17 +108,16 @@ pub struct MemoryOptions {
     pub programs: Arc<Programs>,
 }
 
-impl MemoryOptions {
-    /// Whether the memory profile is what is drawn of an input.
-    pub(super) fn is_drawn(&self, input: &Input, limits: &Limits) -> Result<bool> {
-        Ok(match input.format()? {
-            Format::RawMemProf | Format::YamlMemProf => true,
-            Format::Jfr => false,
-            Format::Indexed => self.asked_for || is_only_memory(&input.bytes(Access::Read, limits)?, limits),
-            _ => self.asked_for,
-        })
+/// Whether the memory profile is what is drawn of an LLVM profile: an indexed one can hold it
+/// beside counters, or alone.
+pub(super) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
+    if options.asked_for || input.format()? != Format::Indexed {
+        return Ok(options.asked_for);
     }
+    Ok(is_only_memory(&input.bytes(Access::Read, limits)?, limits))
+}
 
+impl MemoryOptions {
     fn read_options(&self, limits: &Limits) -> ReadOptions {
         let mut options = ReadOptions { limits: *limits, ..ReadOptions::new(Compat::Profbridge) };
         #[cfg(feature = "correlate")]

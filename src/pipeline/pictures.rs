@@ -49,18 +49,17 @@ pub fn read_content(
             return Err(Error::kind_conflict(detail).in_file(&other.path));
         }
     }
-    // What is no profile is left to the readers of LLVM's, who say what is wrong with it.
     let draw = driver(family.unwrap_or(Family::Instr))?.draw;
     let (drawing, warnings) = draw(inputs, options, selection)?;
     Ok((Content { drawing }, warnings))
 }
 
-/// The family as which an input is drawn: an indexed profile can hold a memory profile.
+/// The family as which an input is drawn. What is no profile is left to the readers of LLVM's, who
+/// say what is wrong with it.
 fn drawn_as(input: &Input, options: &StackOptions) -> Result<Option<Family>> {
-    if options.memory.is_drawn(input, &options.limits)? {
-        return Ok(Some(Family::MemProf));
-    }
-    input.family()
+    let family = input.family()?;
+    let draws_memory = driver(family.unwrap_or(Family::Instr))?.draws_memory;
+    Ok(if draws_memory(input, &options.memory, &options.limits)? { Some(Family::MemProf) } else { family })
 }
 
 fn words_of(input: &Input) -> Result<String> {

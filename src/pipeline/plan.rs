@@ -34,12 +34,9 @@ impl StackOutput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergePlan {
-    /// LLVM instrumentation and memory profiles, into one of LLVM's formats.
-    Instr,
-    /// LLVM sample profiles.
-    SampleProf,
-    /// iprof files into an iprof.
-    Iprof,
+    /// That of the family, whose inputs stay what they are. LLVM's instrumentation and memory
+    /// profiles are both taken by that of [`Family::Instr`].
+    Family(Family),
     /// Sources of stacks.
     Stacks(StackOutput),
     /// Inputs of LLVM and iprof files, or of one into the other: through the
@@ -48,15 +45,54 @@ pub enum MergePlan {
 }
 
 impl MergePlan {
+    /// The family whose merge it is; none where several meet.
+    pub fn family(self) -> Option<Family> {
+        match self {
+            Self::Family(family) => Some(family),
+            Self::Stacks(_) => Some(Family::Stacks),
+            Self::Bridge(_) => None,
+        }
+    }
+
     /// What is written, where `said` is what the output's name or the caller says.
     pub fn form(self, said: Option<OutputForm>) -> OutputForm {
         match self {
-            Self::Iprof | Self::Stacks(StackOutput::Iprof) | Self::Bridge(Family::Iprof) => OutputForm::Iprof,
+            Self::Family(Family::Iprof) | Self::Stacks(StackOutput::Iprof) | Self::Bridge(Family::Iprof) => {
+                OutputForm::Iprof
+            }
             Self::Stacks(StackOutput::Collapsed) => OutputForm::Collapsed,
             Self::Stacks(StackOutput::Pprof) => OutputForm::Pprof,
-            Self::SampleProf | Self::Instr | Self::Bridge(_) => said.unwrap_or(OutputForm::Indexed),
+            Self::Family(family) => said.unwrap_or_else(|| usual_form(family)),
+            Self::Bridge(_) => said.unwrap_or(OutputForm::Indexed),
         }
     }
+}
+
+/// A family whose profiles become nothing else.
+struct Settled {
+    family: Family,
+    /// What they are written as; the first is the one where nothing is said.
+    forms: &'static [OutputForm],
+    /// What helps who asks for another form.
+    hint: &'static str,
+}
+
+/// Families whose profiles become nothing else. One of their files makes the merge theirs.
+const SETTLED: &[Settled] = &[Settled {
+    family: Family::SampleProf,
+    forms: &[OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf],
+    hint: "name the output .proftext for text, or .profdata",
+}];
+
+/// Whether a family's profiles become nothing else.
+pub fn stays(family: Family) -> bool {
+    SETTLED.iter().any(|settled| settled.family == family)
+}
+
+/// What a family's profiles are written as where nothing is said.
+fn usual_form(family: Family) -> OutputForm {
+    let settled = SETTLED.iter().find(|settled| settled.family == family);
+    settled.and_then(|settled| settled.forms.first().copied()).unwrap_or(OutputForm::Indexed)
 }
 
 /// What the caller says of the output.
@@ -88,8 +124,8 @@ impl<'a> MergeRequest<'a> {
     pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
         let form = OutputForm::choose(self.output, self.form)?;
         let first = |family: Family| inputs.iter().find(|input| self.family(input) == Some(family));
-        if first(Family::SampleProf).is_some() {
-            return self.sample_plan(form);
+        if let Some(settled) = SETTLED.iter().find(|settled| first(settled.family).is_some()) {
+            return self.settled_plan(settled, form);
         }
         if let Some(input) = first(Family::Stacks) {
             return self.stack_output(inputs, input, form).map(MergePlan::Stacks);
@@ -114,8 +150,8 @@ impl<'a> MergeRequest<'a> {
         self.refuse_form(form, has_iprof)?;
         let target = self.target(form, has_iprof, all_iprof)?;
         Ok(match target {
-            Family::Iprof if all_iprof => MergePlan::Iprof,
-            Family::Instr if !has_iprof => MergePlan::Instr,
+            Family::Iprof if all_iprof => MergePlan::Family(Family::Iprof),
+            Family::Instr if !has_iprof => MergePlan::Family(Family::Instr),
             target => MergePlan::Bridge(target),
         })
     }
@@ -128,14 +164,11 @@ impl<'a> MergeRequest<'a> {
         input.family().ok().flatten()
     }
 
-    /// Sample profiles stay what they are.
-    fn sample_plan(&self, form: Option<OutputForm>) -> Result<MergePlan> {
-        match form {
-            None | Some(OutputForm::Text | OutputForm::Indexed | OutputForm::SampleProf) => Ok(MergePlan::SampleProf),
-            Some(form) => {
-                let hint = "name the output .proftext for text, or .profdata";
-                Err(form.refuse_for(Family::SampleProf.words(), self.output, hint))
-            }
+    /// They stay what they are.
+    fn settled_plan(&self, settled: &Settled, form: Option<OutputForm>) -> Result<MergePlan> {
+        match form.filter(|form| !settled.forms.contains(form)) {
+            None => Ok(MergePlan::Family(settled.family)),
+            Some(form) => Err(form.refuse_for(settled.family.words(), self.output, settled.hint)),
         }
     }
 
@@ -226,10 +259,10 @@ mod tests {
     #[test]
     fn any_order_of_inputs_gives_the_same_plan() {
         let cases: [(&[&str], &str, Option<MergePlan>); 23] = [
-            (&["raw", "text", "empty"], "-", Some(MergePlan::Instr)),
-            (&["sample", "empty"], "-", Some(MergePlan::SampleProf)),
-            (&["sample", "raw"], "a.profdata", Some(MergePlan::SampleProf)),
-            (&["iprof", "iprof", "empty"], "-", Some(MergePlan::Iprof)),
+            (&["raw", "text", "empty"], "-", Some(MergePlan::Family(Family::Instr))),
+            (&["sample", "empty"], "-", Some(MergePlan::Family(Family::SampleProf))),
+            (&["sample", "raw"], "a.profdata", Some(MergePlan::Family(Family::SampleProf))),
+            (&["iprof", "iprof", "empty"], "-", Some(MergePlan::Family(Family::Iprof))),
             (&["iprof", "raw"], "-", None),
             (&["iprof", "raw"], "a.profdata", Some(MergePlan::Bridge(Family::Instr))),
             (&["iprof", "raw"], "a.iprof.gz", Some(MergePlan::Bridge(Family::Iprof))),
@@ -239,13 +272,13 @@ mod tests {
             (&["collapsed", "pprof", "jfr"], "-", Some(MergePlan::Stacks(StackOutput::Pprof))),
             (&["jfr"], "-", None),
             (&["pprof"], "a.profdata", None),
-            (&["empty"], "-", Some(MergePlan::Instr)),
+            (&["empty"], "-", Some(MergePlan::Family(Family::Instr))),
             (&["empty", "empty"], "a.pprof", Some(MergePlan::Stacks(StackOutput::Pprof))),
             (&["raw"], "a.collapsed", None),
             (&["raw", "iprof"], "a.pprof", None),
             (&["sample"], "a.iprof", None),
             (&["sample"], "a.profraw", None),
-            (&["iprof"], "a.json", Some(MergePlan::Iprof)),
+            (&["iprof"], "a.json", Some(MergePlan::Family(Family::Iprof))),
             (&["raw"], "a.json", None),
             (&["iprof"], "a.yaml", None),
             (&["raw"], "a.jfr", None),

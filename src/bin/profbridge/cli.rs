@@ -51,11 +51,11 @@ impl Command {
     /// Runs the command; the exit code is the command's own on success.
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
-            Self::Merge(arguments) => arguments.run(),
+            Self::Merge(arguments) => crate::merge::run(&arguments),
             Self::Show(arguments) => crate::families::show(&arguments),
             Self::Overlap(arguments) => arguments.run(),
             Self::Order(arguments) => arguments.run(),
-            Self::Convert(arguments) => arguments.run(),
+            Self::Convert(arguments) => crate::convert::run(&arguments),
             Self::Check(arguments) => arguments.run(),
             Self::Diff(arguments) => arguments.run(),
             Self::Fit(arguments) => arguments.run(),

@@ -7,7 +7,7 @@ use profbridge::input::Input;
 use profbridge::instr::Profile;
 use profbridge::merge::FunctionFilter;
 use profbridge::pipeline::input_totals::largest_share;
-use profbridge::pipeline::{Extent, Minimums};
+use profbridge::pipeline::{Extent, MergeReport, Minimums};
 use profbridge::{Error, Result};
 
 /// What the result must be.
@@ -88,6 +88,23 @@ impl MergeGateArgs {
         self.refuse_nothing_but("no function ran, and --sparse leaves out those that did not", || {
             sparse && records.all(|record| record.is_all_zero())
         })
+    }
+
+    /// As [`refuse_profile_of_nothing`](Self::refuse_profile_of_nothing), whose functions may not be in memory.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found.
+    pub(crate) fn refuse_report_of_nothing(
+        &self,
+        report: &MergeReport,
+        filter: &FunctionFilter,
+        sparse: bool,
+    ) -> Result<()> {
+        match sparse {
+            true => self.refuse_profile_of_nothing(&report.profile, filter, true),
+            false => self.refuse_nothing_but("no function is left", || report.is_empty(filter)),
+        }
     }
 
     /// The library's options.

@@ -1,11 +1,25 @@
-//! `merge` of sampled stacks.
+//! `merge` of sampled stacks, and `convert` between sources of stacks, iprof, collapsed text and pprof.
 
+use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::stacks::StackJob;
+use crate::merge_gates::MergeGateArgs;
+use crate::stack_write::{WriteStackArgs, add_types};
+use crate::stacks::{StackArgs, nothing_to_write};
 use crate::words::{A_PART, inputs_of, number_of};
-use profbridge::Result;
-use profbridge::input::Family;
+use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::input::{Family, Input, WeightedInput, output};
+use profbridge::iprof;
+use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
+use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::plan::StackOutput;
+use profbridge::pipeline::samples::{self, StackOptions};
+use profbridge::pipeline::{Extent, FailureMode, InputOutcome, input_totals};
+use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
+use profbridge::stacks::model::{StackTable, Unit};
+use profbridge::stacks::pprof::{self, add_to_table, from_table};
+use profbridge::{Error, ErrorKind, Result, Warning};
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 
 /// Merges, writes, and says what became of the inputs.
 ///
@@ -24,4 +38,258 @@ pub(crate) fn run(job: &StackJob<'_>, json: bool, document: &mut MergeDocument) 
         eprintln!("{}: {} from {inputs}{part}", job.output.display(), number_of(written.stacks, "stack"));
     }
     Ok(())
+}
+
+/// How a gzip stream begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Sources of stacks to be added up and written.
+pub(crate) struct StackJob<'a> {
+    /// The inputs, those of partial merges in place of these.
+    pub(crate) inputs: &'a [WeightedInput],
+    /// The inputs to keep behind the result, for a merge that goes on: as they were given.
+    pub(crate) partial: Option<&'a [WeightedInput]>,
+    pub(crate) format: StackOutput,
+    pub(crate) output: &'a Path,
+    pub(crate) read: &'a StackArgs,
+    pub(crate) write: &'a WriteStackArgs,
+    /// Fail instead of losing something.
+    pub(crate) strict: bool,
+    pub(crate) quiet: bool,
+    pub(crate) failure_mode: FailureMode,
+    /// Keep what stands before the fault of a bad input, where the merge goes on.
+    pub(crate) salvage: bool,
+    /// What the result must be.
+    pub(crate) gates: Option<&'a MergeGateArgs>,
+    /// Write a result even if there is nothing in it.
+    pub(crate) allow_empty: bool,
+}
+
+/// What a [`StackJob`] wrote.
+#[derive(Debug, Default)]
+struct Written {
+    /// Inputs that are part of it.
+    used: usize,
+    /// Distinct stacks.
+    stacks: usize,
+    /// What was odd or lost.
+    warnings: Vec<Warning>,
+}
+
+impl StackJob<'_> {
+    /// Reads, adds up and writes, unless a gate fails; notes what became of the inputs.
+    fn run(&self, document: &mut MergeDocument) -> Result<Written> {
+        let mut options = StackMergeOptions::default();
+        options.read = self.read.read_options();
+        (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
+        options.accepts_nothing = self.allow_empty;
+        let pprof = &self.write.pprof;
+        (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
+        let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackOutput::Pprof);
+        self.write.refuse_for(self.format)?;
+        if all_pprof && to_pprof && self.read.takes_all() {
+            let merged =
+                merge_stacks::merge_pprof(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
+            note(document, &merged.outcomes);
+            if merged.shares_nothing {
+                crate::merge_inputs::say_nothing_shared(self.quiet);
+            }
+            let used = merged.used();
+            let (profile, report) = merged.sum;
+            self.judge(document, &options.read, used, || {
+                let mut table = StackTable::new();
+                // What was merged has the values that were read.
+                let _ = add_to_table(&profile, &options.read.value, &mut table);
+                table
+            })?;
+            return self.write_pprof(&profile, used, merged.warnings, report.warnings());
+        }
+        let merged =
+            merge_stacks::merge_tables(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
+        note(document, &merged.outcomes);
+        merged.salvaged.iter().for_each(|at| document.note_salvaged(*at));
+        if merged.shares_nothing {
+            crate::merge_inputs::say_nothing_shared(self.quiet);
+        }
+        let used = merged.used();
+        let (mut table, mut losses) = (merged.sum, Vec::new());
+        self.judge(document, &options.read, used, || table.clone())?;
+        if self.has_pprof(&table) {
+            losses.push(
+                "start lines, source files, addresses and mappings of pprof profiles are not written".to_string(),
+            );
+        }
+        if !self.write.reference.is_empty() {
+            table = add_types(&table, self.write, &mut losses)?;
+        }
+        let (bytes, stacks) = match self.format {
+            StackOutput::Iprof => self.iprof(&table, &mut losses)?,
+            StackOutput::Collapsed => self.collapsed(&table, &mut losses)?,
+            StackOutput::Pprof => {
+                let selected = self.select(&table, &mut losses)?;
+                let (profile, lost) = from_table(&selected);
+                losses.extend(lost.words());
+                // What one table says is told apart by names alone: it is trimmed as a merge would be.
+                return self.write_pprof(&profile, used, merged.warnings, losses);
+            }
+        };
+        let warnings = self.say(merged.warnings, &losses)?;
+        let compressed = self.output.extension().is_some_and(|extension| extension == "gz");
+        self.replace(if compressed { gzip(&bytes)? } else { bytes })?;
+        Ok(Written { used, stacks, warnings })
+    }
+
+    fn replace(&self, bytes: Vec<u8>) -> Result<()> {
+        let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
+        let document = if bytes.starts_with(&GZIP) { bytes } else { gzip(&bytes)? };
+        let kept = keep_inputs(given, KeptFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
+        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, document))
+    }
+
+    /// Whether the sum may be written.
+    fn judge(
+        &self,
+        document: &mut MergeDocument,
+        read: &StackOptions,
+        used: usize,
+        sum: impl FnOnce() -> StackTable,
+    ) -> Result<()> {
+        let Some(gates) = self.gates else { return Ok(()) };
+        let extent = || {
+            let (selected, _) = sum().select(&self.read.selection());
+            let methods: HashSet<_> = selected
+                .samples()
+                .flat_map(|sample| selected.frames(sample.key.stack).map(|frame| selected.frame(frame).function))
+                .collect();
+            Extent::new(used, methods.len(), selected.total_hits())
+        };
+        let total = |input: &Input| input_totals::stack_total(input, read);
+        document.judge(gates.outcomes(self.inputs, extent, &total))
+    }
+
+    fn has_pprof(&self, table: &StackTable) -> bool {
+        table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT))
+    }
+
+    /// Prints warnings about inputs and losses; an error when losing is forbidden.
+    fn say(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
+        if self.strict && !losses.is_empty() {
+            return Err(Error::new(ErrorKind::WouldLose { detail: losses.join("; ") }).in_file(self.output));
+        }
+        warnings.extend(losses.iter().map(|loss| Warning::new(loss.clone()).in_file(self.output)));
+        if !self.quiet {
+            warnings.iter().for_each(console::warning);
+        }
+        Ok(warnings)
+    }
+
+    fn write_pprof(
+        &self,
+        profile: &pprof::Profile,
+        used: usize,
+        warnings: Vec<Warning>,
+        mut losses: Vec<String>,
+    ) -> Result<Written> {
+        let is_plain = self.output.extension().is_some_and(|extension| extension == "pb");
+        let encode = |bytes: Vec<u8>| if is_plain { Ok(bytes) } else { gzip(&bytes) };
+        let arguments = &self.write.pprof;
+        let wanted = arguments.max_stacks.unwrap_or(usize::MAX).min(profile.samples.len());
+        let kept = pprof::heaviest(profile, wanted)?;
+        let (kept, bytes) = match arguments.max_bytes {
+            Some(most) => pprof::trim_to_bytes(&kept, most, encode)?,
+            None => {
+                let bytes = encode(pprof::write(&kept))?;
+                (kept, bytes)
+            }
+        };
+        let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
+        if stacks == 0 && !self.allow_empty {
+            let error = Error::nothing_found("no stack is left to write").in_file(self.output);
+            return Err(error.with_hint("--allow-empty writes a profile all the same"));
+        }
+        if left_out > 0 {
+            losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
+        }
+        let warnings = self.say(warnings, &losses)?;
+        self.replace(bytes)?;
+        Ok(Written { used, stacks, warnings })
+    }
+
+    fn iprof(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
+        self.refuse_weights(table)?;
+        let mut options = SampleOptions::default();
+        options.selection = self.read.selection();
+        options.unknown_bci = self.write.bci_unknown;
+        options.drop_hidden = self.write.drop_hidden;
+        let (document, report) = iprof_from_stacks(table, &options);
+        losses.extend(report.losses());
+        if report.stacks == 0 && !self.allow_empty {
+            return Err(nothing_to_write(table));
+        }
+        let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
+        Ok((iprof::write(&document, &iprof::WriteOptions::default()), stacks))
+    }
+
+    /// An iprof's samples say how long something ran, which allocated bytes do not.
+    fn refuse_weights(&self, table: &StackTable) -> Result<()> {
+        let (selected, _) = table.select(&self.read.selection());
+        let sorts = selected.hits_by_source();
+        let weighed = sorts.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
+        let unit = samples::unit_of(&selected)?;
+        let what = match (weighed, unit) {
+            _ if self.read.value => return Ok(()),
+            (None, Unit::Hits) => return Ok(()),
+            (None, unit) => unit.word().to_string(),
+            (Some(source), unit) => format!("{} of the sort {}", unit.word(), source.word()),
+        };
+        let detail = format!("the samples of an iprof measure time, these count {what}");
+        Err(Error::usage(detail).in_file(self.output).with_hint("--value takes the numbers as hits all the same"))
+    }
+
+    /// The samples that are to be written.
+    fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<StackTable> {
+        let (selected, left_out) = table.select(&self.read.selection());
+        if selected.is_empty() && !self.allow_empty {
+            return Err(nothing_to_write(table));
+        }
+        for (count, words) in [
+            (left_out.other_sources, "of sorts that were not asked for (see --events)"),
+            (left_out.truncated, "with truncated stacks"),
+            (left_out.other_threads, "of other threads"),
+        ] {
+            if count > 0 {
+                losses.push(format!("{} {words}: left out", number_of(count, "sample")));
+            }
+        }
+        Ok(selected)
+    }
+
+    fn collapsed(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
+        let selected = self.select(table, losses)?;
+        let unit = samples::unit_of(&selected)?;
+        if unit != Unit::Hits {
+            losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
+        }
+        let mut options = CollapsedOptions::default();
+        options.style = if self.write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
+        options.descriptors = !self.write.no_descriptors;
+        options.bcis = !self.write.no_bci;
+        options.threads = self.write.threads;
+        let (text, joined) = write_collapsed(&selected, &options);
+        if joined > 0 {
+            let stacks = number_of(joined, "stack");
+            losses.push(format!("{stacks} joined others that differ only in what is not written"));
+        }
+        let stacks = text.lines().count();
+        Ok((text.into_bytes(), stacks))
+    }
+}
+
+/// Notes what became of the inputs.
+fn note(document: &mut MergeDocument, outcomes: &[InputOutcome]) {
+    outcomes.iter().enumerate().for_each(|(at, outcome)| document.note_outcome(at, outcome));
+}
+
+fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    output::gzip(bytes).map_err(|source| Error::io("cannot compress", source))
 }

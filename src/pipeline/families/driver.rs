@@ -7,6 +7,7 @@ use crate::iprof::ReadOptions;
 use crate::limits::Limits;
 use crate::pipeline::check::FileCheck;
 use crate::pipeline::file_diff::FileDiff;
+use crate::pipeline::memory_stacks::MemoryOptions;
 use crate::pipeline::pictures::drawing::Drawn;
 use crate::pipeline::samples::StackOptions;
 use crate::report::diff::DiffOptions;
@@ -24,6 +25,8 @@ pub(in crate::pipeline) struct Driver {
     pub(in crate::pipeline) compared_with: &'static [Family],
     /// Compares two files, of which at least one is of this family.
     pub(in crate::pipeline) diff: fn(&Input, &Input, &DiffOptions) -> Result<FileDiff>,
+    /// Whether the memory profile is what is drawn of a file.
+    pub(in crate::pipeline) draws_memory: fn(&Input, &MemoryOptions, &Limits) -> Result<bool>,
     /// Reads files, one or more, for reports and flame graphs.
     pub(in crate::pipeline) draw: fn(&[Input], &StackOptions, &Selection) -> Result<Drawn>,
 }

@@ -6,6 +6,7 @@ use crate::pipeline::check::check_llvm;
 use crate::pipeline::describe::instr::describe;
 use crate::pipeline::diff::diff_llvm;
 use crate::pipeline::file_diff::FileDiff;
+use crate::pipeline::memory_stacks::draws_memory;
 use crate::pipeline::pictures::instr::draw;
 
 pub(super) const DRIVER: Driver = Driver {
@@ -18,5 +19,6 @@ pub(super) const DRIVER: Driver = Driver {
     // An indexed profile can hold a memory profile as well.
     compared_with: &[Family::MemProf],
     diff: |first, second, options| Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None }),
+    draws_memory,
     draw,
 };

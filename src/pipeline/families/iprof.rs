@@ -14,5 +14,6 @@ pub(super) const DRIVER: Driver = Driver {
     // The bridge makes an iprof of them first.
     compared_with: &[Family::Instr],
     diff: diff_iprof,
+    draws_memory: |_, options, _| Ok(options.asked_for),
     draw,
 };

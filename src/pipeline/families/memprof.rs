@@ -11,6 +11,7 @@ pub(super) const DRIVER: Driver = Driver {
     family: Family::MemProf,
     describe: foreign::describe,
     compared_with: &[],
+    draws_memory: |_, _, _| Ok(true),
     draw: |inputs, options, _| draw(inputs, &options.memory, &options.limits),
     ..super::instr::DRIVER
 };

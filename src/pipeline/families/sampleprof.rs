@@ -19,5 +19,6 @@ pub(super) const DRIVER: Driver = Driver {
     },
     compared_with: &[],
     diff: |first, second, options| Ok(FileDiff { report: diff_samples(first, second, options)?, fit: None }),
+    draws_memory: |_, options, _| Ok(options.asked_for),
     draw,
 };

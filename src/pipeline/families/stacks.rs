@@ -22,5 +22,7 @@ pub(super) const DRIVER: Driver = Driver {
         let read = StackOptions { limits: options.limits, ..StackOptions::default() };
         Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0)
     },
+    // A recording has allocations of its own.
+    draws_memory: |input, options, _| Ok(options.asked_for && input.format()? != Format::Jfr),
     draw,
 };

@@ -133,8 +133,10 @@ impl MergeReport {
     /// Whether the result holds nothing that a filter keeps, no memory profile either.
     pub fn is_empty(&self, filter: &FunctionFilter) -> bool {
         let keeps = |name: &[u8]| filter.keeps(name);
-        let has_functions =
-            || self.file.is_some() || self.profile.functions.iter().any(|function| keeps(function.name()));
+        let has_functions = || {
+            self.file.as_ref().is_some_and(|file| file.functions_len() > 0)
+                || self.profile.functions.iter().any(|function| keeps(function.name()))
+        };
         self.profile.memprof.is_none() && !has_functions()
     }
 

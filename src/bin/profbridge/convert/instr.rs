@@ -1,0 +1,211 @@
+//! `convert` of LLVM profiles, and through the bridge.
+
+use super::arguments::{ConvertArgs, ConvertWork, RawArch};
+use crate::bridged;
+use crate::console;
+use crate::cross_release;
+use crate::iprof_files::holds_nothing_of;
+use crate::memory_merge::MemoryRun;
+use crate::merge_document::MergeDocument;
+use crate::refuse::refuse;
+use crate::target::Whom;
+use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::input::{Family, Input};
+use profbridge::instr::{Profile, Release};
+use profbridge::iprof::{BranchClash, SectionKind};
+use profbridge::merge::FunctionFilter;
+use profbridge::merge::cross_release::Origins;
+use profbridge::pipeline::{
+    self, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Silent, WriteOptions,
+};
+use profbridge::{Error, ErrorKind, Result, Warning};
+
+/// A profile, and who may have written it.
+type Convertible = (Profile, Origins);
+
+impl ConvertArgs {
+    /// Writes an LLVM profile of another format or version, or takes a profile through the bridge.
+    pub(crate) fn convert_instr(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        let input = work.only_input()?;
+        let (form, is_iprof) = (work.form, input.family()? == Some(Family::Iprof));
+        self.refuse_for_llvm(is_iprof, form)?;
+        if form == OutputForm::MemProfYaml {
+            return self.convert_memory(work.inputs, document);
+        }
+        let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input])?;
+        if form == OutputForm::Raw {
+            whom = whom.with_raw_version(self.raw_version);
+        }
+        if form == OutputForm::Iprof {
+            return self.convert_to_iprof(input, &whom, document);
+        }
+        let saved = if is_iprof {
+            let (mut profile, origins) = self.bridged_profile(input, form, &whom, document)?;
+            let write = self.crossed(&mut profile, origins, &mut whom, form, document)?;
+            self.gates().refuse_profile_of_nothing(&profile, &write.filter, self.sparse)?;
+            pipeline::write_file(&profile, &write, &self.output)?
+        } else {
+            let mut report = self.merged(input, &whom, &self.write_options(&whom, form), document)?;
+            let origins = report.origins();
+            let write = self.crossed(&mut report.profile, origins, &mut whom, form, document)?;
+            self.gates().refuse_report_of_nothing(&report, &write.filter, self.sparse)?;
+            report.write_file(&write, &self.output)?
+        };
+        console::losses(&saved.losses, &whom.tolerated(), &self.output);
+        document.lose(&saved.losses);
+        document.target = Some(whom.json());
+        document.wrote(&self.output, Family::Instr.name());
+        Ok(())
+    }
+
+    /// Makes a memory profile that is a file of its own.
+    fn convert_memory(&self, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
+        let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
+        let run = MemoryRun { inputs, output, strict, quiet, json: self.json, gates: &self.gates() };
+        run.run(&self.merge_options(Release::DEFAULT), document)
+    }
+
+    /// Makes an iprof, which no compiler of LLVM reads: names and hashes stay.
+    fn convert_to_iprof(&self, input: &Input, whom: &Whom, document: &mut MergeDocument) -> Result<()> {
+        let report = self.merged(input, whom, &WriteOptions::default(), document)?;
+        self.gates().refuse_profile_of_nothing(&report.profile, &FunctionFilter::default(), self.sparse)?;
+        let options = self.bridge.to_iprof_options(BranchClash::default());
+        let write = &self.iprof_write;
+        let losses = bridged::write_iprof(&report.profile, &input.path, &self.output, &options, write, self.strict)?;
+        document.lose(&losses);
+        document.wrote(&self.output, Family::Iprof.name());
+        Ok(())
+    }
+
+    /// Gives a profile the names and hashes that its reader computes, says for whom it is, and how
+    /// it is written.
+    fn crossed(
+        &self,
+        profile: &mut Profile,
+        origins: Origins,
+        whom: &mut Whom,
+        form: OutputForm,
+        document: &mut MergeDocument,
+    ) -> Result<WriteOptions> {
+        let mut filter = FunctionFilter::default();
+        let findings = whom.cross(profile, &mut filter, self.cross.hashes(), origins, self.strict)?;
+        cross_release::print_findings(&findings, &self.output, self.quiet);
+        document.findings = cross_release::findings_json(&findings);
+        let mut write = self.write_options(whom, form);
+        write.filter = filter;
+        let is_asked = form == OutputForm::Raw && self.raw_version.is_some();
+        if !self.quiet && !is_asked {
+            whom.say(write.format, &self.output);
+        }
+        Ok(write)
+    }
+
+    /// How a profile is written.
+    fn write_options(&self, whom: &Whom, form: OutputForm) -> WriteOptions {
+        let mut write = WriteOptions::default();
+        write.strict = self.strict;
+        write.tolerated = whom.tolerated();
+        write.sparse = self.sparse;
+        write.gzip_by_name = true;
+        write.format = match form {
+            OutputForm::Raw => OutputFormat::Raw { encoding: self.raw_encoding(whom) },
+            OutputForm::Text => whom.target.text_format(),
+            _ => whom.target.indexed_format(),
+        };
+        write
+    }
+    /// What chooses among the parts of an iprof or of stacks means nothing to an LLVM profile.
+    fn refuse_for_llvm(&self, is_iprof: bool, form: OutputForm) -> Result<()> {
+        let mut others = [self.stacks.given(), self.write_stacks.given()].concat();
+        if !is_iprof {
+            others.extend(self.iprof.given());
+        }
+        if form != OutputForm::Iprof {
+            others.extend(self.iprof_write.given());
+        }
+        refuse(
+            &others,
+            "not for this conversion",
+            "`profbridge convert --help` has the options of each under a heading",
+        )
+    }
+
+    /// What a merge of an LLVM input alone gives.
+    fn merged(
+        &self,
+        input: &Input,
+        whom: &Whom,
+        write: &WriteOptions,
+        document: &mut MergeDocument,
+    ) -> Result<MergeReport> {
+        let (options, crossing) = (self.merge_options(whom.target.release), whom.crossing(self.cross.hashes()));
+        let inputs = std::slice::from_ref(input);
+        let mut report = pipeline::merge_for_output(inputs, &options, write, Some(&crossing), &mut Silent)?;
+        for input in &mut report.inputs {
+            input.warnings.iter().for_each(console::warning);
+            document.warn_of(0, input.warnings.iter().map(ToString::to_string));
+            match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
+                InputOutcome::Failed(error) => return Err(error),
+                InputOutcome::Empty if !self.allow_empty => {
+                    return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path));
+                }
+                _ => {}
+            }
+        }
+        Ok(report)
+    }
+
+    fn merge_options(&self, release: Release) -> MergeOptions {
+        let mut options = MergeOptions::default();
+        options.read.limits = crate::limits::chosen();
+        options.read.programs = self.memprof.programs.programs();
+        options.memprof = self.memprof.options();
+        options.release = release;
+        options.keep_vtable_names = true;
+        options
+    }
+
+    /// The profile that an iprof becomes for the format to be written.
+    fn bridged_profile(
+        &self,
+        input: &Input,
+        form: OutputForm,
+        whom: &Whom,
+        document: &mut MergeDocument,
+    ) -> Result<Convertible> {
+        let version = match form {
+            OutputForm::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
+            _ => whom.target.indexed_version,
+        };
+        let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
+        let (profile, losses) = bridged::read_profile(input, &options, self.strict, document, |document| {
+            let left_out = self
+                .iprof
+                .filter(document)?
+                .into_iter()
+                .map(|name| Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
+            let left_out = left_out.collect();
+            let is_chosen = |kind: &SectionKind| options.sections.contains(kind);
+            self.gates().refuse_nothing_but("no entry is left", || holds_nothing_of(document, is_chosen))?;
+            Ok(left_out)
+        })?;
+        document.lose(&losses);
+        let mut origins = Origins::default();
+        origins.add_unknown();
+        Ok((profile, origins))
+    }
+
+    fn raw_version(&self, whom: &Whom) -> u32 {
+        self.raw_version.unwrap_or(whom.target.raw_version)
+    }
+
+    fn raw_encoding(&self, whom: &Whom) -> Encoding {
+        let (pointer, endian) = match self.raw_arch {
+            RawArch::Le64 => (PointerWidth::Bits64, Endian::Little),
+            RawArch::Be64 => (PointerWidth::Bits64, Endian::Big),
+            RawArch::Le32 => (PointerWidth::Bits32, Endian::Little),
+            RawArch::Be32 => (PointerWidth::Bits32, Endian::Big),
+        };
+        Encoding { endian, pointer, version: self.raw_version(whom) }
+    }
+}

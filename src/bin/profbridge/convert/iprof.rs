@@ -1,0 +1,29 @@
+//! `convert` of an iprof that stays one.
+
+use super::arguments::{ConvertArgs, ConvertWork};
+use crate::iprof_convert;
+use crate::merge_document::MergeDocument;
+use crate::refuse::refuse;
+use profbridge::Result;
+use profbridge::input::Family;
+
+impl ConvertArgs {
+    /// Writes another version, or a part of an iprof.
+    pub(crate) fn convert_iprof(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        self.refuse_for_iprof()?;
+        let input = work.only_input()?;
+        iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write, self.allow_empty, document)?;
+        document.wrote(&self.output, Family::Iprof.name());
+        Ok(())
+    }
+
+    /// What compilers of LLVM ask for means nothing to an iprof that stays one.
+    fn refuse_for_iprof(&self) -> Result<()> {
+        let others = [self.for_llvm(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
+        refuse(
+            &others.concat(),
+            "not for an iprof that stays one",
+            "--to-version chooses its version, --prune its size",
+        )
+    }
+}

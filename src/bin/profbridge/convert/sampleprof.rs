@@ -1,0 +1,45 @@
+//! `convert` of LLVM sample profiles: another encoding.
+
+use super::arguments::{ConvertArgs, ConvertWork};
+use crate::merge_document::MergeDocument;
+use crate::refuse::refuse;
+use crate::sample_files::SampleRun;
+use profbridge::Result;
+use profbridge::merge::Remapping;
+use profbridge::pipeline::{FailureMode, OutputForm};
+use profbridge::sampleprof;
+
+impl ConvertArgs {
+    /// Writes a sample profile in another encoding.
+    pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        let own = vec![
+            (self.sparse, "--sparse"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.raw_version.is_some(), "--raw-version"),
+        ];
+        let others = [self.memprof.given(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
+        let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
+        let given = [own, others.concat(), iprof].concat();
+        refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
+        let encoding = (work.form == OutputForm::Text).then_some(sampleprof::Encoding::Text);
+        let run = SampleRun {
+            applied: None,
+            inputs: work.inputs,
+            output: &self.output,
+            arguments: &self.sample,
+            encoding,
+            consumer: self.consumer.as_deref(),
+            function: None,
+            no_function: None,
+            remapping: Remapping::default(),
+            failure_mode: FailureMode::Any,
+            salvage: false,
+            threads: None,
+            strict: self.strict,
+            quiet: self.quiet,
+            gates: &self.gates(),
+            json: self.json,
+        };
+        run.run(document)
+    }
+}

@@ -1,0 +1,60 @@
+//! `convert` of sampled stacks, and of an iprof to stacks.
+
+use super::arguments::{ConvertArgs, ConvertWork};
+use crate::merge_document::MergeDocument;
+use crate::refuse::refuse;
+use crate::stack_merge::{self, StackJob};
+use profbridge::input::{Family, Input};
+use profbridge::pipeline::plan::StackOutput;
+use profbridge::pipeline::{FailureMode, OutputForm};
+use profbridge::{Error, Result};
+
+impl ConvertArgs {
+    /// Adds up sources of stacks and writes them as others.
+    pub(crate) fn convert_stacks(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        self.refuse_for_stacks()?;
+        let job = StackJob {
+            inputs: work.inputs,
+            partial: None,
+            format: StackOutput::of_form(work.form).unwrap_or(StackOutput::Collapsed),
+            output: &self.output,
+            read: &self.stacks,
+            write: &self.write_stacks,
+            strict: self.strict,
+            quiet: self.quiet,
+            failure_mode: FailureMode::Any,
+            gates: None,
+            allow_empty: self.allow_empty,
+            salvage: false,
+        };
+        stack_merge::run(&job, true, document)
+    }
+
+    /// What stacks are to be written as; `None` when other profiles are converted.
+    pub(super) fn stack_format(&self, inputs: &[Input], form: OutputForm) -> Result<Option<StackOutput>> {
+        let found = StackOutput::of_form(form);
+        let holds_stacks = self.holds_stacks(inputs)?;
+        match found {
+            Some(StackOutput::Iprof) => Ok(holds_stacks.then_some(StackOutput::Iprof)),
+            None if holds_stacks => {
+                let error = Error::usage(format!("{} do not become {}", Family::Stacks.words(), form.words()));
+                Err(error.in_file(&self.output).with_hint("name the output .collapsed, .pprof or .iprof"))
+            }
+            found => Ok(found),
+        }
+    }
+
+    fn holds_stacks(&self, inputs: &[Input]) -> Result<bool> {
+        for input in inputs {
+            if !self.stacks.are_in(input)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn refuse_for_stacks(&self) -> Result<()> {
+        let others = [self.for_llvm(), self.bridge.given(), self.iprof.given(), self.iprof_write.given()];
+        refuse(&others.concat(), "not for stacks", "`profbridge convert --help` has the options for stacks")
+    }
+}

@@ -1,0 +1,96 @@
+//! `merge` of iprof files.
+
+use super::arguments::{MergeArgs, MergeWork, OPTIONS_OF_EACH};
+use crate::iprof_merge::IprofMerge;
+use crate::merge_document::MergeDocument;
+use crate::refuse::refuse;
+use profbridge::Result;
+use profbridge::instr::Release;
+use profbridge::pipeline::OutputForm;
+use profbridge::pipeline::iprof_merge::IprofMergeOptions;
+use profbridge::pipeline::partial::{KeptFamily, open_kept};
+use std::num::NonZeroUsize;
+
+impl MergeArgs {
+    /// Merges iprof files.
+    pub(crate) fn merge_iprof(&self, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        self.refuse_llvm_options()?;
+        let mut options = IprofMergeOptions::default();
+        options.read = crate::limits::iprof_options();
+        (options.scale, options.normalize) = self.iprof.scaling();
+        options.failure_mode = self.failure_mode.into();
+        options.salvage = self.salvage;
+        options.found.clone_from(&work.found);
+        options.llvm = self.merge_options(Release::default(), OutputForm::Iprof)?;
+        options.llvm.keep_vtable_names = true;
+        options.trust = self.bridge.trust();
+        options.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
+        let later = [
+            (self.iprof.scales(), "--scale or --normalize"),
+            (self.iprof_write.asks(), "how it is written"),
+            (self.salvage, "--salvage"),
+        ];
+        if self.partial {
+            refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+        }
+        let opened = open_kept(work.inputs, KeptFamily::Iprof, &options.read.limits)?;
+        if let Some((inputs, found)) = &opened {
+            document.name_inputs(inputs);
+            options.found.extend(found.iter().cloned());
+        }
+        let merge = IprofMerge {
+            inputs: opened.as_ref().map_or(work.inputs, |(inputs, _)| inputs),
+            partial: self.partial.then_some(work.inputs),
+            output: &self.output,
+            options,
+            write: &self.iprof_write,
+            strict: self.strict,
+            gates: &self.gates,
+            json: self.json,
+            quiet: self.quiet,
+            threads: NonZeroUsize::new(self.num_threads),
+        };
+        merge.run(document)
+    }
+
+    /// Refuses what only iprof files have, and what leads to them.
+    pub(crate) fn refuse_iprof_options(&self, meant: &str) -> Result<()> {
+        let given = [self.iprof.given(), self.iprof_write.given(), self.bridge.given()].concat();
+        refuse(&given, meant, OPTIONS_OF_EACH)
+    }
+
+    /// Options that choose records of LLVM profiles, or how they are written,
+    /// would be without effect on iprof files, and the result another than the
+    /// one asked for.
+    fn refuse_llvm_options(&self) -> Result<()> {
+        let refuse = |given: &[(bool, &str)], hint: &str| refuse(given, "for LLVM profiles, not for iprof files", hint);
+        refuse(
+            &[(self.function.is_some(), "--function")],
+            "`profbridge convert --only` keeps packages, classes or methods",
+        )?;
+        refuse(
+            &[(self.no_function.is_some(), "--no-function")],
+            "`profbridge convert --exclude` leaves out packages, classes or methods",
+        )?;
+        refuse(&[(self.remapping_file.is_some(), "--remapping-file")], "names of an iprof are not changed")?;
+        refuse(
+            &[(self.sparse, "--sparse")],
+            "`profbridge convert --prune` leaves out methods and types that no entry needs",
+        )?;
+        refuse(&[(self.show, "--show")], "`profbridge show` shows the result")?;
+        let compilers = "every GraalVM that takes iprof files reads the result; `profbridge convert --to-version` \
+                         writes another version";
+        let given = [
+            (self.consumer.is_some(), "--for"),
+            (self.format_version.is_some(), "--format-version"),
+            (self.write_prev_version, "--write-prev-version"),
+        ];
+        refuse(&given, compilers)?;
+        let given = [
+            (self.text, "--text"),
+            (self.keep_vtable_symbols, "--keep-vtable-symbols"),
+            (self.correlate.asks(), "--binary-file or --debug-info"),
+        ];
+        refuse(&given, "`profbridge merge --help` has the options of iprof files under headings of their own")
+    }
+}
