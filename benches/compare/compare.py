@@ -180,7 +180,10 @@ def stack_rows(scale, runs):
     program, picture, sum_of_all = OURS["profbridge"][0], str(ROOT / "out.svg"), str(ROOT / "out.pprof")
     (text,) = make.collapsed_stacks(ROOT / f"stacks-{scale}", max(10_000, round(1_700_000 * scale)))
     pprofs = make.pprof_profiles(ROOT / f"pprof-{scale}", program, 9, max(2000, round(90_000 * scale)))
+    (jfr,) = make.recording(ROOT / f"recording-{scale}", max(10, round(1000 * scale)))
     rows = [
+        ("W11r", "samples of a recording", "jfr", ["jfr", "print", "--stack-depth", "64", "--events",
+         "jdk.ExecutionSample,jdk.NativeMethodSample", str(jfr)], [jfr], [program, "show", str(jfr)]),
         ("W11c", "collapsed text to SVG", "inferno-flamegraph", ["inferno-flamegraph", str(text)], [text],
          [program, "flamegraph", str(text), "-o", picture]),
         ("W11p", "merge of 9 pprof profiles", "go", ["go", "tool", "pprof", "-proto"] + [str(path) for path in pprofs], pprofs,

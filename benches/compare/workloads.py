@@ -1,6 +1,7 @@
 """Makes the inputs: real programs instrumented and run, and synthetic profiles
 whose counts take as many distinct values as asked for."""
 
+import gzip
 import hashlib
 import os
 import random
@@ -22,7 +23,7 @@ def quiet(command, **options):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
 
 
-SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo", ".collapsed", ".pprof")
+SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo", ".collapsed", ".pprof", ".jfr")
 
 
 def once(make):
@@ -384,6 +385,16 @@ def stack_lines(count, seed):
 @once
 def collapsed_stacks(folder, count):
     (folder / "one.collapsed").write_text("".join(stack_lines(count, 5)))
+
+
+@once
+def recording(folder, copies):
+    """Chunks of a small recording, one behind the other, as a long one has them."""
+    with gzip.open(PACKAGE / "testdata" / "java" / "shapes-jdk17.jfr.gz") as packed:
+        chunks = packed.read()
+    with (folder / "one.jfr").open("wb") as out:
+        for _ in range(copies):
+            out.write(chunks)
 
 
 @once

@@ -84,7 +84,7 @@ fn unsupported(format: Format) -> Error {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
         }
-        known => Error::new(ErrorKind::Unsupported { what: format!("comparing a {known} with a new build") })
+        known => Error::new(ErrorKind::Unsupported { what: format!("comparing {} with a new build", words_of(known)) })
             .with_hint("LLVM instrumentation and sample profiles and iprof files can be compared"),
     }
 }
@@ -141,4 +141,8 @@ impl Fit {
             }
         }
     }
+}
+
+fn words_of(format: Format) -> String {
+    format.family().map_or_else(|| format.to_string(), |family| family.words().to_string())
 }

@@ -38,7 +38,7 @@ pub(super) fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'s
         Some(_) => (
             "Differential flame graph",
             format!(
-                "Widths are shares of all {unit}. Orange boxes have a larger share than in the baseline, blue ones a smaller share, the fuller the more percentage points; white ones differ by no more than chance."
+                "Widths are shares of all {unit}. Orange boxes have a larger share than in the baseline, blue ones a smaller share, the fuller the more percentage points; those without a colour differ by no more than chance."
             ),
         ),
     };

@@ -82,7 +82,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
     out
 }
 
-const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}.edge{fill:none}.edge,g.hot rect{stroke:#111;stroke-width:1.2}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}.edge,g.hot rect,g:hover rect,g:focus rect{stroke:#fff}}";
+const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}.edge{fill:none}.edge,g.hot rect{stroke:#111;stroke-width:1.2}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}.edge,g.hot rect,g:hover rect,g:focus rect{stroke:#fff}rect[fill=\"#f4f4f4\"]{fill:#8f959c}}";
 
 /// The smallest number of hits, of so many, whose box is drawn.
 pub fn least_hits(total: u128, options: &SvgOptions) -> u128 {

@@ -63,7 +63,14 @@ fn folders_pass_over_what_is_no_profile_for_every_family() {
     let folder = Folder::new();
     fs::create_dir(folder.path("in")).unwrap();
     fs::write(folder.path("in/run.log"), "It was\na dark night\n").unwrap();
-    assert!(refused(2, &folder, "merge in -o x.profdata").contains("the folders hold no profile"));
+    assert!(refused(1, &folder, "merge in -o x.profdata").contains("the folders and lists hold no profile"));
+    fs::create_dir(folder.path("empty")).unwrap();
+    fs::write(folder.path("list"), "").unwrap();
+    for line in ["merge empty", "merge -f list", "merge empty --strict", "merge empty --allow-empty"] {
+        let said = refused(1, &folder, &format!("{line} -o x.profdata"));
+        assert!(said.contains("the folders and lists hold no profile"), "{line}: {said}");
+    }
+    assert!(refused(2, &folder, "merge -o x.profdata").contains("no input files"));
 }
 
 #[test]
@@ -173,6 +180,8 @@ fn an_input_that_is_still_written_is_said_for_the_other_families() {
 #[test]
 fn standard_input_is_one_profile_and_not_two() {
     let folder = Folder::new();
+    let said = refused(2, &folder, "merge - - -o x.profdata");
+    assert!(said.contains("standard input cannot be two inputs"), "{said}");
     for line in ["diff - -", "overlap - -", "fit - --against -"] {
         let finished = run(&folder, line);
         assert_eq!(finished.code, Some(2), "{line}: {}", finished.stderr);

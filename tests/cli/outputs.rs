@@ -48,6 +48,29 @@ fn refused(folder: &Folder, line: &str, words: &[&str]) {
 }
 
 #[test]
+fn pictures_of_other_kinds_are_not_called_what_they_are_not() {
+    let folder = Folder::new();
+    fs::write(folder.path("c"), "a;b 1\nc;d 2\n").unwrap();
+    for name in ["x.png", "x.PDF", "x.jpeg"] {
+        for command in ["flamegraph", "report"] {
+            let finished = folder.run(&[command, "c", "-o", name]);
+            finished.assert_refused(2, &["is written", ".svg"]);
+        }
+    }
+    for width in ["nan", "inf", "wide"] {
+        folder.run(&["flamegraph", "c", "-o", "x.svg", "--min-width", width]).assert_refused(2, &["pixels"]);
+    }
+    fs::write(folder.path("a.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
+    for name in ["c", "a.proftext"] {
+        folder.run(&["repair", name, "-o", "x.iprof"]).assert_refused(1, &["only iprof files are repaired"]);
+    }
+    // A document is all that standard output holds.
+    let both = folder.run(&["merge", "a.proftext", "-o", "x.profdata", "--show", "--json"]);
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+    assert_eq!(folder.names(), ["a.proftext", "c"]);
+}
+
+#[test]
 fn the_output_is_what_its_name_ends_in() {
     let folder = folder();
     for command in ["merge", "convert"] {

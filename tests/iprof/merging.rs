@@ -139,6 +139,7 @@ fn a_version_that_is_old_is_for_check_to_say() {
     let old = path("layout-2022.iprof");
     let checked = run(folder.path(), &["check", &old]);
     assert!(String::from_utf8_lossy(&checked.stdout).contains("pre-release-version"));
+    std::fs::write(folder.path().join("one.proftext"), ":ir\nmain\n1\n1\n5\n").expect("written");
     for arguments in [
         &["merge", &old, &old, "-o", "x.iprof"][..],
         &["show", &old],
@@ -146,6 +147,8 @@ fn a_version_that_is_old_is_for_check_to_say() {
         &["convert", &old, "-o", "x.profdata"],
         &["diff", &old, &old],
         &["report", &old, "-o", "x.html"],
+        &["merge", &old, "one.proftext", "-o", "x.iprof"],
+        &["fit", &old, "--against", &path("newer.iprof")],
     ] {
         let said = said(&run(folder.path(), arguments), 0);
         assert!(!said.contains("pre-release") && !said.contains("legacy") && !said.contains("warning"), "{said}");
@@ -156,10 +159,25 @@ fn a_version_that_is_old_is_for_check_to_say() {
 fn a_profile_without_its_tables_says_what_happened() {
     let folder = tempfile::tempdir().expect("a folder");
     let bad = path("bad/placeholder-tables.iprof");
-    for arguments in [&["show", &bad][..], &["merge", &bad, "-o", "x.iprof"], &["convert", &bad, "-o", "x.iprof"]] {
+    let good = path("newer.iprof");
+    for arguments in [
+        &["show", &bad][..],
+        &["merge", &bad, "-o", "x.iprof"],
+        &["convert", &bad, "-o", "x.iprof"],
+        &["convert", &bad, "-o", "x.profdata"],
+        &["repair", &bad, "-o", "x.iprof"],
+        &["report", &bad, "-o", "x.html"],
+        &["flamegraph", &bad, "-o", "x.svg"],
+        &["diff", &good, &bad],
+        &["fit", &bad, "--against", &good],
+    ] {
         let said = said(&run(folder.path(), arguments), 1);
-        assert!(said.contains("tables were never written") && said.contains("build again"), "{said}");
+        assert!(said.contains("tables were never written") && said.contains("build again"), "{arguments:?}: {said}");
     }
+    let checked = run(folder.path(), &["check", &bad]);
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert_eq!(checked.status.code(), Some(3));
+    assert!(text.contains("tables were never written") && text.contains("build again"), "{text}");
 }
 
 /// LLVM's counts as an iprof that carries them.

@@ -1,5 +1,6 @@
 //! What scripts read: documents, exit codes, gates, messages.
 
+mod ci;
 mod documents;
 mod failures;
 mod gates;

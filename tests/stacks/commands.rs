@@ -41,9 +41,9 @@ impl Folder {
     }
 
     /// Standard error of a run that must fail with 1.
-    pub(crate) fn fails(&self, arguments: &str) -> String {
+    pub(crate) fn fails(&self, code: i32, arguments: &str) -> String {
         let output = self.run(arguments);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}");
+        assert_eq!(output.status.code(), Some(code), "{arguments}");
         String::from_utf8(output.stderr).unwrap()
     }
 }
@@ -107,17 +107,17 @@ fn descriptors_come_from_class_files_jars_and_profiles() {
 fn losses_are_errors_when_asked_and_leave_no_file() {
     let folder = Folder::new("convert-strict");
     folder.write("names.collapsed", "a/B.main;memcpy 7\n");
-    let error = folder.fails("convert names.collapsed --strict -o out.iprof");
+    let error = folder.fails(1, "convert names.collapsed --strict -o out.iprof");
     assert!(error.contains("7 samples in native code, charged to its Java caller"), "{error}");
     assert!(!folder.0.join("out.iprof").exists());
     folder.write("alloc.collapsed", "a/B.main;java.lang.String_[i] 4096\n");
-    let error = folder.fails("convert alloc.collapsed -o out.iprof");
+    let error = folder.fails(2, "convert alloc.collapsed -o out.iprof");
     assert!(error.contains("--value takes the numbers as hits all the same"), "{error}");
     folder.write("native.collapsed", "start_thread;memcpy 4\n");
-    let error = folder.fails("convert native.collapsed -o out.iprof");
+    let error = folder.fails(1, "convert native.collapsed -o out.iprof");
     assert!(error.contains("no stack is left to write") && error.contains("the inputs hold 4 samples"), "{error}");
     folder.write("raw.folded", "java;Lapp/Main;::run 4\n");
-    assert!(folder.fails("convert raw.folded -o out.iprof").contains("--perf-raw"));
+    assert!(folder.fails(2, "convert raw.folded -o out.iprof").contains("--perf-raw"));
     folder.ok("convert raw.folded --perf-raw -o out.collapsed");
     assert_eq!(folder.read("out.collapsed"), "app/Main.run@-5 4\n");
 }
@@ -159,11 +159,11 @@ fn pictures_are_made_of_every_kind_of_profile() {
     }
     assert!(folder.read("out.html").starts_with("<!doctype html>"), "flamegraph -o x.html is a page");
     assert!(folder.read("out.svg").starts_with("<?xml"), "report -o x.svg is a drawing");
-    assert!(folder.fails("report a.jfr --per-thread -o out").contains("are for flame graphs"));
-    assert!(folder.fails("flamegraph a.jfr --merge nothing -o out").contains("no stack holds the method"));
-    assert!(folder.fails("flamegraph a.proftext -o out").contains("has no stacks to draw"));
-    assert!(folder.fails("report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
-    assert!(folder.fails("report a.jfr a.proftext -o out").contains("do not add up"));
+    assert!(folder.fails(2, "report a.jfr --per-thread -o out").contains("are for flame graphs"));
+    assert!(folder.fails(1, "flamegraph a.jfr --merge nothing -o out").contains("no stack holds the method"));
+    assert!(folder.fails(1, "flamegraph a.proftext -o out").contains("has no stacks to draw"));
+    assert!(folder.fails(1, "report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
+    assert!(folder.fails(1, "report a.jfr a.proftext -o out").contains("do not add up"));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     assert!(text.starts_with("Callers, ") && text.contains("\n  Shapes$Poly.area(int) @"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --callees Shapes.step --json")).unwrap();
     assert_eq!(json["callees"][0]["method"], "Shapes.step(Shapes$Shape,int)");
-    assert!(folder.fails("show a.jfr --callers nothing").contains("no stack holds a method called nothing"));
-    let error = folder.fails("show a.jfr --thread nobody");
+    assert!(folder.fails(1, "show a.jfr --callers nothing").contains("no stack holds a method called nothing"));
+    let error = folder.fails(1, "show a.jfr --thread nobody");
     assert!(error.contains("see --events and --thread"), "{error}");
 }

@@ -27,7 +27,7 @@ fn a_release_is_gated_on_its_stacks() {
     assert_eq!(output.status.code(), Some(3));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("the overlap of methods is 0.0"), "{stderr}");
-    let error = folder.fails("diff release.jfr slow.collapsed --fail-below 50% --section nothing");
+    let error = folder.fails(2, "diff release.jfr slow.collapsed --fail-below 50% --section nothing");
     assert!(error.contains("there is no section \"nothing\" to judge"), "{error}");
 }
 
@@ -90,17 +90,18 @@ fn events_are_chosen_by_name_and_say_what_they_count() {
         let shown = String::from_utf8(output.stdout).unwrap();
         assert!(shown.contains(text), "{arguments}: {shown}");
     }
-    for (arguments, text) in [
-        ("show a.jfr", "the inputs hold no samples, but events: "),
-        ("show a.jfr --events lock,tlab", "the events chosen count different things"),
-        ("show a.jfr --events lock --weight bytes", "events of the sort lock have no bytes"),
-        ("show a.jfr --events lock --time 2h..", "outside of --time: 1 sample"),
+    for (code, arguments, text) in [
+        (1, "show a.jfr", "the inputs hold no samples, but events: "),
+        (2, "show a.jfr --events lock,tlab", "the events chosen count different things"),
+        (2, "show a.jfr --events lock --weight bytes", "events of the sort lock have no bytes"),
+        (1, "show a.jfr --events lock --time 2h..", "outside of --time: 1 sample"),
         (
+            2,
             "convert a.jfr --events tlab -o out.iprof",
             "the samples of an iprof measure time, these count bytes of the sort tlab",
         ),
     ] {
-        let error = folder.fails(arguments);
+        let error = folder.fails(code, arguments);
         assert!(error.contains(text), "{arguments}: {error}");
     }
     let shown = json(&folder, "show a.jfr --events allocation --json");
@@ -115,6 +116,6 @@ fn events_are_chosen_by_name_and_say_what_they_count() {
     folder.ok("flamegraph a.jfr --events tlab -o out.svg");
     assert!(folder.read("out.svg").contains(" bytes, "));
     folder.write("b.collapsed", "Waits.main 5\n");
-    assert!(folder.fails("show b.collapsed --time 1s..2s").contains("only recordings say when"));
-    assert!(folder.fails("diff a.jfr b.collapsed --events tlab").contains("it counts hits, the first counts bytes"));
+    assert!(folder.fails(2, "show b.collapsed --time 1s..2s").contains("only recordings say when"));
+    assert!(folder.fails(2, "diff a.jfr b.collapsed --events tlab").contains("it counts hits, the first counts bytes"));
 }

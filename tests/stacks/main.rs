@@ -1,6 +1,7 @@
 //! Sampled stacks, from the files in `testdata/`, and their pictures.
 
 mod commands;
+mod dialects;
 mod events;
 mod gates;
 mod outline;

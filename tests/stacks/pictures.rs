@@ -48,7 +48,7 @@ fn a_report_can_be_searched_zoomed_and_read_by_mouse_and_keyboard() {
     assert_eq!(browser.text(&found), "2 names, 60 hits, 60.000 %", "mix is below area and counts once");
     browser.keys(&query, &"\u{e003}".repeat(4));
     browser.keys(&query, "/^app.*mix$/");
-    assert_eq!(browser.text(&found), "1 names, 45 hits, 45.000 %");
+    assert_eq!(browser.text(&found), "1 name, 45 hits, 45.000 %");
 
     // By keyboard: main, its widest callee, that one's; then beside and up.
     browser.keys(&canvas, &format!("{DOWN}{DOWN}{DOWN}"));
@@ -111,7 +111,7 @@ fn a_comparison_shows_both_widths() {
         "(function(){const s=document.querySelector('.side');s.value='base';s.dispatchEvent(new Event('change'))})()",
     );
     browser.keys(&browser.find(".query"), "text");
-    assert_eq!(browser.text(&browser.find(".found")), "1 names, 30 hits, 75.000 %");
+    assert_eq!(browser.text(&browser.find(".found")), "1 name, 30 hits, 75.000 %");
     browser.screenshot(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("changes.png"));
     assert_eq!(browser.errors(), [""; 0]);
 }
@@ -139,6 +139,20 @@ fn a_svg_can_be_searched_and_zoomed() {
     browser.answer("POLY");
     assert_eq!(browser.text(&browser.find("#found")), "found 60.000 %, about 60 hits");
     assert_eq!(browser.evaluate("document.querySelectorAll('g.found').length"), 2);
+    assert_eq!(browser.errors(), [""; 0]);
+}
+
+/// Boxes that did not change are white on white paper and grey on black.
+#[test]
+fn what_did_not_change_does_not_glare_in_the_dark() {
+    let Some(browser) = Browser::start() else { return };
+    let graph = FlameGraph::new("", "", "hits", &table(NOW), Some(&table(BEFORE)));
+    browser.open(&save("changes.svg", &write_svg(&graph, &SvgOptions::default())));
+    let fill = || browser.evaluate("getComputedStyle(document.querySelector('g rect[fill=\"#f4f4f4\"]')).fill");
+    browser.prefer("light");
+    assert_eq!(fill(), "rgb(244, 244, 244)");
+    browser.prefer("dark");
+    assert_eq!(fill(), "rgb(143, 149, 156)");
     assert_eq!(browser.errors(), [""; 0]);
 }
 
@@ -175,7 +189,7 @@ fn a_hundred_thousand_stacks_are_no_trouble() {
     browser.open(&save("large.html", &html));
     let query = browser.find(".query");
     browser.keys(&query, "leaf99999");
-    assert_eq!(browser.text(&browser.find(".found")), "1 names, 5 hits, 0.002 %");
+    assert_eq!(browser.text(&browser.find(".found")), "1 name, 5 hits, 0.002 %");
     // A frame draws what can be seen: no more boxes than there are points in the rows on the screen.
     let frame = browser.evaluate(
         "(function(){const p=CanvasRenderingContext2D.prototype,f=p.fillRect;let n=0;\

@@ -21,7 +21,7 @@ pub(crate) struct FlamegraphArgs {
     #[arg(long, value_name = "N", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(100..=20_000))]
     width: u32,
     /// Boxes narrower than this many pixels are not drawn
-    #[arg(long, value_name = "N", default_value_t = 0.1)]
+    #[arg(long, value_name = "N", default_value_t = 0.1, value_parser = pixels)]
     min_width: f64,
     /// Cut names on the left instead of shortening them to class and method
     #[arg(long)]
@@ -32,6 +32,11 @@ pub(crate) struct FlamegraphArgs {
     // Last, since what is flattened ends with a heading of its own.
     #[command(flatten)]
     pictures: PictureArgs,
+}
+
+fn pixels(text: &str) -> std::result::Result<f64, String> {
+    let width = text.parse::<f64>().ok().filter(|width| width.is_finite() && *width >= 0.0);
+    width.ok_or_else(|| "a number of pixels from 0 on is wanted".to_string())
 }
 
 impl FlamegraphArgs {

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     let list = arguments.inputs()?;
     let found = list.found().clone();
-    let (inputs, passed_over) = sifted(list, arguments.strict)?;
+    let (inputs, passed_over) = sifted(list, arguments.strict, arguments.names_any())?;
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
         console::needs_file(&arguments.output)?;

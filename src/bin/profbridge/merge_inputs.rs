@@ -46,7 +46,7 @@ fn size(input: &Input) -> Option<u64> {
 }
 
 /// The inputs, and what of the folders is no profile; with `strict` nothing may be passed over.
-pub(crate) fn sifted(list: InputList, strict: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+pub(crate) fn sifted(list: InputList, strict: bool, any_named: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     if strict {
         let inputs = list.into_inputs();
         let is_empty = |input: &&Input| input.format().is_ok_and(|format| format == Format::Empty);
@@ -54,21 +54,29 @@ pub(crate) fn sifted(list: InputList, strict: bool) -> Result<(Vec<Input>, Vec<P
             let error = Error::new(ErrorKind::EmptyProfile).in_file(&empty.path);
             return Err(error.with_hint("without --strict it is skipped"));
         }
-        return refuse_none(inputs, Vec::new());
+        return refuse_none(inputs, Vec::new(), any_named);
     }
     let sifted = pass_over_foreign(list);
     if let Some(words) = passed_over(&sifted.passed_over) {
         console::note(&words);
     }
-    refuse_none(sifted.inputs, sifted.passed_over)
+    refuse_none(sifted.inputs, sifted.passed_over, any_named)
 }
 
-fn refuse_none(inputs: Vec<Input>, passed_over: Vec<PathBuf>) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+/// Refuses no input at all, which is wrong use only where nothing was named either, and standard input twice.
+fn refuse_none(inputs: Vec<Input>, passed_over: Vec<PathBuf>, any_named: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+    if inputs.iter().filter(|input| input.path.as_os_str() == "-").count() > 1 {
+        let error = Error::usage("standard input cannot be two inputs: its bytes come once");
+        return Err(error.with_hint("give it a weight with --weighted-input=2,-"));
+    }
     if !inputs.is_empty() {
         return Ok((inputs, passed_over));
     }
-    let detail = if passed_over.is_empty() { "no input files" } else { "the folders hold no profile" };
-    Err(Error::usage(detail).with_hint("name profiles or folders, or a list with -f"))
+    if any_named {
+        return Err(Error::nothing_found("the folders and lists hold no profile")
+            .with_hint("nothing was profiled, or the profiles were written elsewhere (see LLVM_PROFILE_FILE)"));
+    }
+    Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"))
 }
 
 /// How many files are passed over, and the first of them.

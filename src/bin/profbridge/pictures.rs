@@ -52,6 +52,9 @@ pub(crate) struct PictureArgs {
     memory: DrawMemoryArgs,
 }
 
+/// Endings of pictures that are not written.
+const OTHER_PICTURES: [&str; 6] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"];
+
 /// What a picture is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PictureFormat {
@@ -103,6 +106,11 @@ impl PictureArgs {
     pub(crate) fn refuse_output(&self) -> Result<()> {
         let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
         refuse_replacing(&inputs, &self.output, "a picture", false, |_| false)?;
+        let name = self.output.to_string_lossy().to_ascii_lowercase();
+        if let Some(ending) = OTHER_PICTURES.iter().find(|ending| name.ends_with(**ending)) {
+            let error = Error::usage(format!("no {ending} is written")).in_file(&self.output);
+            return Err(error.with_hint("name the output .svg for a drawing, or .html for a page"));
+        }
         match OutputForm::of_name(&self.output) {
             Ok(Some(form)) if self.named_format().is_none() => {
                 let error = Error::usage(format!("a picture is not {}", form.words())).in_file(&self.output);

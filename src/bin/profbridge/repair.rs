@@ -5,7 +5,7 @@ use crate::console;
 use crate::documents::{self, FileJson, SectionEntries};
 use crate::iprof_files::is_gzip_name;
 use clap::Args;
-use profbridge::input::{self, Format, Input};
+use profbridge::input::{self, Family, Format, Input};
 use profbridge::iprof::{self, Layout, RepairOptions, Repaired, Verdict, Version, WriteOptions};
 use profbridge::{Error, Result, Warning};
 use serde::Serialize;
@@ -75,6 +75,12 @@ impl RepairArgs {
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
                 .in_file(&self.input)
                 .with_hint("`profbridge merge --failure-mode=warn --salvage` keeps the good records"));
+        }
+        if let Some(other) = input.family()?.filter(|family| *family != Family::Iprof) {
+            let what = format!("repairing {}", other.words());
+            return Err(Error::new(profbridge::ErrorKind::Unsupported { what }).in_file(&self.input).with_hint(
+                "only iprof files are repaired; `profbridge merge --salvage` keeps what is sound of others",
+            ));
         }
         let repaired =
             iprof::repair_from(input.into_stream()?, &self.options()).map_err(|error| error.in_file(&self.input))?;

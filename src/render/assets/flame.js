@@ -71,6 +71,8 @@
       return data.baseTotal ? base[i] / data.baseTotal : 0;
     }
 
+    const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
     function color(i) {
       if (searching && matches[data.name[i]]) return "#e040e0";
       if (!base) return colors[data.name[i]];
@@ -79,6 +81,7 @@
       const noise = 2 * Math.sqrt(variance(now, data.samples) + variance(before, data.baseSamples));
       const points = now - before; // full from 0.1, none within noise
       const change = Math.abs(points) <= noise ? 0 : Math.sign(points) * Math.sqrt(Math.min(Math.abs(points) / 0.1, 1));
+      if (change === 0) return dark.matches ? "#8f959c" : "#f4f4f4"; // white boxes glare on a dark page
       return change > 0 ? mix("#f4f4f4", "#f08c2e", change) : mix("#f4f4f4", "#4a9fd8", -change);
     }
 
@@ -255,7 +258,7 @@
           i = end[i];
         } else i++;
       }
-      found.textContent = searching ? methods + " names, " + number(sum) + " " + unit + ", " + percent(sum, total) : "";
+      found.textContent = searching ? methods + (methods === 1 ? " name, " : " names, ") + number(sum) + " " + unit + ", " + percent(sum, total) : "";
       draw();
     }
 
@@ -337,7 +340,7 @@
       });
     view.addEventListener("scroll", draw);
     window.addEventListener("resize", draw);
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+    dark.addEventListener("change", draw);
     if ((deepest + 1) * ROW < view.clientHeight) view.style.height = Math.max((deepest + 1) * ROW + 4, 60) + "px";
     view.style.minHeight = "0";
     measure();

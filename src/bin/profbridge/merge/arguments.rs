@@ -109,7 +109,7 @@ pub(crate) struct MergeArgs {
     #[arg(short = 'j', long, value_name = "N", default_value_t = 0)]
     pub(super) num_threads: usize,
     /// Show the totals of the result (needs an output file)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(super) show: bool,
     /// Print the report as JSON on standard output (needs an output file)
     #[arg(long)]
@@ -164,6 +164,11 @@ impl From<FailureModeArg> for FailureMode {
 }
 
 impl MergeArgs {
+    /// Whether any input was named, be it a folder or a list.
+    pub(crate) fn names_any(&self) -> bool {
+        !self.inputs.is_empty() || !self.weighted_input.is_empty() || self.input_files.is_some()
+    }
+
     /// The files that were named as inputs.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.inputs.clone()

@@ -1,0 +1,62 @@
+//! Which forms of stacks were seen for real, made by the program that writes them, and which only as their makers
+//! describe them. What was not seen is said loudly, and in `docs/stacks.md`.
+//!
+//! `PROFBRIDGE_DIALECTS` names a folder with recordings and texts of these, called as in [`UNSEEN`]: they are read then.
+
+use crate::recordings::unpack;
+use profbridge::input::Input;
+use profbridge::pipeline::samples::{StackOptions, read_stacks};
+use profbridge::stacks::jfr;
+use profbridge::stacks::model::StackTable;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Recordings of the test data, and what wrote them.
+const SEEN: [(&str, &str, &str); 4] = [
+    ("JDK 11", "shapes-jdk11.jfr.gz", "Flight Recorder 2.0"),
+    ("JDK 17", "shapes-jdk17.jfr.gz", "Flight Recorder 2.1"),
+    ("JDK 21", "shapes-jdk21.jfr.gz", "Flight Recorder 2.1"),
+    ("JDK 25", "shapes-jdk25.jfr.gz", "Flight Recorder 2.1"),
+];
+
+/// What nobody had, the file of it that would be read, and the words for it in `docs/stacks.md`.
+const UNSEEN: [(&str, &str, &str); 5] = [
+    ("recordings of JDK 8 (update 262 and later)", "jdk-8.jfr", "JDK 8"),
+    ("recordings of JDK 9 and 10", "jdk-10.jfr", "JDK 9 and 10"),
+    ("recordings of Native Image", "native-image.jfr", "Native Image"),
+    ("recordings of async-profiler", "async-profiler.jfr", "async-profiler"),
+    ("collapsed text of async-profiler", "async-profiler.collapsed", "async-profiler"),
+];
+
+#[test]
+fn dialects_that_were_seen_say_who_wrote_them() {
+    for (name, file, source) in SEEN {
+        let mut table = StackTable::new();
+        let (options, limits) = (jfr::RecordingOptions::default(), profbridge::Limits::default());
+        jfr::read_recording(&unpack(file), &options, &limits, &mut table).unwrap();
+        assert_eq!(table.observed.sources, [source], "{name}");
+        assert!(!table.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn dialects_that_were_not_seen_for_real_are_said_loudly() {
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/stacks.md")).unwrap();
+    let words = docs.split_whitespace().collect::<Vec<_>>().join(" ");
+    let start = words.find("no recording").expect("the page says what was not seen");
+    let end = start + words[start..].find("was seen").expect("the page says what was not seen");
+    // The sentence begins with JDK 8.
+    let sentence = &words[words[..start].rfind(". ").unwrap_or(0)..end];
+    let folder = std::env::var_os("PROFBRIDGE_DIALECTS").map(PathBuf::from);
+    for (what, file, named) in UNSEEN {
+        assert!(sentence.contains(named), "docs/stacks.md says that nobody had {what}: {sentence}");
+        let Some(path) = folder.as_ref().map(|folder| folder.join(file)).filter(|path| path.exists()) else {
+            // Past the harness, which keeps what successful tests print.
+            let said = format!("SKIPPED: {what}: none was seen for real (PROFBRIDGE_DIALECTS/{file} would be read)\n");
+            let _ = std::io::stderr().write_all(said.as_bytes());
+            continue;
+        };
+        let (table, warnings) = read_stacks(&[Input::new(&path)], &StackOptions::default()).unwrap();
+        assert!(!table.is_empty() && warnings.is_empty(), "{what}: {warnings:?}");
+    }
+}
