@@ -4,7 +4,9 @@
 //! which for pages of 4 KiB takes longer than filling them; and whoever looks
 //! here and there in much memory waits less in few large pages.
 
+use crate::error::{Error, Result};
 use memmap2::MmapMut;
+use std::io::ErrorKind::OutOfMemory;
 
 /// From so many bytes on large pages are worth it.
 pub(crate) const LARGE: usize = 4 << 20;
@@ -18,6 +20,19 @@ pub(crate) fn large_pages(len: usize) -> Option<MmapMut> {
     Some(memory)
 }
 
+/// Makes room for more items, of which there may be very many: a list that grows
+/// without having asked ends the process where there is none.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error of `action`.
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, action: &'static str) -> Result<()> {
+    list.try_reserve(more).map_err(|_| Error::io(action, OutOfMemory.into()))
+}
+
+/// What could not be done where a record does not fit the memory.
+pub(crate) const HOLD_COUNTERS: &str = "cannot hold the counters of a record";
+
 /// Room for numbers, zero at first, that stays where it is.
 #[derive(Debug)]
 pub(crate) enum Words {
@@ -26,13 +41,20 @@ pub(crate) enum Words {
 }
 
 impl Words {
-    /// Room for so many numbers.
-    pub(crate) fn zeros(len: usize) -> Self {
+    /// Room for so many numbers; nothing where they are many and the machine has
+    /// not so much memory.
+    pub(crate) fn zeros(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<u64>()).filter(|bytes| *bytes >= LARGE);
-        match bytes.and_then(large_pages) {
-            Some(pages) => Self::Pages(pages),
-            None => Self::Heap(vec![0; len].into_boxed_slice()),
+        if let Some(pages) = bytes.and_then(large_pages) {
+            return Some(Self::Pages(pages));
         }
+        if len < LARGE / size_of::<u64>() {
+            return Some(Self::Heap(vec![0; len].into_boxed_slice()));
+        }
+        let mut words = Vec::new();
+        words.try_reserve_exact(len).ok()?;
+        words.resize(len, 0);
+        Some(Self::Heap(words.into_boxed_slice()))
     }
 
     #[inline]
@@ -58,9 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn more_than_there_is_is_refused() {
+        for len in [usize::MAX, usize::MAX / 8, usize::MAX / 16, 1 << 52] {
+            assert!(Words::zeros(len).is_none(), "{len}");
+        }
+    }
+
+    #[test]
     fn numbers_are_kept_in_either_kind_of_memory() {
         for len in [0, 1, 1000, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 513] {
-            let mut words = Words::zeros(len);
+            let mut words = Words::zeros(len).unwrap();
             assert_eq!(words.as_slice().len(), len);
             assert!(words.as_slice().iter().all(|word| *word == 0));
             assert_eq!(matches!(words, Words::Pages(_)), len * 8 >= LARGE);

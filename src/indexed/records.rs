@@ -4,6 +4,7 @@ use super::layout::since;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::instr::{FunctionRecord, ValueCount, ValueKind, ValueSites};
+use crate::memory::{self, HOLD_COUNTERS};
 use std::iter::FusedIterator;
 
 /// What LLVM says of a name whose data it cannot decode.
@@ -81,7 +82,8 @@ impl<'data> Records<'data> {
     ///
     /// # Errors
     ///
-    /// None: the data was checked from end to end when the entry was found.
+    /// I/O where memory does not hold the record; the data was checked from end to
+    /// end when the entry was found.
     pub(crate) fn next_into(&mut self, record: &mut FunctionRecord) -> Result<bool> {
         if self.rest.is_empty() {
             return Ok(false);
@@ -89,6 +91,7 @@ impl<'data> Records<'data> {
         record.clear();
         let parts = self.take_parts()?;
         record.func_hash = parts.func_hash;
+        memory::reserve(&mut record.counters, parts.counters.len(), HOLD_COUNTERS)?;
         record.counters.extend(parts.counters.iter().map(|bytes| u64::from_le_bytes(*bytes)));
         match parts.bitmap {
             BitmapBytes::InWords(words) => record.bitmap.extend(words.iter().map(|word| word[0])),

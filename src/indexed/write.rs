@@ -15,6 +15,7 @@ use crate::instr::hash_order::string_map_order;
 use crate::instr::{FunctionId, FunctionView, Profile, ProfileKind, ProfileSummary, Release, Selection};
 use crate::threads::Task;
 use crate::threads::ordered_writer::write_in_order;
+use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -85,10 +86,12 @@ impl Default for WriteOptions<'_> {
 /// # Errors
 ///
 /// Usage for a version that does not exist; too large where a size does not
-/// fit its field.
+/// fit its field; I/O where the file does not fit the memory.
 pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let encoder = Encoder::new(profile, options)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(encoder.len()).unwrap_or_default());
+    let mut bytes = Vec::new();
+    let reserved = bytes.try_reserve_exact(usize::try_from(encoder.len()).unwrap_or(usize::MAX));
+    reserved.map_err(|_| Error::io("cannot hold the file to be written", OutOfMemory.into()))?;
     encoder.write_to(&mut bytes).map_err(|source| Error::io("cannot write", source))?;
     Ok(bytes)
 }

@@ -1,6 +1,9 @@
 //! The counters of many records, one behind the other.
 
-use crate::memory::Words;
+use crate::error::{Error, Result};
+use crate::memory::{HOLD_COUNTERS, Words};
+use std::alloc::{Layout, handle_alloc_error};
+use std::io::ErrorKind::OutOfMemory;
 
 /// Lists of counters in blocks of memory that never move: neither their number
 /// nor how many there will be has to be known, and none is copied to make room.
@@ -29,17 +32,34 @@ const LEAST_ROOM: usize = 4 << 10;
 const MOST_ROOM: usize = 1 << 20;
 
 impl CounterList {
+    /// Makes room for the counters of one more record. A process that adds them
+    /// without having asked ends where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn make_room(&mut self, len: usize) -> Result<()> {
+        let has_room = |block: &Block| block.words.as_slice().len() - block.used >= len;
+        if len == 0 || self.blocks.last().is_some_and(has_room) {
+            return Ok(());
+        }
+        // As much as there is so far, so that there are few blocks.
+        let so_far: usize = self.blocks.iter().map(|block| block.words.as_slice().len()).sum();
+        let room = so_far.clamp(LEAST_ROOM, MOST_ROOM).max(len);
+        let words = Words::zeros(room).or_else(|| Words::zeros(len));
+        let words = words.ok_or_else(|| Error::io(HOLD_COUNTERS, OutOfMemory.into()))?;
+        self.blocks.push(Block { words, used: 0 });
+        Ok(())
+    }
+
     /// Adds the counters of a record.
     pub(super) fn push(&mut self, counters: &[u64]) -> Place {
         let len = counters.len();
         if len == 0 {
             return Place { block: 0, start: 0, len };
         }
-        if self.blocks.last().is_none_or(|block| block.words.as_slice().len() - block.used < len) {
-            // As much as there is so far, so that there are few blocks.
-            let so_far: usize = self.blocks.iter().map(|block| block.words.as_slice().len()).sum();
-            let room = so_far.clamp(LEAST_ROOM, MOST_ROOM).max(len);
-            self.blocks.push(Block { words: Words::zeros(room), used: 0 });
+        if self.make_room(len).is_err() {
+            handle_alloc_error(Layout::for_value(counters));
         }
         let at = self.blocks.len() - 1;
         let Block { words, used } = &mut self.blocks[at];
@@ -85,7 +105,8 @@ impl CounterList {
 impl Clone for CounterList {
     fn clone(&self) -> Self {
         let blocks = self.blocks.iter().map(|Block { words, used }| {
-            let mut copy = Words::zeros(words.as_slice().len());
+            let copy = Words::zeros(words.as_slice().len());
+            let mut copy = copy.unwrap_or_else(|| handle_alloc_error(Layout::for_value(words.as_slice())));
             copy.as_mut_slice()[..*used].copy_from_slice(&words.as_slice()[..*used]);
             Block { words: copy, used: *used }
         });
@@ -96,6 +117,16 @@ impl Clone for CounterList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn room_that_there_is_not_is_an_error() {
+        let mut list = CounterList::default();
+        let place = list.push(&[1, 2]);
+        let error = list.make_room(usize::MAX / 16).unwrap_err().to_string();
+        assert!(error.starts_with("cannot hold the counters of a record: out of memory"), "{error}");
+        list.make_room(LEAST_ROOM + 1).unwrap();
+        assert_eq!((list.at(place), list.blocks.len()), (&[1, 2][..], 2));
+    }
 
     #[test]
     fn lists_of_any_length_are_kept_apart() {

@@ -10,6 +10,7 @@ use super::record_store::{NONE, RecordStore};
 use super::symbols::{NameRef, name_ref};
 use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
+use crate::error::Result;
 use hashbrown::{HashMap, HashTable};
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -234,6 +235,15 @@ impl FunctionTable {
         }
         let view = FunctionView { table: self, id: function };
         view.record_ids().inspect(|_| count_step()).find(|id| self.records.func_hash(id.index()) == func_hash)
+    }
+
+    /// Makes room for the counters of one more record.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
+        self.records.make_room(record)
     }
 
     /// Adds a copy of a record to a function; its FuncHash must be new there.

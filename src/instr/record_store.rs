@@ -8,6 +8,7 @@ use super::counter_list::{CounterList, Place};
 use super::record::{FunctionRecord, RecordView, SitesByKind};
 use super::uniformity::{NO_UNIFORMITY, Uniformity};
 use super::value::{ValueKind, ValueSites};
+use crate::error::Result;
 
 /// Records by their place in the order in which they were pushed. Numbers can
 /// be changed in place, how many there are cannot.
@@ -66,6 +67,16 @@ impl RecordStore {
         self.counters.clear();
         self.records.clear();
         self.extras.clear();
+    }
+
+    /// Makes room for the counters of one more record: adding a record without
+    /// ends the process where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
+        self.counters.make_room(record.counters.len())
     }
 
     /// Adds a copy of a record.

@@ -85,7 +85,8 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// The first fault of the reader, and names that are too long.
+    /// The first fault of the reader, names that are too long, and counters that
+    /// memory does not hold.
     pub fn add_records(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -97,6 +98,7 @@ impl Merger {
         while let Some(incoming) = reader.next_record()? {
             *records += 1;
             let prepared = options.prepare(incoming)?;
+            self.make_room(prepared.record)?;
             let outcome = match hashed {
                 true => self.add_hashed_record(prepared, options.weight),
                 false => self.add_record(prepared, options.weight),

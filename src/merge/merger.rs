@@ -88,6 +88,8 @@ pub struct Merger {
     pub(super) deferred: Deferred,
     /// Whether some record had a soft error.
     pub(super) had_soft_error: bool,
+    /// Whether memory was refused for the counters of a record.
+    lacks_memory: bool,
 }
 
 /// What was seen of the inputs' kinds.
@@ -115,6 +117,7 @@ impl Merger {
             kinds: KindState::default(),
             events: OrderEvents::default(),
             had_soft_error: false,
+            lacks_memory: false,
             is_later_part: false,
             deferred: Deferred::default(),
         }
@@ -168,6 +171,22 @@ impl Merger {
         self.kinds.front_end |= kind.contains(ProfileKind::FRONT_END);
         self.kinds.unmarked |= !kind.contains(ProfileKind::FRONT_END);
         Ok(())
+    }
+
+    /// Makes room for the counters of a record.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory: what was merged of its input cannot be taken back.
+    pub(super) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
+        let made = self.profile.functions.make_room(record);
+        self.lacks_memory |= made.is_err();
+        made
+    }
+
+    /// Whether an input was given up half way, for it did not fit the memory.
+    pub(crate) fn lacks_memory(&self) -> bool {
+        self.lacks_memory
     }
 
     /// Adds a record, every count times `weight` (1 and up).

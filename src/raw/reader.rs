@@ -18,6 +18,7 @@ use crate::instr::{
     BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
 };
+use crate::memory::{self, HOLD_COUNTERS};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -221,6 +222,7 @@ impl<'data> RawReader<'data> {
         self.record.clear();
         self.record.func_hash = data.func_hash;
         let timed = self.profile.timed_counters(index, &data).map_err(|error| self.name_function(error, &data))?;
+        memory::reserve(&mut self.record.counters, timed.counters.len(), HOLD_COUNTERS)?;
         timed.counters.append_to(&mut self.record.counters);
         if let Some(timestamp) = timed.timestamp {
             self.timestamps.push((timestamp, data.name_ref));

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{
     NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
+use crate::memory::{self, HOLD_COUNTERS};
 use std::borrow::Cow;
 
 /// What stands in front of the records.
@@ -151,7 +152,8 @@ impl<'data> Parser<'data> {
             return Err(self.at(line, error));
         }
         // Every counter takes at least a digit and a line end.
-        counters.reserve(usize::try_from(count).unwrap_or(usize::MAX).min(self.lines.left() / 2 + 1));
+        let most = usize::try_from(count).unwrap_or(usize::MAX).min(self.lines.left() / 2 + 1);
+        memory::reserve(counters, most, HOLD_COUNTERS)?;
         loop {
             self.lines.take_numbers(count - counters.len() as u64, counters);
             if counters.len() as u64 == count {

@@ -1,7 +1,8 @@
 //! Small files that ask for much: refused within little memory and time.
 
 use super::program::{Finished, run, run_after, testdata};
-use profbridge::bytes::{Endian, Sink, leb128};
+use profbridge::bytes::{Encoding, Endian, PointerWidth, Sink, leb128};
+use profbridge::instr::{FunctionRecord, Profile, ProfileKind};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,30 @@ fn a_decompression_bomb_ends_in_a_message() {
     let bounded = ["merge", "--limit", "inflated-bytes=1000000", "-o", "/dev/null"];
     run_in_little_space(&bounded, &bomb)
         .assert_refused(&["size of inflated names is 1073741824, the limit is 1000000"]);
+}
+
+/// Whatever memory there is: counters that it does not hold are no reason to abort.
+#[test]
+fn counters_that_memory_does_not_hold_end_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, out] = ["large.profraw", "out.profdata"].map(|name| folder.path().join(name));
+    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+    let function = profile.functions.intern(b"main");
+    profile.functions.push_record(function, &FunctionRecord::new(1, vec![1; 4 << 20]));
+    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+    fs::write(&path, profbridge::raw::write(&profile, &profbridge::raw::WriteOptions::new(encoding)).unwrap()).unwrap();
+    let arguments = ["merge", "--num-threads=1", "-o"].map(PathBuf::from);
+    let arguments = [&arguments[..], &[out, path]].concat();
+    let (mut refused, mut merged) = (0, 0);
+    for mebibytes in (60..320).step_by(12) {
+        let finished = run_after(&format!("ulimit -v {}", mebibytes << 10), &arguments);
+        finished.assert_orderly();
+        let is_refused = finished.code == Some(1) && finished.stderr.contains("memory");
+        assert!(is_refused || finished.code == Some(0), "{mebibytes} MiB: {}", finished.stderr);
+        refused += usize::from(is_refused);
+        merged += usize::from(!is_refused);
+    }
+    assert!(refused > 2 && merged > 2, "{refused} refused, {merged} merged");
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Inputs of any size, honest and hostile.
 
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::instr::{FunctionRecord, Profile, ProfileKind};
+use profbridge::input::{Family, Input};
+use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release};
+use profbridge::memprof::yaml;
+use profbridge::pipeline::partial::{Partial, PartialOptions};
+use profbridge::{Compat, Limits, memprof};
 use profbridge::{indexed, raw, sampleprof};
 
 /// A kind of input.
@@ -14,10 +18,16 @@ pub struct Made {
     pub make: fn(usize) -> Vec<u8>,
     /// Whether a merge takes it.
     pub is_sound: bool,
+    /// What it is made of, where that is compressed and its size counts.
+    pub content: Option<fn(usize) -> Vec<u8>>,
 }
 
 const fn sound(name: &'static str, ending: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
-    Made { name, ending, few, make, is_sound: true }
+    Made { name, ending, few, make, is_sound: true, content: None }
+}
+
+const fn hostile(name: &'static str, ending: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
+    Made { name, ending, few, make, is_sound: false, content: None }
 }
 
 pub const TEXT: Made = sound("LLVM text", "proftext", 2000, text);
@@ -37,8 +47,45 @@ pub const EXT_BINARY: Made = sound("extensible binary", "afdo", 4000, |count| {
 });
 pub const IPROF: Made = sound("iprof", "iprof", 4000, iprof);
 pub const COLLAPSED: Made = sound("collapsed stacks", "collapsed", 4000, collapsed);
-pub const DEEP_JSON: Made =
-    Made { name: "JSON without end", ending: "iprof", few: 100_000, make: deep, is_sound: false };
+pub const MEMORY_YAML: Made = sound("memprof YAML", "yaml", 1000, memory_yaml);
+pub const MEMORY_SECTION: Made = sound("indexed with a memory profile", "profdata", 1000, |count| {
+    let memory = yaml::read(&memory_yaml(count), Compat::Profbridge, &Limits::default()).expect("it is sound");
+    let options = memprof::indexed::WriteOptions::new(Release::DEFAULT, None, true).expect("it is written");
+    let bytes = memprof::indexed::write(&memory, &options).expect("it can be written");
+    let mut profile = Profile::default();
+    profile.kind = ProfileKind::MEMPROF;
+    profile.memprof = Some(MemProfSection { bytes, offset: 0, indexed_version: 13 });
+    indexed::write(&profile, &indexed::WriteOptions::default()).expect("it can be written")
+});
+pub const LISTED_YAML: Made = hostile("YAML of small items", "yaml", 100_000, |count| {
+    format!("---\nHeapProfileRecords: [{}]\n", "a,".repeat(count)).into_bytes()
+});
+pub const KEYED_YAML: Made = hostile("YAML of small keys", "yaml", 30_000, |count| {
+    let keys: String = (0..count).map(|number| format!("{number:x},")).collect();
+    format!("---\nHeapProfileRecords: {{{keys}}}\n").into_bytes()
+});
+pub const OPEN_YAML: Made = hostile("YAML of open brackets", "yaml", 100_000, |count| {
+    format!("---\nHeapProfileRecords: {}", "[".repeat(count)).into_bytes()
+});
+pub const PPROF: Made = sound("pprof", "pprof", 4000, |count| pprof(count, true));
+pub const PPROF_TEXTS: Made =
+    sound("pprof of empty texts", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
+pub const PPROF_SAMPLES: Made =
+    hostile("pprof of samples without values", "pprof", 50_000, |count| pprof(count, false));
+pub const STACKS_PART: Made = Made {
+    content: Some(collapsed),
+    ..sound("partial merge of stacks", "partial", 4000, |count| part(Family::Stacks, collapsed(count)))
+};
+pub const SAMPLES_PART: Made = Made {
+    content: Some(samples),
+    ..sound("partial merge of samples", "partial", 4000, |count| part(Family::SampleProf, samples(count)))
+};
+pub const INSTR_PART: Made = Made {
+    content: Some(text),
+    ..sound("partial merge of LLVM text", "partial", 2000, |count| part(Family::Instr, text(count)))
+};
+pub const PROGRAM: Made = sound("program", "elf", 4000, program);
+pub const DEEP_JSON: Made = hostile("JSON without end", "iprof", 100_000, deep);
 
 fn profile(functions: usize) -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
@@ -85,4 +132,94 @@ fn collapsed(stacks: usize) -> Vec<u8> {
 
 fn deep(levels: usize) -> Vec<u8> {
     format!("{{\"version\":\"1.0.0\",\"types\":[],\"methods\":[],\"x\":{}", "[".repeat(levels)).into_bytes()
+}
+
+fn memory_yaml(functions: usize) -> Vec<u8> {
+    let record = |number: usize| {
+        let frame = |function: usize, line: usize| {
+            format!("{{ Function: function{function}, LineOffset: {line}, Column: 3, IsInlineFrame: false }}")
+        };
+        let stack = [frame(number, 1), frame(number / 7, 2), frame(0, number % 90)].join(", ");
+        let block =
+            format!("{{ AllocCount: {number}, TotalSize: 64, TotalLifetime: 5, TotalLifetimeAccessDensity: 6 }}");
+        format!(
+            "  - GUID: function{number}\n    AllocSites:\n      - Callstack: [ {stack} ]\n        MemInfoBlock: {block}\n"
+        )
+    };
+    format!("---\nHeapProfileRecords:\n{}", (0..functions).map(record).collect::<String>()).into_bytes()
+}
+
+fn part(family: Family, content: Vec<u8>) -> Vec<u8> {
+    let inputs = [Input::from_bytes("input", content)];
+    Partial::of(&inputs, family, &PartialOptions::default()).expect("it is read").to_bytes()
+}
+
+/// A pprof profile with a function, a location and a sample for each number.
+fn pprof(samples: usize, with_values: bool) -> Vec<u8> {
+    fn varint(mut number: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number > 0x7f {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+    let number = |field: usize, value: usize| [varint(field << 3), varint(value)].concat();
+    let piece = |field: usize, data: Vec<u8>| [varint(field << 3 | 2), varint(data.len()), data].concat();
+    let mut bytes = piece(1, [number(1, 1), number(2, 2)].concat());
+    for at in 1..=samples {
+        let value = if with_values { number(2, at) } else { Vec::new() };
+        bytes.extend(piece(2, [number(1, at), number(1, 1), value].concat()));
+    }
+    for at in 1..=if with_values { samples } else { 1 } {
+        bytes.extend(piece(4, [number(1, at), piece(4, number(1, at))].concat()));
+        bytes.extend(piece(5, [number(1, at), number(2, at + 2)].concat()));
+    }
+    let texts = ["", "samples", "count"].map(String::from).into_iter();
+    for text in
+        texts.chain((0..samples.min(if with_values { samples } else { 1 })).map(|at| format!("example.function{at}")))
+    {
+        bytes.extend(piece(6, text.into_bytes()));
+    }
+    bytes
+}
+
+/// A program in ELF with a data record and a name for each function.
+fn program(functions: usize) -> Vec<u8> {
+    let name = |number: usize| format!("_ZN7example8function{number}Ev");
+    let mut data = Vec::new();
+    for number in 0..functions {
+        data.extend(profbridge::instr::name_ref(name(number).as_bytes()).to_le_bytes());
+        data.extend((number as u64).to_le_bytes());
+        data.extend([0; 24]);
+        data.extend([8, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    let text = (0..functions).map(name).collect::<Vec<_>>().join("\x01").into_bytes();
+    let mut len = text.len();
+    let mut names = Vec::new();
+    while len > 0x7f {
+        names.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    names.extend([len as u8, 0]);
+    names.extend(text);
+    let own_names = b"\0__llvm_prf_data\0__llvm_prf_names\0.shstrtab\0";
+    let mut content = vec![0u8; 64];
+    let mut headers = vec![0u8; 64];
+    for (name, kind, bytes) in [(1u32, 1u32, &data[..]), (17, 1, &names), (34, 3, own_names)] {
+        headers.extend([name, kind].map(u32::to_le_bytes).concat());
+        headers.extend([0, 0, content.len() as u64, bytes.len() as u64, 0, 1, 0].map(u64::to_le_bytes).concat());
+        content.extend(bytes);
+        content.resize(content.len().next_multiple_of(8), 0);
+    }
+    let mut start = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    start.extend([3u16, 62].map(u16::to_le_bytes).concat());
+    start.extend(1u32.to_le_bytes());
+    start.extend([0, 0, content.len() as u64].map(u64::to_le_bytes).concat());
+    start.extend(0u32.to_le_bytes());
+    start.extend([64u16, 0, 0, 64, 4, 3].map(u16::to_le_bytes).concat());
+    content[..64].copy_from_slice(&start);
+    content.extend(headers);
+    content
 }

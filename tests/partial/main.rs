@@ -1,6 +1,7 @@
 //! Partial merges: whatever the parts and the order in which they are joined,
 //! the outcome is that of one merge of all inputs.
 
+mod damaged;
 mod families;
 #[path = "../indexed/generate.rs"]
 mod generate;

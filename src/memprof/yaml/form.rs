@@ -158,17 +158,7 @@ impl Reader {
         let mut entries = Entries::new(node, "an allocation site")?;
         let stack = self.stack(entries.required("Callstack")?, "Callstack")?;
         let block = entries.required("MemInfoBlock")?;
-        let mut info = MemInfoBlock::default();
-        check_keys(block.map("MemInfoBlock")?)?;
-        for (key, value) in block.map("MemInfoBlock")? {
-            let name = key.scalar("a key")?;
-            let field = Field::from_name(name).ok_or_else(|| {
-                let detail = format!("unknown key {:?}", String::from_utf8_lossy(name));
-                Fault::new(key.error(detail), block.mark.clone(), "Key is not a valid validation event")
-            })?;
-            // Numbers too large for a field are cut, as LLVM cuts them.
-            info.set(field, value.number(field.name(), u64::MAX)?);
-        }
+        let info = read_block(block)?;
         entries.finish()?;
         Ok(AllocSite { stack, info, histogram: None })
     }
@@ -230,6 +220,32 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+fn read_block(node: &Node<'_>) -> Result<MemInfoBlock> {
+    let mut info = MemInfoBlock::default();
+    let mut found: Option<Box<Fault>> = None;
+    let entries = node.map("MemInfoBlock")?;
+    check_keys(entries)?;
+    for (key, value) in entries {
+        const WORDS: &str = "Key is not a valid validation event";
+        let name = key.scalar("a key")?;
+        match (Field::from_name(name), &mut found) {
+            // Numbers too large for a field are cut, as LLVM cuts them.
+            (Some(field), None) => match value.number(field.name(), u64::MAX) {
+                Ok(number) => info.set(field, number),
+                Err(fault) => found = Some(fault),
+            },
+            (Some(_), Some(_)) => {}
+            (None, None) => {
+                let detail = format!("unknown key {:?}", String::from_utf8_lossy(name));
+                found = Some(Fault::new(key.error(detail), node.mark.clone(), WORDS));
+            }
+            // Each of them is said.
+            (None, Some(fault)) => fault.add(node.mark.clone(), WORDS),
+        }
+    }
+    found.map_or(Ok(info), Err)
 }
 
 fn read_frame(node: &Node<'_>) -> Result<Frame> {

@@ -3,11 +3,12 @@
 use super::observer::{MergeObserver, Silent};
 use super::options::MergeOptions;
 use super::report::MergeReport;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::WeightedInput;
 use crate::merge::{MergeRules, repeated_sizes};
 use crate::pipeline::partial;
 use crate::pipeline::run::{self, Prepared};
+use std::io::ErrorKind::OutOfMemory;
 
 /// Merges inputs in order.
 ///
@@ -16,7 +17,8 @@ use crate::pipeline::run::{self, Prepared};
 ///
 /// # Errors
 ///
-/// Only what makes every further step pointless; damaged inputs are no such thing.
+/// Only what makes every further step pointless, such as too little memory;
+/// damaged inputs are no such thing.
 /// Cancelled when the observer [asks for that](MergeObserver::is_cancelled).
 pub fn merge_files(
     inputs: &[WeightedInput],
@@ -31,6 +33,9 @@ pub fn merge_files(
     let run = run::run(&prepared, options, observer);
     if observer.is_cancelled() {
         return Err(ErrorKind::Cancelled.into());
+    }
+    if run.merger.lacks_memory() {
+        return Err(Error::io("cannot hold the counters of all functions", OutOfMemory.into()));
     }
     let memory_shares_nothing = run.merger.memory_shares_nothing();
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;

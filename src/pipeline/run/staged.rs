@@ -53,7 +53,13 @@ impl Batch {
         self.records.clear();
         while self.names.len() < most {
             match reader.next_record() {
-                Ok(Some(record)) => self.push(record),
+                Ok(Some(record)) => {
+                    if let Err(error) = self.records.make_room(record.record) {
+                        self.fault = Some(error);
+                        return false;
+                    }
+                    self.push(record);
+                }
                 end => {
                     self.fault = end.err();
                     return false;
@@ -237,7 +243,8 @@ impl ProfileReader for Staged<'_> {
     }
 }
 
-/// Reads records on this thread while another uses them.
+/// Reads records on this thread while another uses them; both on this one where
+/// no thread can be had.
 pub(super) fn read_ahead<T: Send>(
     reader: &mut dyn ProfileReader,
     use_records: impl FnOnce(&mut dyn ProfileReader) -> T + Send,
@@ -246,19 +253,77 @@ pub(super) fn read_ahead<T: Send>(
     let (mut batch, mut used) = (Batch::default(), Batch::default());
     let mut staged = Staged::new(reader, &mut used);
     staged.more = Some(user);
-    std::thread::scope(|scope| match threads::start(scope, move || use_records(&mut staged)) {
-        Ok(user) => {
-            // The other side hangs up when it has had enough.
-            while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {}
-            maker.hand_over(&mut batch);
-            drop(maker);
-            user.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        }
-        Err(use_records) => {
-            batch.fill(reader, usize::MAX);
-            maker.hand_over(&mut batch);
-            drop(maker);
-            use_records()
+    std::thread::scope(|scope| {
+        match threads::start_with(scope, use_records, move |use_records| use_records(&mut staged)) {
+            Ok(user) => {
+                // The other side hangs up when it has had enough.
+                while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {}
+                maker.hand_over(&mut batch);
+                drop(maker);
+                user.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            Err(use_records) => use_records(reader),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instr::{FunctionRecord, RecordView};
+    use crate::threads::refusal;
+
+    /// Hands out records without end, and counts them.
+    #[derive(Debug)]
+    struct Endless {
+        record: FunctionRecord,
+        symbols: SymbolTable,
+        handed_out: usize,
+    }
+
+    impl ProfileReader for Endless {
+        fn kind(&self) -> ProfileKind {
+            ProfileKind::default()
+        }
+
+        fn version_word(&self) -> u64 {
+            0
+        }
+
+        fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+            self.handed_out += 1;
+            let record = RecordView::from(&self.record);
+            Ok(Some(RecordRef { name: b"f", name_ref: None, text: None, record }))
+        }
+
+        fn symbols(&mut self) -> Result<&SymbolTable> {
+            Ok(&self.symbols)
+        }
+
+        fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
+            Ok(Vec::new())
+        }
+
+        fn temporal(&mut self) -> TemporalProfile {
+            TemporalProfile::default()
+        }
+
+        fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn no_thread_means_that_nothing_is_read_ahead() {
+        let record = FunctionRecord::new(1, vec![2, 3]);
+        let mut reader = Endless { record, symbols: SymbolTable::new(), handed_out: 0 };
+        let three = |reader: &mut dyn ProfileReader| {
+            (0..3).map(|_| reader.next_record().unwrap().unwrap().record.counters.to_vec()).collect::<Vec<_>>()
+        };
+        assert_eq!(read_ahead(&mut reader, three), vec![vec![2, 3]; 3]);
+        assert!(reader.handed_out > 3, "a thread reads more than is used");
+        reader.handed_out = 0;
+        assert_eq!(refusal::after(0, || read_ahead(&mut reader, three)), vec![vec![2, 3]; 3]);
+        assert_eq!(reader.handed_out, 3);
+    }
 }

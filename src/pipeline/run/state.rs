@@ -223,7 +223,7 @@ impl<'o> Turn<'_, '_, 'o> {
         state.next = at + 1;
         state.flush_evicted();
         state.observer.progress(at + 1, shared.inputs.len());
-        let is_over = state.must_start_over() || state.observer.is_cancelled();
+        let is_over = state.must_start_over() || state.observer.is_cancelled() || state.merger.lacks_memory();
         self.state = None;
         trace::enter(Step::Alone);
         shared.moved_on.notify_all();

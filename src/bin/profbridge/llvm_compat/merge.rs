@@ -117,7 +117,7 @@ fn print_failures(parsed: &Parsed, report: &MergeReport) {
         .collect();
     failures.sort_by_key(|(context, ..)| *context);
     for lines in failures.iter().filter_map(|(.., error)| error.llvm_diagnostic()) {
-        messages::line(lines.trim_end().as_bytes());
+        messages::line(lines.strip_suffix('\n').unwrap_or(lines).as_bytes());
     }
     for (_, input, error) in failures {
         messages::warning(Some(input.input.path.as_os_str().as_encoded_bytes()), &error.llvm_message());

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Looks at every dependency: licences, sources, duplicates and known advisories, by
+# the rules of deny.toml. Without a copy of the database advisories are left out,
+# and that is said; with --fetch the newest is fetched.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if ! cargo deny --version >/dev/null 2>&1; then
+  echo "SKIPPED: cargo-deny is not installed"
+  exit 0
+fi
+if [ "${1:-}" = --fetch ]; then
+  cargo deny check
+  exit
+fi
+cargo deny --offline check bans licenses sources
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+if cargo deny --offline check advisories 2>"$said"; then
+  cat "$said" >&2
+elif grep -qi 'advisory database\|advisory-db' "$said"; then
+  echo "SKIPPED: there is no copy of the database of advisories; packaging/deny.sh --fetch brings it"
+else
+  cat "$said" >&2
+  exit 1
+fi
