@@ -7,6 +7,7 @@ use crate::input::WeightedInput;
 use crate::input::output;
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
+use std::io::ErrorKind::OutOfMemory;
 use std::path::Path;
 
 /// Merges the memory profiles of inputs in order. The profile of the report
@@ -23,6 +24,9 @@ pub fn merge_memory_files(
 ) -> Result<(MemoryProfile, MergeReport)> {
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
     let mut run = run::run(&prepared, options, observer);
+    if run.merger.lacks_memory() {
+        return Err(Error::io("cannot hold the counters of all functions", OutOfMemory.into()));
+    }
     let memory_shares_nothing = run.merger.memory_shares_nothing();
     let memory = run.merger.take_memory();
     let mut report = MergeReport::of(run.merger.finish(), run.reports);

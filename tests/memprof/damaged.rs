@@ -88,7 +88,7 @@ fn sound_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
         let mut options = MergeOptions::default();
         options.release = Release(release);
         options.memprof.version = Some(version);
-        let bytes = merged(&[document.clone()], &options);
+        let bytes = merged(std::slice::from_ref(&document), &options);
         let section = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap().memprof().unwrap();
         files.push((format!("v{version}"), "profdata", bytes, section.offset as usize));
     }
