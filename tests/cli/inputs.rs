@@ -391,3 +391,28 @@ fn options_for_stacks_are_refused_where_two_other_profiles_are_compared() {
     }
     done(&folder, "diff c c --drop-truncated");
 }
+
+#[test]
+fn options_for_stacks_are_refused_where_something_else_is_shown_or_drawn() {
+    let folder = Folder::new();
+    for (name, (_, contents, _)) in ["a.proftext", "s", "c", "f.iprof"].into_iter().zip(FAMILIES) {
+        fs::write(folder.path(name), contents[0]).unwrap();
+    }
+    fs::write(folder.path("m.yaml"), memory_profile(5)).unwrap();
+    for name in ["a.proftext", "s", "f.iprof", "m.yaml"] {
+        for option in ["--thread=main", "--events=all", "--value", "--drop-truncated"] {
+            let said = refused(2, &folder, &format!("show {name} {option}"));
+            let option = option.split('=').next().unwrap();
+            assert!(said.contains(&format!("{option} is for stacks")), "{name} {option}: {said}");
+        }
+    }
+    for name in ["a.proftext", "s", "m.yaml"] {
+        let said = refused(2, &folder, &format!("show {name} --callers=main"));
+        assert!(said.contains("--callers is for iprof files and stacks"), "{name}: {said}");
+    }
+    for option in ["--include=main", "--exclude=main", "--thread=main"] {
+        let said = refused(2, &folder, &format!("report a.proftext {option} -o x.html"));
+        assert!(said.contains("no stacks to choose from"), "{option}: {said}");
+    }
+    done(&folder, "report a.proftext -o x.html");
+}

@@ -98,7 +98,7 @@ fn devices_folders_and_links_to_nowhere_are_said() {
     let merge = |input: &Path| run([Path::new("merge"), input, Path::new("-o"), &out]);
     assert!(merge(Path::new("/dev/null")).assert_orderly().stderr.contains("empty"));
     fs::create_dir(path("empty-folder")).unwrap();
-    merge(&path("empty-folder")).assert_refused(&["no input"]);
+    merge(&path("empty-folder")).assert_refused(&["hold no profile"]);
     symlink("nowhere", path("dangling")).unwrap();
     merge(&path("dangling")).assert_refused(&["dangling", "No such file"]);
     // Inside a folder a dangling link is no input.

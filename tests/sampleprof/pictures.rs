@@ -112,8 +112,12 @@ fn views_of_a_whole_profile() {
     );
     let others = workspace.attempt("profbridge show --show-sec-info-only counters.proftext");
     assert!(text(&others.stderr).contains("--show-sec-info-only is for sample profiles"), "{others:?}");
-    let summed = workspace.attempt("profbridge show --json --topn=1 inlined.afdo");
-    assert!(text(&summed.stderr).contains("--topn is not for JSON"), "{summed:?}");
+    let summed = workspace.attempt("profbridge show --json --hot-func-list inlined.afdo");
+    assert!(text(&summed.stderr).contains("--hot-func-list is not for JSON"), "{summed:?}");
+    let hottest: serde_json::Value =
+        serde_json::from_slice(&workspace.run("profbridge show --json --topn=1 inlined.afdo").stdout).unwrap();
+    let names: Vec<_> = hottest["functions"].as_array().unwrap().iter().map(|function| &function["name"]).collect();
+    assert_eq!(names, ["main"]);
 }
 
 #[test]

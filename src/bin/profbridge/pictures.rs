@@ -123,8 +123,13 @@ impl PictureArgs {
     /// Refuses a picture of nothing where stacks were chosen; that only the baseline has some is worth a picture.
     fn refuse_nothing(&self, content: &Content) -> Result<()> {
         let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
-        if !is_chosen || content.has_stacks() != Some(false) {
-            return Ok(());
+        match content.has_stacks() {
+            None if is_chosen => {
+                let error = Error::usage("the profile has no stacks to choose from").in_file(&self.inputs[0]);
+                return Err(error.with_hint("--include, --exclude and the options for stacks mean nothing to it"));
+            }
+            Some(false) if is_chosen => {}
+            _ => return Ok(()),
         }
         let hint = "--include, --exclude and the options for stacks leave none of what the input holds";
         Err(Error::nothing_found("there is no stack to draw").with_hint(hint).in_file(&self.inputs[0]))

@@ -133,6 +133,8 @@ impl ShowArgs {
     /// Shows a sample profile.
     pub(crate) fn show_samples(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_for_samples()?;
+        self.stacks.refuse_for_others()?;
+        self.iprof.refuse_for_llvm()?;
         let show = SampleShow {
             own: &self.sample,
             file,
@@ -150,6 +152,8 @@ impl ShowArgs {
     /// Shows a memory profile.
     pub(crate) fn show_memory(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_function("a memory profile")?;
+        self.stacks.refuse_for_others()?;
+        self.iprof.refuse_for_llvm()?;
         self.refuse_llvm_options("a memory profile")?;
         self.memory.run(file, &self.output, self.topn, (self.json, self.names))
     }
@@ -164,6 +168,7 @@ impl ShowArgs {
     /// Shows an iprof.
     pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_function("an iprof")?;
+        self.stacks.refuse_for_others()?;
         self.refuse_llvm_options("an iprof")?;
         iprof_show::run(file, &self.output, &self.iprof, self.topn, (self.json, self.names))
     }
@@ -172,6 +177,7 @@ impl ShowArgs {
     pub(crate) fn show_instr(&self, file: &Input) -> Result<ExitCode> {
         self.sample.refuse_for_others()?;
         self.iprof.refuse_for_llvm()?;
+        self.stacks.refuse_for_others()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
             let Reported { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
