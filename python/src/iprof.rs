@@ -2,6 +2,7 @@
 
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
+use crate::instr::skipped;
 use crate::options::{MergeSettings, target};
 use crate::table::{Table, internal, numbers};
 use crate::text::{printable, to_python, warn};
@@ -12,7 +13,6 @@ use profbridge::Result;
 use profbridge::input::Input;
 use profbridge::iprof::statistics::{FigureOptions, statistics};
 use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
-use profbridge::pipeline::InputOutcome;
 use profbridge::pipeline::iprof_merge::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
@@ -64,11 +64,7 @@ pub(crate) fn of_report(report: IprofMergeReport, options: &IprofMergeOptions) -
     report.verdict(options)?;
     let mut warnings = Vec::new();
     for input in &report.inputs {
-        match &input.outcome {
-            InputOutcome::Failed(error) => warnings.push(format!("skipped: {error}")),
-            InputOutcome::Empty => warnings.push(format!("{}: the file is empty; skipped", input.input.path.display())),
-            _ => {}
-        }
+        warnings.extend(skipped(&input.input, &input.outcome));
         let path = input.input.path.display();
         let told = input.findings.iter().filter(|finding| TOLD.contains(&finding.code));
         warnings.extend(told.map(|finding| format!("{path}: {finding}")));

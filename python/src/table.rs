@@ -78,14 +78,8 @@ impl Table {
 
     /// One row as a dictionary; negative numbers count from the end.
     fn row<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyDict>> {
-        let mut at = position(index, self.num_rows())?;
-        for batch in &self.batches {
-            if at < batch.num_rows() {
-                return row(py, batch, at);
-            }
-            at -= batch.num_rows();
-        }
-        Err(PyIndexError::new_err("there is no such row"))
+        let (batch, at) = place(index, self.batches.iter().map(RecordBatch::num_rows))?;
+        row(py, &self.batches[batch], at)
     }
 
     fn __iter__(slf: Py<Self>) -> Rows {
@@ -108,8 +102,7 @@ impl Table {
 
     /// The schema, by Arrow's PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(internal)?;
-        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+        export_schema(py, FFI_ArrowSchema::try_from(self.schema.as_ref()))
     }
 
     /// All batches, by Arrow's PyCapsule interface. Nothing is copied.
@@ -242,14 +235,8 @@ impl Column {
             }
             return Self { kind: self.kind.clone(), chunks }.into_bound_py_any(py);
         }
-        let mut at = position(index.extract()?, self.len())?;
-        for chunk in &self.chunks {
-            if at < chunk.len() {
-                return value(py, chunk, at);
-            }
-            at -= chunk.len();
-        }
-        Err(PyIndexError::new_err("there is no such row"))
+        let (chunk, at) = place(index.extract()?, self.chunks.iter().map(|chunk| chunk.len()))?;
+        value(py, &self.chunks[chunk], at)
     }
 
     /// All values as a list.
@@ -300,8 +287,7 @@ impl Column {
 
     /// The type, by Arrow's PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&self.kind).map_err(internal)?;
-        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+        export_schema(py, FFI_ArrowSchema::try_from(&self.kind))
     }
 
     /// The values, by Arrow's PyCapsule interface, if they are in one piece. Nothing is copied.
@@ -329,14 +315,26 @@ fn address<T: ArrowPrimitiveType>(array: &ArrayRef) -> (usize, usize) {
 fn export<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyTuple>> {
     let (data, schema) = arrow_array::ffi::to_ffi(&array.to_data()).map_err(internal)?;
     let data: FFI_ArrowArray = data;
-    let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+    let schema = export_schema(py, Ok(schema))?;
     let data = PyCapsule::new_with_value(py, data, c"arrow_array")?;
     PyTuple::new(py, [schema, data])
 }
 
-fn position(index: isize, len: usize) -> PyResult<usize> {
-    let at = if index < 0 { len.checked_sub(index.unsigned_abs()) } else { Some(index as usize) };
-    at.filter(|at| *at < len).ok_or_else(|| PyIndexError::new_err(format!("{index} of {len} rows")))
+fn export_schema(py: Python<'_>, schema: Result<FFI_ArrowSchema, ArrowError>) -> PyResult<Bound<'_, PyCapsule>> {
+    PyCapsule::new_with_value(py, schema.map_err(internal)?, c"arrow_schema")
+}
+
+/// The piece of memory that a row is in, and its place there; negative numbers count from the end.
+fn place(index: isize, pieces: impl Iterator<Item = usize> + Clone) -> PyResult<(usize, usize)> {
+    let len: usize = pieces.clone().sum();
+    let mut at = if index < 0 { len.checked_sub(index.unsigned_abs()) } else { Some(index as usize) };
+    for (piece, rows) in pieces.enumerate() {
+        match at {
+            Some(at) if at < rows => return Ok((piece, at)),
+            _ => at = at.and_then(|at| at.checked_sub(rows)),
+        }
+    }
+    Err(PyIndexError::new_err(format!("{index} of {len} rows")))
 }
 
 fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bound<'py, PyDict>> {

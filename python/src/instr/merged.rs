@@ -180,15 +180,20 @@ impl MergeObserver for Listener {
     }
 }
 
+/// That an input is no part of the result, and why.
+pub(crate) fn skipped(input: &WeightedInput, outcome: &InputOutcome) -> Option<String> {
+    match outcome {
+        InputOutcome::Failed(error) => Some(format!("skipped: {error}")),
+        InputOutcome::Empty => Some(format!("{}: the file is empty; skipped", input.path.display())),
+        _ => None,
+    }
+}
+
 /// What of a merge is worth a warning, in the order of the inputs; of soft errors one of each kind.
 fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
     let mut warnings = Vec::new();
     for input in &report.inputs {
-        match &input.outcome {
-            InputOutcome::Failed(error) => warnings.push(format!("skipped: {error}")),
-            InputOutcome::Empty => warnings.push(format!("{}: the file is empty; skipped", input.input.path.display())),
-            _ => {}
-        }
+        warnings.extend(skipped(&input.input, &input.outcome));
         warnings.extend(input.warnings.iter().map(ToString::to_string));
     }
     for (count, first) in heard.0.values() {

@@ -73,7 +73,7 @@ impl SampleFilter {
     }
 
     /// Whether the function, or context, of that title is kept.
-    pub(in crate::pipeline) fn keeps(&self, title: &[u8], hashed: bool) -> bool {
+    pub fn keeps(&self, title: &[u8], hashed: bool) -> bool {
         let matches =
             |(filter, digits): &(FunctionFilter, String)| filter.keeps(title) || (hashed && digits.as_bytes() == title);
         self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
