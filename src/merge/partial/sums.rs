@@ -243,7 +243,13 @@ impl PartialMerge {
     }
 
     /// Adds the sums of inputs that come after those of this one.
-    pub fn append(&mut self, other: Self) {
+    pub fn append(&mut self, mut other: Self) {
+        if self.inputs.is_empty() && other.max_count == self.max_count {
+            std::mem::take(&mut other.applied).into_iter().for_each(|words| self.note_applied(words));
+            let applied = std::mem::take(&mut self.applied);
+            *self = Self { max_count: self.max_count, limits: self.limits, applied, ..other };
+            return;
+        }
         let first_input = u32::try_from(self.inputs.len()).expect("fewer than 2^32 inputs fit in memory");
         let has_front_end = self.groups.iter().any(|group| group.kind.contains(ProfileKind::FRONT_END));
         let Self { inputs, contributions, names, groups, binary_ids, vtable_names, applied, .. } = other;
@@ -256,10 +262,20 @@ impl PartialMerge {
             let into = self.group(group.kind, is_after);
             let target = &mut self.groups[into as usize];
             let mut places = Vec::with_capacity(group.records.len());
-            for record in group.records {
+            for (at, record) in group.records.into_iter().enumerate() {
                 let name = names.function(record.function);
-                let function = self.names.intern_shared(name.name(), name.name_ref(), name.text());
-                let place = target.place(function, record.func_hash, record.shape);
+                // Runs of one program have their records in one order.
+                let known = target.records.get(at).filter(|known| {
+                    (known.func_hash, known.shape) == (record.func_hash, record.shape)
+                        && self.names.name(known.function) == name.name()
+                });
+                let place = match known {
+                    Some(_) => at as u32,
+                    None => {
+                        let function = self.names.intern_shared(name.name(), name.name_ref(), name.text());
+                        target.place(function, record.func_hash, record.shape)
+                    }
+                };
                 if target.records[place as usize].append(record, first_input, self.max_count) {
                     overflowed.push((into, place));
                 }
