@@ -59,7 +59,7 @@ impl SingleFile {
         let crossing = crossing.map(|crossing| CrossReleaseOptions { origins, ..*crossing });
         let mut glance = crossing.map(|crossing| Glance::new(profile.kind(), &crossing));
         let rules = MergeRules::of(merge.release);
-        let (mut seen, mut places, mut records) = (Seen::default(), Vec::new(), 0);
+        let (mut seen, mut names, mut places, mut records) = (Seen::default(), Vec::new(), Vec::new(), 0);
         for entry in profile.entries() {
             let entry = entry.ok()?;
             seen.look_at(&entry, merge, &rules)?;
@@ -67,12 +67,14 @@ impl SingleFile {
                 glance.look_at(entry.name, entry.records.func_hashes());
             }
             records += entry.records.len();
+            names.push(entry.name);
             places.push(entry.place());
         }
         if glance.is_some_and(|glance| !glance.leaves_all()) {
             return None;
         }
-        let places = in_order(&profile, &places)?;
+        seen.has_irregular_name |= !profile.vtable_names().ok()?.iter().all(|name| text::is_plain_name(name));
+        let places = in_order(&names, &places)?;
         Some(Self { bytes, reading, places, records, seen })
     }
 
@@ -149,11 +151,10 @@ impl SingleFile {
 }
 
 /// The places in the order of the names; `None` when a name stands twice.
-fn in_order(profile: &IndexedProfile<'_>, places: &[u64]) -> Option<Vec<u64>> {
-    let name = |place: u64| profile.entry_name_at(place);
-    let order = name_order(u32::try_from(places.len()).ok()?, |at| name(places[at as usize]));
-    let ordered: Vec<u64> = order.into_iter().map(|at| places[at as usize]).collect();
-    ordered.is_sorted_by(|one, other| name(*one) < name(*other)).then_some(ordered)
+fn in_order(names: &[&[u8]], places: &[u64]) -> Option<Vec<u64>> {
+    let order = name_order(u32::try_from(names.len()).ok()?, |at| names[at as usize]);
+    let is_strict = order.is_sorted_by(|one, other| names[*one as usize] < names[*other as usize]);
+    is_strict.then(|| order.into_iter().map(|at| places[at as usize]).collect())
 }
 
 impl Seen {
@@ -207,6 +208,11 @@ impl Functions for EncodedFunctions<'_> {
 
     fn each_record(&self, at: usize, push: &mut dyn FnMut(RecordView<'_>, bool)) {
         let Ok(entry) = self.profile.entry_at(self.places[at]) else { return };
+        if entry.records.len() == 1 && !entry.records.has_value_sites() {
+            // Nothing to be sorted.
+            entry.records.map_while(Result::ok).for_each(|record| push(record.view(), true));
+            return;
+        }
         let records = decode(&entry);
         for (number, record) in records.iter().enumerate() {
             push(record.view(), number + 1 == records.len());

@@ -88,7 +88,7 @@ pub(crate) struct Source<'a> {
     pub symbols: &'a SymbolTable,
     /// Those that are written, in the order of their names.
     pub functions: &'a dyn Functions,
-    /// Every name is known to be [plain](is_plain_name).
+    /// Every name, of vtables too, is known to be [plain](is_plain_name).
     pub has_plain_names: bool,
 }
 
@@ -187,7 +187,7 @@ impl Content<'_> {
 
     fn write_functions(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let functions = self.source.functions;
-        let format = RecordFormat::new(self.options, self.source.symbols);
+        let format = RecordFormat::new(self.options, self.source.symbols).names_are_plain(self.source.has_plain_names);
         let mends = if self.mends && !self.source.has_plain_names { self.find_mends() } else { Vec::new() };
         let make = |block: usize, text: &mut Vec<u8>| {
             for at in block * BLOCK..functions.len().min((block + 1) * BLOCK) {

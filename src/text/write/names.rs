@@ -30,10 +30,10 @@ impl NamePlace {
     }
 }
 
-/// Whether a name stands for itself wherever in a text it is written.
+/// Whether a name stands for itself wherever in a text it is written, that of a target too.
 pub(crate) fn is_plain_name(name: &[u8]) -> bool {
     let begins_plainly = name.first().is_some_and(|first| !matches!(first, b'#' | b':' | b'$'));
-    begins_plainly && !breaks_line(name) && !is_number(name)
+    begins_plainly && !breaks_line(name) && !is_number(name) && name != EXTERNAL
 }
 
 fn breaks_line(name: &[u8]) -> bool {

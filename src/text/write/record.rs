@@ -16,6 +16,8 @@ pub(super) struct RecordFormat<'a> {
     kinds: &'static [ValueKind],
     has_bitmaps: bool,
     mends: bool,
+    /// No name has to be looked at.
+    names_are_plain: bool,
 }
 
 impl<'a> RecordFormat<'a> {
@@ -25,7 +27,13 @@ impl<'a> RecordFormat<'a> {
             kinds: options.value_kinds(),
             has_bitmaps: options.has_bitmaps(),
             mends: options.compat.mends_text_output(),
+            names_are_plain: false,
         }
+    }
+
+    /// Whether all names that targets may be called by are known to be plain.
+    pub(super) fn names_are_plain(self, names_are_plain: bool) -> Self {
+        Self { names_are_plain, ..self }
     }
 
     /// Appends a record; `dollar_follows` says whether the next line may begin
@@ -82,7 +90,7 @@ impl<'a> RecordFormat<'a> {
             push_decimal(out, value);
             return;
         }
-        match self.symbols.name(value).filter(|name| !self.mends || is_speakable_target(name)) {
+        match self.symbols.name(value).filter(|name| !self.mends || self.names_are_plain || is_speakable_target(name)) {
             Some(name) => out.extend_from_slice(name),
             None => {
                 if self.mends && value != 0 {
