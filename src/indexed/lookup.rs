@@ -124,9 +124,10 @@ impl<'data> Table<'data> {
         Ok(None)
     }
 
-    /// The entry that begins at that place of the file.
-    pub(super) fn entry_at(&self, place: u64) -> Result<Entry<'data>> {
-        self.item_at(place)?.entry(self.version)
+    /// The records of the item that begins at that place of the file, which were checked before.
+    pub(super) fn records_at(&self, place: u64) -> Result<Records<'data>> {
+        let item = self.item_at(place)?;
+        Ok(Records::unchecked(item.data, item.data_offset, self.version))
     }
 
     /// The item that begins at that place of the file.

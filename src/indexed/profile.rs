@@ -7,7 +7,9 @@ use crate::bytes::{Cursor, Endian, names};
 use crate::compat::{Compat, LLVM_22_INDEXED_VERSION};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::summary::SummaryRow;
-use crate::instr::{BinaryId, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release};
+use crate::instr::{
+    BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
+};
 use crate::limits::Limits;
 
 /// How strictly and how far an indexed file is read.
@@ -202,9 +204,10 @@ impl<'data> IndexedProfile<'data> {
         self.walk().map(move |entry| entry.map_err(|error| error.in_format(format!("indexed v{version}"))))
     }
 
-    /// The entry that stands at that [place](Entry::place) of the file.
-    pub(crate) fn entry_at(&self, place: u64) -> Result<Entry<'data>> {
-        self.table.entry_at(place).map_err(|error| self.in_format(error))
+    /// The records of the entry that stands at that [place](Entry::place) of the file, and was
+    /// found there before.
+    pub(crate) fn records_at(&self, place: u64) -> impl Iterator<Item = FunctionRecord> + use<'data> {
+        self.table.records_at(place).into_iter().flatten().map_while(Result::ok)
     }
 
     /// The name of the entry that stands at that [place](Entry::place) of the file.

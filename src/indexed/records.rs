@@ -28,8 +28,7 @@ impl<'data> Records<'data> {
     /// Malformed when the data is not a whole number of records. LLVM then
     /// takes none of the name's records either.
     pub(super) fn read(data: &'data [u8], offset: u64, version: u32) -> Result<Self> {
-        let rest = Cursor::new(data, offset, Endian::Little, "function records");
-        let mut records = Self { rest, version, len: 0, has_value_sites: false, is_irregular: false };
+        let mut records = Self::unchecked(data, offset, version);
         if data.is_empty() || !data.len().is_multiple_of(8) {
             let detail = format!("a name has {} bytes of records, which is not a multiple of 8 above 0", data.len());
             return Err(records.rest.place(malformed(detail)));
@@ -42,6 +41,12 @@ impl<'data> Records<'data> {
             records.len += 1;
         }
         Ok(records)
+    }
+
+    /// Of data that was checked before: all that can be done is to decode the records.
+    pub(super) fn unchecked(data: &'data [u8], offset: u64, version: u32) -> Self {
+        let rest = Cursor::new(data, offset, Endian::Little, "function records");
+        Self { rest, version, len: 0, has_value_sites: false, is_irregular: false }
     }
 
     /// Number of records of the name, those that were decoded included.

@@ -168,7 +168,8 @@ impl Seen {
         if !entry.records.has_value_sites() && entry.records.len() == 1 {
             return Some(());
         }
-        let records = decode(entry);
+        // Sound from end to end: that was found out when the entry was found.
+        let records = as_merged(entry.records.clone().map_while(Result::ok));
         for record in &records {
             self.repeats_a_size |= repeats_size(record.view(), rules);
             self.names_something |=
@@ -179,10 +180,9 @@ impl Seen {
     }
 }
 
-/// The records as a merge leaves them.
-fn decode(entry: &Entry<'_>) -> Vec<FunctionRecord> {
-    // Sound from end to end: that was found out when the entry was found.
-    let mut records: Vec<FunctionRecord> = entry.records.clone().map_while(Result::ok).collect();
+/// Records of one name as a merge leaves them.
+fn as_merged(records: impl Iterator<Item = FunctionRecord>) -> Vec<FunctionRecord> {
+    let mut records: Vec<FunctionRecord> = records.collect();
     records.sort_by_key(|record| record.func_hash);
     records.iter_mut().for_each(sort_record_sites);
     records
@@ -203,17 +203,11 @@ impl Functions for EncodedFunctions<'_> {
     }
 
     fn has_several_records(&self, at: usize) -> bool {
-        self.profile.entry_at(self.places[at]).is_ok_and(|entry| entry.records.len() > 1)
+        self.profile.records_at(self.places[at]).nth(1).is_some()
     }
 
     fn each_record(&self, at: usize, push: &mut dyn FnMut(RecordView<'_>, bool)) {
-        let Ok(entry) = self.profile.entry_at(self.places[at]) else { return };
-        if entry.records.len() == 1 && !entry.records.has_value_sites() {
-            // Nothing to be sorted.
-            entry.records.map_while(Result::ok).for_each(|record| push(record.view(), true));
-            return;
-        }
-        let records = decode(&entry);
+        let records = as_merged(self.profile.records_at(self.places[at]));
         for (number, record) in records.iter().enumerate() {
             push(record.view(), number + 1 == records.len());
         }
