@@ -52,7 +52,7 @@ fn the_flat_table_is_sorted_by_hits_and_has_three_decimals() {
     );
     assert!(
         text.contains(
-            "Thread       Hits        %\na             153   82.703\nb              27   14.595\n… and 1 more threads\n"
+            "Thread       Hits        %\na             153   82.703\nb              27   14.595\n… and 1 more thread\n"
         ),
         "{text}"
     );

@@ -383,8 +383,8 @@ fn what_counts_less_than_nothing_is_left_out() {
     let mut table = StackTable::new();
     let warnings = add_to_table(&profile, &ValueChoice::default(), &mut table).unwrap();
     assert_eq!(table.total_hits(), 3);
-    assert!(warnings[0].message.starts_with("1 samples count less than nothing"), "{warnings:?}");
-    assert!(warnings[1].message.starts_with("1 samples have labels"), "{warnings:?}");
+    assert!(warnings[0].message.starts_with("1 sample below zero"), "{warnings:?}");
+    assert!(warnings[1].message.starts_with("1 sample with labels"), "{warnings:?}");
 }
 
 #[test]
