@@ -329,6 +329,20 @@ fn a_result_with_nothing_in_it_is_written_on_demand_only() {
 }
 
 #[test]
+fn a_memory_profile_alone_is_not_written_where_it_has_no_place() {
+    let folder = Folder::new();
+    fs::write(folder.path("m.yaml"), memory_profile(5)).unwrap();
+    for output in ["x.proftext", "x.profraw"] {
+        for command in ["merge", "convert"] {
+            let said = refused(1, &folder, &format!("{command} m.yaml -o {output}"));
+            assert!(said.contains("has no place for a memory profile"), "{command} -o {output}: {said}");
+            assert_eq!(folder.names(), ["m.yaml"], "{command} -o {output}");
+        }
+    }
+    done(&folder, "merge m.yaml -o x.profdata");
+}
+
+#[test]
 fn inputs_that_are_all_empty_give_an_empty_result_on_demand_only() {
     for output in ["x.profdata", "x.proftext", "x.iprof", "x.collapsed", "x.pprof"] {
         let folder = Folder::new();

@@ -7,7 +7,7 @@ use profbridge::input::Input;
 use profbridge::instr::Profile;
 use profbridge::merge::FunctionFilter;
 use profbridge::pipeline::input_totals::largest_share;
-use profbridge::pipeline::{Extent, MergeReport, Minimums};
+use profbridge::pipeline::{Extent, MergeReport, Minimums, OutputForm};
 use profbridge::{Error, Result};
 
 /// What the result must be.
@@ -90,7 +90,8 @@ impl MergeGateArgs {
         })
     }
 
-    /// As [`refuse_profile_of_nothing`](Self::refuse_profile_of_nothing), whose functions may not be in memory.
+    /// As [`refuse_profile_of_nothing`](Self::refuse_profile_of_nothing), whose functions may not be in memory. Text and
+    /// raw profiles have no place for a memory profile.
     ///
     /// # Errors
     ///
@@ -100,7 +101,12 @@ impl MergeGateArgs {
         report: &MergeReport,
         filter: &FunctionFilter,
         sparse: bool,
+        form: OutputForm,
     ) -> Result<()> {
+        let words = || format!("{} has no place for a memory profile, and the inputs hold nothing else", form.words());
+        if matches!(form, OutputForm::Text | OutputForm::Raw) && report.profile.memprof.is_some() {
+            self.refuse_nothing_but(&words(), || report.functions_len() == 0)?;
+        }
         match sparse {
             true => self.refuse_profile_of_nothing(&report.profile, filter, true),
             false => self.refuse_nothing_but("no function is left", || report.is_empty(filter)),

@@ -48,7 +48,7 @@ impl ConvertArgs {
             let mut report = self.merged(input, &whom, &self.write_options(&whom, form), document)?;
             let origins = report.origins();
             let write = self.crossed(&mut report.profile, origins, &mut whom, form, document)?;
-            self.gates().refuse_report_of_nothing(&report, &write.filter, self.sparse)?;
+            self.gates().refuse_report_of_nothing(&report, &write.filter, self.sparse, form)?;
             report.write_file(&write, &self.output)?
         };
         console::losses(&saved.losses, &whom.tolerated(), &self.output);

@@ -89,7 +89,7 @@ impl MergeArgs {
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
         // Only now functions have the names that the filter may mean.
-        self.gates.refuse_report_of_nothing(&report, &options.filter, self.sparse)?;
+        self.gates.refuse_report_of_nothing(&report, &options.filter, self.sparse, form)?;
         let write = self.announced(self.write_options(&options, &whom, form), &whom);
         let saved = report.write_file(&write, &self.output)?;
         if !self.quiet {
