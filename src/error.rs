@@ -197,6 +197,12 @@ pub enum ErrorKind {
         /// What there is none of.
         detail: String,
     },
+    /// An input failed, of which a partial merge kept no more than the message.
+    #[error("{message}")]
+    InputFailed {
+        /// What was said of it.
+        message: String,
+    },
     /// Inputs could not be read, and more of them than may be left out.
     #[error("{}", failed_inputs(*failed, *inputs))]
     InputsFailed {
@@ -254,6 +260,7 @@ impl ErrorKind {
             Self::Unsupported { .. } => "unsupported",
             Self::Usage { .. } => "usage",
             Self::NothingFound { .. } => "nothing-found",
+            Self::InputFailed { .. } => "input-failed",
             Self::InputsFailed { .. } => "inputs-failed",
             Self::GateFailed { .. } => "gate-failed",
             Self::Cancelled => "cancelled",

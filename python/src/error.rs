@@ -76,7 +76,7 @@ fn class_of(kind: &ErrorKind) -> &'static str {
         | ErrorKind::UnableToCorrelate { .. }
         | ErrorKind::MissingProgram { .. }
         | ErrorKind::UnableToSymbolize { .. } => "ProgramError",
-        ErrorKind::KindConflict { .. } | ErrorKind::InputsFailed { .. } => "MergeError",
+        ErrorKind::KindConflict { .. } | ErrorKind::InputFailed { .. } | ErrorKind::InputsFailed { .. } => "MergeError",
         ErrorKind::LimitExceeded { .. } => "LimitError",
         ErrorKind::WouldLose { .. } => "LossError",
         ErrorKind::GateFailed { .. } => "GateError",

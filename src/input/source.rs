@@ -13,7 +13,7 @@ use super::steps::reading;
 use super::version::FormatVersion;
 use crate::bytes::head::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::identify::{Family, Format, Identity, identify, is_gzip};
 use crate::limits::Limits;
 use crate::partial::{FOOTER_BYTES, Family as PartFamily, Frame, MAGIC, document_len};
@@ -330,7 +330,7 @@ impl Input {
     fn opened(&self) -> Result<MutexGuard<'_, Pipe>> {
         let mut pipe = self.pipe();
         if let Pipe::Failed { message, hint } = &*pipe {
-            let error = Error::usage(message.clone()).in_file(&self.path);
+            let error = Error::new(ErrorKind::InputFailed { message: message.clone() }).in_file(&self.path);
             return Err(match hint {
                 Some(hint) => error.with_hint(hint.clone()),
                 None => error,

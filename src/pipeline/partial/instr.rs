@@ -1,6 +1,6 @@
 //! Partial merges: made of files, merged further, finished.
 
-use super::remembered::{failed, no_weight, remembered};
+use super::remembered::{failed, no_weight, remembered, unknown_failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput};
@@ -242,7 +242,7 @@ fn report(about: &PartialInput, input: &WeightedInput) -> InputReport {
     let outcome = match &about.state {
         InputState::Used => InputOutcome::Used,
         InputState::Empty => InputOutcome::Empty,
-        failed => InputOutcome::Failed(remembered(failed).unwrap_or_else(|| Error::usage("it could not be read"))),
+        failed => InputOutcome::Failed(remembered(failed).unwrap_or_else(unknown_failure)),
     };
     let mut report = InputReport::new(input, outcome);
     report.version = about.origin.and_then(|origin| match origin {

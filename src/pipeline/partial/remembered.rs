@@ -1,6 +1,6 @@
 //! What is remembered of inputs that could not be read.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::partial::InputState;
 
 /// An input that failed, to be told again when the merge ends.
@@ -11,11 +11,16 @@ pub(super) fn failed(error: &Error) -> InputState {
 /// The error that an input failed with.
 pub(super) fn remembered(state: &InputState) -> Option<Error> {
     let InputState::Failed { message, hint } = state else { return None };
-    let error = Error::usage(message.clone());
+    let error = Error::new(ErrorKind::InputFailed { message: message.clone() });
     Some(match hint {
         Some(hint) => error.with_hint(hint.clone()),
         None => error,
     })
+}
+
+/// The error of an input of which not even a message is kept.
+pub(super) fn unknown_failure() -> Error {
+    Error::new(ErrorKind::InputFailed { message: "it could not be read".to_string() })
 }
 
 pub(super) fn no_weight() -> Error {

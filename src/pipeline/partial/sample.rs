@@ -1,6 +1,6 @@
 //! Partial merges of sample profiles.
 
-use super::remembered::{failed, no_weight, remembered};
+use super::remembered::{failed, no_weight, remembered, unknown_failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
@@ -186,7 +186,7 @@ fn failure(about: &PartialInput) -> Error {
     if about.state == InputState::Empty {
         return Error::new(ErrorKind::EmptyProfile).in_file(&about.path);
     }
-    remembered(&about.state).unwrap_or_else(|| Error::usage("it could not be read").in_file(&about.path))
+    remembered(&about.state).unwrap_or_else(|| unknown_failure().in_file(&about.path))
 }
 
 /// The sums in a file that a merge wrote; `None` for other files.
