@@ -555,7 +555,7 @@ mod tests {
             let input = Input::new(&path);
             input.look().unwrap();
             let error = input.bytes(Access::Read, &tight).unwrap_err();
-            assert!(matches!(error.kind(), crate::ErrorKind::LimitExceeded { found: 5, .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::LimitExceeded { found: 5, .. }), "{error}");
         }
 
         #[test]

@@ -25,6 +25,7 @@ pub struct Reported<T> {
 }
 
 /// Shows a file as llvm-profdata does; what was read before a fault is written.
+/// The report is how many functions `options` choose by name.
 ///
 /// # Errors
 ///
@@ -34,7 +35,7 @@ pub fn show_file(
     read: &ReadOptions,
     options: &ShowOptions,
     out: &mut (dyn Write + Send),
-) -> Result<Reported<()>> {
+) -> Result<Reported<u64>> {
     with_reader(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
 }
 

@@ -391,6 +391,20 @@ fn nothing_to_compare_or_to_draw_is_no_success() {
 }
 
 #[test]
+fn a_function_that_is_not_there_is_no_success() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), NEVER_RAN).unwrap();
+    for (shown, options) in [("Functions shown: 0\n", ""), ("", " --json"), ("", " --covered"), (":ir\n", " --text")] {
+        let line = format!("show a.proftext --function=nobody{options}");
+        assert!(refused(1, &folder, &line).contains("no function has \"nobody\" in its name"), "{line}");
+        let stdout = run(&folder, &line).stdout;
+        assert!(String::from_utf8_lossy(&stdout).contains(shown), "{line}");
+        done(&folder, &line.replace("nobody", "mai"));
+    }
+    done(&folder, "llvm-profdata show a.proftext --function=nobody");
+}
+
+#[test]
 fn options_for_stacks_are_refused_where_two_other_profiles_are_compared() {
     let folder = Folder::new();
     for (name, (_, contents, _)) in ["a.proftext", "s", "c", "f.iprof"].into_iter().zip(FAMILIES) {

@@ -217,6 +217,6 @@ fn wrong_limits_are_said() {
         ("json-depth=99999999999", "cannot be more"),
         ("name-bytes=-1", "NAME=NUMBER"),
     ] {
-        run(["merge", "--limit", argument, "/dev/null"]).assert_refused(&[words]);
+        run(["merge", "--limit", argument, "/dev/null"]).assert_wrong_use(&[words]);
     }
 }

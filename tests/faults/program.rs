@@ -37,10 +37,17 @@ impl Finished {
         self
     }
 
-    /// Could not, or was used wrongly, in an orderly way, and the message has these words.
+    /// Could not, in an orderly way, and the message has these words.
     #[track_caller]
     pub fn assert_refused(&self, words: &[&str]) -> &Self {
-        assert!(matches!(self.code, Some(1 | 2)), "{:?}: {}", self.code, self.stderr);
+        assert_eq!(self.code, Some(1), "{}", self.stderr);
+        self.assert_says(words)
+    }
+
+    /// Was used wrongly, and the message has these words.
+    #[track_caller]
+    pub fn assert_wrong_use(&self, words: &[&str]) -> &Self {
+        assert_eq!(self.code, Some(2), "{}", self.stderr);
         self.assert_says(words)
     }
 

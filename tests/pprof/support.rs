@@ -40,6 +40,7 @@ impl Folder {
     }
 
     /// Standard output and standard error of a run that must end with `code`.
+    #[track_caller]
     pub(crate) fn ends(&self, code: i32, arguments: &str) -> (String, String) {
         let output = self.run(arguments);
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -57,10 +58,15 @@ impl Folder {
         self.ends(0, arguments).1
     }
 
-    /// Standard error of a run that could not do it, or was used wrongly.
+    /// Standard error of a run that could not do it.
+    #[track_caller]
     pub(crate) fn fails(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}");
-        String::from_utf8(output.stderr).unwrap()
+        self.ends(1, arguments).1
+    }
+
+    /// Standard error of a run that was asked for what makes no sense.
+    #[track_caller]
+    pub(crate) fn refuses(&self, arguments: &str) -> String {
+        self.ends(2, arguments).1
     }
 }

@@ -17,6 +17,9 @@ pub struct ShowReport {
     pub level: &'static str,
     /// Variant bits in words.
     pub kind: Vec<&'static str>,
+    /// Functions that are asked for by name, shown or not.
+    #[serde(skip)]
+    pub selected: u64,
     /// Functions with details, in file order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub functions: Option<Vec<FunctionDetails>>,
@@ -232,6 +235,7 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
     Ok(ShowReport {
         level: if totals.kind.is_ir() { "ir" } else { "front-end" },
         kind: totals.kind.without(ProfileKind::FRONT_END).words(),
+        selected: totals.selected,
         functions: options.selects_functions().then_some(functions),
         covered: options.covered.then_some(covered),
         below_cutoff: options.only_below_cutoff.then_some(below_cutoff),

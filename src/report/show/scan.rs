@@ -28,6 +28,8 @@ pub(super) struct Totals {
     pub(super) kind: ProfileKind,
     /// Totals and the rows of the detailed summary.
     pub(super) summary: ProfileSummary,
+    /// Functions that are asked for by name, shown or not.
+    pub(super) selected: u64,
     /// Functions with details.
     pub(super) shown: u64,
     /// Functions below the cutoff.
@@ -90,6 +92,7 @@ pub(super) fn scan(
     let mut totals = Totals {
         kind: reader.kind(),
         summary: ProfileSummary::default(),
+        selected: 0,
         shown: 0,
         below_cutoff: 0,
         maxima: Vec::new(),
@@ -170,6 +173,7 @@ impl Totals {
         largest: &mut Largest,
     ) -> Plan {
         let selected = options.selects(name);
+        self.selected += u64::from(selected);
         if selected && options.text {
             return Plan::Text;
         }

@@ -15,7 +15,8 @@ pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], RecordView<'_>, &S
 
 /// Shows a profile as text, to the byte what llvm-profdata 22 prints.
 ///
-/// What was read before a fault is printed.
+/// What was read before a fault is printed. The answer is how many functions are
+/// among those that `options` choose by name.
 ///
 /// # Errors
 ///
@@ -26,11 +27,11 @@ pub fn show(
     options: &ShowOptions,
     write_record: RecordWriter<'_>,
     out: &mut (dyn Write + Send),
-) -> Result<()> {
+) -> Result<u64> {
     let mut page = Page::new(out);
     let shown = print(reader, options, write_record, &mut page);
     let flushed = page.print();
-    shown.and(flushed)
+    shown.and_then(|selected| flushed.map(|()| selected))
 }
 
 fn print(
@@ -38,7 +39,7 @@ fn print(
     options: &ShowOptions,
     write_record: RecordWriter<'_>,
     page: &mut Page<'_>,
-) -> Result<()> {
+) -> Result<u64> {
     let is_ir = reader.kind().is_ir();
     if options.only_below_cutoff && !options.text {
         let cutoff = options.value_cutoff;
@@ -53,7 +54,7 @@ fn print(
         print_events(reader, options, write_record, page)?
     };
     if options.text || options.covered {
-        return Ok(());
+        return Ok(totals.selected);
     }
     let text = &mut page.text;
     printed(write_totals(&totals, options, text))?;
@@ -62,7 +63,8 @@ fn print(
         printed(write_hot(&totals, threshold, text))?;
     }
     printed(write_statistics(&totals, options, text))?;
-    printed(write_file_blocks(reader, options, text)?)
+    printed(write_file_blocks(reader, options, text)?)?;
+    Ok(totals.selected)
 }
 
 /// Prints what is shown of the records, one after the other.
