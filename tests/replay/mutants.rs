@@ -5,6 +5,7 @@ use super::{bodies, files_below, root};
 use profbridge::Limits;
 use profbridge::partial::Frame;
 use profbridge::sampleprof::{self, Encoding, ReadOptions};
+use std::path::Path;
 
 /// In the place of libFuzzer: changes some byte, cuts, or appends.
 fn change(bytes: &mut [u8], len: usize, most: usize) -> usize {
@@ -41,9 +42,11 @@ fn mutants(mutate: Mutate, seeds: &[Vec<u8>]) -> Vec<Vec<u8>> {
     found
 }
 
+/// The sound files of a folder: what is damaged on purpose lies in a folder of its own.
 fn seeds(folder: &str, ending: &str) -> Vec<Vec<u8>> {
     let files = files_below(&root().join(folder));
-    let fits = files.iter().filter(|path| path.extension().is_some_and(|found| found == ending));
+    let is_sound = |path: &Path| path.components().all(|part| part.as_os_str() != "bad");
+    let fits = files.iter().filter(|path| is_sound(path) && path.extension().is_some_and(|found| found == ending));
     fits.map(|path| std::fs::read(path).expect("file is readable")).collect()
 }
 
