@@ -69,6 +69,11 @@ impl<'data> Decoder<'data> {
         Self(Cursor::new(state, 0, Endian::Little, "state of a partial merge"))
     }
 
+    /// At `position` of a log of value sites, which stands in a state as a whole.
+    pub fn of_sites(log: &'data [u8], position: u64) -> Self {
+        Self(Cursor::new(log, position, Endian::Little, "value sites of a record"))
+    }
+
     /// A number.
     ///
     /// # Errors
@@ -164,6 +169,11 @@ impl<'data> Decoder<'data> {
 
     /// An error at this place.
     pub fn malformed(&self, detail: impl Into<String>) -> Error {
-        self.0.place(Error::malformed(detail))
+        self.placed(Error::malformed(detail))
+    }
+
+    /// An error that knows no place of its own, at this one.
+    pub fn placed(&self, error: Error) -> Error {
+        self.0.place(error)
     }
 }

@@ -45,6 +45,17 @@ pub enum MergePlan {
 }
 
 impl MergePlan {
+    /// The merge of inputs of which none says what it is, being empty, damaged or something else: that of
+    /// the output, if its form is one family's. Its reader knows what is wrong with them.
+    fn of_form(form: OutputForm) -> Option<Self> {
+        match form {
+            OutputForm::SampleProf => Some(Self::Family(Family::SampleProf)),
+            // An iprof may come through the bridge.
+            OutputForm::Iprof => None,
+            form => StackOutput::of_form(form).map(Self::Stacks),
+        }
+    }
+
     /// The family whose merge it is; none where several meet.
     pub fn family(self) -> Option<Family> {
         match self {
@@ -132,19 +143,17 @@ impl<'a> MergeRequest<'a> {
         }
         let form = form.map(|form| form.of_inputs(inputs, self.output)).transpose()?;
         let mut families = inputs.iter().filter_map(|input| self.family(input)).peekable();
+        if families.peek().is_none()
+            && let Some(plan) = form.and_then(MergePlan::of_form)
+        {
+            return Ok(plan);
+        }
         let all_iprof = families.peek().is_some() && families.all(|family| family == Family::Iprof);
         match form.and_then(StackOutput::of_form) {
             Some(output @ (StackOutput::Collapsed | StackOutput::Pprof)) if all_iprof => {
                 return Ok(MergePlan::Stacks(output));
             }
             _ => {}
-        }
-        // Inputs that are all empty are of any family.
-        let are_empty = || inputs.iter().all(|input| input.format().is_ok_and(|format| format == Format::Empty));
-        if let Some(output @ (StackOutput::Collapsed | StackOutput::Pprof)) = form.and_then(StackOutput::of_form)
-            && are_empty()
-        {
-            return Ok(MergePlan::Stacks(output));
         }
         let has_iprof = first(Family::Iprof).is_some();
         self.refuse_form(form, has_iprof)?;
@@ -185,9 +194,11 @@ impl<'a> MergeRequest<'a> {
         if has(Format::Collapsed) {
             return Ok(StackOutput::Collapsed);
         }
-        Err(Error::usage("recordings are read, not written")
-            .in_file(&input.path)
-            .with_hint("name the output .collapsed, .pprof or .iprof"))
+        let detail = match has(Format::Jfr) {
+            true => "recordings are read, not written",
+            false => "nothing says as what the stacks are to be written",
+        };
+        Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
     }
 
     /// Refuses what neither LLVM's profiles nor iprof files become, alone or together.
@@ -228,7 +239,7 @@ impl<'a> MergeRequest<'a> {
 mod tests {
     use super::*;
 
-    const FILES: [(&str, &[u8]); 8] = [
+    const FILES: [(&str, &[u8]); 9] = [
         ("raw", b"\x81rforpl\xff"),
         ("text", b":ir\nmain\n1\n1\n5\n"),
         ("sample", b"foo:10:1\n 1: 5\n"),
@@ -237,6 +248,7 @@ mod tests {
         ("pprof", &[0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 4, 0x0a, 2, 1, 2]),
         ("jfr", b"FLR\0\0\x02\0\x01"),
         ("empty", b""),
+        ("prose", b"no profile at all\n"),
     ];
 
     fn plans(names: &[&str], output: &str) -> Vec<Option<MergePlan>> {
@@ -258,7 +270,7 @@ mod tests {
 
     #[test]
     fn any_order_of_inputs_gives_the_same_plan() {
-        let cases: [(&[&str], &str, Option<MergePlan>); 23] = [
+        let cases: [(&[&str], &str, Option<MergePlan>); 28] = [
             (&["raw", "text", "empty"], "-", Some(MergePlan::Family(Family::Instr))),
             (&["sample", "empty"], "-", Some(MergePlan::Family(Family::SampleProf))),
             (&["sample", "raw"], "a.profdata", Some(MergePlan::Family(Family::SampleProf))),
@@ -274,6 +286,11 @@ mod tests {
             (&["pprof"], "a.profdata", None),
             (&["empty"], "-", Some(MergePlan::Family(Family::Instr))),
             (&["empty", "empty"], "a.pprof", Some(MergePlan::Stacks(StackOutput::Pprof))),
+            (&["prose", "empty"], "a.pprof", Some(MergePlan::Stacks(StackOutput::Pprof))),
+            (&["prose"], "a.afdo", Some(MergePlan::Family(Family::SampleProf))),
+            (&["prose", "empty"], "a.iprof", Some(MergePlan::Bridge(Family::Iprof))),
+            (&["prose"], "a.profdata", Some(MergePlan::Family(Family::Instr))),
+            (&["prose", "raw"], "a.afdo", None),
             (&["raw"], "a.collapsed", None),
             (&["raw", "iprof"], "a.pprof", None),
             (&["sample"], "a.iprof", None),

@@ -43,6 +43,7 @@ pub use merge::{ColdContexts, Layout, Merger, RecordFault};
 pub use names::{FunctionName, NameId, Names};
 pub use options::{Encoding, ReadOptions};
 pub use profile::{Kind, SampleProfile, StatedKind, SymbolList};
+pub(crate) use read::text_fault;
 pub use read::{detect, read, read_into};
 pub use record::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry, attributes,

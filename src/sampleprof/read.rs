@@ -5,7 +5,7 @@ use super::profile::SampleProfile;
 use super::{binary, ext, gcc, text};
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The encoding of a sample profile; `None` when it is none.
 pub fn detect(file: &[u8]) -> Option<Encoding> {
@@ -54,4 +54,9 @@ pub fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile
         Encoding::Gcc => gcc::read(file, options, profile),
     };
     done.map_err(|error| error.in_format(encoding.to_string()))
+}
+
+/// What makes a text unreadable as a sample profile, also where nothing speaks for its being one.
+pub(crate) fn text_fault(file: &[u8]) -> Option<Error> {
+    text::read(file, &ReadOptions::default(), &mut SampleProfile::default()).err()
 }

@@ -344,7 +344,7 @@ fn a_memory_profile_alone_is_not_written_where_it_has_no_place() {
 
 #[test]
 fn inputs_that_are_all_empty_give_an_empty_result_on_demand_only() {
-    for output in ["x.profdata", "x.proftext", "x.iprof", "x.collapsed", "x.pprof"] {
+    for output in ["x.profdata", "x.proftext", "x.afdo", "x.iprof", "x.collapsed", "x.pprof"] {
         let folder = Folder::new();
         fs::write(folder.path("a"), "").unwrap();
         fs::write(folder.path("b"), "").unwrap();
@@ -388,6 +388,17 @@ fn nothing_to_compare_or_to_draw_is_no_success() {
     }
     let said = refused(2, &folder, "overlap f.iprof f.iprof");
     assert!(said.contains("`profbridge diff` compares iprof files"), "{said}");
+}
+
+#[test]
+fn what_is_no_profile_is_said_to_be_none_whatever_is_to_be_written() {
+    for output in ["x.profdata", "x.afdo", "x.pprof", "x.collapsed"] {
+        let folder = Folder::new();
+        fs::write(folder.path("a.prof"), "main:60\n 1: 10\n").unwrap();
+        let said = refused(1, &folder, &format!("merge a.prof -o {output}"));
+        assert!(said.contains("a.prof: not a profile: unrecognized format"), "{output}: {said}");
+        assert_eq!(said.contains("line 1"), output == "x.afdo", "{said}");
+    }
 }
 
 #[test]

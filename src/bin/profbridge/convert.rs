@@ -42,7 +42,11 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
     let said = arguments.written.form(&arguments.output, &arguments.sample.forms())?;
     // What cannot be opened is reported by whoever reads it.
     let first = inputs.first().and_then(|input| input.family().ok().flatten());
-    let staying = first.filter(|family| stays(*family));
+    let staying = match (first, said) {
+        // What is of no family goes to the only one that becomes this: it knows what is wrong.
+        (None, Some(OutputForm::SampleProf)) => Some(Family::SampleProf),
+        (first, _) => first.filter(|family| stays(*family)),
+    };
     if staying != Some(Family::SampleProf) {
         arguments.sample.refuse_for_others()?;
     }

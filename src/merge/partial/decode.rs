@@ -83,7 +83,7 @@ impl PartialMerge {
                 visited.iter().for_each(|place| visits[number][*place as usize] += times);
             }
             for (record, visits) in group.records.iter().zip(&visits[number]) {
-                record.check_visits(*visits).map_err(|error| from.malformed(error.to_string()))?;
+                record.check_visits(*visits).map_err(|error| from.placed(error))?;
             }
         }
         Ok(())

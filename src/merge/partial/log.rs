@@ -65,7 +65,7 @@ impl SiteReader {
         record: &mut FunctionRecord,
     ) -> Result<()> {
         let rest = log.0.get(self.position..).unwrap_or_default();
-        let mut from = Decoder::new(rest);
+        let mut from = Decoder::of_sites(rest, self.position as u64);
         let has_values = from.place("mark of a visit", 2)? == 1;
         for kind in ValueKind::ALL {
             let (sites, count) = (record.sites_mut(kind), counts[kind as usize]);

@@ -277,8 +277,16 @@ pub(in crate::pipeline) fn check_format(bytes: &[u8], compat: Compat) -> Result<
         return Ok(());
     }
     let kind = match format {
-        Format::Empty => ErrorKind::EmptyProfile,
-        Format::Unknown | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
+        Format::Empty => return Err(ErrorKind::EmptyProfile.into()),
+        Format::OtherText => {
+            // What is wrong with a text that somebody wrote by hand.
+            let error = Error::new(ErrorKind::UnrecognizedFormat);
+            return Err(match sampleprof::text_fault(bytes) {
+                Some(fault) => error.with_hint(format!("read as a sample profile: {fault}")),
+                None => error,
+            });
+        }
+        Format::Unknown | Format::OtherJson => ErrorKind::UnrecognizedFormat,
         other => ErrorKind::KindConflict { detail: format!("it is no sample profile: {other}") },
     };
     Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
@@ -346,7 +354,9 @@ impl Merge<'_> {
             return Err(error);
         }
         self.observer.left_out(at, input, &error);
-        self.last_error = Some(error);
+        if !is_empty {
+            self.last_error = Some(error);
+        }
         Ok(())
     }
 

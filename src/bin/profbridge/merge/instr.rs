@@ -50,13 +50,7 @@ impl MergeArgs {
         self.applied().into_iter().for_each(|words| sums.note_applied(words));
         let mut report = partial::finish(&sums, &options, &mut console)?;
         console.finish();
-        print_warnings(&report, self.quiet);
-        note(document, &report, options.salvage);
-        options.filter = options.filter.without(std::mem::take(&mut report.left_out));
-        self.judge(inputs, &report, &options, document)?;
-        if report.shares_nothing() {
-            say_nothing_shared(self.quiet);
-        }
+        self.tell(inputs, &mut report, &mut options, document)?;
         let write = self.announced(self.write_options(&options, &whom, form), &whom);
         let saved = partial::write_file(&sums, &report.profile, &write, &self.output)?;
         if !self.quiet {
@@ -78,13 +72,7 @@ impl MergeArgs {
         let (write, crossing) = (self.write_options(&options, &whom, form), whom.crossing(self.cross.hashes()));
         let mut report = pipeline::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?;
         console.finish();
-        print_warnings(&report, self.quiet);
-        note(document, &report, options.salvage);
-        options.filter = options.filter.without(std::mem::take(&mut report.left_out));
-        self.judge(inputs, &report, &options, document)?;
-        if report.shares_nothing() {
-            say_nothing_shared(self.quiet);
-        }
+        self.tell(inputs, &mut report, &mut options, document)?;
         let origins = report.origins();
         let (profile, filter) = (&mut report.profile, &mut options.filter);
         let findings = whom.cross(profile, filter, self.cross.hashes(), origins, self.strict)?;
@@ -102,6 +90,24 @@ impl MergeArgs {
         self.note_written(document, &whom);
         if !self.quiet && !self.json {
             eprintln!("{}", summary(&report, &self.output, options.salvage));
+        }
+        Ok(())
+    }
+
+    /// Says what became of the inputs, and whether the result may be written. What the filter means is known from now on.
+    fn tell(
+        &self,
+        inputs: &[WeightedInput],
+        report: &mut MergeReport,
+        options: &mut MergeOptions,
+        document: &mut MergeDocument,
+    ) -> Result<()> {
+        print_warnings(report, self.quiet);
+        note(document, report, options.salvage);
+        options.filter = std::mem::take(&mut options.filter).without(std::mem::take(&mut report.left_out));
+        self.judge(inputs, report, options, document)?;
+        if report.shares_nothing() {
+            say_nothing_shared(self.quiet);
         }
         Ok(())
     }

@@ -1,0 +1,314 @@
+//! One error type for the whole library: a cause, and where it was found.
+//!
+//! [`ErrorKind`] says what is wrong. [`Error`] adds the place: the path, the
+//! format and its version, the section, the byte offset and a hint what to do
+//! next. Each layer adds what it knows with [`Error::at`], [`Error::in_format`]
+//! and [`Error::in_file`]; what was set first (deepest) stays.
+
+mod kind;
+mod llvm_text;
+mod warning;
+
+pub use kind::{ErrorKind, io_message};
+pub use warning::Warning;
+
+use crate::hint::Hint;
+use llvm_text::{ClassText, class_text};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Result of everything that can fail in this library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A cause and the place where it was found.
+///
+/// Displays as `path: format vN, section NAME, byte 0xOFFSET: cause`; the hint
+/// is not part of the text, see [`Error::hint`].
+#[derive(Debug)]
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+    format: Option<String>,
+    is_of_raw_memory_profile: bool,
+    section: Option<String>,
+    offset: Option<u64>,
+    hint: Option<Hint>,
+    llvm_detail: Option<String>,
+    llvm_message: Option<String>,
+    llvm_diagnostic: Option<String>,
+}
+
+impl Error {
+    /// An error whose place is not known yet.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                kind,
+                path: None,
+                format: None,
+                is_of_raw_memory_profile: false,
+                section: None,
+                offset: None,
+                hint: None,
+                llvm_detail: None,
+                llvm_message: None,
+                llvm_diagnostic: None,
+            }),
+        }
+    }
+
+    /// Shorthand for [`ErrorKind::Malformed`].
+    pub fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Malformed { detail: detail.into() })
+    }
+
+    /// Shorthand for [`ErrorKind::BadHeader`].
+    pub fn bad_header(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::BadHeader { detail: detail.into() })
+    }
+
+    /// Shorthand for [`ErrorKind::Truncated`].
+    pub fn truncated(field: &'static str, need: u64, have: u64) -> Self {
+        Self::new(ErrorKind::Truncated { field, need, have })
+    }
+
+    /// Shorthand for [`ErrorKind::Io`].
+    pub fn io(action: &'static str, source: io::Error) -> Self {
+        Self::new(ErrorKind::Io { action, source })
+    }
+
+    /// Shorthand for [`ErrorKind::Usage`].
+    pub fn usage(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage { detail: detail.into() })
+    }
+
+    /// Shorthand for [`ErrorKind::NothingFound`].
+    pub fn nothing_found(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NothingFound { detail: detail.into() })
+    }
+
+    /// Shorthand for [`ErrorKind::KindConflict`].
+    pub fn kind_conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::KindConflict { detail: detail.into() })
+    }
+
+    /// Adds the section and the absolute byte offset, unless known already.
+    #[must_use]
+    pub fn at(mut self, section: impl Into<String>, offset: u64) -> Self {
+        self.inner.section.get_or_insert_with(|| section.into());
+        self.inner.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Adds the section alone, unless known already.
+    #[must_use]
+    pub fn in_section(mut self, section: impl Into<String>) -> Self {
+        self.inner.section.get_or_insert_with(|| section.into());
+        self
+    }
+
+    /// Adds the format and version in words (`raw v8`), unless known already.
+    #[must_use]
+    pub fn in_format(mut self, format: impl Into<String>) -> Self {
+        self.inner.format.get_or_insert_with(|| format.into());
+        self
+    }
+
+    /// Says that it is about a raw memory profile, of this version.
+    #[must_use]
+    pub(crate) fn in_raw_memory_profile(mut self, version: u64) -> Self {
+        self.inner.is_of_raw_memory_profile = true;
+        self.in_format(format!("memprof raw v{version}"))
+    }
+
+    /// Adds the path, unless known already.
+    #[must_use]
+    pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.inner.path.get_or_insert_with(|| path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Adds advice what to do next, unless there is some already.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.inner.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// Adds the detail that llvm-profdata 22 prints after its class text.
+    #[must_use]
+    pub fn with_llvm_detail(mut self, detail: impl Into<String>) -> Self {
+        self.inner.llvm_detail.get_or_insert_with(|| detail.into());
+        self
+    }
+
+    /// Replaces all that llvm-profdata 22 prints for this error.
+    #[must_use]
+    pub fn with_llvm_message(mut self, text: impl Into<String>) -> Self {
+        self.inner.llvm_message.get_or_insert_with(|| text.into());
+        self
+    }
+
+    /// Adds the lines that llvm-profdata 22 prints while it reads the input,
+    /// before and apart from the message.
+    #[must_use]
+    pub fn with_llvm_diagnostic(mut self, lines: impl Into<String>) -> Self {
+        self.inner.llvm_diagnostic.get_or_insert_with(|| lines.into());
+        self
+    }
+
+    /// Whether it is about a raw memory profile: llvm-profdata ends a merge at
+    /// such a fault, whatever the failure mode.
+    pub fn is_of_raw_memory_profile(&self) -> bool {
+        let needs_program =
+            matches!(self.inner.kind, ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. });
+        needs_program || self.inner.is_of_raw_memory_profile
+    }
+
+    /// Names the program in which addresses were looked up.
+    #[cfg(feature = "correlate")]
+    #[must_use]
+    pub(crate) fn within(mut self, program: &Path) -> Self {
+        let (ErrorKind::UnableToSymbolize { detail } | ErrorKind::UnableToCorrelate { detail }) = &self.inner.kind
+        else {
+            return self;
+        };
+        let detail = format!("{}: {detail}", program.display());
+        self.inner.kind = ErrorKind::UnableToSymbolize { detail };
+        self
+    }
+
+    /// The cause.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.inner.kind
+    }
+
+    /// The file, if known.
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.path.as_deref()
+    }
+
+    /// Format and version in words, if known.
+    pub fn format(&self) -> Option<&str> {
+        self.inner.format.as_deref()
+    }
+
+    /// The section of the file, if known.
+    pub fn section(&self) -> Option<&str> {
+        self.inner.section.as_deref()
+    }
+
+    /// The number of the line from 1, for a text that is read line by line.
+    pub fn line(&self) -> Option<u64> {
+        self.section()?.strip_prefix("line ")?.parse().ok()
+    }
+
+    /// Bytes from the start of the file, if known.
+    pub fn offset(&self) -> Option<u64> {
+        self.inner.offset
+    }
+
+    /// What to do about it, if anybody knows.
+    pub fn hint(&self) -> Option<&Hint> {
+        self.inner.hint.as_ref()
+    }
+
+    /// What was added with [`with_llvm_detail`](Self::with_llvm_detail).
+    pub fn llvm_detail(&self) -> Option<&str> {
+        self.inner.llvm_detail.as_deref()
+    }
+
+    /// What was added with [`with_llvm_diagnostic`](Self::with_llvm_diagnostic):
+    /// whole lines.
+    pub fn llvm_diagnostic(&self) -> Option<&str> {
+        self.inner.llvm_diagnostic.as_deref()
+    }
+
+    /// The text that llvm-profdata 22 prints for this error, without path.
+    ///
+    /// Class texts as in `getInstrProfErrString` of LLVM 22; the detail follows
+    /// after a colon where LLVM has one.
+    pub fn llvm_message(&self) -> String {
+        if let Some(text) = &self.inner.llvm_message {
+            return text.clone();
+        }
+        let class = match class_text(&self.inner.kind) {
+            ClassText::Class(class) => class,
+            ClassText::Whole(text) => return text,
+        };
+        match &self.inner.llvm_detail {
+            Some(detail) => format!("{class}: {detail}"),
+            None => class.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.inner;
+        if let Some(path) = &inner.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        let mut place = Vec::new();
+        place.extend(inner.format.clone());
+        place.extend(inner.section.as_ref().map(|s| format!("section {s}")));
+        place.extend(inner.offset.map(|o| format!("byte {o:#x}")));
+        if !place.is_empty() {
+            write!(f, "{}: ", place.join(", "))?;
+        }
+        match &inner.kind {
+            ErrorKind::Io { action, source } => write!(f, "{action}: {}", io_message(source)),
+            kind => write!(f, "{kind}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.inner.kind {
+            ErrorKind::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_where_and_the_deepest_place_wins() {
+        let error =
+            Error::truncated("NumData", 8, 3).at("header", 0x10).at("file", 0).in_format("raw v8").in_file("a.profraw");
+        assert_eq!(
+            error.to_string(),
+            "a.profraw: raw v8, section header, byte 0x10: truncated: NumData needs 8 bytes, 3 left"
+        );
+        assert_eq!(error.llvm_message(), "truncated profile data");
+    }
+
+    #[test]
+    fn llvm_texts_carry_their_detail() {
+        let error = Error::malformed("record 3 has no counters").with_llvm_detail("number of counters is zero");
+        assert_eq!(error.llvm_message(), "malformed instrumentation profile data: number of counters is zero");
+    }
+
+    #[test]
+    fn system_errors_print_the_systems_words() {
+        let error = Error::io("cannot open", io::Error::from_raw_os_error(2)).in_file("x");
+        assert_eq!(error.llvm_message(), "No such file or directory");
+        assert_eq!(error.to_string(), "x: cannot open: No such file or directory");
+    }
+}

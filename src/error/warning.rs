@@ -1,0 +1,51 @@
+//! What is worth saying and no error.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Something worth saying that does not stop the work.
+///
+/// Collected and returned; the program decides whether to print it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Warning {
+    /// The file it is about, if one.
+    pub path: Option<PathBuf>,
+    /// The function it is about, if one; bytes as in the file.
+    pub function: Option<Vec<u8>>,
+    /// Lower case, no full stop.
+    pub message: String,
+}
+
+impl Warning {
+    /// A warning that belongs to no file yet.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { path: None, function: None, message: message.into() }
+    }
+
+    /// Adds the file.
+    #[must_use]
+    pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.path.get_or_insert_with(|| path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Adds the function.
+    #[must_use]
+    pub fn in_function(mut self, name: impl Into<Vec<u8>>) -> Self {
+        self.function.get_or_insert_with(|| name.into());
+        self
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        if let Some(function) = &self.function {
+            write!(f, "{}: ", function.escape_ascii())?;
+        }
+        f.write_str(&self.message)
+    }
+}
