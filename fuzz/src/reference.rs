@@ -2,7 +2,7 @@
 
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
-use profbridge::pipeline::sample_merge::{SampleMergeObserver, SampleMergeOptions, merge_sample_files};
+use profbridge::pipeline::merge::sampleprof::{SampleMergeObserver, SampleMergeOptions, merge_sample_files};
 use profbridge::pipeline::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
 use profbridge::sampleprof::{self, Encoding, RecordFault, Rules};
 use profbridge::{Compat, Error};

@@ -13,7 +13,7 @@ use profbridge::Result;
 use profbridge::input::Input;
 use profbridge::iprof::statistics::{FigureOptions, statistics};
 use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
-use profbridge::pipeline::iprof_merge::{
+use profbridge::pipeline::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
 use pyo3::prelude::*;

@@ -13,7 +13,7 @@ use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, functio
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
 use profbridge::pipeline::Target;
-use profbridge::pipeline::memory;
+use profbridge::pipeline::read;
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -30,7 +30,7 @@ pub(crate) struct Read(memprof::MemoryProfile);
 /// Those of the readers; missing program for raw ones without the program that ran.
 pub(crate) fn read(input: &Input, settings: &MergeSettings) -> Result<Read> {
     let target = Target::default_release(profbridge::pipeline::TargetSource::Inputs);
-    memory::load(input, &settings.instr(&target)?.read).map(Read)
+    read::memprof::load(input, &settings.instr(&target)?.read).map(Read)
 }
 
 /// Allocations of a program by call stack.

@@ -10,10 +10,10 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::{Release, refuse_losses};
-use profbridge::pipeline::partial::finish_samples;
-use profbridge::pipeline::sample_merge::{
+use profbridge::pipeline::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, merge_sample_files,
 };
+use profbridge::pipeline::partial::finish_samples;
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{self, Encoding, FunctionRecord, Names, RecordFault, Rules, Summary, WriteOptions};
 use profbridge::{Error, Result, Warning};

@@ -11,7 +11,7 @@ use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::input::{Input, output};
 use profbridge::pipeline::OutputForm;
-use profbridge::pipeline::merge_stacks::{StackMergeOptions, StackSum, are_pprof, merge_pprof, merge_tables};
+use profbridge::pipeline::merge::stacks::{StackMergeOptions, StackSum, are_pprof, merge_pprof, merge_tables};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::report::stacks::statistics;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};

@@ -1,9 +1,10 @@
 //! Questions about any file, which the driver of its family answers.
 
-use super::check::{FileCheck, check_llvm, failed};
+use super::check::instr::check_llvm;
+use super::check::{FileCheck, failed};
 use super::describe::foreign;
+use super::diff::FileDiff;
 use super::families::{comparing, driver};
-use super::file_diff::FileDiff;
 use super::partial;
 use crate::error::{Error, Result};
 use crate::input::{Access, Family, Format, Input, detect, inflate};
@@ -113,10 +114,10 @@ pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &D
 
 #[cfg(test)]
 mod tests {
-    use super::super::diff::read_profile;
     use super::*;
     use crate::bridge::{self, ToIprofOptions};
     use crate::iprof::Level;
+    use crate::pipeline::read::instr::read_profile;
     use crate::report::diff::DiffReport;
 
     fn check(name: &str, bytes: &[u8]) -> FileCheck {

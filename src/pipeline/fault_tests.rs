@@ -3,9 +3,9 @@
 //! it is the old one there is a message.
 
 use super::encode::{OutputFormat, WriteOptions, write_file};
-use super::iprof_merge::{IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
+use super::merge::iprof::{IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
+use super::merge::sampleprof::{SampleMergeObserver, SampleMergeOptions, merge_sample_files, write_sample_file};
 use super::merge::{FailureMode, InputOutcome, MergeOptions, Silent, merge_files};
-use super::sample_merge::{SampleMergeObserver, SampleMergeOptions, merge_sample_files, write_sample_file};
 use crate::error::{Error, Result};
 use crate::input::WeightedInput;
 use crate::input::output;
@@ -13,7 +13,7 @@ use crate::input::steps::Step;
 use crate::input::steps::faults::{self, Fault};
 use crate::instr::Release;
 use crate::iprof;
-use crate::pipeline::iprof_merge::IprofInputReport;
+use crate::pipeline::merge::iprof::IprofInputReport;
 use crate::sampleprof::{self, RecordFault};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! How much each input of a merge counts, family by family: one input should
 //! rarely be most of the result.
 
-use super::memory;
+use super::merge::sampleprof::read_sample_file;
 use super::open::{ReadOptions, open_reader};
-use super::sample_merge::read_sample_file;
-use super::samples::{StackOptions, read_stacks};
+use super::read::memprof;
+use super::read::stacks::{StackOptions, read_stacks};
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::input::{Access, Family, Format, Input};
@@ -23,7 +23,7 @@ pub fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
     let is_memory = input.family()? == Some(Family::MemProf);
     let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
     if is_memory || (total == 0 && input.format()? == Format::Indexed) {
-        return match memory::load(input, options) {
+        return match memprof::load(input, options) {
             Ok(profile) => Ok(bytes_of(&profile)),
             Err(error) if is_memory => Err(error),
             // It has none.

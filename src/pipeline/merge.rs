@@ -6,10 +6,16 @@
 
 mod files;
 mod for_output;
+pub mod iprof;
+mod iprof_inputs;
+pub mod memprof;
+pub mod mixed;
 mod observer;
 mod options;
 mod report;
+pub mod sampleprof;
 mod single_file;
+pub mod stacks;
 
 pub use files::merge_files;
 pub use for_output::merge_for_output;

@@ -3,31 +3,19 @@
 
 mod ask;
 mod check;
-mod check_samples;
-mod check_stacks;
 pub mod cross_release;
 mod describe;
 pub mod diff;
-mod diff_samples;
-pub mod diff_stacks;
 pub mod encode;
 mod families;
 #[cfg(test)]
 mod fault_tests;
-mod file_diff;
 #[cfg(feature = "correlate")]
 pub mod fit;
 pub mod folders;
 mod format_text;
 pub mod input_totals;
-mod iprof_inputs;
-pub mod iprof_merge;
-pub mod memory;
-pub mod memory_merge;
-pub mod memory_stacks;
 pub mod merge;
-pub mod merge_stacks;
-pub mod mixed;
 pub mod open;
 pub mod output_form;
 pub mod partial;
@@ -36,18 +24,16 @@ pub mod plan;
 #[cfg(feature = "correlate")]
 pub mod probes;
 mod profile;
+pub mod read;
 pub mod report;
 mod run;
 pub mod same_program;
-pub mod sample_merge;
-pub mod sample_stacks;
-pub mod samples;
 pub mod target;
 
 pub use ask::{check_file, describe, diff_files};
 pub use check::{CheckFinding, FileCheck};
+pub use diff::FileDiff;
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
-pub use file_diff::FileDiff;
 pub use merge::{
     Extent, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums,
     Silent, merge_files, merge_for_output,

@@ -3,7 +3,9 @@
 pub(super) mod drawing;
 pub(super) mod instr;
 pub(super) mod iprof;
+pub mod memprof;
 mod outlined;
+pub mod sampleprof;
 pub(super) mod stacks;
 
 pub use instr::InstrContent;
@@ -11,9 +13,9 @@ pub use iprof::IprofContent;
 pub use outlined::outlined_graph;
 
 use super::ask::diff_files;
-use super::diff_stacks::{are_stacks, diff_stacks};
+use super::diff::stacks::{are_stacks, diff_stacks};
 use super::families::driver;
-use super::samples::StackOptions;
+use super::read::stacks::StackOptions;
 use crate::error::{Error, Result, Warning};
 use crate::hint::Hint;
 use crate::input::{Family, Input};

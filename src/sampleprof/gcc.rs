@@ -123,7 +123,7 @@ impl Reader<'_> {
                 let index = read_u64(cursor, "index of a call target")?;
                 let callee = self.lookup(cursor, index)?;
                 let samples = read_u64(cursor, "samples of a call target")?;
-                add_target(&mut entry.targets, callee, samples);
+                add_target(entry.targets.list_mut(), callee, samples);
             }
         }
         for _ in 0..callees {

@@ -32,6 +32,7 @@ pub mod show;
 mod summary;
 mod supplement;
 mod table;
+mod targets;
 mod text;
 mod view;
 mod write;
@@ -45,11 +46,10 @@ pub use options::{Encoding, ReadOptions};
 pub use profile::{Kind, SampleProfile, StatedKind, SymbolList};
 pub(crate) use read::text_fault;
 pub use read::{detect, read, read_into};
-pub use record::{
-    BodyEntry, CallSite, CallTarget, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry, attributes,
-};
+pub use record::{BodyEntry, CallSite, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry, attributes};
 pub use rules::Rules;
 pub use summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary, SummaryRow};
 pub use supplement::{SupplementOptions, supplement};
+pub use targets::{CallTarget, CallTargets};
 pub use view::SampleProfileView;
 pub use write::{WriteOptions, check_writable, losses, write};

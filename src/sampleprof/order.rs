@@ -2,8 +2,9 @@
 
 use super::names::{NameId, Names};
 use super::profile::SampleProfile;
-use super::record::{CallSite, CallTarget, FunctionRecord};
+use super::record::{CallSite, FunctionRecord};
 use super::rules::Rules;
+use super::targets::CallTarget;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 

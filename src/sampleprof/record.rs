@@ -1,6 +1,7 @@
 //! What is known of one function: its samples, and those of what was inlined.
 
 use super::names::NameId;
+use super::targets::{CallTarget, CallTargets};
 use std::fmt;
 
 /// Deepest inlining that is read. Far above what compilers do; it bounds the
@@ -46,16 +47,6 @@ pub struct Frame {
     pub location: LineLocation,
 }
 
-/// Samples that fell on calls of one function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct CallTarget {
-    /// What was called.
-    pub callee: NameId,
-    /// How often.
-    pub samples: u64,
-}
-
 /// Samples of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -65,7 +56,7 @@ pub struct BodyEntry {
     /// Samples that fell on it.
     pub samples: u64,
     /// Calls from there, by [`NameId`].
-    pub targets: Vec<CallTarget>,
+    pub targets: CallTargets,
 }
 
 /// A callee that was inlined where the samples were taken.
@@ -151,7 +142,7 @@ impl FunctionRecord {
             _ => self.body.partition_point(|entry| entry.location < location),
         };
         if self.body.get(at).is_none_or(|entry| entry.location != location) {
-            self.body.insert(at, BodyEntry { location, samples: 0, targets: Vec::new() });
+            self.body.insert(at, BodyEntry { location, samples: 0, targets: CallTargets::default() });
         }
         &mut self.body[at]
     }

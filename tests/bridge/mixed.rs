@@ -8,7 +8,7 @@ use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, ProfileKind};
 use profbridge::iprof::Document;
 use profbridge::pipeline::Silent;
-use profbridge::pipeline::mixed::{MixedOptions, MixedSum, merge_mixed};
+use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, merge_mixed};
 use proptest::prelude::*;
 use std::path::Path;
 

@@ -9,13 +9,13 @@ mod inputs;
 use profbridge::input::{Access, WeightedInput, open, output};
 use profbridge::instr::Release;
 use profbridge::pipeline::fit::{FitOptions, fit_files};
-use profbridge::pipeline::iprof_merge::{IprofInputReport, IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
-use profbridge::pipeline::merge_stacks::{StackMergeOptions, merge_pprof, merge_tables};
-use profbridge::pipeline::pictures::{View, read_content};
-use profbridge::pipeline::sample_merge::{
+use profbridge::pipeline::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
+use profbridge::pipeline::merge::sampleprof::{
     SampleMergeObserver, SampleMergeOptions, merge_sample_files, write_sample_file,
 };
-use profbridge::pipeline::samples::StackOptions;
+use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
+use profbridge::pipeline::pictures::{View, read_content};
+use profbridge::pipeline::read::stacks::StackOptions;
 use profbridge::pipeline::{
     MergeOptions, OutputFormat, Silent, WriteOptions, check_file, describe, merge_files, write_file,
 };

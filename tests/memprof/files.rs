@@ -236,9 +236,9 @@ fn a_stripped_program_is_refused_with_the_reason() {
 #[test]
 fn pictures_have_the_totals_of_the_report() {
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
-    use profbridge::pipeline::memory_stacks::{AllocationUnit, MemoryContent};
+    use profbridge::pipeline::pictures::memprof::{AllocationUnit, MemoryContent};
     use profbridge::pipeline::pictures::read_content;
-    use profbridge::pipeline::samples::StackOptions;
+    use profbridge::pipeline::read::stacks::StackOptions;
     use profbridge::stacks::model::Selection;
     for stem in stems(22) {
         let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());

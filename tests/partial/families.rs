@@ -7,10 +7,12 @@ use profbridge::instr::Release;
 use profbridge::iprof;
 use profbridge::merge::Remapping;
 use profbridge::pipeline::FailureMode;
-use profbridge::pipeline::iprof_merge::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
-use profbridge::pipeline::merge_stacks::{are_pprof, merge_pprof, merge_tables};
+use profbridge::pipeline::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
+use profbridge::pipeline::merge::sampleprof::{
+    SampleFilter, SampleMergeObserver, SampleMergeReport, merge_sample_files,
+};
+use profbridge::pipeline::merge::stacks::{are_pprof, merge_pprof, merge_tables};
 use profbridge::pipeline::partial::{Finished, Partial, PartialOptions, finish_samples, sum_samples};
-use profbridge::pipeline::sample_merge::{SampleFilter, SampleMergeObserver, SampleMergeReport, merge_sample_files};
 use profbridge::sampleprof::{self, Encoding, Layout, RecordFault, Rules, WriteOptions};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;

@@ -5,7 +5,7 @@
 
 use crate::recordings::unpack;
 use profbridge::input::Input;
-use profbridge::pipeline::samples::{StackOptions, read_stacks};
+use profbridge::pipeline::read::stacks::{StackOptions, read_stacks};
 use profbridge::stacks::jfr;
 use profbridge::stacks::model::StackTable;
 use std::io::Write;

@@ -8,7 +8,8 @@ use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::gates::{self, GateOutcome};
 use profbridge::input::Input;
-use profbridge::pipeline::{self, FileDiff, diff_stacks};
+use profbridge::pipeline::diff::stacks::{are_stacks, diff_stacks};
+use profbridge::pipeline::{self, FileDiff};
 use profbridge::report::diff::DiffOptions;
 use profbridge::report::diff_gates::DiffGates;
 use profbridge::{Error, Result};
@@ -138,12 +139,12 @@ impl DiffArgs {
     /// Stacks are compared as such, so that samples can be chosen.
     fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let is_twice = first == second && first.path.as_os_str() == "-";
-        if is_twice || !diff_stacks::are_stacks(first, second)? {
+        if is_twice || !are_stacks(first, second)? {
             self.stacks.refuse_for_others()?;
             return pipeline::diff_files(first, second, options);
         }
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
-        let (found, warnings) = diff_stacks::diff_stacks(first, second, &read, &selection, options)?;
+        let (found, warnings) = diff_stacks(first, second, &read, &selection, options)?;
         warnings.iter().for_each(console::warning);
         Ok(found)
     }

@@ -11,7 +11,7 @@ use crate::words::{A_PART, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind, Weight};
-use profbridge::pipeline::iprof_merge::{
+use profbridge::pipeline::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
 use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};

@@ -8,7 +8,7 @@ use crate::merge_report::{MergeConsole, note, print_warnings};
 use crate::words::{inputs_of, number_of};
 use profbridge::input::{Family, WeightedInput};
 use profbridge::memprof::report::contexts;
-use profbridge::pipeline::memory_merge::{merge_memory_files, write_yaml_file};
+use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::pipeline::{Extent, MergeOptions, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;

@@ -8,8 +8,8 @@ use profbridge::input::Input;
 use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
-use profbridge::pipeline::memory::{self, MemProfOptions};
-use profbridge::pipeline::memory_stacks::{AllocationUnit, MemoryOptions};
+use profbridge::pipeline::pictures::memprof::{AllocationUnit, MemoryOptions};
+use profbridge::pipeline::read::memprof::{self, MemProfOptions};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -157,11 +157,11 @@ impl ShowMemoryArgs {
         read.programs = self.programs.programs();
         if self.yaml {
             let mut text = Vec::new();
-            memory::show_yaml(file, &read, &mut text)?;
+            memprof::show_yaml(file, &read, &mut text)?;
             write_output(output, |out| out.write_all(&text))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let report = MemoryReport::new(&memory::load(file, &read)?, &self.options(topn));
+        let report = MemoryReport::new(&memprof::load(file, &read)?, &self.options(topn));
         if json {
             let file = FileJson::of(file);
             documents::write_named(output, "profbridge.show-memprof/2", &Described { file, report: &report }, names)?;

@@ -10,8 +10,9 @@ use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::sample_merge::overlap_sample_files;
-use profbridge::pipeline::{self, Comparison, Silent, diff_stacks};
+use profbridge::pipeline::diff::stacks::{are_stacks, diff_stacks};
+use profbridge::pipeline::merge::sampleprof::overlap_sample_files;
+use profbridge::pipeline::{self, Comparison, Silent};
 use profbridge::report::diff::{DiffOptions, SectionDiff};
 use profbridge::report::overlap::OverlapOptions;
 use profbridge::sampleprof::overlap;
@@ -133,7 +134,7 @@ impl OverlapArgs {
         let (base, test) = (Input::from(&self.base), Input::from(&self.test));
         refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
         let are_samples = are_samples(std::slice::from_ref(&base));
-        if !are_samples && diff_stacks::are_stacks(&base, &test)? {
+        if !are_samples && are_stacks(&base, &test)? {
             return self.of_stacks(&base, &test);
         }
         self.stacks.refuse_for_others()?;
@@ -188,7 +189,7 @@ impl OverlapArgs {
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
-        let (found, warnings) = diff_stacks::diff_stacks(base, test, &read, &selection, &options)?;
+        let (found, warnings) = diff_stacks(base, test, &read, &selection, &options)?;
         warnings.iter().for_each(console::warning);
         if self.json {
             let report = StackSections { sections: &found.report.sections };

@@ -12,11 +12,11 @@ use clap::{Args, ValueEnum};
 use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::merge::Remapping;
-use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
-use profbridge::pipeline::sample_merge::{
+use profbridge::pipeline::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, describe_sample_sections, load_sample_file,
     merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
+use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
 use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
 use profbridge::pipeline::{FailureMode, OutputForm, input_totals};
 use profbridge::sampleprof::partial::PartialSamples;

@@ -5,7 +5,7 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
 use profbridge::input::{Input, output};
-use profbridge::pipeline::samples::{read_stacks, unit_of, without_addresses};
+use profbridge::pipeline::read::stacks::{read_stacks, unit_of, without_addresses};
 use profbridge::report::stacks::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
     write_statistics,

@@ -9,10 +9,10 @@ use crate::words::{A_PART, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::iprof;
-use profbridge::pipeline::merge_stacks::{self, StackMergeOptions};
+use profbridge::pipeline::merge::stacks::{StackMergeOptions, are_pprof, merge_pprof, merge_tables};
 use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::plan::StackOutput;
-use profbridge::pipeline::samples::{self, StackOptions};
+use profbridge::pipeline::read::stacks::{StackOptions, unit_of};
 use profbridge::pipeline::{Extent, FailureMode, InputOutcome, input_totals};
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::{StackTable, Unit};
@@ -85,11 +85,10 @@ impl StackJob<'_> {
         options.accepts_nothing = self.allow_empty;
         let pprof = &self.write.pprof;
         (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
-        let (all_pprof, to_pprof) = (merge_stacks::are_pprof(self.inputs), self.format == StackOutput::Pprof);
+        let (all_pprof, to_pprof) = (are_pprof(self.inputs), self.format == StackOutput::Pprof);
         self.write.refuse_for(self.format)?;
         if all_pprof && to_pprof && self.read.takes_all() {
-            let merged =
-                merge_stacks::merge_pprof(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
+            let merged = merge_pprof(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
             note(document, &merged.outcomes);
             if merged.shares_nothing {
                 crate::merge_inputs::say_nothing_shared(self.quiet);
@@ -104,8 +103,7 @@ impl StackJob<'_> {
             })?;
             return self.write_pprof(&profile, used, merged.warnings, report.warnings());
         }
-        let merged =
-            merge_stacks::merge_tables(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
+        let merged = merge_tables(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
         note(document, &merged.outcomes);
         merged.salvaged.iter().for_each(|at| document.note_salvaged(*at));
         if merged.shares_nothing {
@@ -235,7 +233,7 @@ impl StackJob<'_> {
         let (selected, _) = table.select(&self.read.selection());
         let sorts = selected.hits_by_source();
         let weighed = sorts.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
-        let unit = samples::unit_of(&selected)?;
+        let unit = unit_of(&selected)?;
         let what = match (weighed, unit) {
             _ if self.read.value => return Ok(()),
             (None, Unit::Hits) => return Ok(()),
@@ -266,7 +264,7 @@ impl StackJob<'_> {
 
     fn collapsed(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
         let selected = self.select(table, losses)?;
-        let unit = samples::unit_of(&selected)?;
+        let unit = unit_of(&selected)?;
         if unit != Unit::Hits {
             losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
         }

@@ -5,7 +5,7 @@ use crate::words::number_of;
 use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::pipeline::plan::StackOutput;
-use profbridge::pipeline::samples;
+use profbridge::pipeline::read::stacks::read_reference;
 use profbridge::stacks::classes::Overload;
 use profbridge::stacks::model::StackTable;
 use std::path::PathBuf;
@@ -127,7 +127,7 @@ impl PprofArgs {
 
 /// Takes the types that stacks lack from where `--reference` says.
 pub(crate) fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String>) -> Result<StackTable> {
-    let reference = samples::read_reference(&write.reference, &crate::limits::chosen())?;
+    let reference = read_reference(&write.reference, &crate::limits::chosen())?;
     let overload = match write.overload {
         OverloadArg::First => Overload::First,
         OverloadArg::Skip => Overload::Skip,

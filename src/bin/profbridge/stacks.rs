@@ -6,7 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::samples::StackOptions;
+use profbridge::pipeline::read::stacks::StackOptions;
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::stacks::model::{SampleSource, Selection, StackTable, Weight};

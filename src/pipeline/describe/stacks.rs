@@ -2,7 +2,7 @@
 
 use crate::instr::description::{Description, PartDescription, hex};
 use crate::limits::Limits;
-use crate::pipeline::samples::{StackOptions, add_input};
+use crate::pipeline::read::stacks::{StackOptions, add_input};
 use crate::stacks::model::{SampleSource, StackTable};
 use crate::stacks::pprof::{self, GoVerdict, Profile};
 

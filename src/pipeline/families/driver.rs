@@ -6,10 +6,10 @@ use crate::instr::description::Description;
 use crate::iprof::ReadOptions;
 use crate::limits::Limits;
 use crate::pipeline::check::FileCheck;
-use crate::pipeline::file_diff::FileDiff;
-use crate::pipeline::memory_stacks::MemoryOptions;
+use crate::pipeline::diff::FileDiff;
 use crate::pipeline::pictures::drawing::Drawn;
-use crate::pipeline::samples::StackOptions;
+use crate::pipeline::pictures::memprof::MemoryOptions;
+use crate::pipeline::read::stacks::StackOptions;
 use crate::report::diff::DiffOptions;
 use crate::stacks::model::Selection;
 

@@ -2,12 +2,12 @@
 
 use super::driver::Driver;
 use crate::input::{Access, Family};
-use crate::pipeline::check::check_llvm;
+use crate::pipeline::check::instr::check_llvm;
 use crate::pipeline::describe::instr::describe;
-use crate::pipeline::diff::diff_llvm;
-use crate::pipeline::file_diff::FileDiff;
-use crate::pipeline::memory_stacks::draws_memory;
+use crate::pipeline::diff::FileDiff;
+use crate::pipeline::diff::instr::diff_llvm;
 use crate::pipeline::pictures::instr::draw;
+use crate::pipeline::pictures::memprof::draws_memory;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::Instr,

@@ -2,9 +2,9 @@
 
 use super::driver::Driver;
 use crate::input::Family;
-use crate::pipeline::check::check_iprof;
+use crate::pipeline::check::iprof::check_iprof;
 use crate::pipeline::describe::describe_iprof;
-use crate::pipeline::diff::diff_iprof;
+use crate::pipeline::diff::iprof::diff_iprof;
 use crate::pipeline::pictures::iprof::draw;
 
 pub(super) const DRIVER: Driver = Driver {

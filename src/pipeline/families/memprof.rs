@@ -3,7 +3,7 @@
 use super::driver::Driver;
 use crate::input::Family;
 use crate::pipeline::describe::foreign;
-use crate::pipeline::memory_stacks::draw;
+use crate::pipeline::pictures::memprof::draw;
 
 /// An indexed profile holds one of either family, and is checked and compared
 /// by the same code.

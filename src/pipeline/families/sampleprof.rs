@@ -2,12 +2,12 @@
 
 use super::driver::Driver;
 use crate::input::{Access, Family};
-use crate::pipeline::check_samples::check_samples;
+use crate::pipeline::check::sampleprof::check_samples;
 use crate::pipeline::describe::foreign;
-use crate::pipeline::diff_samples::diff_samples;
-use crate::pipeline::file_diff::FileDiff;
+use crate::pipeline::diff::FileDiff;
+use crate::pipeline::diff::sampleprof::diff_samples;
 use crate::pipeline::partial;
-use crate::pipeline::sample_stacks::draw;
+use crate::pipeline::pictures::sampleprof::draw;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::SampleProf,

@@ -2,11 +2,11 @@
 
 use super::driver::Driver;
 use crate::input::{Family, Format};
-use crate::pipeline::check_stacks::check_stacks;
+use crate::pipeline::check::stacks::check_stacks;
 use crate::pipeline::describe::{foreign, stacks};
-use crate::pipeline::diff_stacks::diff_stacks;
+use crate::pipeline::diff::stacks::diff_stacks;
 use crate::pipeline::pictures::stacks::draw;
-use crate::pipeline::samples::StackOptions;
+use crate::pipeline::read::stacks::StackOptions;
 use crate::stacks::model::Selection;
 
 pub(super) const DRIVER: Driver = Driver {

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fit::{JavaProgram, MethodsFit, compare_methods};
 use crate::input::{self, Access, Format, detect, output};
 use crate::iprof;
-use crate::pipeline::samples::read_iprof;
+use crate::pipeline::read::stacks::read_iprof;
 use crate::stacks::classes::Reference;
 use std::path::Path;
 

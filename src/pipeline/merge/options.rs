@@ -5,8 +5,8 @@ use crate::gates::{self, GateOutcome};
 use crate::hint::Hint;
 use crate::instr::Release;
 use crate::merge::{FunctionFilter, Remapping};
-use crate::pipeline::memory::MemProfOptions;
 use crate::pipeline::open::ReadOptions;
+use crate::pipeline::read::memprof::MemProfOptions;
 use std::num::NonZeroUsize;
 
 /// When bad inputs make the whole merge fail (`--failure-mode`).

@@ -9,10 +9,10 @@ use crate::input::{Family, Input, WeightedInput};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
 use crate::partial::{self, Frame, KeptInputs, PartialInput};
-use crate::pipeline::iprof_merge::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
+use crate::pipeline::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
+use crate::pipeline::merge::sampleprof::{SampleMergeObserver, SampleMergeReport};
+use crate::pipeline::merge::stacks::{self, StackSum};
 use crate::pipeline::merge::{MergeReport, Silent};
-use crate::pipeline::merge_stacks::{self, StackSum};
-use crate::pipeline::sample_merge::{SampleMergeObserver, SampleMergeReport};
 use crate::pipeline::target::InputVersions;
 use crate::sampleprof::RecordFault;
 use crate::sampleprof::partial::PartialSamples;
@@ -200,10 +200,10 @@ impl Partial {
             }
             Self::Stacks(kept) => {
                 let inputs = kept_inputs(kept, options.limits())?;
-                if merge_stacks::are_pprof(&inputs) {
-                    return merge_stacks::merge_pprof(&inputs, &options.stacks).map(Finished::Pprof);
+                if stacks::are_pprof(&inputs) {
+                    return stacks::merge_pprof(&inputs, &options.stacks).map(Finished::Pprof);
                 }
-                merge_stacks::merge_tables(&inputs, &options.stacks).map(Finished::Stacks)
+                stacks::merge_tables(&inputs, &options.stacks).map(Finished::Stacks)
             }
         }
     }

@@ -10,9 +10,9 @@ use crate::merge::partial::PartialMerge;
 use crate::merge::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
 use crate::pipeline::encode::{Saved, WriteOptions, encode};
-use crate::pipeline::memory;
 use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
 use crate::pipeline::open::read_with;
+use crate::pipeline::read::memprof;
 use crate::pipeline::target::InputVersions;
 use crate::raw::RawReader;
 use crate::text;
@@ -185,9 +185,9 @@ fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, o
             let version = reader.profile().header().version().into();
             add(&mut reader, InputOrigin::Raw(version))
         }
-        _ if memory::is_memory_profile(data, options.read.compat) => {
+        _ if memprof::is_memory_profile(data, options.read.compat) => {
             about.origin = Some(InputOrigin::Other);
-            let (profile, _) = memory::read(data, &options.read, options.release)?;
+            let (profile, _) = memprof::read(data, &options.read, options.release)?;
             sums.add_memory(&profile, about.clone())
         }
         format => read_with(data, &options.read, threads::wanted(options.threads).get(), |reader| {
@@ -217,7 +217,7 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
         sums.inputs().iter().zip(&inputs).map(|(about, input)| report(about, input)).collect();
     for (number, conflict) in replayed.conflicts {
         let error = match reports[number].kind {
-            Some(ProfileKind::MEMPROF) => memory::conflict(conflict, &crate::memprof::Source::Raw),
+            Some(ProfileKind::MEMPROF) => memprof::conflict(conflict, &crate::memprof::Source::Raw),
             _ => conflict,
         };
         let path = reports[number].input.path.clone();

@@ -1,10 +1,10 @@
 //! How partial merges are made and finished.
 
 use crate::limits::Limits;
-use crate::pipeline::iprof_merge::IprofMergeOptions;
 use crate::pipeline::merge::MergeOptions;
-use crate::pipeline::merge_stacks::StackMergeOptions;
-use crate::pipeline::sample_merge::SampleMergeOptions;
+use crate::pipeline::merge::iprof::IprofMergeOptions;
+use crate::pipeline::merge::sampleprof::SampleMergeOptions;
+use crate::pipeline::merge::stacks::StackMergeOptions;
 
 /// The options of the merge of each family.
 #[derive(Debug, Clone, Default)]

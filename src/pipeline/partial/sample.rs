@@ -6,7 +6,7 @@ use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
 use crate::partial::{Family, Frame, InputState, PartialInput};
 use crate::pipeline::merge::FailureMode;
-use crate::pipeline::sample_merge::{
+use crate::pipeline::merge::sampleprof::{
     SampleMergeObserver, SampleMergeOptions, SampleMergeReport, check_format, complete, open_sample,
 };
 use crate::sampleprof::partial::{Adding, PartialSamples, ReplayObserver};
@@ -117,7 +117,7 @@ pub fn encode_samples(sums: &PartialSamples, profile: &SampleProfile, options: &
 ///
 /// # Errors
 ///
-/// As [`merge_sample_files`](crate::pipeline::sample_merge::merge_sample_files);
+/// As [`merge_sample_files`](crate::pipeline::merge::sampleprof::merge_sample_files);
 /// usage when functions were left out of parts and layouts or cold contexts,
 /// which come before filters, are to be treated.
 pub fn finish_samples(
@@ -168,11 +168,14 @@ impl ReplayObserver for Told<'_> {
         self.used -= 1;
         let about = &self.sums.inputs()[input];
         let error = failure(about);
-        if self.options.failure_mode == FailureMode::Any && about.state != InputState::Empty {
+        let is_empty = about.state == InputState::Empty;
+        if self.options.failure_mode == FailureMode::Any && !is_empty {
             return Err(error);
         }
         self.observer.left_out(input, &self.inputs[input], &error);
-        self.last_error = Some(error);
+        if !is_empty {
+            self.last_error = Some(error);
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use crate::instr::{Profile, SymbolTable};
 use crate::limits::Limits;
 use crate::pipeline::describe::instr::describe;
 use crate::pipeline::merge::{InputOutcome, MergeOptions, Silent, merge_files};
-use crate::pipeline::samples::StackOptions;
+use crate::pipeline::read::stacks::StackOptions;
 use crate::render::{Report, from_llvm};
 use crate::stacks::model::{Selection, StackTable};
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::input::{Access, Input};
 use crate::iprof::Document;
-use crate::pipeline::samples::{StackOptions, read_iprof, without_addresses};
+use crate::pipeline::read::stacks::{StackOptions, read_iprof, without_addresses};
 use crate::render::{Report, from_iprof};
 use crate::stacks::model::{Selection, StackTable};
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, Warning};
 use crate::input::{Access, Format, Input};
-use crate::pipeline::samples::StackOptions;
+use crate::pipeline::read::stacks::StackOptions;
 use crate::render::{FlameGraph, SvgOptions, least_hits};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::model::Unit;

@@ -4,7 +4,7 @@ use super::drawing::{Drawing, Drawn, of_kind};
 use super::iprof::IprofContent;
 use crate::error::Result;
 use crate::input::Input;
-use crate::pipeline::samples::{StackOptions, read_stacks, unit_of, without_addresses};
+use crate::pipeline::read::stacks::{StackOptions, read_stacks, unit_of, without_addresses};
 use crate::render::{Report, from_stacks};
 use crate::stacks::model::{Selection, StackTable, Unit};
 

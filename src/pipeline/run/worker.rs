@@ -12,9 +12,9 @@ use crate::limits::Limits;
 use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
 use crate::partial::Frame;
-use crate::pipeline::memory;
 use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion};
 use crate::pipeline::open::read_with;
+use crate::pipeline::read::memprof;
 use crate::raw::{RawNames, RawOptions, RawProfile, RawReader};
 use crate::text;
 use crate::threads;
@@ -117,7 +117,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         if matches!(format, input::Format::Raw { .. }) {
             return self.merge_raw(data, turn, report);
         }
-        if memory::is_memory_profile(data, options.read.compat) {
+        if memprof::is_memory_profile(data, options.read.compat) {
             return self.merge_memory(data, turn, report).map(|()| None);
         }
         let is_text = format != input::Format::Indexed;
@@ -142,19 +142,19 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
     /// Merges a memory profile that is a file of its own.
     fn merge_memory(&mut self, data: &[u8], turn: &mut Turn<'_, '_, '_>, report: &mut InputReport) -> Result<()> {
         let options = self.shared.options;
-        let read = memory::read(data, &options.read, options.release);
+        let read = memprof::read(data, &options.read, options.release);
         let merger = &mut turn.state().merger;
         if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM knows of its kind before it finds out what is wrong with it.
             let begun = merger.begin_input(ProfileKind::MEMPROF);
-            begun.map_err(|error| memory::conflict(error, &Source::Yaml))?;
+            begun.map_err(|error| memprof::conflict(error, &Source::Yaml))?;
             if read.is_err() {
                 // What it says of static data counts: nothing.
                 merger.add_memory(MemoryProfile::default(), Source::Yaml, 1);
             }
         }
         let (profile, source) = read?;
-        merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memory::conflict(error, &source))?;
+        merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
         report.records = profile.records().len() as u64;
         merger.add_memory(profile, source, report.input.weight.get());
         Ok(())

@@ -6,9 +6,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sampleprof::error::name_index;
 use crate::sampleprof::names::{NameId, Names};
 use crate::sampleprof::order;
-use crate::sampleprof::record::{
-    CallTarget, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturating, add_target,
-};
+use crate::sampleprof::record::{FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturating, add_target};
+use crate::sampleprof::targets::CallTarget;
 
 /// Lines of a function are below this.
 const LINES: u32 = 1 << 16;
@@ -103,10 +102,12 @@ impl BodyReader<'_> {
         let samples = read_uleb128(cursor, "samples of a place")?;
         let targets = read_u32(cursor, "number of call targets")?;
         let entry = record.body_at(LineLocation::new(line, discriminator));
-        expect(&mut entry.targets, targets);
+        if targets > 0 {
+            expect(entry.targets.list_mut(), targets);
+        }
         for _ in 0..targets {
             let callee = read_index(cursor, self.names)?;
-            add_target(&mut entry.targets, callee, read_uleb128(cursor, "samples of a call target")?);
+            add_target(entry.targets.list_mut(), callee, read_uleb128(cursor, "samples of a call target")?);
         }
         add_saturating(&mut entry.samples, samples);
         Ok(())

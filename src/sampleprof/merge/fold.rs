@@ -1,7 +1,8 @@
 //! One record into another.
 
 use crate::sampleprof::names::NameId;
-use crate::sampleprof::record::{BodyEntry, CallSite, CallTarget, FunctionRecord, VtableEntry, add_saturating};
+use crate::sampleprof::record::{BodyEntry, CallSite, FunctionRecord, VtableEntry, add_saturating};
+use crate::sampleprof::targets::CallTarget;
 use std::fmt;
 
 /// Why a record was not added as it is.
@@ -71,7 +72,9 @@ fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &
     faults.overflow(add_weighted(&mut into.head, from.head, weight));
     let add_entry = |into: &mut BodyEntry, from: BodyEntry, faults: &mut Faults| {
         faults.overflow(add_weighted(&mut into.samples, from.samples, weight));
-        merge_targets(&mut into.targets, from.targets, weight, faults);
+        if !from.targets.is_empty() {
+            merge_targets(into.targets.list_mut(), from.targets.into_list(), weight, faults);
+        }
     };
     let scale_entry = |entry: &mut BodyEntry, faults: &mut Faults| {
         faults.overflow(scale(&mut entry.samples, weight));

@@ -157,7 +157,7 @@ impl Merger {
             if let Some(into) = flat.get_mut(at) {
                 let entry = into.body_at(site.location);
                 add_saturating(&mut entry.samples, estimate);
-                add_target(&mut entry.targets, site.callee.name, estimate);
+                add_target(entry.targets.list_mut(), site.callee.name, estimate);
             }
             total = total.saturating_sub(site.callee.total).wrapping_add(estimate);
             self.flatten_record(site.callee, flat);
@@ -172,8 +172,8 @@ impl Merger {
 fn add_entry(into: &mut FunctionRecord, entry: BodyEntry) {
     let known = into.body_at(entry.location);
     add_saturating(&mut known.samples, entry.samples);
-    for target in entry.targets {
-        add_target(&mut known.targets, target.callee, target.samples);
+    for target in &entry.targets {
+        add_target(known.targets.list_mut(), target.callee, target.samples);
     }
 }
 
@@ -188,7 +188,7 @@ fn remove_target(body: &mut Vec<BodyEntry>, location: LineLocation, callee: Name
         }
         return 0;
     };
-    let removed = entry.targets.remove(target).samples.min(entry.samples);
+    let removed = entry.targets.list_mut().remove(target).samples.min(entry.samples);
     entry.samples -= removed;
     if entry.samples == 0 {
         body.remove(at);

@@ -24,7 +24,7 @@ pub(in crate::sampleprof) fn remap(
         let new = remapped.body_at(LineLocation { discriminator, ..entry.location });
         let mut overflowed = add_saturating(&mut new.samples, entry.samples);
         for (callee, samples) in targets {
-            overflowed |= add_target(&mut new.targets, callee, samples);
+            overflowed |= add_target(new.targets.list_mut(), callee, samples);
         }
         if overflowed {
             fault.get_or_insert(RecordFault::CounterOverflow);

@@ -1,7 +1,8 @@
 //! A record with the names of another profile.
 
 use crate::sampleprof::names::NameId;
-use crate::sampleprof::record::{CallTarget, FunctionRecord};
+use crate::sampleprof::record::FunctionRecord;
+use crate::sampleprof::targets::CallTarget;
 
 /// Gives every name the number that it has elsewhere. `same_order` says that
 /// the new numbers rise with the old ones, so that lists stay sorted.

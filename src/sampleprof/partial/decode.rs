@@ -9,9 +9,10 @@ use crate::sampleprof::merge::{RecordFault, rename};
 use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::profile::{SampleProfile, StatedKind};
 use crate::sampleprof::record::{
-    BodyEntry, CallSite, CallTarget, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry,
+    BodyEntry, CallSite, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry,
 };
 use crate::sampleprof::rules::Rules;
+use crate::sampleprof::targets::CallTarget;
 
 impl PartialSamples {
     /// By whose rules the inputs of a state were read: also the profile in front
@@ -148,7 +149,11 @@ fn decode_record(names: &[NameId], depth: usize, from: &mut Decoder<'_>) -> Resu
     record.checksum = from.hash("checksum")?;
     record.attributes = from.place("attributes", 1 << 32)? as u32;
     let body = from.list("body", |from| {
-        Ok(BodyEntry { location: location(from)?, samples: from.number("samples")?, targets: targets(names, from)? })
+        Ok(BodyEntry {
+            location: location(from)?,
+            samples: from.number("samples")?,
+            targets: targets(names, from)?.into(),
+        })
     })?;
     record.body = rising(body, |entry| entry.location, from)?;
     let vtables =

@@ -6,7 +6,8 @@ use crate::partial::Encoder;
 use crate::sampleprof::merge::{RecordFault, rename};
 use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::profile::{SampleProfile, StatedKind};
-use crate::sampleprof::record::{CallTarget, Frame, FunctionRecord, LineLocation};
+use crate::sampleprof::record::{Frame, FunctionRecord, LineLocation};
+use crate::sampleprof::targets::CallTarget;
 use foldhash::HashMap;
 
 impl PartialSamples {

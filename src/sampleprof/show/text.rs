@@ -5,9 +5,10 @@ use crate::report::format::six_significant_digits;
 use crate::sampleprof::names::{FunctionName, Names};
 use crate::sampleprof::order;
 use crate::sampleprof::profile::{SampleProfile, SymbolList, push_title};
-use crate::sampleprof::record::{CallTarget, FunctionRecord, LineLocation};
+use crate::sampleprof::record::{FunctionRecord, LineLocation};
 use crate::sampleprof::rules::Rules;
 use crate::sampleprof::summary::Summary;
+use crate::sampleprof::targets::CallTarget;
 use std::io::{self, Write};
 
 /// Text is written in blocks of about so many bytes.

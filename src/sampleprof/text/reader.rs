@@ -270,7 +270,7 @@ impl Reader<'_> {
         let entry = open.record.body_at(location);
         for &(name, count) in counts.iter() {
             let callee = self.profile.names.insert(FunctionName::Text(name));
-            self.overflowed |= add_target(&mut entry.targets, callee, count);
+            self.overflowed |= add_target(entry.targets.list_mut(), callee, count);
         }
         self.overflowed |= add_saturating(&mut entry.samples, samples);
     }

@@ -10,7 +10,7 @@ use super::values::float;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Profile;
 use profbridge::pipeline::MergeOptions;
-use profbridge::pipeline::sample_merge::{
+use profbridge::pipeline::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, overlap_sample_files,
     parse_symbols,
 };

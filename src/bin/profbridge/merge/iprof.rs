@@ -7,7 +7,7 @@ use crate::refuse::refuse;
 use profbridge::Result;
 use profbridge::instr::Release;
 use profbridge::pipeline::OutputForm;
-use profbridge::pipeline::iprof_merge::IprofMergeOptions;
+use profbridge::pipeline::merge::iprof::IprofMergeOptions;
 use profbridge::pipeline::partial::{KeptFamily, open_kept};
 use std::num::NonZeroUsize;
 

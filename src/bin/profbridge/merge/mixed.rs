@@ -11,7 +11,7 @@ use crate::words::number_of;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::iprof::SectionKind;
-use profbridge::pipeline::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
+use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
 use profbridge::pipeline::{self, InputOutcome, input_totals};
 use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
@@ -52,7 +52,7 @@ impl MergeArgs {
         let losses = match target {
             Family::Iprof => {
                 let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
-                let extent = || pipeline::iprof_merge::extent_of(&result, used);
+                let extent = || pipeline::merge::iprof::extent_of(&result, used);
                 document.judge(self.gates.outcomes(inputs, extent, &total))?;
                 self.gates.refuse_nothing_but(NO_PROFILES, || is_empty)?;
                 self.report_losses(&losses)?;

@@ -4,10 +4,10 @@
 //! is a calling context or inlining, so layouts can be compared. Names match by
 //! their hashes, so profiles with hashes in place of names can be compared too.
 
-use super::sample_merge::read_sample_file;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
+use crate::pipeline::merge::sampleprof::read_sample_file;
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::sampleprof::{CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, ReadOptions, SampleProfile};
 use foldhash::HashMap;
@@ -19,7 +19,7 @@ use foldhash::HashMap;
 ///
 /// Those of the files, with the path; a kind conflict when only one of them is
 /// probe-based, since its places are no lines.
-pub(super) fn diff_samples(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
+pub(in crate::pipeline) fn diff_samples(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
     let mut read = ReadOptions::default();
     read.limits = options.limits;
     let mut space = Space::default();

@@ -2,13 +2,13 @@
 //!
 //! A chain of calls is a stack, whether it is a calling context or inlining.
 
-use super::pictures::drawing::{Drawing, Drawn, of_kind};
-use super::sample_merge::check_format;
-use super::samples::StackOptions;
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::input::{Access, Input};
 use crate::limits::Limits;
+use crate::pipeline::merge::sampleprof::check_format;
+use crate::pipeline::pictures::drawing::{Drawing, Drawn, of_kind};
+use crate::pipeline::read::stacks::StackOptions;
 use crate::render::from_samples::{self, SampleView};
 use crate::render::{Report, group_digits};
 use crate::sampleprof::{
@@ -81,7 +81,7 @@ impl Drawing for SampleContent {
 }
 
 /// Reads sample profiles.
-pub(super) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
+pub(in crate::pipeline) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
     let mut sum = SampleSum::default();
     for input in inputs {
         let data = input.bytes(Access::Read, &options.limits)?;

@@ -1,8 +1,5 @@
 //! Memory profiles as stacks, for pictures.
 
-use super::memory;
-use super::open::ReadOptions;
-use super::pictures::drawing::{Drawing, Drawn, of_kind};
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::indexed::{self, IndexedProfile};
@@ -12,6 +9,9 @@ use crate::memprof::MemoryProfile;
 #[cfg(feature = "correlate")]
 use crate::memprof::raw::Programs;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
+use crate::pipeline::open::ReadOptions;
+use crate::pipeline::pictures::drawing::{Drawing, Drawn, of_kind};
+use crate::pipeline::read::memprof;
 use crate::render::{Report, from_memory, group_digits};
 use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
 #[cfg(feature = "correlate")]
@@ -85,7 +85,7 @@ impl Drawing for MemoryContent {
 }
 
 /// Reads memory profiles.
-pub(super) fn draw(inputs: &[Input], options: &MemoryOptions, limits: &Limits) -> Result<Drawn> {
+pub(in crate::pipeline) fn draw(inputs: &[Input], options: &MemoryOptions, limits: &Limits) -> Result<Drawn> {
     let mut content = MemoryContent::default();
     for input in inputs {
         let data = input.bytes(Access::Read, limits)?;
@@ -110,7 +110,7 @@ pub struct MemoryOptions {
 
 /// Whether the memory profile is what is drawn of an LLVM profile: an indexed one can hold it
 /// beside counters, or alone.
-pub(super) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
+pub(in crate::pipeline) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
     if options.asked_for || input.format()? != Format::Indexed {
         return Ok(options.asked_for);
     }
@@ -133,7 +133,7 @@ impl MemoryOptions {
     ///
     /// Those of the readers; usage for inputs without one.
     fn add(&self, data: &[u8], limits: &Limits, sum: &mut MemoryContent) -> Result<()> {
-        let profile = memory::load_bytes(data, &self.read_options(limits))?;
+        let profile = memprof::load_bytes(data, &self.read_options(limits))?;
         let mut options = ReportOptions::default();
         options.topn = 0;
         let statistics = MemoryReport::new(&profile, &options);

@@ -1,6 +1,5 @@
 //! Memory profiles among the inputs of a merge, and as files to be shown.
 
-use super::open::ReadOptions;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedProfile;
@@ -10,6 +9,7 @@ use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::Comments;
 use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
 use crate::merge::Merger;
+use crate::pipeline::open::ReadOptions;
 use std::io::Write;
 
 /// How the sum of memory profiles is written into an indexed profile.
@@ -33,7 +33,12 @@ impl MemProfOptions {
     /// # Errors
     ///
     /// As [`encode`](Self::encode).
-    pub(super) fn finish(&self, mut merger: Merger, release: Release, compat: Compat) -> Result<(Profile, Vec<Loss>)> {
+    pub(in crate::pipeline) fn finish(
+        &self,
+        mut merger: Merger,
+        release: Release,
+        compat: Compat,
+    ) -> Result<(Profile, Vec<Loss>)> {
         let memory = merger.take_memory();
         let mut profile = merger.finish();
         let Some(memory) = memory else {
@@ -118,7 +123,7 @@ fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> boo
 
 /// Whether bytes are a memory profile: a raw one, or YAML. LLVM takes for YAML
 /// what begins with three dashes.
-pub(super) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
+pub(in crate::pipeline) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
     match detect(data) {
         Format::RawMemProf | Format::YamlMemProf => true,
         _ => compat.is_llvm() && data.starts_with(b"---"),
@@ -130,7 +135,11 @@ pub(super) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
 /// # Errors
 ///
 /// Those of its reader; empty profile for YAML that says nothing.
-pub(super) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Result<(MemoryProfile, Source)> {
+pub(in crate::pipeline) fn read(
+    data: &[u8],
+    options: &ReadOptions,
+    release: Release,
+) -> Result<(MemoryProfile, Source)> {
     if detect(data) == Format::RawMemProf {
         return Ok((read_raw(data, options, release)?.1, Source::Raw));
     }
@@ -175,7 +184,7 @@ fn read_raw<'data>(
 }
 
 /// The words of LLVM for a memory profile beside one that is marked `:fe`.
-pub(super) fn conflict(error: Error, source: &Source) -> Error {
+pub(in crate::pipeline) fn conflict(error: Error, source: &Source) -> Error {
     let other = if *source == Source::Yaml { "incompatible" } else { "Clang generated" };
     error.with_llvm_message(format!("Cannot merge MemProf profile with {other} profile."))
 }
@@ -193,7 +202,7 @@ pub fn load(input: impl Into<Input>, options: &ReadOptions) -> Result<MemoryProf
 }
 
 /// As [`load`], from bytes.
-pub(super) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryProfile> {
+pub(in crate::pipeline) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryProfile> {
     if is_memory_profile(data, options.compat) {
         return Ok(read(data, options, Release::DEFAULT)?.0);
     }
@@ -225,11 +234,11 @@ fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<O
 
 /// A memory profile that was read to its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Verified {
+pub(in crate::pipeline) struct Verified {
     /// Allocation contexts.
-    pub(super) contexts: usize,
+    pub(in crate::pipeline) contexts: usize,
     /// Version of a raw profile.
-    pub(super) version: Option<u64>,
+    pub(in crate::pipeline) version: Option<u64>,
 }
 
 impl Verified {
@@ -244,7 +253,7 @@ impl Verified {
 /// # Errors
 ///
 /// Those of the readers.
-pub(super) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verified>> {
+pub(in crate::pipeline) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verified>> {
     Ok(match detect(data) {
         Format::RawMemProf => {
             let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;

@@ -9,11 +9,11 @@ pub use files::{
 
 pub(in crate::pipeline) use files::{check_format, complete, open_sample};
 
-use super::merge::FailureMode;
-use super::partial;
 use crate::error::{Error, Result};
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
+use crate::pipeline::merge::FailureMode;
+use crate::pipeline::partial;
 
 /// Merges sample profiles in order.
 ///

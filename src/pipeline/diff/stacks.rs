@@ -4,11 +4,11 @@
 //! indexes always, parameter types where one side has methods without, native
 //! frames where one side is an iprof, which has none.
 
-use super::file_diff::FileDiff;
-use super::samples::{StackOptions, add_file, holds_stacks, unit_of, without_addresses};
 use crate::error::{Error, Result, Warning};
 use crate::hint::Hint;
 use crate::input::{Format, Input};
+use crate::pipeline::diff::FileDiff;
+use crate::pipeline::read::stacks::{StackOptions, add_file, holds_stacks, unit_of, without_addresses};
 use crate::report::diff::{DiffOptions, Facts, Names, diff};
 use crate::stacks::model::{Function, FunctionId, SampleSource, Selection, StackTable};
 use foldhash::HashMap;

@@ -1,121 +1,19 @@
-//! Checking a file of any format: findings with codes, and a verdict.
+//! Checking an instrumentation or a memory profile.
 //!
-//! Codes of iprof files are those of [`crate::iprof::findings`]. Codes of LLVM
-//! profiles begin with the format: `raw.truncated`, `indexed.bad-magic`. Their
-//! readers stop at the first fault, so there is at most one error a file.
+//! Their readers stop at the first fault, so there is at most one error a file.
 
-use super::memory;
-use super::open::{ReadOptions, open_reader};
-use super::partial;
+use super::{CheckFinding, FileCheck};
 use crate::compat::Compat;
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hint::Hint;
 use crate::indexed;
 use crate::input::Format;
 use crate::instr::{ProfileReader, RecordView};
-use crate::iprof::{self, Level, Verdict};
+use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
-use serde::Serialize;
-use std::io::Read;
-
-/// What a check found in a file.
-#[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
-pub struct FileCheck {
-    /// As given.
-    pub path: String,
-    /// The format, see [`Format::name`].
-    pub format: &'static str,
-    /// The version as the file says it, if it does.
-    pub version: Option<String>,
-    /// What the file is good for.
-    pub verdict: &'static str,
-    /// What is wrong or odd.
-    pub findings: Vec<CheckFinding>,
-    /// What can be done where a plain repair is not enough.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<Hint>,
-    /// The file could not be opened at all.
-    #[serde(skip)]
-    pub failed: bool,
-}
-
-/// A finding in a file of any format.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct CheckFinding {
-    /// `info`, `warning` or `error`.
-    pub level: &'static str,
-    /// What kind.
-    pub code: String,
-    /// JSON path, or section of an LLVM profile.
-    pub path: String,
-    /// Bytes from the start of the (decompressed) file, if known.
-    pub offset: Option<u64>,
-    /// What was found and what was expected.
-    pub message: String,
-    /// What to do about it, where the message is to tell; whoever prints it puts it behind.
-    #[serde(skip)]
-    pub hint: Option<Hint>,
-    /// Further cases.
-    pub more: u64,
-}
-
-impl FileCheck {
-    /// How many findings of a level there are, further cases included.
-    pub fn count(&self, level: Level) -> u64 {
-        self.findings.iter().filter(|finding| finding.level == level.name()).map(|finding| finding.more + 1).sum()
-    }
-}
-
-/// What there is to say of a file that cannot be opened.
-pub(super) fn failed(error: &Error) -> FileCheck {
-    let finding = CheckFinding {
-        level: Level::Error.name(),
-        code: "unreadable".to_string(),
-        path: "$".to_string(),
-        offset: error.offset(),
-        message: match error.kind() {
-            ErrorKind::Io { action, source } => format!("{action}: {}", crate::error::io_message(source)),
-            other => other.to_string(),
-        },
-        hint: None,
-        more: 0,
-    };
-    FileCheck {
-        path: String::new(),
-        format: "unknown",
-        version: None,
-        verdict: Verdict::Unusable.name(),
-        findings: vec![finding],
-        hint: None,
-        failed: true,
-    }
-}
-
-/// Checks an iprof.
-pub(super) fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> FileCheck {
-    let report = iprof::check_from(stream, options);
-    let findings = report.findings.iter().map(|finding| CheckFinding {
-        level: finding.level.name(),
-        code: finding.code.name().to_string(),
-        path: finding.path.clone(),
-        offset: finding.offset,
-        message: finding.message.clone(),
-        hint: None,
-        more: finding.more,
-    });
-    FileCheck {
-        path: String::new(),
-        format: "iprof",
-        version: report.version,
-        verdict: report.verdict.name(),
-        findings: findings.collect(),
-        hint: report.findings.iter().find_map(iprof::Finding::remedy),
-        failed: false,
-    }
-}
+use crate::pipeline::open::{ReadOptions, open_reader};
+use crate::pipeline::partial;
+use crate::pipeline::read::memprof;
 
 /// Gathers the findings of an LLVM profile.
 struct LlvmCheck {
@@ -128,7 +26,7 @@ struct LlvmCheck {
 }
 
 /// Checks an instrumentation or a memory profile, and says of anything else that it is none.
-pub(super) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
+pub(in crate::pipeline) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
     let name = match format {
         Format::Raw { .. } => "raw",
         Format::Indexed => "indexed",
@@ -140,7 +38,7 @@ pub(super) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
     let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0, has_memory: false };
     let options = ReadOptions { limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut version = None;
-    let memory = memory::verify(bytes, &options);
+    let memory = memprof::verify(bytes, &options);
     let is_memory = matches!(format, Format::RawMemProf | Format::YamlMemProf);
     match open_reader(bytes, &options) {
         Err(_) if is_memory => version = check.memory(&memory),
@@ -176,7 +74,7 @@ pub(super) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
 
 impl LlvmCheck {
     /// What is wrong with a memory profile; its version, if it is a raw one.
-    fn memory(&mut self, found: &Result<Option<memory::Verified>>) -> Option<String> {
+    fn memory(&mut self, found: &Result<Option<memprof::Verified>>) -> Option<String> {
         match found {
             Err(error) => {
                 self.error(error);

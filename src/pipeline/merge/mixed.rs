@@ -4,13 +4,13 @@
 //! and the rest. The first merges with the LLVM inputs as LLVM merges, the
 //! second as iprof merges; at the end the bridge puts both into one family.
 
-use super::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
 use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::error::{Error, Result, Warning};
 use crate::input::{Family, Input};
 use crate::instr::{Loss, Losses, Profile};
 use crate::iprof::{self, BranchClash, Document, Level, SectionKind, SectionWeights, Weight};
 use crate::merge::Merger;
+use crate::pipeline::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
 
 /// How inputs of both families are merged.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +82,7 @@ pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, observer: &mut dyn 
 }
 
 /// Adds up documents: what LLVM counted apart from the rest.
-pub(super) struct MixedMerge {
+pub(in crate::pipeline) struct MixedMerge {
     rests: iprof::Merger,
     profiles: LlvmSum,
     losses: Losses,
@@ -90,14 +90,14 @@ pub(super) struct MixedMerge {
 }
 
 impl MixedMerge {
-    pub(super) fn new(options: &MixedOptions) -> Self {
+    pub(in crate::pipeline) fn new(options: &MixedOptions) -> Self {
         // Shapes of branches stay apart on LLVM's side; the way to iprof resolves them.
         let mut rests = iprof::Merger::new(iprof::MergeOptions { branch_clash: BranchClash::Keep });
         rests.add(&Document::new(), &SectionWeights::uniform(Weight::ONE));
         Self { rests, profiles: LlvmSum::new(&options.llvm), losses: Losses::new(), trust: options.trust }
     }
 
-    pub(super) fn add_document(&mut self, document: &Document, input: &Input) -> Result<()> {
+    pub(in crate::pipeline) fn add_document(&mut self, document: &Document, input: &Input) -> Result<()> {
         let in_file = |error: Error| error.in_file(&input.path);
         let (parts, lost) = bridge::split(document, self.trust).map_err(in_file)?;
         lost.iter().for_each(|loss| self.losses.add(loss.kind, loss.count));
@@ -106,7 +106,7 @@ impl MixedMerge {
         self.profiles.add(&parts.profile, input.weight.get()).map_err(in_file)
     }
 
-    pub(super) fn finish(self) -> Result<(Parts, iprof::MergeReport, Losses)> {
+    pub(in crate::pipeline) fn finish(self) -> Result<(Parts, iprof::MergeReport, Losses)> {
         let (rest, merged) = self.rests.finish()?;
         Ok((Parts { rest, profile: self.profiles.finish()? }, merged, self.losses))
     }

@@ -1,19 +1,19 @@
 //! Checking sources of stacks: whether they read, whether there is something in
 //! them, and for pprof whether Go's compiler takes them as `default.pgo`.
 
-use super::check::{CheckFinding, FileCheck};
-use super::samples::{StackOptions, add_file};
 use crate::digits::number_of;
 use crate::error::Error;
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
+use crate::pipeline::check::{CheckFinding, FileCheck};
+use crate::pipeline::read::stacks::{StackOptions, add_file};
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof::{self, GoVerdict, Profile};
 
 /// Checks a recording, a text of stacks or a pprof profile.
-pub(super) fn check_stacks(input: &Input, format: Format, limits: Limits) -> FileCheck {
+pub(in crate::pipeline) fn check_stacks(input: &Input, format: Format, limits: Limits) -> FileCheck {
     match format {
         Format::Pprof => check_pprof(input, limits),
         Format::Jfr => check_table(input, "jfr", limits),

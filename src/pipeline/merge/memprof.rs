@@ -1,12 +1,12 @@
 //! Merging memory profiles into one that is a file of its own.
 
-use super::merge::{InputOutcome, MergeObserver, MergeOptions, MergeReport};
-use super::run::{self, Prepared};
 use crate::error::{Error, Result};
 use crate::input::WeightedInput;
 use crate::input::output;
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
+use crate::pipeline::merge::{InputOutcome, MergeObserver, MergeOptions, MergeReport};
+use crate::pipeline::run::{self, Prepared};
 use std::io::ErrorKind::OutOfMemory;
 use std::path::Path;
 

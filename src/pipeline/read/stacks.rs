@@ -1,6 +1,5 @@
 //! Sampled stacks from any number of inputs of any kind.
 
-use super::memory_stacks::MemoryOptions;
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
@@ -8,6 +7,7 @@ use crate::input::{Access, Family, Format, Input, detect};
 use crate::iprof::{self, Document};
 use crate::java;
 use crate::limits::Limits;
+use crate::pipeline::pictures::memprof::MemoryOptions;
 use crate::stacks::classes::Reference;
 use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
 use crate::stacks::jfr::{self, RecordingOptions};
@@ -60,7 +60,7 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
 
 /// Says no to a table whose sources count different things under one name, such
 /// as bytes and samples.
-pub(super) fn check_units(table: &StackTable) -> Result<()> {
+pub(in crate::pipeline) fn check_units(table: &StackTable) -> Result<()> {
     let units = &table.observed.units;
     for (position, (source, unit)) in units.iter().enumerate() {
         if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
@@ -89,7 +89,11 @@ pub fn unit_of(selected: &StackTable) -> Result<Unit> {
 
 /// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
 /// it is never in memory as a whole.
-pub(super) fn add_file(input: &Input, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+pub(in crate::pipeline) fn add_file(
+    input: &Input,
+    options: &StackOptions,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
     let looked = input.look()?;
     if looked.identity.format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
@@ -135,7 +139,7 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
     }
 }
 
-pub(super) fn no_stacks(format: Format) -> Error {
+pub(in crate::pipeline) fn no_stacks(format: Format) -> Error {
     let hint = "recordings (.jfr), collapsed and folded stacks, pprof and iprof files hold stacks";
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
@@ -163,7 +167,7 @@ pub fn without_addresses(table: &StackTable) -> StackTable {
 }
 
 /// Reads an iprof with its findings as warnings.
-pub(super) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
+pub(in crate::pipeline) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
     let options = iprof::ReadOptions { limits: *limits, ..Default::default() };
     let (document, findings) = iprof::read(data, &options)?;
     let warnings = findings

@@ -1,4 +1,9 @@
-//! What comparing two files gives, whatever they are.
+//! Comparing two files: what it gives, whatever they are, and how each family does it.
+
+pub(super) mod instr;
+pub(super) mod iprof;
+pub(super) mod sampleprof;
+pub mod stacks;
 
 use crate::iprof::fit::{self, Fit};
 use crate::report::diff::{DiffReport, write_text};

@@ -1,12 +1,12 @@
 //! Merging sources of stacks: pprof profiles as pprof, so that nothing is lost,
 //! everything else as tables of stacks.
 
-use super::merge::{FailureMode, InputOutcome};
-use super::partial::{self, KeptFamily};
-use super::samples::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
+use crate::pipeline::merge::{FailureMode, InputOutcome};
+use crate::pipeline::partial::{self, KeptFamily};
+use crate::pipeline::read::stacks::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
 use std::collections::HashSet;

@@ -1,10 +1,10 @@
 //! Inputs of a merge that are iprof files: opened, read whole, taken or left out.
 
-use super::merge::{FailureMode, InputOutcome};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::input::{Format, Input};
 use crate::iprof::{self, Code, Document, Finding, Findings};
+use crate::pipeline::merge::{FailureMode, InputOutcome};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,17 +23,17 @@ pub struct IprofInputReport {
 
 /// What ends a merge and what does not.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tolerance {
-    pub(super) failure_mode: FailureMode,
+pub(in crate::pipeline) struct Tolerance {
+    pub(in crate::pipeline) failure_mode: FailureMode,
     /// Keep what is sound of bad inputs.
-    pub(super) salvage: bool,
+    pub(in crate::pipeline) salvage: bool,
     /// Inputs that nobody named; see [`IprofMergeOptions::found`](super::iprof_merge::IprofMergeOptions::found).
-    pub(super) found: BTreeSet<PathBuf>,
+    pub(in crate::pipeline) found: BTreeSet<PathBuf>,
 }
 
 impl Tolerance {
     /// Whether a bad input may be left out, so that it must not be added before it was read to its end.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(in crate::pipeline) fn goes_on(&self) -> bool {
         self.failure_mode != FailureMode::Any
     }
 
@@ -42,7 +42,7 @@ impl Tolerance {
     /// # Errors
     ///
     /// The reason itself, if one bad input is enough to fail.
-    pub(super) fn judge(&self, path: &Path, error: Error) -> Result<InputOutcome> {
+    pub(in crate::pipeline) fn judge(&self, path: &Path, error: Error) -> Result<InputOutcome> {
         match Code::of(&error) {
             Some(Code::EmptyFile) => Ok(InputOutcome::Empty),
             Some(Code::NotAnIprof) if self.found.contains(path) => Ok(InputOutcome::NotAProfile),
@@ -56,7 +56,7 @@ impl Tolerance {
     /// # Errors
     ///
     /// As [`judge`](Self::judge).
-    pub(super) fn read(
+    pub(in crate::pipeline) fn read(
         &self,
         input: &Input,
         options: &iprof::ReadOptions,
@@ -81,7 +81,7 @@ impl Tolerance {
 }
 
 /// Opens an input that must be an iprof.
-pub(super) fn open_iprof(input: &Input) -> Result<Box<dyn Read + Send>> {
+pub(in crate::pipeline) fn open_iprof(input: &Input) -> Result<Box<dyn Read + Send>> {
     match input.format()? {
         format @ (Format::Raw { .. } | Format::Indexed | Format::Jfr | Format::Pprof) => {
             let detail = format!("{format} among iprof files");

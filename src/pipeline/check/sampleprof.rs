@@ -1,18 +1,18 @@
 //! Checking a sample profile.
 
-use super::check::{CheckFinding, FileCheck};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
 use crate::partial::Frame;
+use crate::pipeline::check::{CheckFinding, FileCheck};
 use crate::sampleprof::{
     self, Encoding, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile, SampleProfileView,
 };
 
 /// Checks a profile of any encoding: whether it can be read, and whether what it
 /// says of itself agrees.
-pub(super) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
+pub(in crate::pipeline) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
     let mut options = ReadOptions::default();
     options.limits = limits;
     let mut findings = Vec::new();

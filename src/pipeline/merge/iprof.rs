@@ -6,20 +6,20 @@
 //! merge as LLVM merges, so everything goes through the bridge. That shows only
 //! at the end of an input: those read so far are read once more then.
 
-use super::iprof_inputs::{Tolerance, open_iprof};
-use super::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums};
-use super::mixed::{MixedMerge, MixedOptions};
-use super::partial;
 use crate::bridge::{self, ToIprofOptions, Trust};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::input::WeightedInput;
 use crate::instr::Loss;
 use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
+use crate::pipeline::merge::iprof_inputs::{Tolerance, open_iprof};
+use crate::pipeline::merge::mixed::{MixedMerge, MixedOptions};
+use crate::pipeline::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums};
+use crate::pipeline::partial;
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
-pub use super::iprof_inputs::IprofInputReport;
+pub use crate::pipeline::merge::iprof_inputs::IprofInputReport;
 
 /// How iprof files are merged.
 #[derive(Debug, Clone, Default)]

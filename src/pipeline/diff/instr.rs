@@ -1,109 +1,14 @@
-//! Comparing two files of whatever formats.
+//! Comparing two instrumentation or memory profiles.
 
-use super::file_diff::FileDiff;
-use super::memory;
-use super::merge::{InputOutcome, MergeOptions, Silent, merge_files};
-use super::mixed::is_document;
-use super::open::{ReadOptions, open_reader};
-use crate::bridge::{self, ToIprofOptions};
 use crate::compat::Compat;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::input::{Access, Input};
-use crate::instr::{NameRef, Profile, ProfileReader, RecordRef, ValueKind};
-use crate::iprof::compare::{CommonSpace, Events};
-use crate::iprof::fit;
-use crate::iprof::statistics::ChainsBy;
-use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
-use crate::limits::Limits;
+use crate::instr::{NameRef, ProfileReader, RecordRef, ValueKind};
 use crate::memprof::{self, MemoryProfile};
+use crate::pipeline::open::{ReadOptions, open_reader};
+use crate::pipeline::read::memprof::{is_memory_profile, load_bytes, verify};
 use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use std::collections::HashMap;
-
-/// Compares two profiles as iprof, of which one may be LLVM's.
-pub(super) fn diff_iprof(first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
-    let mut space = CommonSpace::default();
-    let read = iprof::ReadOptions { limits: options.limits, ..iprof::ReadOptions::default() };
-    let mut events = |input: &Input| {
-        Ok::<_, Error>(if is_document(input) {
-            space.read_from(input.stream()?, &read).map_err(|error| error.in_file(&input.path))?
-        } else {
-            let profile = read_profile(input, &options.limits)?;
-            space.add(&bridge::to_iprof(&profile, &ToIprofOptions::default())?.0)
-        })
-    };
-    let (first, second) = (events(first)?, events(second)?);
-    let fit = fit::fit(&space, &first, &second);
-    let by = basis(&first, &second);
-    let [first, second] = [first, second].map(|events| iprof_facts(&events, by));
-    let report = diff(first, second, &IprofNames(&space), &iprof_options(options, by));
-    Ok(FileDiff { report, fit: Some(fit) })
-}
-
-/// What methods are compared by: calls, unless only samples are in both. Samples are no calls.
-fn basis(first: &Events, second: &Events) -> ChainsBy {
-    let calls = [first, second].map(Events::has_calls);
-    let samples = [first, second].map(Events::has_samples);
-    match (calls, samples) {
-        ([true, true], _) => ChainsBy::Calls,
-        (_, [true, true]) | ([false, false], _) => ChainsBy::Samples,
-        _ => ChainsBy::Calls,
-    }
-}
-
-fn iprof_options(options: &DiffOptions, by: ChainsBy) -> DiffOptions {
-    let mut options = options.clone();
-    options.functions_by = if by == ChainsBy::Calls { "calls" } else { "samples" };
-    options.branches = vec![SectionKind::Conditional.name()];
-    options.receivers = vec![SectionKind::VirtualInvoke.name(), SectionKind::Instanceof.name()];
-    options
-}
-
-/// A whole LLVM profile.
-pub(super) fn read_profile(input: &Input, limits: &Limits) -> Result<Profile> {
-    let mut options = MergeOptions::default();
-    options.read.limits = *limits;
-    options.keep_vtable_names = true;
-    let mut report = merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
-    for merged in &mut report.inputs {
-        match std::mem::replace(&mut merged.outcome, InputOutcome::Used) {
-            InputOutcome::Failed(error) => return Err(error),
-            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.path)),
-            InputOutcome::Used | InputOutcome::NotAProfile => {}
-        }
-    }
-    Ok(report.profile)
-}
-
-fn iprof_facts(events: &Events, by: ChainsBy) -> Facts {
-    let section = |kind: SectionKind| {
-        let keyed = events.section(kind).iter();
-        (kind.name(), keyed.map(|(key, count)| ((u64::from(key.context.number()), key.detail), *count)).collect())
-    };
-    Facts {
-        sections: SectionKind::ALL.map(section).into(),
-        functions: events.methods(by).map(|(method, count)| (method.index() as u64, count)).collect(),
-    }
-}
-
-struct IprofNames<'s>(&'s CommonSpace);
-
-impl Names for IprofNames<'_> {
-    fn function(&self, function: u64) -> String {
-        u32::try_from(function)
-            .map_or_else(|_| String::new(), |number| self.0.method(MethodHandle::from_number(number)))
-    }
-
-    fn site(&self, _: &str, site: u64) -> String {
-        u32::try_from(site).map_or_else(|_| String::new(), |number| self.0.site(ContextHandle::from_number(number)))
-    }
-
-    fn part(&self, section: &str, part: i64) -> String {
-        match SectionKind::ALL.into_iter().find(|kind| kind.name() == section) {
-            Some(kind) => self.0.detail(kind, part),
-            None => part.to_string(),
-        }
-    }
-}
 
 /// Names of LLVM functions and sites, numbered across both files.
 #[derive(Debug, Default)]
@@ -236,17 +141,17 @@ impl Names for LlvmSpace {
 }
 
 /// Compares two instrumentation or memory profiles.
-pub(super) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
+pub(in crate::pipeline) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
     let mut space = LlvmSpace::default();
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut facts = |input: &Input| {
         let bytes = input.bytes(Access::Read, &options.limits)?;
         let read = &read;
         let mut read_both = || {
-            let is_memory = memory::is_memory_profile(&bytes, read.compat);
+            let is_memory = is_memory_profile(&bytes, read.compat);
             let mut facts = if is_memory { Facts::default() } else { space.read(&mut *open_reader(&bytes, read)?)? };
-            if is_memory || memory::verify(&bytes, read)?.is_some() {
-                space.memory(&memory::load_bytes(&bytes, read)?, &mut facts);
+            if is_memory || verify(&bytes, read)?.is_some() {
+                space.memory(&load_bytes(&bytes, read)?, &mut facts);
             }
             Ok(facts)
         };
