@@ -95,6 +95,13 @@ def workloads(scale):
         inputs = make.sample_profiles(folder, 100, count, encoding)
         return Workload(name, what, inputs, ["--sample", f"--{encoding}"], own=(["--sample-format", encoding], inputs))
 
+    def sampled_one(name, what, encoding, into=None):
+        count = functions(500_000)
+        inputs = make.sample_profiles(ROOT / f"sampled-1-{count}-{encoding}", 1, count, encoding)
+        if into is None:
+            return Workload(name, what, inputs, ["--sample"], "show", own=([], inputs))
+        return Workload(name, what, inputs, ["--sample", f"--{into}"], own=(["--sample-format", into], inputs))
+
     def parts():
         files = raws()
         made = make.parts_of(ROOT / f"parts-{some(1000)}", OURS["profbridge"], files, 4)
@@ -141,6 +148,10 @@ def workloads(scale):
         "W7f": lambda: Workload("W7f", "W1a, filtered", raws(), ["--function=merge"]),
         "W9t": lambda: sampled("W9t", "sample profiles, text", "text"),
         "W9x": lambda: sampled("W9x", "sample profiles, extensible binary", "extbinary"),
+        "W9st": lambda: sampled_one("W9st", "show of 500,000 functions, text", "text"),
+        "W9sx": lambda: sampled_one("W9sx", "the same, extensible binary", "extbinary"),
+        "W9ct": lambda: sampled_one("W9ct", "text to extensible binary, 500,000 functions", "text", "extbinary"),
+        "W9cx": lambda: sampled_one("W9cx", "extensible binary to text, 500,000 functions", "extbinary", "text"),
         "W10m": lambda: allocations("W10m", "memory dump of 200,000 contexts, merge"),
         "W10s": lambda: allocations("W10s", "memory dump of 200,000 contexts, show", "show"),
         "W10i": stored_allocations,

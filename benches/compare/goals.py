@@ -31,6 +31,7 @@ MANY_FILES = Goal(0.10, 0.04, 1.0, 0.3, 0.02)
 TEXT_OUT = Goal(0.30, 0.15, 0.4, None, 0.11)
 TEXT_IN = Goal(0.25, 0.15, 0.4, None, 0.07)
 SAMPLES = Goal(0.33, 0.15, 0.5, 0.2)
+ONE_OF_SAMPLES = Goal(0.40, None, 0.5, 0.2)
 ALLOCATIONS = Goal(0.40, 0.20, 0.6)
 
 GOALS = {
@@ -57,6 +58,10 @@ GOALS = {
     "W8": Goal(0.15, 0.07, 0.15, None, 0.07),
     "W9t": SAMPLES,
     "W9x": SAMPLES,
+    "W9st": ONE_OF_SAMPLES,
+    "W9sx": ONE_OF_SAMPLES,
+    "W9ct": ONE_OF_SAMPLES,
+    "W9cx": ONE_OF_SAMPLES,
     "W10m": ALLOCATIONS,
     "W10s": ALLOCATIONS,
     "W10i": ALLOCATIONS,
