@@ -92,6 +92,7 @@ pub mod render;
 pub mod report;
 pub mod sampleprof;
 pub mod stacks;
+pub mod system;
 pub mod text;
 mod threads;
 

@@ -5,6 +5,7 @@
 //! here and there in much memory waits less in few large pages.
 
 use crate::error::{Error, Result};
+use crate::system;
 use memmap2::MmapMut;
 use std::io::ErrorKind::OutOfMemory;
 
@@ -14,9 +15,7 @@ pub(crate) const LARGE: usize = 4 << 20;
 /// Memory for so many bytes, all zero, in large pages if the system has such.
 pub(crate) fn large_pages(len: usize) -> Option<MmapMut> {
     let memory = MmapMut::map_anon(len).ok()?;
-    // Advice: where it is not taken the memory is the same and slower.
-    #[cfg(target_os = "linux")]
-    let _ = memory.advise(memmap2::Advice::HugePage);
+    system::prefer_large_pages(&memory);
     Some(memory)
 }
 

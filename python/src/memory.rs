@@ -13,6 +13,7 @@ use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, functio
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
 use profbridge::pipeline::Target;
+use profbridge::pipeline::merge::memprof::extent_of;
 use profbridge::pipeline::read;
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
@@ -27,10 +28,13 @@ pub(crate) struct Read(memprof::MemoryProfile);
 ///
 /// # Errors
 ///
-/// Those of the readers; missing program for raw ones without the program that ran.
+/// Those of the readers; missing program for raw ones without the program that ran; gate failed for less than was asked
+/// for.
 pub(crate) fn read(input: &Input, settings: &MergeSettings) -> Result<Read> {
     let target = Target::default_release(profbridge::pipeline::TargetSource::Inputs);
-    read::memprof::load(input, &settings.instr(&target)?.read).map(Read)
+    let profile = read::memprof::load(input, &settings.instr(&target)?.read)?;
+    settings.check(|| extent_of(&profile, 1))?;
+    Ok(Read(profile))
 }
 
 /// Allocations of a program by call stack.

@@ -6,7 +6,7 @@ use profbridge::instr::release;
 use profbridge::memprof::raw::Programs;
 use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::target::{ENVIRONMENT, InputVersions};
-use profbridge::pipeline::{FailureMode, MergeOptions, Minimums, Target, TargetRequest};
+use profbridge::pipeline::{Extent, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, Error, Limits, Result};
 use pyo3::prelude::*;
@@ -83,23 +83,17 @@ impl MergeSettings {
 
     /// The least that the result must hold.
     pub(crate) fn minimums(&self) -> Minimums {
-        let mut minimums = Minimums::default();
-        minimums.inputs = self.min_inputs;
-        minimums.functions = self.min_functions;
-        minimums.total_count = self.min_total_count;
-        minimums
+        Minimums::new(self.min_inputs, self.min_functions, self.min_total_count)
     }
 
-    /// Whether so many inputs are enough, for families whose merge does not ask.
+    /// Whether a result holds enough; what it holds is asked for only where something was asked of it.
     ///
     /// # Errors
     ///
-    /// Usage for fewer than `min_inputs`.
-    pub(crate) fn check_used(&self, used: usize) -> Result<()> {
-        if (used as u64) < self.min_inputs {
-            return Err(Error::usage(format!("{used} inputs were used, min_inputs asks for {}", self.min_inputs)));
-        }
-        Ok(())
+    /// Gate failed when it is below a minimum.
+    pub(crate) fn check(&self, extent: impl FnOnce() -> Extent) -> Result<()> {
+        let minimums = self.minimums();
+        if minimums == Minimums::default() { Ok(()) } else { minimums.check(&extent()) }
     }
 
     /// Functions that are renamed while reading.

@@ -4,7 +4,7 @@ use crate::detached;
 use crate::error::OrRaise;
 use crate::options::{MergeSettings, asked_target};
 use crate::table::{Table, internal, numbers};
-use crate::text::{printable, warn};
+use crate::text::{printable, summary_fields, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
@@ -73,7 +73,7 @@ pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<
 }
 
 fn of_report(report: SampleMergeReport, heard: Heard, settings: &MergeSettings) -> Result<Merged> {
-    settings.check_used(report.used)?;
+    settings.check(|| report.extent())?;
     Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings: heard.0 })
 }
 
@@ -183,15 +183,15 @@ impl SampleProfile {
     /// The totals, and how few lines hold most of the samples, as a dictionary.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = Summary::of(&self.merged.profile.functions, self.merged.rules);
-        let fields = PyDict::new(py);
-        fields.set_item("num_functions", self.merged.profile.functions.len())?;
-        fields.set_item("num_counts", summary.counts)?;
-        fields.set_item("total_count", summary.total)?;
-        fields.set_item("max_count", summary.max)?;
-        fields.set_item("max_head_count", summary.max_head)?;
-        let rows = summary.rows.iter().map(|row| (f64::from(row.cutoff) / 1e6, row.min_count, row.counts));
-        fields.set_item("cutoffs", rows.collect::<Vec<_>>())?;
-        Ok(fields)
+        let totals = [
+            ("num_functions", self.merged.profile.functions.len() as u64),
+            ("num_counts", summary.counts),
+            ("total_count", summary.total),
+            ("max_count", summary.max),
+            ("max_head_count", summary.max_head),
+        ];
+        let rows = summary.rows.iter().map(|row| (row.cutoff, row.min_count, row.counts));
+        summary_fields(py, &totals, rows)
     }
 
     /// The file's bytes: `encoding` is `"extbinary"`, `"binary"` or `"text"`.

@@ -11,7 +11,9 @@ use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::input::{Input, output};
 use profbridge::pipeline::OutputForm;
-use profbridge::pipeline::merge::stacks::{StackMergeOptions, StackSum, are_pprof, merge_pprof, merge_tables};
+use profbridge::pipeline::merge::stacks::{
+    StackMergeOptions, StackSum, are_pprof, extent_of, merge_pprof, merge_tables,
+};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::report::stacks::statistics;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
@@ -60,16 +62,17 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged
 ///
 /// # Errors
 ///
-/// Usage where fewer inputs were used than asked for; those of the profile's stacks.
+/// Gate failed for less than was asked for; those of the profile's stacks.
 pub(crate) fn of_pprof(
     sum: StackSum<(pprof::Profile, pprof::MergeReport)>,
     settings: &MergeSettings,
 ) -> Result<Merged> {
-    settings.check_used(sum.used())?;
+    let used = sum.used();
     let (profile, report) = sum.sum;
     let mut table = StackTable::new();
     let mut warnings: Vec<String> = sum.warnings.iter().map(ToString::to_string).collect();
     pprof::add_to_table(&profile, &pprof::ValueChoice::default(), &mut table)?;
+    settings.check(|| extent_of(&table, &Selection::default(), used))?;
     warnings.extend(report.warnings());
     Ok(Merged { table, pprof: Some(profile), warnings })
 }
@@ -78,9 +81,9 @@ pub(crate) fn of_pprof(
 ///
 /// # Errors
 ///
-/// Usage where fewer inputs were used than asked for.
+/// Gate failed for less than was asked for.
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
-    settings.check_used(sum.used())?;
+    settings.check(|| extent_of(&sum.sum, &Selection::default(), sum.used()))?;
     let warnings = sum.warnings.iter().map(ToString::to_string).collect();
     Ok(Merged { table: sum.sum, pprof: None, warnings })
 }

@@ -14,6 +14,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyTuple};
 use std::sync::Arc;
 
+/// Calls a function for the type of a column's numbers; `None` where they are none.
+macro_rules! of_numbers {
+    ($kind:expr, $function:ident($($argument:expr),*)) => {
+        match $kind {
+            DataType::UInt64 => Some($function::<UInt64Type>($($argument),*)),
+            DataType::UInt32 => Some($function::<UInt32Type>($($argument),*)),
+            DataType::Int64 => Some($function::<Int64Type>($($argument),*)),
+            DataType::Int32 => Some($function::<Int32Type>($($argument),*)),
+            DataType::Float64 => Some($function::<Float64Type>($($argument),*)),
+            _ => None,
+        }
+    };
+}
+
 /// Rows in named columns, in one or more batches of memory.
 #[pyclass(frozen, module = "profbridge", name = "Table")]
 pub(crate) struct Table {
@@ -33,6 +47,11 @@ impl Table {
             RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))?;
         Ok(Self { schema: batch.schema(), batches: vec![batch] })
     }
+}
+
+/// Something that is asked for in one piece of memory, and is in several.
+fn in_pieces(what: &str, pieces: usize, instead: &str) -> PyErr {
+    PyBufferError::new_err(format!("the {what} has {pieces} pieces of memory: use {instead}"))
 }
 
 /// An error of Arrow, which only a fault of ours can cause.
@@ -130,10 +149,7 @@ impl Table {
         match self.batches.as_slice() {
             [batch] => export(py, &StructArray::from(batch.clone())),
             [] => export(py, &StructArray::from(RecordBatch::new_empty(self.schema.clone()))),
-            several => Err(PyBufferError::new_err(format!(
-                "the table has {} pieces of memory: use __arrow_c_stream__",
-                several.len()
-            ))),
+            several => Err(in_pieces("table", several.len(), "__arrow_c_stream__")),
         }
     }
 }
@@ -191,9 +207,7 @@ impl Column {
         match self.chunks.as_slice() {
             [one] => Ok(one.clone()),
             [] => Ok(arrow_array::new_empty_array(&self.kind)),
-            several => {
-                Err(PyBufferError::new_err(format!("the column has {} pieces of memory: use chunks", several.len())))
-            }
+            several => Err(in_pieces("column", several.len(), "chunks")),
         }
     }
 }
@@ -262,17 +276,10 @@ impl Column {
         if array.null_count() > 0 {
             return Err(PyAttributeError::new_err("a column with missing values has no array interface"));
         }
-        let (address, size) = match &self.kind {
-            DataType::UInt64 => address::<UInt64Type>(&array),
-            DataType::UInt32 => address::<UInt32Type>(&array),
-            DataType::Int64 => address::<Int64Type>(&array),
-            DataType::Int32 => address::<Int32Type>(&array),
-            DataType::Float64 => address::<Float64Type>(&array),
-            _ => return Err(none()),
-        };
+        let (address, size) = of_numbers!(&self.kind, address(&array)).ok_or_else(none)?;
         let letter = match &self.kind {
-            DataType::Float64 => 'f',
-            DataType::Int64 | DataType::Int32 => 'i',
+            kind if kind.is_floating() => 'f',
+            kind if kind.is_signed_integer() => 'i',
             _ => 'u',
         };
         let order = if cfg!(target_endian = "little") { '<' } else { '>' };
@@ -345,17 +352,22 @@ fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bound<'
     Ok(fields)
 }
 
+fn number<'py, T: ArrowPrimitiveType>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>>
+where
+    T::Native: IntoPyObject<'py>,
+{
+    array.as_primitive::<T>().value(at).into_bound_py_any(py)
+}
+
 /// A value as Python has it.
 fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(at) {
         return Ok(py.None().into_bound(py));
     }
+    if let Some(number) = of_numbers!(array.data_type(), number(py, array, at)) {
+        return number;
+    }
     match array.data_type() {
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(at).into_bound_py_any(py),
-        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(at).into_bound_py_any(py),
-        DataType::Int64 => array.as_primitive::<Int64Type>().value(at).into_bound_py_any(py),
-        DataType::Int32 => array.as_primitive::<Int32Type>().value(at).into_bound_py_any(py),
-        DataType::Float64 => array.as_primitive::<Float64Type>().value(at).into_bound_py_any(py),
         DataType::Boolean => array.as_boolean().value(at).into_bound_py_any(py),
         DataType::LargeUtf8 => array.as_string::<i64>().value(at).into_bound_py_any(py),
         DataType::LargeBinary => Ok(PyBytes::new(py, array.as_binary::<i64>().value(at)).into_any()),

@@ -1,6 +1,7 @@
 //! Names as text, and reports as Python objects.
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -29,6 +30,24 @@ pub(crate) fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResu
     let text =
         serde_json::to_string(report).map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))?;
     py.import("json")?.call_method1("loads", (text,))
+}
+
+/// A summary as a dictionary: its totals, and as `cutoffs` how few counts reach a share of them. A row is that share in
+/// millionths, the smallest of these counts, and how many they are.
+///
+/// # Errors
+///
+/// Those of the interpreter.
+pub(crate) fn summary_fields<'py>(
+    py: Python<'py>,
+    totals: &[(&str, u64)],
+    rows: impl Iterator<Item = (u32, u64, u64)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    totals.iter().try_for_each(|(name, total)| fields.set_item(name, total))?;
+    let rows = rows.map(|(cutoff, least, counts)| (f64::from(cutoff) / 1e6, least, counts));
+    fields.set_item("cutoffs", rows.collect::<Vec<_>>())?;
+    Ok(fields)
 }
 
 /// Gives warnings of the package's own category, told to be where the package was called.

@@ -129,8 +129,22 @@ class FailureModes(TestCase):
         self.assertIn("empty", str(caught[0].message))
 
     def test_minimums(self) -> None:
+        families = {
+            "instrumentation": [self.good],
+            "samples": [b"foo:10:1\n 1: 5\n"],
+            "stacks": [b"main;f 3\nmain;g 4\n"],
+            "pprof": [TESTDATA / "pprof" / "go-cpu.pprof"],
+            "GraalVM": [TESTDATA / "iprof" / "fibonacci.iprof"],
+            "memory": [TESTDATA / "memprof" / "clang-22-plain.yaml"],
+        }
+        for family, inputs in families.items():
+            for least in ("min_inputs", "min_functions", "min_total_count"):
+                with self.subTest(family=family, least=least):
+                    profbridge.merge(inputs, **{least: 1})
+                    with self.assertRaises(profbridge.GateError):
+                        profbridge.merge(inputs, **{least: 10**15})
         with self.assertRaises(profbridge.GateError):
-            profbridge.merge([self.good], min_functions=2)
+            profbridge.read(TESTDATA / "memprof" / "clang-22-plain.yaml", min_functions=10**15)
         with self.assertRaises(profbridge.UsageError):
             profbridge.merge([])
 

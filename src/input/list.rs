@@ -7,8 +7,9 @@
 use super::source::Input;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
+use crate::system::{Identity, home_of, identity, os_string};
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -101,7 +102,7 @@ impl InputList {
     }
 
     /// Adds the regular files below `folder`; `above` holds the folders on the way down.
-    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, above: &mut Vec<FolderIdentity>) -> Result<()> {
+    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, above: &mut Vec<Identity>) -> Result<()> {
         let refused = |source| Error::io("cannot list", source).in_file(folder);
         let entries = fs::read_dir(folder).map_err(refused)?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(refused)?;
@@ -220,51 +221,17 @@ fn trim(line: &[u8]) -> &[u8] {
     &line[start..end]
 }
 
-#[cfg(unix)]
-fn os_string(bytes: &[u8]) -> OsString {
-    use std::os::unix::ffi::OsStrExt;
-    OsStr::from_bytes(bytes).to_os_string()
-}
-
-#[cfg(not(unix))]
-fn os_string(bytes: &[u8]) -> OsString {
-    String::from_utf8_lossy(bytes).into_owned().into()
-}
-
-#[cfg(unix)]
-type FolderIdentity = (u64, u64);
-#[cfg(not(unix))]
-type FolderIdentity = PathBuf;
-
-#[cfg(unix)]
-fn identity(_: &Path, metadata: &fs::Metadata) -> FolderIdentity {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn identity(path: &Path, _: &fs::Metadata) -> FolderIdentity {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
 /// Replaces `~` or `~user` at the beginning by the home folder, where it is known.
 fn expand_home(path: &OsStr) -> PathBuf {
     let whole = PathBuf::from(path);
     let Some(text) = path.to_str().and_then(|text| text.strip_prefix('~')) else { return whole };
     let (user, rest) = text.split_once('/').map_or((text, None), |(user, rest)| (user, Some(rest)));
-    let home = if user.is_empty() { std::env::var_os("HOME").map(PathBuf::from) } else { home_of(user) };
+    let home = home_of(Some(user).filter(|user| !user.is_empty()));
     match (home, rest) {
         (Some(home), Some(rest)) => home.join(rest),
         (Some(home), None) => home,
         (None, _) => whole,
     }
-}
-
-/// The home folder of an account in the system's list of local accounts.
-fn home_of(user: &str) -> Option<PathBuf> {
-    let accounts = fs::read_to_string("/etc/passwd").ok()?;
-    let line = accounts.lines().find(|line| line.split(':').next() == Some(user))?;
-    line.split(':').nth(5).map(PathBuf::from)
 }
 
 #[cfg(test)]

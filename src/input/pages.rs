@@ -5,6 +5,7 @@ use super::steps::{Step, step};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memory::{self, large_pages};
+use crate::system;
 use crate::threads;
 use memmap2::MmapMut;
 use std::fs::File;
@@ -71,7 +72,7 @@ const PART: usize = 4 << 20;
 /// Fills `memory` from that offset of a file on; `false` when the file ends before.
 fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bool> {
     while !memory.is_empty() {
-        match step(Step::Read, || read_some(file, memory, offset)) {
+        match step(Step::Read, || system::read_at(file, memory, offset)) {
             Ok(0) => return Ok(false),
             Ok(read) => {
                 memory = &mut memory[read..];
@@ -87,16 +88,6 @@ fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bo
 fn is_end(file: &File, size: u64) -> io::Result<bool> {
     let mut more = [0];
     Ok(!read_at(file, &mut more, size)?)
-}
-
-#[cfg(unix)]
-fn read_some(file: &File, memory: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, memory, offset)
-}
-
-#[cfg(windows)]
-fn read_some(file: &File, memory: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, memory, offset)
 }
 
 #[cfg(test)]

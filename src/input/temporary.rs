@@ -11,7 +11,8 @@
 //! process. So a later run knows what a killed one left, and removes it.
 
 use super::steps::{Step, step};
-use std::fs::{self, File, Metadata};
+use crate::system::{self, HAS_LOCKS, is_at, lock};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -35,7 +36,7 @@ impl Temporary {
     /// Makes a file that will have its place in `folder`, with the permissions
     /// that the system gives new files.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
-        let made = step(Step::Create, || match unnamed(folder) {
+        let made = step(Step::Create, || match system::unnamed_file(folder) {
             Some(file) => Ok(Self { file, name: None }),
             None => Self::with_name(folder),
         })?;
@@ -49,7 +50,7 @@ impl Temporary {
             lock(&file);
             // Between its creation and the lock another run may have taken it
             // for a leftover.
-            if !cfg!(unix) || is_at(&file, &name) {
+            if !HAS_LOCKS || is_at(&file, &name) {
                 return Ok(Self { file, name: Some(name) });
             }
         }
@@ -63,7 +64,7 @@ impl Temporary {
     pub(super) fn persist(self, folder: &Path, target: &Path, is_taken: bool) -> io::Result<()> {
         let name = match self.name {
             Some(name) => name,
-            None if !is_taken => match step(Step::Link, || link(&self.file, target)) {
+            None if !is_taken => match step(Step::Link, || system::name_file(&self.file, target)) {
                 // Somebody else was quicker.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => beside(&self.file, folder)?,
                 linked => return linked,
@@ -77,89 +78,29 @@ impl Temporary {
 /// Gives the file a name that nobody has.
 fn beside(file: &File, folder: &Path) -> io::Result<TempPath> {
     lock(file);
-    let named: NamedTempFile<()> = step(Step::Link, || builder().make_in(folder, |path| link(file, path)))?;
+    let named: NamedTempFile<()> =
+        step(Step::Link, || builder().make_in(folder, |path| system::name_file(file, path)))?;
     Ok(named.into_temp_path())
 }
 
 fn builder() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(PREFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The system takes the creation mask off these when it makes the file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+    if let Some(permissions) = system::permissions_of_new_files() {
+        builder.permissions(permissions);
     }
     builder
 }
 
-#[cfg(target_os = "linux")]
-fn own_path(file: &File) -> String {
-    use std::os::fd::AsRawFd;
-    format!("/proc/self/fd/{}", file.as_raw_fd())
-}
-
-/// A file without a name; `None` where that cannot be had, or could not get a
-/// name later. Whoever makes one with a name says what is wrong with the folder.
-#[cfg(target_os = "linux")]
-fn unnamed(folder: &Path) -> Option<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok()?);
-    fs::metadata(own_path(&file)).is_ok().then_some(file)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn unnamed(_: &Path) -> Option<File> {
-    None
-}
-
-/// Gives a file without a name that of `path`, which nobody has.
-#[cfg(target_os = "linux")]
-fn link(file: &File, path: &Path) -> io::Result<()> {
-    use rustix::fs::{AtFlags, CWD, linkat};
-    Ok(linkat(CWD, own_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn link(_: &File, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Says to other runs that somebody works on this file. Where there are no
-/// locks nobody takes files away either.
-#[cfg(unix)]
-fn lock(file: &File) -> bool {
-    rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
-}
-
-#[cfg(not(unix))]
-fn lock(_: &File) -> bool {
-    false
-}
-
-/// Whether a path is that of this very file, and no link to it.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    let found = fs::symlink_metadata(path).ok().map(place);
-    found.is_some() && file.metadata().ok().map(place) == found
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    false
-}
-
 /// Removes what killed runs of this user left in a folder. What cannot be
 /// removed stays: it harms nobody.
-#[cfg(unix)]
 fn remove_leftovers(folder: &Path, own: &File) {
-    use std::os::unix::ffi::OsStrExt;
+    if !HAS_LOCKS {
+        return;
+    }
     let Ok(entries) = fs::read_dir(folder) else { return };
     let names = entries.flatten().map(|entry| entry.file_name());
-    for name in names.filter(|name| name.as_bytes().starts_with(PREFIX.as_bytes())) {
+    for name in names.filter(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes())) {
         let path = folder.join(name);
         if remove_leftover(&path, own).unwrap_or(false)
             && let Some(hear) = ON_REMOVED.get()
@@ -169,20 +110,11 @@ fn remove_leftovers(folder: &Path, own: &File) {
     }
 }
 
-#[cfg(not(unix))]
-fn remove_leftovers(_: &Path, _: &File) {}
-
 /// Removes a file that nobody works on; says whether it did.
-#[cfg(unix)]
 fn remove_leftover(path: &Path, own: &File) -> io::Result<bool> {
-    use rustix::fs::{Mode, OFlags};
-    use std::os::unix::fs::MetadataExt;
-    // No link is followed and no pipe waited for.
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let (found, own) = (file.metadata()?, own.metadata()?);
     // The lock of a living run, or of this one, is not to be had.
-    let is_left = found.is_file() && found.uid() == own.uid() && lock(&file) && is_at(&file, path);
+    let found = system::open_of_same_owner(path, own)?;
+    let is_left = found.is_some_and(|file| lock(&file) && is_at(&file, path));
     if is_left {
         fs::remove_file(path)?;
     }
@@ -192,20 +124,7 @@ fn remove_leftover(path: &Path, own: &File) -> io::Result<bool> {
 /// Waits until the content is stored, on file systems that say only then that
 /// they have no room for it: those of other machines.
 pub(super) fn store(file: &File) -> io::Result<()> {
-    step(Step::Sync, || if reports_late(file) { file.sync_data() } else { Ok(()) })
-}
-
-#[cfg(target_os = "linux")]
-fn reports_late(file: &File) -> bool {
-    // NFS, SMB 1 to 3, Ceph, FUSE, AFS, 9P, Lustre (linux/magic.h).
-    const REMOTE: [u32; 9] =
-        [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x00c3_6400, 0x6573_5546, 0x5346_414f, 0x0102_1997, 0x0bd0_0bd0];
-    rustix::fs::fstatfs(file).is_ok_and(|found| REMOTE.contains(&(found.f_type as u32)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn reports_late(_: &File) -> bool {
-    false
+    step(Step::Sync, || if system::reports_late(file) { file.sync_data() } else { Ok(()) })
 }
 
 #[cfg(all(test, unix))]
@@ -268,7 +187,7 @@ mod tests {
     #[test]
     fn a_file_without_a_name_is_nowhere_to_be_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let Some(mut file) = unnamed(folder.path()) else {
+        let Some(mut file) = system::unnamed_file(folder.path()) else {
             eprintln!("SKIPPED: {} is on a file system without O_TMPFILE", folder.path().display());
             return;
         };

@@ -2,6 +2,7 @@
 
 use super::wire::{Decoder, Encoder};
 use crate::error::{Result, Warning};
+use crate::system::os_string;
 use std::path::PathBuf;
 
 /// What became of an input.
@@ -109,7 +110,7 @@ impl PartialInput {
     /// Truncated and malformed.
     pub fn decode(from: &mut Decoder<'_>) -> Result<Self> {
         let text = |from: &mut Decoder<'_>| Ok(String::from_utf8_lossy(from.text("text")?).into_owned());
-        let path = path_of(from.text("path")?);
+        let path = os_string(from.text("path")?).into();
         let weight = from.number("weight")?;
         if weight == 0 {
             return Err(from.malformed("a weight of 0"));
@@ -130,17 +131,6 @@ impl PartialInput {
         let kind = from.list("kind", |from| from.hash("kind"))?.pop();
         Ok(Self { path, weight, state, origin, records, kind, warnings: from.list("warnings", text)? })
     }
-}
-
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ const BASE: &[&str] = &[
     "limits",
     "compat",
     "memory",
+    "system",
     "threads",
 ];
 
@@ -41,6 +42,7 @@ const MODULES: &[Row] = &[
     ("limits", &[]),
     ("compat", &[]),
     ("memory", &[]),
+    ("system", &[]),
     ("threads", &[]),
     ("bytes", &[]),
     ("instr", &[]),
@@ -111,6 +113,7 @@ const PROGRAM_USES: &[&str] = &[
     "report",
     "sampleprof",
     "stacks",
+    "system",
 ];
 
 fn source_root() -> PathBuf {
@@ -196,6 +199,27 @@ fn texts_of_the_library_name_no_option_of_the_program() {
 #[test]
 fn test_data_names_no_folder_of_a_machine() {
     assert_none(&test_data::faults(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")));
+}
+
+/// Where it is reasoned about what differs between systems.
+const SYSTEM: &str = "system.rs";
+
+/// Whether code asks for which system it is compiled, its tests left out.
+fn asks_for_the_system(code: &str) -> bool {
+    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = code.split("#[cfg(all(test").next().unwrap_or_default();
+    ["cfg(unix)", "cfg(not(unix))", "cfg(windows)", "cfg!(unix)", "cfg!(windows)", "target_os", "std::os::"]
+        .iter()
+        .any(|asked| code.contains(asked))
+}
+
+#[test]
+fn what_differs_between_systems_stands_in_one_file() {
+    assert!(asks_for_the_system(&std::fs::read_to_string(source_root().join(SYSTEM)).expect("the file is there")));
+    for (file, code) in texts_below(&source_root()) {
+        let is_for_tests = file.ends_with("tests.rs") || file.contains("tests/");
+        assert!(file == SYSTEM || is_for_tests || !asks_for_the_system(&code), "{file} asks for the system");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::detached;
 use crate::error::OrRaise;
 use crate::options::{asked_target, check_toolchain, hash_policy};
 use crate::table::{Table, internal};
-use crate::text::{printable, to_python, warn};
+use crate::text::{printable, summary_fields, to_python, warn};
 use profbridge::instr::description::hex;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
 use profbridge::instr::{FunctionId, RecordId, SummaryBuilder};
@@ -146,16 +146,16 @@ impl Profile {
         let functions = self.merged.functions().iter();
         functions.flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
         let summary = builder.finish(&CUTOFFS);
-        let fields = PyDict::new(py);
-        fields.set_item("num_functions", summary.num_functions)?;
-        fields.set_item("num_counts", summary.num_counts)?;
-        fields.set_item("max_function_count", summary.max_function_count)?;
-        fields.set_item("max_count", summary.max_count)?;
-        fields.set_item("max_internal_count", summary.max_internal_count)?;
-        fields.set_item("total_count", summary.total_count)?;
-        let rows = summary.rows.iter().map(|row| (f64::from(row.cutoff) / 1e6, row.min_count, row.num_counts));
-        fields.set_item("cutoffs", rows.collect::<Vec<_>>())?;
-        Ok(fields)
+        let totals = [
+            ("num_functions", summary.num_functions.into()),
+            ("num_counts", summary.num_counts.into()),
+            ("max_function_count", summary.max_function_count),
+            ("max_count", summary.max_count),
+            ("max_internal_count", summary.max_internal_count),
+            ("total_count", summary.total_count),
+        ];
+        let rows = summary.rows.iter().map(|row| (row.cutoff, row.min_count, row.num_counts));
+        summary_fields(py, &totals, rows)
     }
 
     /// Traces of first execution: a weight and the names of functions in the order in which they first ran.

@@ -2,8 +2,10 @@
 //! its driver in the library.
 
 use crate::convert::{ConvertArgs, ConvertWork};
-use crate::merge::{MergeArgs, MergeWork};
+use crate::merge::{MergeArgs, MergeOption, MergeWork, refused_of_iprof, refused_of_samples, refused_of_stacks};
 use crate::merge_document::MergeDocument;
+use crate::merge_gates::Sum;
+use crate::refuse::refuse;
 use crate::show::ShowArgs;
 use profbridge::input::{Family, Input};
 use profbridge::{Error, Result};
@@ -16,8 +18,12 @@ struct Row {
     short_words: &'static str,
     /// Shows a file.
     show: fn(&ShowArgs, &Input) -> Result<ExitCode>,
-    /// Merges files that it is the plan's family of.
-    merge: fn(&MergeArgs, &MergeWork<'_>, &mut MergeDocument) -> Result<()>,
+    /// Adds up files that it is the plan's family of; the caller asks all gates, and has the sum written.
+    merge: for<'a> fn(&'a MergeArgs, &'a MergeWork<'a>, &mut MergeDocument) -> Result<Box<dyn Sum + 'a>>,
+    /// The options of merges that mean something to its files. All others are refused.
+    takes: &'static [MergeOption],
+    /// What is said of an option that is refused: for what it is or is not, and a hint.
+    refused: fn(MergeOption) -> (&'static str, &'static str),
     /// Refuses the options of `merge` that mean something to its files alone.
     refuse_merge_options: fn(&MergeArgs, &str) -> Result<()>,
     /// Converts a file.
@@ -31,6 +37,15 @@ const ROWS: [Row; Family::ALL.len()] = [
         short_words: "sample profiles",
         show: ShowArgs::show_samples,
         merge: MergeArgs::merge_samples,
+        takes: &[
+            MergeOption::Partial,
+            MergeOption::Function,
+            MergeOption::NoFunction,
+            MergeOption::RemappingFile,
+            MergeOption::Text,
+            MergeOption::For,
+        ],
+        refused: refused_of_samples,
         refuse_merge_options: MergeArgs::refuse_sample_options,
         convert: ConvertArgs::convert_samples,
     },
@@ -40,6 +55,8 @@ const ROWS: [Row; Family::ALL.len()] = [
         short_words: "memory profiles",
         show: ShowArgs::show_memory,
         merge: MergeArgs::merge_instr,
+        takes: &MergeOption::ALL,
+        refused: nothing_refused,
         refuse_merge_options: MergeArgs::refuse_memory_options,
         convert: ConvertArgs::convert_instr,
     },
@@ -48,6 +65,8 @@ const ROWS: [Row; Family::ALL.len()] = [
         short_words: "LLVM profiles",
         show: ShowArgs::show_instr,
         merge: MergeArgs::merge_instr,
+        takes: &MergeOption::ALL,
+        refused: nothing_refused,
         refuse_merge_options: MergeArgs::refuse_instr_options,
         convert: ConvertArgs::convert_instr,
     },
@@ -56,6 +75,8 @@ const ROWS: [Row; Family::ALL.len()] = [
         short_words: "stacks",
         show: ShowArgs::show_stacks,
         merge: MergeArgs::merge_stacks,
+        takes: &[MergeOption::Partial],
+        refused: refused_of_stacks,
         refuse_merge_options: MergeArgs::refuse_stack_options,
         convert: ConvertArgs::convert_stacks,
     },
@@ -64,10 +85,17 @@ const ROWS: [Row; Family::ALL.len()] = [
         short_words: "iprof files",
         show: ShowArgs::show_iprof,
         merge: MergeArgs::merge_iprof,
+        takes: &[MergeOption::Partial],
+        refused: refused_of_iprof,
         refuse_merge_options: MergeArgs::refuse_iprof_options,
         convert: ConvertArgs::convert_iprof,
     },
 ];
+
+/// For families that take all options.
+fn nothing_refused(_: MergeOption) -> (&'static str, &'static str) {
+    ("not for these inputs", "`profbridge merge --help` lists what is for which")
+}
 
 fn row(family: Family) -> Result<&'static Row> {
     let found = ROWS.iter().find(|row| row.family == family);
@@ -80,14 +108,20 @@ pub(crate) fn show(arguments: &ShowArgs) -> Result<ExitCode> {
     (row(arguments.family(&file)?)?.show)(arguments, &file)
 }
 
-/// Merges by the family's merge.
-pub(crate) fn merge(
+/// Adds up by the family's merge.
+pub(crate) fn merge<'a>(
     family: Family,
-    arguments: &MergeArgs,
-    work: &MergeWork<'_>,
+    arguments: &'a MergeArgs,
+    work: &'a MergeWork<'a>,
     document: &mut MergeDocument,
-) -> Result<()> {
-    (row(family)?.merge)(arguments, work, document)
+) -> Result<Box<dyn Sum + 'a>> {
+    let row = row(family)?;
+    let not_taken = MergeOption::ALL.into_iter().filter(|option| !row.takes.contains(option));
+    for option in not_taken {
+        let (meant, hint) = (row.refused)(option);
+        refuse(&[(option.is_given(arguments), option.name())], meant, hint)?;
+    }
+    (row.merge)(arguments, work, document)
 }
 
 /// Refuses the options of `merge` for the files of some families, which would be without effect.

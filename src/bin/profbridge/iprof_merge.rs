@@ -5,18 +5,19 @@ use crate::console;
 use crate::documents::SectionEntries;
 use crate::iprof_files::{IprofWriteArgs, NO_PROFILES, holds_nothing, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
-use crate::merge_gates::MergeGateArgs;
+use crate::merge_gates::Sum;
 use crate::merge_inputs::say_nothing_shared;
 use crate::words::{A_PART, inputs_of};
 use clap::{Args, ValueEnum};
-use profbridge::input::{Family, WeightedInput};
+use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind, Weight};
 use profbridge::pipeline::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
 };
 use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
-use profbridge::pipeline::{InputOutcome, input_totals};
+use profbridge::pipeline::{Extent, InputOutcome, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -98,54 +99,81 @@ fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
 /// A merge of iprof files.
 pub(crate) struct IprofMerge<'a> {
     /// The inputs, those of partial merges in place of these.
-    pub(crate) inputs: &'a [WeightedInput],
+    pub(crate) inputs: Cow<'a, [WeightedInput]>,
     /// The inputs to keep behind the result, for a merge that goes on: as they were given.
     pub(crate) partial: Option<&'a [WeightedInput]>,
     pub(crate) output: &'a Path,
     pub(crate) options: IprofMergeOptions,
     pub(crate) write: &'a IprofWriteArgs,
     pub(crate) strict: bool,
-    pub(crate) gates: &'a MergeGateArgs,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     /// `None` asks the machine.
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
-impl IprofMerge<'_> {
-    /// Merges and writes.
-    pub(crate) fn run(mut self, document: &mut MergeDocument) -> Result<()> {
+impl<'a> IprofMerge<'a> {
+    /// Adds up the inputs.
+    pub(crate) fn add_up(mut self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         self.options.read.threads = self.threads;
         let progress = console::Progress::new("merging", self.quiet);
         let salvage = self.options.salvage;
         let mut console = IprofConsole { quiet: self.quiet, progress, salvage, told: 0, document: &mut *document };
-        let mut report = merge_iprof_files(self.inputs, &self.options, &mut console)?;
+        let report = merge_iprof_files(&self.inputs, &self.options, &mut console)?;
         console.progress.finish();
         note(document, &report);
         report.verdict_of_inputs(&self.options)?;
-        let total = |input: &WeightedInput| input_totals::iprof_total(input, &self.options.read);
-        document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
-        self.gates.refuse_nothing_but(NO_PROFILES, || holds_nothing(&report.document))?;
-        self.report_what_is_lost(&report)?;
-        document.warn(&report.warnings(&self.options));
-        if self.write.canonical {
-            report.document = iprof::canonical_with(&report.document, self.options.to_iprof.branch_clash);
+        Ok(Box::new(IprofSum { merge: self, report }))
+    }
+}
+
+/// Files that were added up.
+struct IprofSum<'a> {
+    merge: IprofMerge<'a>,
+    report: IprofMergeReport,
+}
+
+impl Sum for IprofSum<'_> {
+    fn inputs(&self) -> &[Input] {
+        &self.merge.inputs
+    }
+
+    fn total_of(&self, input: &Input) -> Result<u128> {
+        input_totals::iprof_total(input, &self.merge.options.read)
+    }
+
+    fn extent(&self) -> Extent {
+        self.report.extent()
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        holds_nothing(&self.report.document).then_some(NO_PROFILES)
+    }
+
+    fn write(mut self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+        let (merge, report) = (&self.merge, &mut self.report);
+        merge.report_what_is_lost(report)?;
+        document.warn(&report.warnings(&merge.options));
+        if merge.write.canonical {
+            report.document = iprof::canonical_with(&report.document, merge.options.to_iprof.branch_clash);
         }
-        if let Some(given) = self.partial {
-            let (found, limits) = (&self.options.found, &self.options.read.limits);
+        if let Some(given) = merge.partial {
+            let (found, limits) = (&merge.options.found, &merge.options.read.limits);
             let kept = keep_inputs(given, KeptFamily::Iprof, found, limits)?;
             let part = |document| encode_kept(&kept, KeptFamily::Iprof, document);
-            self.write.write_part(&report.document, part, self.output)?;
+            merge.write.write_part(&report.document, part, merge.output)?;
         } else {
-            self.write.write(&report.document, self.output, self.threads)?;
+            merge.write.write(&report.document, merge.output, merge.threads)?;
         }
-        document.wrote(self.output, Family::Iprof.name());
-        if !self.json && !self.quiet && self.output.as_os_str() != "-" {
-            self.print_summary(&report);
+        document.wrote(merge.output, Family::Iprof.name());
+        if !merge.json && !merge.quiet && merge.output.as_os_str() != "-" {
+            merge.print_summary(report);
         }
         Ok(())
     }
+}
 
+impl IprofMerge<'_> {
     /// Warns of what the sum does not hold, or fails for it.
     fn report_what_is_lost(&self, report: &IprofMergeReport) -> Result<()> {
         if self.strict && (report.merged.dropped_entry_members > 0 || !report.merged.dropped_members.is_empty()) {

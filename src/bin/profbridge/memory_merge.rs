@@ -2,14 +2,14 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::merge_gates::MergeGateArgs;
+use crate::merge_gates::{NO_FUNCTIONS, Sum};
 use crate::merge_inputs::say_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings};
 use crate::words::{inputs_of, number_of};
-use profbridge::input::{Family, WeightedInput};
-use profbridge::memprof::report::contexts;
-use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::pipeline::{Extent, MergeOptions, input_totals};
+use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::memprof::MemoryProfile;
+use profbridge::pipeline::merge::memprof::{extent_of, merge_memory_files, write_yaml_file};
+use profbridge::pipeline::{Extent, MergeOptions, MergeReport, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;
 
@@ -21,39 +21,63 @@ pub(crate) struct MemoryRun<'a> {
     pub(crate) quiet: bool,
     /// The document takes the place of the last line.
     pub(crate) json: bool,
-    /// What the result must be.
-    pub(crate) gates: &'a MergeGateArgs,
 }
 
-impl MemoryRun<'_> {
-    /// Merges and writes YAML.
-    pub(crate) fn run(&self, options: &MergeOptions, document: &mut MergeDocument) -> Result<()> {
+impl<'a> MemoryRun<'a> {
+    /// Adds up memory profiles, to be written as YAML.
+    pub(crate) fn add_up(self, options: MergeOptions, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let mut console = MergeConsole::new(self.quiet);
-        let (memory, report) = merge_memory_files(self.inputs, options, &mut console)?;
+        let (memory, report) = merge_memory_files(self.inputs, &options, &mut console)?;
         console.finish();
         print_warnings(&report, self.quiet);
         note(document, &report, options.salvage);
-        let extent = || {
-            let bytes = contexts(&memory).iter().map(|(_, site)| u128::from(site.info.total_size())).sum();
-            Extent::new(report.used(), memory.records().len(), bytes)
-        };
-        let total = |input: &WeightedInput| input_totals::instr_total(input, &options.read);
-        document.judge(self.gates.outcomes(self.inputs, extent, &total))?;
-        self.gates.refuse_nothing(|| memory.records().is_empty())?;
+        Ok(Box::new(MemorySum { run: self, options, memory, report }))
+    }
+}
+
+/// Memory profiles that were added up.
+struct MemorySum<'a> {
+    run: MemoryRun<'a>,
+    options: MergeOptions,
+    memory: MemoryProfile,
+    report: MergeReport,
+}
+
+impl Sum for MemorySum<'_> {
+    fn inputs(&self) -> &[Input] {
+        self.run.inputs
+    }
+
+    fn total_of(&self, input: &Input) -> Result<u128> {
+        input_totals::instr_total(input, &self.options.read)
+    }
+
+    fn extent(&self) -> Extent {
+        extent_of(&self.memory, self.report.used())
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        self.memory.records().is_empty().then_some(NO_FUNCTIONS)
+    }
+
+    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+        let (run, report) = (&self.run, &self.report);
         if report.memory_shares_nothing {
-            say_nothing_shared(self.quiet);
+            say_nothing_shared(run.quiet);
         }
-        self.say_left_out(report.profile.functions.len())?;
-        write_yaml_file(&memory, self.output)?;
-        document.wrote(self.output, Family::MemProf.name());
-        if !self.quiet && !self.json && self.output.as_os_str() != "-" {
-            let contexts = number_of(memory.alloc_sites().count(), "allocation context");
+        run.say_left_out(report.profile.functions.len())?;
+        write_yaml_file(&self.memory, run.output)?;
+        document.wrote(run.output, Family::MemProf.name());
+        if !run.quiet && !run.json && run.output.as_os_str() != "-" {
+            let contexts = number_of(self.memory.alloc_sites().count(), "allocation context");
             let inputs = inputs_of(report.used(), report.inputs.len());
-            eprintln!("{}: {contexts} from {inputs}", self.output.display());
+            eprintln!("{}: {contexts} from {inputs}", run.output.display());
         }
         Ok(())
     }
+}
 
+impl MemoryRun<'_> {
     /// Counters of functions beside the memory profile have no place in it.
     fn say_left_out(&self, functions: usize) -> Result<()> {
         if functions == 0 {

@@ -7,10 +7,15 @@ mod arguments;
 mod instr;
 mod iprof;
 mod mixed;
+mod option;
 mod sampleprof;
 mod stacks;
 
 pub(crate) use arguments::{MergeArgs, MergeWork};
+pub(crate) use iprof::refused_of_iprof;
+pub(crate) use option::MergeOption;
+pub(crate) use sampleprof::refused_of_samples;
+pub(crate) use stacks::refused_of_stacks;
 
 use crate::console;
 use crate::families;
@@ -65,7 +70,8 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Merges as the plan says, and notes what becomes of the inputs.
+/// Merges as the plan says, and notes what becomes of the inputs. The gates stand between what a family adds up and what
+/// it writes.
 fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
     arguments.written.guard(work.inputs, &arguments.output, work.form)?;
     if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
@@ -74,10 +80,11 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     }
     let meant = format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", families::short_words));
     families::refuse_merge_options(arguments, |family| !takes_options_of(plan, family), &meant)?;
-    match (plan, plan.family()) {
-        (MergePlan::Bridge(target), _) => arguments.merge_mixed(target, work, document),
-        (_, family) => families::merge(family.unwrap_or(Family::Instr), arguments, work, document),
-    }
+    let sum = match (plan, plan.family()) {
+        (MergePlan::Bridge(target), _) => arguments.merge_mixed(target, work, document)?,
+        (_, family) => families::merge(family.unwrap_or(Family::Instr), arguments, work, document)?,
+    };
+    arguments.gates.write(sum, document)
 }
 
 /// Whether what only files of a family have means something to a merge.

@@ -1,6 +1,7 @@
 //! Gates of `merge`: what a result must be before it is written, the same for all families.
 
 use crate::hints::error_in_words;
+use crate::merge_document::MergeDocument;
 use clap::Args;
 use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;
@@ -9,6 +10,37 @@ use profbridge::merge::FunctionFilter;
 use profbridge::pipeline::input_totals::largest_share;
 use profbridge::pipeline::{Extent, MergeReport, Minimums, OutputForm};
 use profbridge::{Error, Result};
+
+/// What a family's merge or conversion added up and has not written yet. [`MergeGateArgs::write`] alone writes it, after
+/// all gates: a family says what they ask of it, and cannot leave one out.
+pub(crate) trait Sum {
+    /// The inputs.
+    fn inputs(&self) -> &[Input];
+
+    /// What an input counts, its weight left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of the readers.
+    fn total_of(&self, input: &Input) -> Result<u128>;
+
+    /// How much the result holds.
+    fn extent(&self) -> Extent;
+
+    /// What the inputs lack, in words, where there is nothing to write.
+    fn lacks(&self) -> Option<&'static str>;
+
+    /// Writes the result, and notes what was written.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writers; would lose where that is forbidden; nothing found for a result of which the filters leave
+    /// nothing.
+    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()>;
+}
+
+/// Words for inputs without any function.
+pub(crate) const NO_FUNCTIONS: &str = "the inputs hold no functions";
 
 /// What the result must be.
 #[derive(Debug, Clone, Default, Args)]
@@ -44,16 +76,19 @@ impl MergeGateArgs {
         Self { allow_empty, ..Self::default() }
     }
 
-    /// Refuses a result with nothing in it, unless that was asked for.
+    /// Writes a sum, if it is what it must be.
     ///
     /// # Errors
     ///
-    /// Nothing found.
-    pub(crate) fn refuse_nothing(&self, is_empty: impl FnOnce() -> bool) -> Result<()> {
-        self.refuse_nothing_but("the inputs hold no functions", is_empty)
+    /// Gate failed; nothing found where there is nothing to write and that was not asked for; those of [`Sum::write`].
+    pub(crate) fn write(&self, sum: Box<dyn Sum + '_>, document: &mut MergeDocument) -> Result<()> {
+        document.judge(self.outcomes(&*sum))?;
+        let lacks = if self.allow_empty { None } else { sum.lacks() };
+        self.refuse_nothing_but(lacks.unwrap_or_default(), || lacks.is_some())?;
+        sum.write(document)
     }
 
-    /// The same, in the words for what the inputs hold instead.
+    /// Refuses a result with nothing in it, unless that was asked for, in words for what the inputs lack.
     ///
     /// # Errors
     ///
@@ -113,26 +148,17 @@ impl MergeGateArgs {
         }
     }
 
-    /// The library's options.
-    pub(crate) fn minimums(&self) -> Minimums {
-        let mut minimums = Minimums::default();
-        minimums.inputs = self.min_inputs;
-        minimums.functions = self.min_functions;
-        minimums.total_count = self.min_total_count;
-        minimums
+    fn minimums(&self) -> Minimums {
+        Minimums::new(self.min_inputs, self.min_functions, self.min_total_count)
     }
 
     /// How the result fares. What it holds, and what its inputs count, is asked for only where a gate needs it.
-    pub(crate) fn outcomes(
-        &self,
-        inputs: &[Input],
-        extent: impl FnOnce() -> Extent,
-        total: &dyn Fn(&Input) -> Result<u128>,
-    ) -> Vec<GateOutcome> {
+    fn outcomes(&self, sum: &dyn Sum) -> Vec<GateOutcome> {
         let minimums = self.minimums();
-        let mut outcomes = if minimums == Minimums::default() { Vec::new() } else { minimums.outcomes(&extent()) };
+        let mut outcomes = if minimums == Minimums::default() { Vec::new() } else { minimums.outcomes(&sum.extent()) };
         if let Some(most) = self.max_input_share {
-            let largest = largest_share(inputs, total);
+            let inputs = sum.inputs();
+            let largest = largest_share(inputs, &|input| sum.total_of(input));
             let words = match largest {
                 Some((at, _)) => format!("the share of the largest input, {},", inputs[at].path.display()),
                 None => "the share of the largest input".to_string(),
@@ -141,5 +167,81 @@ impl MergeGateArgs {
             outcomes.push(GateOutcome::share("input-share", Bound::AtMost, most, found).in_words(words));
         }
         outcomes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Two inputs, one of which counts three times as much as the other.
+    struct MadeUp<'a> {
+        inputs: [Input; 2],
+        lacks: Option<&'static str>,
+        written: &'a Cell<bool>,
+    }
+
+    impl Sum for MadeUp<'_> {
+        fn inputs(&self) -> &[Input] {
+            &self.inputs
+        }
+
+        fn total_of(&self, input: &Input) -> Result<u128> {
+            Ok(if input.path.ends_with("heavy") { 30 } else { 10 })
+        }
+
+        fn extent(&self) -> Extent {
+            Extent::new(2, 3, 40)
+        }
+
+        fn lacks(&self) -> Option<&'static str> {
+            self.lacks
+        }
+
+        fn write(self: Box<Self>, _: &mut MergeDocument) -> Result<()> {
+            self.written.set(true);
+            Ok(())
+        }
+    }
+
+    /// The error of a made-up family's merge, if there is one, and whether the family was asked to write.
+    fn judged(gates: &MergeGateArgs, lacks: Option<&'static str>) -> (Option<String>, bool) {
+        let written = Cell::new(false);
+        let inputs = ["light", "heavy"].map(Input::new);
+        let sum = Box::new(MadeUp { inputs, lacks, written: &written });
+        let error = gates.write(sum, &mut MergeDocument::new(&[])).err();
+        (error.map(|error| error.to_string()), written.get())
+    }
+
+    #[test]
+    fn each_gate_stands_before_the_writer_of_any_family() {
+        let passing = MergeGateArgs {
+            min_inputs: 2,
+            min_functions: 3,
+            min_total_count: 40,
+            allow_empty: false,
+            max_input_share: Some(0.75),
+        };
+        assert_eq!(judged(&passing, None), (None, true));
+        let failing = [
+            ("the number of inputs used is 2", MergeGateArgs { min_inputs: 3, ..passing.clone() }),
+            ("the number of functions is 3", MergeGateArgs { min_functions: 4, ..passing.clone() }),
+            ("the total count is 40", MergeGateArgs { min_total_count: 41, ..passing.clone() }),
+            ("the largest input, heavy, is 0.75", MergeGateArgs { max_input_share: Some(0.7), ..passing.clone() }),
+        ];
+        for (words, gates) in failing {
+            let (error, written) = judged(&gates, None);
+            assert!(error.as_deref().is_some_and(|error| error.contains(words)), "{error:?}");
+            assert!(!written, "{words}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_only_where_that_was_asked_for() {
+        let (error, written) = judged(&MergeGateArgs::default(), Some("no oranges"));
+        assert_eq!(error.as_deref(), Some("there is nothing to write: no oranges"));
+        assert!(!written);
+        assert_eq!(judged(&MergeGateArgs::for_conversion(true), Some("no oranges")), (None, true));
     }
 }

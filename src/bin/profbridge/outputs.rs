@@ -4,8 +4,9 @@ use clap::{Args, ValueEnum};
 use profbridge::input::output::is_gzip_name;
 use profbridge::input::{Family, Format, Input};
 use profbridge::pipeline::OutputForm;
+use profbridge::system::{is_device, is_same_file};
 use profbridge::{Error, Result};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -187,30 +188,4 @@ fn is_terminal(output: &Path) -> bool {
         return io::stdout().is_terminal();
     }
     is_device(output) && File::open(output).is_ok_and(|file| file.is_terminal())
-}
-
-#[cfg(unix)]
-fn is_device(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_char_device())
-}
-
-#[cfg(not(unix))]
-fn is_device(_: &Path) -> bool {
-    false
-}
-
-/// Whether two paths lead to one regular file.
-#[cfg(unix)]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(one), Ok(other)) => one.is_file() && one.dev() == other.dev() && one.ino() == other.ino(),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other && one.is_file())
 }

@@ -4,7 +4,7 @@ use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, EMPTY, FAILED, FileJson, error_json};
 use crate::merge_document::MergeDocument;
-use crate::merge_gates::MergeGateArgs;
+use crate::merge_gates::{NO_FUNCTIONS, Sum};
 use crate::refuse::refuse;
 use crate::target::JsonTarget;
 use crate::words::{A_PART, inputs_of, number_of};
@@ -13,12 +13,12 @@ use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::merge::Remapping;
 use profbridge::pipeline::merge::sampleprof::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, describe_sample_sections, load_sample_file,
-    merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
+    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
+    load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
 use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
 use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
-use profbridge::pipeline::{FailureMode, OutputForm, input_totals};
+use profbridge::pipeline::{Extent, FailureMode, OutputForm, input_totals};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
@@ -176,63 +176,94 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
-    /// What the result must be.
-    pub(crate) gates: &'a MergeGateArgs,
     /// The document takes the place of the last line.
     pub(crate) json: bool,
     /// Of a merge that goes on: what was applied to its inputs, in words.
     pub(crate) applied: Option<Vec<String>>,
 }
 
-impl SampleRun<'_> {
-    /// Merges and writes.
-    pub(crate) fn run(self, document: &mut MergeDocument) -> Result<()> {
+impl<'a> SampleRun<'a> {
+    /// Adds up the inputs.
+    pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let environment = std::env::var_os(ENVIRONMENT);
         let mut request = TargetRequest::default();
         request.toolchain = self.consumer;
         request.environment = environment.as_deref();
         let target = request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs));
-        let rules = Rules::of(target.release);
-        let options = self.merge_options(rules)?;
+        let options = self.merge_options(Rules::of(target.release))?;
         let mut observer = Console { all: self.inputs.len(), quiet: self.quiet, document: &mut *document };
-        let sums = self.applied.as_ref().map(|applied| self.sum_part(applied, &options)).transpose();
-        let sums = sums.inspect_err(|error| observer.document.note_until(error))?;
-        let report = match &sums {
-            Some(sums) => finish_samples(sums, &options, &mut observer),
+        let part = self.applied.as_ref().map(|applied| self.sum_part(applied, &options)).transpose();
+        let part = part.inspect_err(|error| observer.document.note_until(error))?;
+        let report = match &part {
+            Some(part) => finish_samples(part, &options, &mut observer),
             None => merge_sample_files(self.inputs, &options, &mut observer),
         };
         let all = observer.all;
         let report = report.inspect_err(|error| document.note_until(error))?;
         document.note_rest_used();
-        let total = |input: &Input| input_totals::sample_total(input, &options.read);
-        document.judge(self.gates.outcomes(self.inputs, || report.extent(), &total))?;
-        self.gates.refuse_nothing(|| report.profile.functions.is_empty())?;
+        Ok(Box::new(SampleSum { run: self, target, options, report, part, all }))
+    }
+}
+
+/// Sample profiles that were added up.
+struct SampleSum<'a> {
+    run: SampleRun<'a>,
+    target: Target,
+    options: SampleMergeOptions,
+    report: SampleMergeReport,
+    /// What a later merge needs to go on.
+    part: Option<PartialSamples>,
+    /// Inputs, those of partial merges counted one by one.
+    all: usize,
+}
+
+impl Sum for SampleSum<'_> {
+    fn inputs(&self) -> &[Input] {
+        self.run.inputs
+    }
+
+    fn total_of(&self, input: &Input) -> Result<u128> {
+        input_totals::sample_total(input, &self.options.read)
+    }
+
+    fn extent(&self) -> Extent {
+        self.report.extent()
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        self.report.profile.functions.is_empty().then_some(NO_FUNCTIONS)
+    }
+
+    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+        let (run, report) = (&self.run, &self.report);
         if report.shares_nothing {
-            crate::merge_inputs::say_nothing_shared(self.quiet);
+            crate::merge_inputs::say_nothing_shared(run.quiet);
         }
-        let mut write = self.write_options(&report.profile, rules);
-        let losses = match &sums {
-            Some(sums) => self.write_part(sums, &report.profile, &mut write)?,
-            None => write_sample_file(&report.profile, &write, self.strict, self.output)?,
+        let mut write = run.write_options(&report.profile, self.options.read.rules);
+        let losses = match &self.part {
+            Some(part) => run.write_part(part, &report.profile, &mut write)?,
+            None => write_sample_file(&report.profile, &write, run.strict, run.output)?,
         };
-        if !self.quiet {
-            console::losses(&losses, &[], self.output);
+        if !run.quiet {
+            console::losses(&losses, &[], run.output);
         }
         document.functions = Some(report.profile.functions.len());
         document.filtered = Some(report.filtered.map_or(0, |(_, left_out)| left_out));
         document.lose(&losses);
-        document.target = Some(JsonTarget::of(&target));
-        document.wrote(self.output, Family::SampleProf.name());
-        if !self.quiet && !self.json {
+        document.target = Some(JsonTarget::of(&self.target));
+        document.wrote(run.output, Family::SampleProf.name());
+        if !run.quiet && !run.json {
             let functions = number_of(report.profile.functions.len(), "function");
-            let (inputs, part) = (inputs_of(report.used, all), if sums.is_some() { A_PART } else { "" });
-            eprintln!("{}: {functions} from {inputs}{part}", console::escape(&self.output.display().to_string()));
+            let (inputs, part) = (inputs_of(report.used, self.all), if self.part.is_some() { A_PART } else { "" });
+            eprintln!("{}: {functions} from {inputs}{part}", console::escape(&run.output.display().to_string()));
         }
         // The process ends here: its memory need not be taken apart piece by piece.
-        std::mem::forget(report);
+        std::mem::forget(self);
         Ok(())
     }
+}
 
+impl SampleRun<'_> {
     /// Adds up the inputs for a merge that goes on.
     fn sum_part(&self, applied: &[String], options: &SampleMergeOptions) -> Result<PartialSamples> {
         let arguments = self.arguments;

@@ -2,14 +2,16 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::merge_gates::MergeGateArgs;
+use crate::merge_gates::Sum;
 use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, nothing_to_write};
 use crate::words::{A_PART, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::iprof;
-use profbridge::pipeline::merge::stacks::{StackMergeOptions, are_pprof, merge_pprof, merge_tables};
+use profbridge::pipeline::merge::stacks::{
+    StackMergeOptions, StackSum, are_pprof, extent_of, merge_pprof, merge_tables,
+};
 use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::read::stacks::{StackOptions, unit_of};
@@ -18,27 +20,9 @@ use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapse
 use profbridge::stacks::model::{StackTable, Unit};
 use profbridge::stacks::pprof::{self, add_to_table, from_table};
 use profbridge::{Error, ErrorKind, Result, Warning};
-use std::collections::{BTreeSet, HashSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
-
-/// Merges, writes, and says what became of the inputs.
-///
-/// # Errors
-///
-/// Those of the job.
-pub(crate) fn run(job: &StackJob<'_>, json: bool, document: &mut MergeDocument) -> Result<()> {
-    let written = job.run(document)?;
-    document.stacks = Some(written.stacks);
-    document.warn(&written.warnings);
-    let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
-    document.wrote(job.output, family.name());
-    if !json && !job.quiet && job.output.as_os_str() != "-" {
-        let inputs = inputs_of(written.used, job.inputs.len());
-        let part = if job.partial.is_some() { A_PART } else { "" };
-        eprintln!("{}: {} from {inputs}{part}", job.output.display(), number_of(written.stacks, "stack"));
-    }
-    Ok(())
-}
 
 /// How a gzip stream begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -46,7 +30,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Sources of stacks to be added up and written.
 pub(crate) struct StackJob<'a> {
     /// The inputs, those of partial merges in place of these.
-    pub(crate) inputs: &'a [WeightedInput],
+    pub(crate) inputs: Cow<'a, [WeightedInput]>,
     /// The inputs to keep behind the result, for a merge that goes on: as they were given.
     pub(crate) partial: Option<&'a [WeightedInput]>,
     pub(crate) format: StackOutput,
@@ -56,62 +40,129 @@ pub(crate) struct StackJob<'a> {
     /// Fail instead of losing something.
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
+    /// The document takes the place of the last line.
+    pub(crate) json: bool,
     pub(crate) failure_mode: FailureMode,
     /// Keep what stands before the fault of a bad input, where the merge goes on.
     pub(crate) salvage: bool,
-    /// What the result must be.
-    pub(crate) gates: Option<&'a MergeGateArgs>,
     /// Write a result even if there is nothing in it.
     pub(crate) allow_empty: bool,
 }
 
-/// What a [`StackJob`] wrote.
+/// What became of a sum.
 #[derive(Debug, Default)]
 struct Written {
-    /// Inputs that are part of it.
-    used: usize,
     /// Distinct stacks.
     stacks: usize,
     /// What was odd or lost.
     warnings: Vec<Warning>,
 }
 
-impl StackJob<'_> {
-    /// Reads, adds up and writes, unless a gate fails; notes what became of the inputs.
-    fn run(&self, document: &mut MergeDocument) -> Result<Written> {
+/// Stacks that were added up.
+struct AddedStacks<'a> {
+    job: StackJob<'a>,
+    read: StackOptions,
+    sum: Added,
+    /// Inputs that are part of it.
+    used: usize,
+    /// What was odd about the inputs.
+    warnings: Vec<Warning>,
+}
+
+/// As what stacks were added up.
+enum Added {
+    /// pprof profiles that stay what they are, and what was lost.
+    Pprof(pprof::Profile, Vec<String>),
+    Table(StackTable),
+}
+
+impl<'a> StackJob<'a> {
+    /// Reads and adds up; notes what became of the inputs.
+    pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let mut options = StackMergeOptions::default();
         options.read = self.read.read_options();
         (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
         options.accepts_nothing = self.allow_empty;
         let pprof = &self.write.pprof;
         (options.pprof.drop_addresses, options.pprof.drop_labels) = (pprof.drop_addresses, pprof.drop_labels);
-        let (all_pprof, to_pprof) = (are_pprof(self.inputs), self.format == StackOutput::Pprof);
+        let (all_pprof, to_pprof) = (are_pprof(&self.inputs), self.format == StackOutput::Pprof);
         self.write.refuse_for(self.format)?;
         if all_pprof && to_pprof && self.read.takes_all() {
-            let merged = merge_pprof(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
-            note(document, &merged.outcomes);
-            if merged.shares_nothing {
-                crate::merge_inputs::say_nothing_shared(self.quiet);
-            }
-            let used = merged.used();
-            let (profile, report) = merged.sum;
-            self.judge(document, &options.read, used, || {
-                let mut table = StackTable::new();
-                // What was merged has the values that were read.
-                let _ = add_to_table(&profile, &options.read.value, &mut table);
-                table
-            })?;
-            return self.write_pprof(&profile, used, merged.warnings, report.warnings());
+            let merged = merge_pprof(&self.inputs, &options);
+            return self
+                .added(merged, options.read, document, |(profile, report)| Added::Pprof(profile, report.warnings()));
         }
-        let merged = merge_tables(self.inputs, &options).inspect_err(|error| document.note_until(error))?;
+        let merged = merge_tables(&self.inputs, &options);
+        self.added(merged, options.read, document, Added::Table)
+    }
+
+    fn added<T>(
+        self,
+        merged: Result<StackSum<T>>,
+        read: StackOptions,
+        document: &mut MergeDocument,
+        sum: impl FnOnce(T) -> Added,
+    ) -> Result<Box<dyn Sum + 'a>> {
+        let merged = merged.inspect_err(|error| document.note_until(error))?;
         note(document, &merged.outcomes);
         merged.salvaged.iter().for_each(|at| document.note_salvaged(*at));
         if merged.shares_nothing {
             crate::merge_inputs::say_nothing_shared(self.quiet);
         }
         let used = merged.used();
-        let (mut table, mut losses) = (merged.sum, Vec::new());
-        self.judge(document, &options.read, used, || table.clone())?;
+        Ok(Box::new(AddedStacks { job: self, read, sum: sum(merged.sum), used, warnings: merged.warnings }))
+    }
+}
+
+impl Sum for AddedStacks<'_> {
+    fn inputs(&self) -> &[Input] {
+        &self.job.inputs
+    }
+
+    fn total_of(&self, input: &Input) -> Result<u128> {
+        input_totals::stack_total(input, &self.read)
+    }
+
+    fn extent(&self) -> Extent {
+        let selection = self.job.read.selection();
+        match &self.sum {
+            Added::Table(table) => extent_of(table, &selection, self.used),
+            Added::Pprof(profile, _) => {
+                let mut table = StackTable::new();
+                // What was merged has the values that were read.
+                let _ = add_to_table(profile, &self.read.value, &mut table);
+                extent_of(&table, &selection, self.used)
+            }
+        }
+    }
+
+    /// What there is to write is known when the samples that are wanted were chosen.
+    fn lacks(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+        let Self { job, sum, used, warnings, .. } = *self;
+        let written = match sum {
+            Added::Pprof(profile, losses) => job.write_pprof(&profile, warnings, losses)?,
+            Added::Table(table) => job.write_table(table, warnings)?,
+        };
+        document.stacks = Some(written.stacks);
+        document.warn(&written.warnings);
+        let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
+        document.wrote(job.output, family.name());
+        if !job.json && !job.quiet && job.output.as_os_str() != "-" {
+            let inputs = inputs_of(used, job.inputs.len());
+            let part = if job.partial.is_some() { A_PART } else { "" };
+            eprintln!("{}: {} from {inputs}{part}", job.output.display(), number_of(written.stacks, "stack"));
+        }
+        Ok(())
+    }
+}
+
+impl StackJob<'_> {
+    fn write_table(&self, mut table: StackTable, warnings: Vec<Warning>) -> Result<Written> {
+        let mut losses = Vec::new();
         if self.has_pprof(&table) {
             losses.push(
                 "start lines, source files, addresses and mappings of pprof profiles are not written".to_string(),
@@ -128,13 +179,13 @@ impl StackJob<'_> {
                 let (profile, lost) = from_table(&selected);
                 losses.extend(lost.words());
                 // What one table says is told apart by names alone: it is trimmed as a merge would be.
-                return self.write_pprof(&profile, used, merged.warnings, losses);
+                return self.write_pprof(&profile, warnings, losses);
             }
         };
-        let warnings = self.say(merged.warnings, &losses)?;
+        let warnings = self.say(warnings, &losses)?;
         let compressed = self.output.extension().is_some_and(|extension| extension == "gz");
         self.replace(if compressed { gzip(&bytes)? } else { bytes })?;
-        Ok(Written { used, stacks, warnings })
+        Ok(Written { stacks, warnings })
     }
 
     fn replace(&self, bytes: Vec<u8>) -> Result<()> {
@@ -142,27 +193,6 @@ impl StackJob<'_> {
         let document = if bytes.starts_with(&GZIP) { bytes } else { gzip(&bytes)? };
         let kept = keep_inputs(given, KeptFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
         output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, document))
-    }
-
-    /// Whether the sum may be written.
-    fn judge(
-        &self,
-        document: &mut MergeDocument,
-        read: &StackOptions,
-        used: usize,
-        sum: impl FnOnce() -> StackTable,
-    ) -> Result<()> {
-        let Some(gates) = self.gates else { return Ok(()) };
-        let extent = || {
-            let (selected, _) = sum().select(&self.read.selection());
-            let methods: HashSet<_> = selected
-                .samples()
-                .flat_map(|sample| selected.frames(sample.key.stack).map(|frame| selected.frame(frame).function))
-                .collect();
-            Extent::new(used, methods.len(), selected.total_hits())
-        };
-        let total = |input: &Input| input_totals::stack_total(input, read);
-        document.judge(gates.outcomes(self.inputs, extent, &total))
     }
 
     fn has_pprof(&self, table: &StackTable) -> bool {
@@ -184,7 +214,6 @@ impl StackJob<'_> {
     fn write_pprof(
         &self,
         profile: &pprof::Profile,
-        used: usize,
         warnings: Vec<Warning>,
         mut losses: Vec<String>,
     ) -> Result<Written> {
@@ -210,7 +239,7 @@ impl StackJob<'_> {
         }
         let warnings = self.say(warnings, &losses)?;
         self.replace(bytes)?;
-        Ok(Written { used, stacks, warnings })
+        Ok(Written { stacks, warnings })
     }
 
     fn iprof(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {

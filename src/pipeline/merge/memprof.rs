@@ -5,7 +5,8 @@ use crate::input::WeightedInput;
 use crate::input::output;
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
-use crate::pipeline::merge::{InputOutcome, MergeObserver, MergeOptions, MergeReport};
+use crate::pipeline::input_totals::bytes_of;
+use crate::pipeline::merge::{Extent, InputOutcome, MergeObserver, MergeOptions, MergeReport};
 use crate::pipeline::run::{self, Prepared};
 use std::io::ErrorKind::OutOfMemory;
 use std::path::Path;
@@ -43,6 +44,11 @@ pub fn merge_memory_files(
         memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
     }
     Ok((memory, report))
+}
+
+/// How much a memory profile holds that so many inputs went into: functions, and the bytes of all allocations.
+pub fn extent_of(memory: &MemoryProfile, inputs: usize) -> Extent {
+    Extent::new(inputs, memory.records().len(), bytes_of(memory))
 }
 
 /// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;

@@ -75,6 +75,11 @@ impl Extent {
 }
 
 impl Minimums {
+    /// So many inputs, functions, and counts; 0 asks for nothing.
+    pub fn new(inputs: u64, functions: u64, total_count: u64) -> Self {
+        Self { inputs, functions, total_count }
+    }
+
     /// How a result fares with what was asked for; nothing for what was not.
     pub fn outcomes(&self, held: &Extent) -> Vec<GateOutcome> {
         let asked = [
@@ -91,7 +96,7 @@ impl Minimums {
     /// # Errors
     ///
     /// [`ErrorKind::GateFailed`] when it is below one of these.
-    pub(in crate::pipeline) fn check(&self, held: &Extent) -> Result<()> {
+    pub fn check(&self, held: &Extent) -> Result<()> {
         gates::require(&self.outcomes(held))
     }
 }

@@ -4,10 +4,10 @@
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
-use crate::pipeline::merge::{FailureMode, InputOutcome};
+use crate::pipeline::merge::{Extent, FailureMode, InputOutcome};
 use crate::pipeline::partial::{self, KeptFamily};
 use crate::pipeline::read::stacks::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
-use crate::stacks::model::StackTable;
+use crate::stacks::model::{Selection, StackTable};
 use crate::stacks::pprof;
 use std::collections::HashSet;
 use std::path::Path;
@@ -50,6 +50,17 @@ impl<T> StackSum<T> {
     pub fn used(&self) -> usize {
         self.outcomes.iter().filter(|outcome| matches!(outcome, InputOutcome::Used)).count()
     }
+}
+
+/// How much a sum of stacks holds that so many inputs went into: functions on the stacks that a selection takes, and
+/// their hits.
+pub fn extent_of(table: &StackTable, selection: &Selection, inputs: usize) -> Extent {
+    let (selected, _) = table.select(selection);
+    let functions: HashSet<_> = selected
+        .samples()
+        .flat_map(|sample| selected.frames(sample.key.stack).map(|frame| selected.frame(frame).function))
+        .collect();
+    Extent::new(inputs, functions.len(), selected.total_hits())
 }
 
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no

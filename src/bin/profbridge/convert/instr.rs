@@ -61,8 +61,8 @@ impl ConvertArgs {
     /// Makes a memory profile that is a file of its own.
     fn convert_memory(&self, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
         let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
-        let run = MemoryRun { inputs, output, strict, quiet, json: self.json, gates: &self.gates() };
-        run.run(&self.merge_options(Release::DEFAULT), document)
+        let run = MemoryRun { inputs, output, strict, quiet, json: self.json };
+        self.gates().write(run.add_up(self.merge_options(Release::DEFAULT), document)?, document)
     }
 
     /// Makes an iprof, which no compiler of LLVM reads: names and hashes stay.

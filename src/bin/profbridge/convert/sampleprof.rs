@@ -37,9 +37,8 @@ impl ConvertArgs {
             threads: None,
             strict: self.strict,
             quiet: self.quiet,
-            gates: &self.gates(),
             json: self.json,
         };
-        run.run(document)
+        self.gates().write(run.add_up(document)?, document)
     }
 }

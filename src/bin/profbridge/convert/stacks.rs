@@ -3,7 +3,7 @@
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
-use crate::stack_merge::{self, StackJob};
+use crate::stack_merge::StackJob;
 use profbridge::input::{Family, Input};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::{FailureMode, OutputForm};
@@ -14,7 +14,7 @@ impl ConvertArgs {
     pub(crate) fn convert_stacks(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         self.refuse_for_stacks()?;
         let job = StackJob {
-            inputs: work.inputs,
+            inputs: work.inputs.into(),
             partial: None,
             format: StackOutput::of_form(work.form).unwrap_or(StackOutput::Collapsed),
             output: &self.output,
@@ -22,12 +22,12 @@ impl ConvertArgs {
             write: &self.write_stacks,
             strict: self.strict,
             quiet: self.quiet,
+            json: true,
             failure_mode: FailureMode::Any,
-            gates: None,
             allow_empty: self.allow_empty,
             salvage: false,
         };
-        stack_merge::run(&job, true, document)
+        self.gates().write(job.add_up(document)?, document)
     }
 
     /// What stacks are to be written as; `None` when other profiles are converted.

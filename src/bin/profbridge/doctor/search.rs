@@ -2,6 +2,7 @@
 //! build systems look at beside it.
 
 use super::versions::Kind;
+use profbridge::system::is_program;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
@@ -106,17 +107,6 @@ fn add(tools: &mut Vec<Found>, known: &mut BTreeMap<(Kind, PathBuf), usize>, pat
             tools.push(Found { kind, path, file, also: Vec::new() });
         }
     }
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }
 
 #[cfg(test)]

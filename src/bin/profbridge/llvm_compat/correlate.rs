@@ -3,10 +3,10 @@
 use super::failure::Failure;
 use super::messages;
 use super::parsed::Parsed;
-use super::system_text::os_string;
 use profbridge::pipeline::{ProbeOptions, list_probes};
 use profbridge::raw::Correlator;
 use profbridge::raw::correlate::{CorrelationKind, Images};
+use profbridge::system::os_string;
 use profbridge::{Compat, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

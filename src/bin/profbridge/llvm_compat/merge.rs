@@ -6,13 +6,13 @@ use super::messages;
 use super::options::{FORMATS, KINDS};
 use super::parsed::{Parsed, Program};
 use super::raw_memory::{programs, raw_memory_failure};
-use super::system_text::os_string;
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::instr::LossKind;
 use profbridge::merge::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
 use profbridge::pipeline::{
     self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, Target, WriteOptions,
 };
+use profbridge::system::os_string;
 use profbridge::{Compat, Error, Limits};
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;

@@ -24,7 +24,6 @@ mod response;
 mod sample;
 mod show;
 mod suggest;
-mod system_text;
 mod values;
 
 pub(crate) use options::{COMMANDS, Command, Opt, Takes, resolve};

@@ -1,9 +1,9 @@
 //! A command line that was understood, and the program that it was given to.
 
 use super::options::Command;
-use super::system_text::os_string;
 use super::values::{boolean, unsigned};
 use profbridge::instr::Release;
+use profbridge::system::os_string;
 use std::ffi::OsString;
 
 /// What is known of the program itself.

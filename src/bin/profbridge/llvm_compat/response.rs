@@ -1,6 +1,6 @@
 //! Response files: `@FILE` stands for the words of FILE.
 
-use super::system_text::os_string;
+use profbridge::system::os_string;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

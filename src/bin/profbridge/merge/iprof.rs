@@ -1,8 +1,10 @@
 //! `merge` of iprof files.
 
 use super::arguments::{MergeArgs, MergeWork, OPTIONS_OF_EACH};
+use super::option::MergeOption;
 use crate::iprof_merge::IprofMerge;
 use crate::merge_document::MergeDocument;
+use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use profbridge::Result;
 use profbridge::instr::Release;
@@ -12,9 +14,12 @@ use profbridge::pipeline::partial::{KeptFamily, open_kept};
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
-    /// Merges iprof files.
-    pub(crate) fn merge_iprof(&self, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
-        self.refuse_llvm_options()?;
+    /// Adds up iprof files.
+    pub(crate) fn merge_iprof<'a>(
+        &'a self,
+        work: &'a MergeWork<'a>,
+        document: &mut MergeDocument,
+    ) -> Result<Box<dyn Sum + 'a>> {
         let mut options = IprofMergeOptions::default();
         options.read = crate::limits::iprof_options();
         (options.scale, options.normalize) = self.iprof.scaling();
@@ -39,18 +44,17 @@ impl MergeArgs {
             options.found.extend(found.iter().cloned());
         }
         let merge = IprofMerge {
-            inputs: opened.as_ref().map_or(work.inputs, |(inputs, _)| inputs),
+            inputs: opened.map_or(work.inputs.into(), |(inputs, _)| inputs.into()),
             partial: self.partial.then_some(work.inputs),
             output: &self.output,
             options,
             write: &self.iprof_write,
             strict: self.strict,
-            gates: &self.gates,
             json: self.json,
             quiet: self.quiet,
             threads: NonZeroUsize::new(self.num_threads),
         };
-        merge.run(document)
+        merge.add_up(document)
     }
 
     /// Refuses what only iprof files have, and what leads to them.
@@ -58,39 +62,25 @@ impl MergeArgs {
         let given = [self.iprof.given(), self.iprof_write.given(), self.bridge.given()].concat();
         refuse(&given, meant, OPTIONS_OF_EACH)
     }
+}
 
-    /// Options that choose records of LLVM profiles, or how they are written,
-    /// would be without effect on iprof files, and the result another than the
-    /// one asked for.
-    fn refuse_llvm_options(&self) -> Result<()> {
-        let refuse = |given: &[(bool, &str)], hint: &str| refuse(given, "for LLVM profiles, not for iprof files", hint);
-        refuse(
-            &[(self.function.is_some(), "--function")],
-            "`profbridge convert --only` keeps packages, classes or methods",
-        )?;
-        refuse(
-            &[(self.no_function.is_some(), "--no-function")],
-            "`profbridge convert --exclude` leaves out packages, classes or methods",
-        )?;
-        refuse(&[(self.remapping_file.is_some(), "--remapping-file")], "names of an iprof are not changed")?;
-        refuse(
-            &[(self.sparse, "--sparse")],
-            "`profbridge convert --prune` leaves out methods and types that no entry needs",
-        )?;
-        refuse(&[(self.show, "--show")], "`profbridge show` shows the result")?;
-        let compilers = "every GraalVM that takes iprof files reads the result; `profbridge convert --to-version` \
-                         writes another version";
-        let given = [
-            (self.consumer.is_some(), "--for"),
-            (self.format_version.is_some(), "--format-version"),
-            (self.write_prev_version, "--write-prev-version"),
-        ];
-        refuse(&given, compilers)?;
-        let given = [
-            (self.text, "--text"),
-            (self.keep_vtable_symbols, "--keep-vtable-symbols"),
-            (self.correlate.asks(), "--binary-file or --debug-info"),
-        ];
-        refuse(&given, "`profbridge merge --help` has the options of iprof files under headings of their own")
-    }
+/// Options that choose records of LLVM profiles, or how they are written,
+/// would be without effect on iprof files, and the result another than the
+/// one asked for.
+pub(crate) fn refused_of_iprof(option: MergeOption) -> (&'static str, &'static str) {
+    let hint = match option {
+        MergeOption::Function => "`profbridge convert --only` keeps packages, classes or methods",
+        MergeOption::NoFunction => "`profbridge convert --exclude` leaves out packages, classes or methods",
+        MergeOption::RemappingFile => "names of an iprof are not changed",
+        MergeOption::Sparse => "`profbridge convert --prune` leaves out methods and types that no entry needs",
+        MergeOption::Show => "`profbridge show` shows the result",
+        MergeOption::For | MergeOption::FormatVersion | MergeOption::WritePrevVersion => {
+            "every GraalVM that takes iprof files reads the result; `profbridge convert --to-version` writes another \
+             version"
+        }
+        MergeOption::Partial | MergeOption::KeepVtableSymbols | MergeOption::Text => {
+            "`profbridge merge --help` has the options of iprof files under headings of their own"
+        }
+    };
+    ("for LLVM profiles, not for iprof files", hint)
 }

@@ -6,24 +6,32 @@ use crate::console;
 use crate::cross_release;
 use crate::iprof_files::NO_PROFILES;
 use crate::merge_document::MergeDocument;
+use crate::merge_gates::Sum;
 use crate::merge_report::{MergeConsole, note_input, print_warnings, profile_extent};
+use crate::target::Whom;
 use crate::words::number_of;
 use profbridge::input::{Family, Input, WeightedInput};
-use profbridge::instr::Loss;
-use profbridge::iprof::SectionKind;
+use profbridge::instr::{Loss, Profile};
+use profbridge::iprof::{Document, SectionKind};
+use profbridge::merge::cross_release::Origins;
 use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
-use profbridge::pipeline::{self, InputOutcome, input_totals};
+use profbridge::pipeline::{self, Extent, InputOutcome, MergeOptions, OutputForm, input_totals};
 use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
     /// Takes inputs of both families, or to the other one, through the bridge.
-    pub(super) fn merge_mixed(&self, target: Family, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
+    pub(super) fn merge_mixed<'a>(
+        &'a self,
+        target: Family,
+        work: &'a MergeWork<'a>,
+        document: &mut MergeDocument,
+    ) -> Result<Box<dyn Sum + 'a>> {
         let (inputs, form) = (work.inputs, work.form);
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
-        let mut whom = self.whom(inputs)?;
+        let whom = self.whom(inputs)?;
         let mut options = MixedOptions::default();
         options.llvm = self.merge_options(whom.target.release, form)?;
         options.iprof = crate::limits::iprof_options();
@@ -44,50 +52,116 @@ impl MergeArgs {
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
         }
-        let total = |input: &Input| match is_document(input) {
-            true => input_totals::iprof_total(input, &options.iprof),
-            false => input_totals::instr_total(input, &options.llvm.read),
-        };
         let is_empty = sum.is_empty();
-        let losses = match target {
+        let (result, losses) = match target {
             Family::Iprof => {
                 let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
-                let extent = || pipeline::merge::iprof::extent_of(&result, used);
-                document.judge(self.gates.outcomes(inputs, extent, &total))?;
-                self.gates.refuse_nothing_but(NO_PROFILES, || is_empty)?;
-                self.report_losses(&losses)?;
-                self.iprof_write.write(&result, &self.output, NonZeroUsize::new(self.num_threads))?;
-                losses
+                (Crossed::Iprof(result), losses)
             }
             _ => {
                 let sections = SectionKind::ALL.to_vec();
                 let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
-                let (mut profile, losses) = sum.into_llvm(&bridge)?;
-                let extent = || profile_extent(&profile, used, &options.llvm);
-                document.judge(self.gates.outcomes(inputs, extent, &total))?;
-                self.report_losses(&losses)?;
-                let filter = &mut options.llvm.filter;
-                let findings = whom.cross(&mut profile, filter, self.cross.hashes(), origins, self.strict)?;
-                self.gates.refuse_profile_of_nothing(&profile, filter, self.sparse)?;
-                let write = self.announced(self.write_options(&options.llvm, &whom, form), &whom);
-                let saved = pipeline::write_file(&profile, &write, &self.output)?;
-                if !self.quiet {
-                    console::losses(&saved.losses, &write.tolerated, &self.output);
-                }
-                cross_release::print_findings(&findings, &self.output, self.quiet);
-                document.findings = cross_release::findings_json(&findings);
-                document.lose(&saved.losses);
-                document.target = Some(whom.json());
-                losses
+                let (profile, losses) = sum.into_llvm(&bridge)?;
+                (Crossed::Llvm(profile), losses)
             }
         };
-        document.lose(&losses);
-        document.wrote(&self.output, target.name());
-        Ok(())
+        Ok(Box::new(BridgedSum { arguments: self, work, whom, options, origins, used, is_empty, result, losses }))
     }
 
     fn report_losses(&self, losses: &[Loss]) -> Result<()> {
         if self.quiet && !self.strict { Ok(()) } else { bridged::report_losses(losses, &self.output, self.strict) }
+    }
+}
+
+/// What came out on the other side of the bridge.
+enum Crossed {
+    Iprof(Document),
+    Llvm(Profile),
+}
+
+/// Inputs of both families that were added up.
+struct BridgedSum<'a> {
+    arguments: &'a MergeArgs,
+    work: &'a MergeWork<'a>,
+    whom: Whom,
+    options: MixedOptions,
+    origins: Origins,
+    /// Inputs that were used.
+    used: usize,
+    /// Whether the inputs hold no profile.
+    is_empty: bool,
+    result: Crossed,
+    /// What could not cross.
+    losses: Vec<Loss>,
+}
+
+impl Sum for BridgedSum<'_> {
+    fn inputs(&self) -> &[Input] {
+        self.work.inputs
+    }
+
+    fn total_of(&self, input: &Input) -> Result<u128> {
+        match is_document(input) {
+            true => input_totals::iprof_total(input, &self.options.iprof),
+            false => input_totals::instr_total(input, &self.options.llvm.read),
+        }
+    }
+
+    fn extent(&self) -> Extent {
+        match &self.result {
+            Crossed::Iprof(result) => pipeline::merge::iprof::extent_of(result, self.used),
+            Crossed::Llvm(profile) => profile_extent(profile, self.used, &self.options.llvm),
+        }
+    }
+
+    /// Which functions of an LLVM profile are left is known when they have the names that their reader computes.
+    fn lacks(&self) -> Option<&'static str> {
+        (matches!(self.result, Crossed::Iprof(_)) && self.is_empty).then_some(NO_PROFILES)
+    }
+
+    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+        let Self { arguments, work, whom, options, origins, result, losses, .. } = *self;
+        arguments.report_losses(&losses)?;
+        let family = match result {
+            Crossed::Iprof(result) => {
+                let threads = NonZeroUsize::new(arguments.num_threads);
+                arguments.iprof_write.write(&result, &arguments.output, threads)?;
+                Family::Iprof
+            }
+            Crossed::Llvm(profile) => {
+                arguments.write_crossed(profile, whom, options.llvm, origins, work.form, document)?;
+                Family::Instr
+            }
+        };
+        document.lose(&losses);
+        document.wrote(&arguments.output, family.name());
+        Ok(())
+    }
+}
+
+impl MergeArgs {
+    /// Writes an LLVM profile with the names and hashes that its reader computes.
+    fn write_crossed(
+        &self,
+        mut profile: Profile,
+        mut whom: Whom,
+        mut options: MergeOptions,
+        origins: Origins,
+        form: OutputForm,
+        document: &mut MergeDocument,
+    ) -> Result<()> {
+        let findings = whom.cross(&mut profile, &mut options.filter, self.cross.hashes(), origins, self.strict)?;
+        self.gates.refuse_profile_of_nothing(&profile, &options.filter, self.sparse)?;
+        let write = self.announced(self.write_options(&options, &whom, form), &whom);
+        let saved = pipeline::write_file(&profile, &write, &self.output)?;
+        if !self.quiet {
+            console::losses(&saved.losses, &write.tolerated, &self.output);
+        }
+        cross_release::print_findings(&findings, &self.output, self.quiet);
+        document.findings = cross_release::findings_json(&findings);
+        document.lose(&saved.losses);
+        document.target = Some(whom.json());
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! `merge` of LLVM sample profiles.
 
 use super::arguments::{MergeArgs, MergeWork};
+use super::option::MergeOption;
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
+use crate::merge_gates::Sum;
 use crate::sample_files::SampleRun;
 use profbridge::Result;
 use profbridge::pipeline::OutputForm;
@@ -10,16 +11,12 @@ use profbridge::sampleprof::Encoding;
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
-    /// Merges sample profiles.
-    pub(crate) fn merge_samples(&self, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
-        let given = [
-            (self.sparse, "--sparse"),
-            (self.format_version.is_some(), "--format-version"),
-            (self.write_prev_version, "--write-prev-version"),
-            (self.keep_vtable_symbols, "--keep-vtable-symbols"),
-            (self.show, "--show"),
-        ];
-        refuse(&given, "not for sample profiles", "`profbridge merge --help` has the options of sample profiles last")?;
+    /// Adds up sample profiles.
+    pub(crate) fn merge_samples<'a>(
+        &'a self,
+        work: &'a MergeWork<'a>,
+        document: &mut MergeDocument,
+    ) -> Result<Box<dyn Sum + 'a>> {
         let run = SampleRun {
             inputs: work.inputs,
             output: &self.output,
@@ -34,15 +31,19 @@ impl MergeArgs {
             threads: NonZeroUsize::new(self.num_threads),
             strict: self.strict,
             quiet: self.quiet,
-            gates: &self.gates,
             json: self.json,
             applied: self.partial.then(|| self.applied()),
         };
-        run.run(document)
+        run.add_up(document)
     }
 
     /// Refuses what only sample profiles have.
     pub(crate) fn refuse_sample_options(&self, _: &str) -> Result<()> {
         self.sample.refuse_for_others()
     }
+}
+
+/// What is refused of the options for instrumentation profiles.
+pub(crate) fn refused_of_samples(_: MergeOption) -> (&'static str, &'static str) {
+    ("not for sample profiles", "`profbridge merge --help` has the options of sample profiles last")
 }

@@ -1,0 +1,249 @@
+//! What differs between systems: names, identities of files, locks, files without a name. All other code is the same for
+//! Linux, macOS, other Unixes and Windows.
+//!
+//! | | Linux | other Unixes, macOS | Windows |
+//! |---|---|---|---|
+//! | names of files | any bytes | any bytes (macOS: UTF-8) | UTF-16; bytes in lists and response files are UTF-8, and what is not becomes U+FFFD |
+//! | a new file until it is whole | has no name ([`unnamed_file`]) | has one beside its place | the same |
+//! | what a killed run left | nothing, or a whole copy that the next run removes | removed by the next run | stays |
+//! | taking the place of another file | `rename`, at once | the same | `MoveFileEx`, at once; fails while another program has the old file open |
+//! | whether two paths are one file | device and number | the same | the path without links |
+//! | what is stored late | network file systems are asked to store before the rename | nobody is asked | nobody is asked |
+//!
+//! Locks are those of whole files (`flock`), which the system takes away with the process. They only tell whether somebody
+//! still works on a file that a run made beside its output: without them, as on Windows, nobody removes such files. Windows
+//! has locks, but the standard library offers them since Rust 1.89 only, which is newer than the oldest Rust that builds
+//! this.
+
+use memmap2::MmapMut;
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Text that came as bytes, of a list or a command line, in the system's form.
+pub fn os_string(bytes: &[u8]) -> OsString {
+    #[cfg(unix)]
+    return <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).to_os_string();
+    #[cfg(not(unix))]
+    return String::from_utf8_lossy(bytes).into_owned().into();
+}
+
+/// Whether two paths lead to one regular file.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let (Ok(found), Ok(beside)) = (fs::metadata(one), fs::metadata(other)) else { return false };
+    found.is_file() && identity(one, &found) == identity(other, &beside)
+}
+
+/// Whether a path is that of a device that takes characters, which a terminal is.
+pub fn is_device(path: &Path) -> bool {
+    #[cfg(unix)]
+    return fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type()));
+    #[cfg(not(unix))]
+    return { path.as_os_str().eq_ignore_ascii_case("con") };
+}
+
+/// Whether a file can be run, as far as the system tells.
+pub fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    let may_run = |found: &Metadata| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = |_: &Metadata| true;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
+}
+
+/// The home folder of whoever runs this, or of a local account.
+pub(crate) fn home_of(user: Option<&str>) -> Option<PathBuf> {
+    let Some(user) = user else {
+        let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        return std::env::var_os(name).map(PathBuf::from);
+    };
+    // Windows has no such list.
+    let accounts = fs::read_to_string("/etc/passwd").ok()?;
+    let line = accounts.lines().find(|line| line.split(':').next() == Some(user))?;
+    line.split(':').nth(5).map(PathBuf::from)
+}
+
+/// What is the same for all paths that lead to one file or folder.
+#[cfg(unix)]
+pub(crate) type Identity = (u64, u64);
+/// What is the same for all paths that lead to one file or folder.
+#[cfg(not(unix))]
+pub(crate) type Identity = PathBuf;
+
+/// The identity of a file or folder.
+pub(crate) fn identity(path: &Path, found: &Metadata) -> Identity {
+    #[cfg(unix)]
+    return {
+        let _ = path;
+        use std::os::unix::fs::MetadataExt;
+        (found.dev(), found.ino())
+    };
+    #[cfg(not(unix))]
+    return {
+        let _ = found;
+        fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+    };
+}
+
+/// Reads a part of a file. Where the next read without a place begins is not said.
+///
+/// # Errors
+///
+/// Those of the system.
+pub(crate) fn read_at(file: &File, memory: &mut [u8], offset: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_at(file, memory, offset);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_read(file, memory, offset);
+}
+
+/// Advises the system to take large pages for memory. Where that is not taken the memory is the same and slower.
+pub(crate) fn prefer_large_pages(memory: &MmapMut) {
+    #[cfg(target_os = "linux")]
+    let _ = memory.advise(memmap2::Advice::HugePage);
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
+/// What a new file may be used for where its maker has to say it; the system takes the creation mask off.
+pub(crate) fn permissions_of_new_files() -> Option<Permissions> {
+    #[cfg(unix)]
+    return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    #[cfg(not(unix))]
+    return None;
+}
+
+/// A file in a folder that has no name (`O_TMPFILE`), so that nothing is left of it however the process ends; `None`
+/// where that cannot be had, or could not get a name later.
+pub(crate) fn unnamed_file(folder: &Path) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    return {
+        use rustix::fs::{Mode, OFlags};
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok()?);
+        fs::metadata(open_path(&file)).is_ok().then_some(file)
+    };
+    #[cfg(not(target_os = "linux"))]
+    return {
+        let _ = folder;
+        None
+    };
+}
+
+/// Gives a file without a name that of `path`, which nobody has.
+///
+/// # Errors
+///
+/// Those of the system; unsupported where [`unnamed_file`] gives none.
+pub(crate) fn name_file(file: &File, path: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return {
+        use rustix::fs::{AtFlags, CWD, linkat};
+        Ok(linkat(CWD, open_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    };
+    #[cfg(not(target_os = "linux"))]
+    return {
+        let _ = (file, path);
+        Err(io::ErrorKind::Unsupported.into())
+    };
+}
+
+#[cfg(target_os = "linux")]
+fn open_path(file: &File) -> String {
+    format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file))
+}
+
+/// Whether [`lock`] is ever had.
+pub(crate) const HAS_LOCKS: bool = cfg!(unix);
+
+/// Says to other runs that somebody works on this file; whether nobody else did.
+pub(crate) fn lock(file: &File) -> bool {
+    #[cfg(unix)]
+    return rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok();
+    #[cfg(not(unix))]
+    return {
+        let _ = file;
+        false
+    };
+}
+
+/// Whether a path is that of this very file, and no link to it; never where the system does not tell.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(found), Ok(own)) = (fs::symlink_metadata(path), file.metadata()) else { return false };
+    cfg!(unix) && identity(path, &found) == identity(path, &own)
+}
+
+/// Opens a regular file of the same owner as another, following no link and waiting for no pipe; `None` for what is
+/// something else, or of somebody else.
+///
+/// # Errors
+///
+/// Those of the system; unsupported where there are no locks, without which nobody asks.
+pub(crate) fn open_of_same_owner(path: &Path, other: &File) -> io::Result<Option<File>> {
+    #[cfg(unix)]
+    return {
+        use rustix::fs::{Mode, OFlags};
+        use std::os::unix::fs::MetadataExt;
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let (found, own) = (file.metadata()?, other.metadata()?);
+        Ok((found.is_file() && found.uid() == own.uid()).then_some(file))
+    };
+    #[cfg(not(unix))]
+    return {
+        let _ = (path, other);
+        Err(io::ErrorKind::Unsupported.into())
+    };
+}
+
+/// Whether a file is on a file system that says only when it stores that it has no room: one of another machine.
+pub(crate) fn reports_late(file: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    return {
+        // NFS, SMB 1 to 3, Ceph, FUSE, AFS, 9P, Lustre (linux/magic.h).
+        const REMOTE: [u32; 9] =
+            [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x00c3_6400, 0x6573_5546, 0x5346_414f, 0x0102_1997, 0x0bd0_0bd0];
+        rustix::fs::fstatfs(file).is_ok_and(|found| REMOTE.contains(&(found.f_type as u32)))
+    };
+    #[cfg(not(target_os = "linux"))]
+    return {
+        let _ = file;
+        false
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_around_a_corner_is_the_same_file_and_a_copy_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, copy] = ["one", "copy"].map(|name| folder.path().join(name));
+        [&one, &copy].map(|path| fs::write(path, b"content").unwrap());
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        assert!(is_same_file(&one, &folder.path().join("sub").join("..").join("one")));
+        assert!(!is_same_file(&one, &copy));
+        assert!(!is_same_file(&one, &folder.path().join("nowhere")));
+        assert!(!is_same_file(folder.path(), folder.path()));
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_read_where_it_is() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"0123456789").unwrap();
+        let mut memory = [0; 4];
+        assert_eq!(read_at(&file, &mut memory, 3).unwrap(), 4);
+        assert_eq!(&memory, b"3456");
+        assert_eq!(read_at(&file, &mut memory, 8).unwrap(), 2);
+        assert_eq!(read_at(&file, &mut memory, 10).unwrap(), 0);
+    }
+
+    #[test]
+    fn names_of_lists_are_those_of_the_system() {
+        assert_eq!(os_string("größe.profraw".as_bytes()), OsString::from("größe.profraw"));
+        #[cfg(unix)]
+        assert_eq!(os_string(b"\xff").as_encoded_bytes(), b"\xff");
+    }
+}
