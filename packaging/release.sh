@@ -3,15 +3,18 @@
 #
 #   packaging/release.sh VERSION [STEP...]
 #
-# Steps, all of them unless some are named: source binaries debian container
-# sbom licences notes checksums. A step whose tool is not here is skipped, and
-# the last lines say which; the exit code is 0 then, and 1 when a step failed.
+# Steps, all of them unless some are named: source binaries debian wheels
+# container homebrew sbom licences notes checksums. A step whose tool is not here
+# is skipped, and the last lines say which; the exit code is 0 then, and 1 when a
+# step failed. ADDRESS in the environment says where the project is, for the
+# crate and the formula: cargo-binstall looks for the archives below it.
 #
 #   source      the crate as it would be published
 #   binaries    static programs: glibc, and each target of TARGETS that is installed
 #   debian      a Debian package of the static program (needs cargo-deb)
+#   wheels      the Python package for this system (needs maturin, or MATURIN that says where it is)
 #   container   the file system of the image: the program and nothing else
-#   homebrew    the formula of this version (needs ADDRESS, where the project is)
+#   homebrew    the formula of this version (needs ADDRESS)
 #   sbom        what the program is made of, as CycloneDX
 #   licences    the licence texts of all dependencies
 #   notes       the part of the changelog that is about this version
@@ -22,7 +25,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=${1:?usage: packaging/release.sh VERSION [STEP...]}
 shift
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(source binaries debian container homebrew sbom licences notes checksums)
+[ ${#steps[@]} -gt 0 ] || steps=(source binaries debian wheels container homebrew sbom licences notes checksums)
 
 name=profbridge
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -77,8 +80,16 @@ packed() {
   tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - . | gzip -9n >"$2"
 }
 
+# The crate's own Cargo.toml says where the project is, which this tree does not know.
 make_source() {
-  cargo package --locked --no-verify --allow-dirty --quiet
+  local folder
+  folder=$(mktemp -d)
+  git ls-files -z | xargs -0 cp --parents -t "$folder"
+  if [ -n "${ADDRESS:-}" ]; then
+    sed -i "0,/^readme = /s|^readme = |repository = \"$ADDRESS\"\n&|" "$folder/Cargo.toml"
+  fi
+  (cd "$folder" && CARGO_TARGET_DIR=$target cargo package --locked --no-verify --allow-dirty --quiet)
+  rm -rf "$folder"
   cp "$target/package/$name-$version.crate" "$dist/"
 }
 
@@ -124,6 +135,17 @@ make_debian() {
   cargo deb --no-build --no-strip --target "$host" --output "$dist/"
 }
 
+make_wheels() {
+  local maturin=${MATURIN:-maturin}
+  if ! has "$maturin"; then
+    skip "wheels: maturin is not installed (pip install maturin)"
+    return
+  fi
+  # The tag is what the libraries of this machine permit; nothing is copied into the wheel.
+  (cd python && RUSTFLAGS="$remap" CARGO_TARGET_DIR=$target \
+    "$maturin" build --quiet --release --locked --auditwheel check --out "$dist")
+}
+
 make_container() {
   need_host_program
   local root
@@ -165,7 +187,7 @@ make_checksums() {
 
 for step in "${steps[@]}"; do
   case $step in
-    source | binaries | debian | container | homebrew | sbom | licences | notes | checksums) say "== $step" && "make_$step" ;;
+    source | binaries | debian | wheels | container | homebrew | sbom | licences | notes | checksums) say "== $step" && "make_$step" ;;
     *) say "error: there is no step $step" && exit 1 ;;
   esac
 done

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tries the packages of a version for real: installs the Debian package, uses
-# it, removes it; runs the program in a file system that holds nothing else;
-# unpacks the archive as cargo-binstall would.
+# it, removes it; installs the wheel into an empty environment; runs the program
+# in a file system that holds nothing else; unpacks the archive as cargo-binstall
+# would.
 #
 #   packaging/test.sh VERSION    after packaging/release.sh VERSION; as root
 set -euo pipefail
@@ -43,6 +44,36 @@ printf ':ir\nmain\n1\n1\n5\n' >"$root/data/a.proftext"
 chroot "$root" /profbridge merge /data/a.proftext -o /data/a.profdata --quiet || fail "the image's program"
 chroot "$root" /llvm-profdata show /data/a.profdata | grep -q 'Maximum function count: 5' || fail "the image's link"
 say "image as a chroot: ok"
+
+# What cargo-binstall would fetch is among the files.
+crate=$dist/profbridge-$version.crate
+repository=$(tar -xzOf "$crate" "profbridge-$version/Cargo.toml" | sed -n 's/^repository = "\(.*\)"$/\1/p')
+if [ -n "$repository" ]; then
+  pattern=$(tar -xzOf "$crate" "profbridge-$version/Cargo.toml" | sed -n 's/^pkg-url = "\(.*\)"$/\1/p')
+  address=$(sed "s|{ repo }|$repository|; s|{ name }|profbridge|; s|{ version }|$version|g; s|{ target }|$host|" <<<"$pattern")
+  [ -f "$dist/${address##*/}" ] || fail "nothing was made for cargo-binstall's address $address"
+  say "cargo-binstall's address: ok, $address"
+else
+  say "SKIPPED: cargo-binstall's address: ADDRESS did not say where the project is"
+fi
+
+for part in ".cdx.json" "-licences.txt" "-notes.md"; do
+  [ -s "$dist/profbridge-$version$part" ] || fail "no profbridge-$version$part"
+done
+python3 -m json.tool "$dist/profbridge-$version.cdx.json" >/dev/null || fail "the list of parts is no JSON"
+say "licences, parts, notes: ok"
+
+wheel=$(find "$dist" -name '*.whl')
+if [ -n "$wheel" ]; then
+  python3 -m venv "$scratch/venv"
+  "$scratch/venv/bin/pip" --disable-pip-version-check --quiet install --no-index "$wheel" || fail "the wheel's installation"
+  works "$scratch/venv/bin/profbridge" || fail "the wheel's program"
+  (cd "$scratch" && venv/bin/python -c 'import profbridge, sys; sys.exit(len(profbridge.read("a.profdata")) != 1)') ||
+    fail "the Python package"
+  say "wheel: ok"
+else
+  say "SKIPPED: no wheel was made"
+fi
 
 deb=$(find "$dist" -name '*.deb')
 if [ -z "$deb" ]; then

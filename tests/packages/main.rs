@@ -65,7 +65,11 @@ fn addresses_of_binstall_match_what_the_release_script_makes() {
     // In the archive everything stands in one folder.
     let program = filled(manifest("package.metadata.binstall", "bin-dir")).replace("{ bin }", "profbridge");
     assert_eq!(program, format!("profbridge-{version}/profbridge"));
-    assert!(read("packaging/release.sh").contains("mkdir \"$folder/$name-$version\""));
+    let script = read("packaging/release.sh");
+    assert!(script.contains("mkdir \"$folder/$name-$version\""));
+    // The address begins with the one of the project, which the crate gets when it is packed.
+    assert!(manifest("package.metadata.binstall", "pkg-url").starts_with("{ repo }/"));
+    assert!(script.contains("repository = \\\"$ADDRESS\\\""), "{script}");
 }
 
 #[test]
@@ -87,7 +91,10 @@ fn the_flake_is_sound() {
 #[test]
 fn scripts_are_sound() {
     let mut scripts = files("packaging", ".sh");
-    scripts.extend(["test.sh", ".ci/run", "testdata/make.sh", "packaging/debian/prerm"].map(|name| root().join(name)));
+    scripts.extend(
+        ["test.sh", ".ci/run", ".ci/targets", "python/test.sh", "testdata/make.sh", "packaging/debian/prerm"]
+            .map(|name| root().join(name)),
+    );
     check("scripts_are_sound", "shellcheck", &["--severity=warning"], &scripts);
 }
 
