@@ -72,8 +72,8 @@ struct AddedStacks<'a> {
 /// As what stacks were added up.
 enum Added {
     /// pprof profiles that stay what they are, and what was lost.
-    Pprof(pprof::Profile, Vec<String>),
-    Table(StackTable),
+    Pprof(Box<pprof::Profile>, Vec<String>),
+    Table(Box<StackTable>),
 }
 
 impl<'a> StackJob<'a> {
@@ -89,11 +89,12 @@ impl<'a> StackJob<'a> {
         self.write.refuse_for(self.format)?;
         if all_pprof && to_pprof && self.read.takes_all() {
             let merged = merge_pprof(&self.inputs, &options);
-            return self
-                .added(merged, options.read, document, |(profile, report)| Added::Pprof(profile, report.warnings()));
+            return self.added(merged, options.read, document, |(profile, report)| {
+                Added::Pprof(Box::new(profile), report.warnings())
+            });
         }
         let merged = merge_tables(&self.inputs, &options);
-        self.added(merged, options.read, document, Added::Table)
+        self.added(merged, options.read, document, |table| Added::Table(Box::new(table)))
     }
 
     fn added<T>(
@@ -145,7 +146,7 @@ impl Sum for AddedStacks<'_> {
         let Self { job, sum, used, warnings, .. } = *self;
         let written = match sum {
             Added::Pprof(profile, losses) => job.write_pprof(&profile, warnings, losses)?,
-            Added::Table(table) => job.write_table(table, warnings)?,
+            Added::Table(table) => job.write_table(*table, warnings)?,
         };
         document.stacks = Some(written.stacks);
         document.warn(&written.warnings);

@@ -56,13 +56,13 @@ impl MergeArgs {
         let (result, losses) = match target {
             Family::Iprof => {
                 let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
-                (Crossed::Iprof(result), losses)
+                (Crossed::Iprof(Box::new(result)), losses)
             }
             _ => {
                 let sections = SectionKind::ALL.to_vec();
                 let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
                 let (profile, losses) = sum.into_llvm(&bridge)?;
-                (Crossed::Llvm(profile), losses)
+                (Crossed::Llvm(Box::new(profile)), losses)
             }
         };
         Ok(Box::new(BridgedSum { arguments: self, work, whom, options, origins, used, is_empty, result, losses }))
@@ -75,8 +75,8 @@ impl MergeArgs {
 
 /// What came out on the other side of the bridge.
 enum Crossed {
-    Iprof(Document),
-    Llvm(Profile),
+    Iprof(Box<Document>),
+    Llvm(Box<Profile>),
 }
 
 /// Inputs of both families that were added up.
@@ -129,7 +129,7 @@ impl Sum for BridgedSum<'_> {
                 Family::Iprof
             }
             Crossed::Llvm(profile) => {
-                arguments.write_crossed(profile, whom, options.llvm, origins, work.form, document)?;
+                arguments.write_crossed(*profile, whom, options.llvm, origins, work.form, document)?;
                 Family::Instr
             }
         };
