@@ -14,4 +14,5 @@ if [ -z "$notes" ]; then
   echo "error: CHANGELOG.md says nothing of $version" >&2
   exit 1
 fi
-printf '%s\n' "$notes"
+# Without the empty line below the heading.
+sed '/./,$!d' <<<"$notes"
