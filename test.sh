@@ -119,7 +119,7 @@ say_what_is_skipped() {
       say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can bring"
   done
   has llvm-cov-22 || say "SKIPPED: reports of llvm-cov 22"
-  rustc --version | grep -q '^rustc 1\.9[5-9]' || say "SKIPPED: rustc -C profile-use (needs a rustc whose LLVM is 22)"
+  rustc -vV | grep -qE '^LLVM version: (2[2-9]|[3-9])' || say "SKIPPED: rustc -C profile-use (needs a rustc with LLVM 22 or later)"
   has java || say "SKIPPED: tests that run Java"
   has chromedriver || say "SKIPPED: opening the pictures in a browser"
 }
@@ -135,6 +135,7 @@ if [ $# -eq 0 ]; then set -- -- --show-output; fi
 if [ "$require" != yes ]; then
   cargo test --locked "$@"
   [ "$python" = no ] || python/test.sh
+  say "All tests passed. What could not be tried here stands above as SKIPPED."
   exit
 fi
 
@@ -164,3 +165,4 @@ cargo test --locked "$@" 2>&1 | tee "$log"
 skipped=$(grep -o 'SKIPPED: .*' "$log" | sort -u | grep -vE "${ALLOWED_SKIPS//$'\n'/|}" || true)
 [ -z "$skipped" ] || { say "FAILED: tests that had to run skipped themselves:" "$skipped"; exit 1; }
 [ "$python" = no ] || python/test.sh --require
+say "All tests passed."

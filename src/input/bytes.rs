@@ -204,6 +204,7 @@ mod tests {
         assert!(read_stream(&b"1234"[..], &mut Vec::new(), &tight).is_ok());
     }
 
+    #[cfg(unix)]
     #[test]
     fn folders_and_missing_files_are_named() {
         let missing = read_file(Path::new("no/such/file"), Access::Read, &Limits::default()).unwrap_err();

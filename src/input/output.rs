@@ -181,7 +181,7 @@ mod tests {
     fn a_missing_folder_is_named_with_a_hint() {
         let folder = tempfile::tempdir().unwrap();
         let error = replace(&folder.path().join("no/out"), b"x").unwrap_err();
-        assert!(error.to_string().contains("No such file or directory"), "{error}");
+        assert!(error.to_string().contains("no/out"), "{error}");
         assert_eq!(error.hint(), Some(&"the folder does not exist; create it first".into()));
     }
 }
