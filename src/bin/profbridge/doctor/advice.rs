@@ -93,7 +93,7 @@ fn on_compiler(machine: &Machine, compiler: &Tool) -> Option<Advice> {
     let other = row_of(client.llvm?)?;
     let raw = compiler.raw_version.filter(|raw| *raw != other.raw_version)?;
     let text = format!(
-        "{name} is of LLVM {llvm}: its programs write raw version {raw}, which {} of LLVM {} refuses; put a link to \
+        "{name} has LLVM {llvm}: its programs write raw version {raw}, which {} of LLVM {} refuses; put a link to \
          this program in its place: ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"",
         client.finds.as_deref().unwrap_or("the llvm-profdata"),
         other.llvm
@@ -118,7 +118,7 @@ fn on_reader(machine: &Machine, llvm: u32, name: &str) -> Option<Advice> {
         return None;
     }
     let text = format!(
-        "{name} is of LLVM {llvm} and reads indexed profiles up to version {}; called as llvm-profdata this program \
+        "{name} has LLVM {llvm} and reads indexed profiles up to version {}; called as llvm-profdata this program \
          writes version {} for such dumps: set {ENVIRONMENT}=llvm-{llvm}, or call the link llvm-profdata-{llvm}",
         row.indexed_version, default.indexed_version
     );

@@ -73,7 +73,7 @@ impl fmt::Display for Report {
         writeln!(f, "profbridge {} ({path}), LLVM up to {}", program.version, program.newest_llvm)?;
         writeln!(f, "\nTools")?;
         self.write_tools(f)?;
-        writeln!(f, "\nWho calls llvm-profdata gets")?;
+        writeln!(f, "\nWhat a call of llvm-profdata finds")?;
         for client in &self.machine.clients {
             let name = if client.client == "PATH" { "a search of PATH" } else { client.client };
             match (&client.finds, client.llvm) {
