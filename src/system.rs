@@ -40,7 +40,7 @@ pub fn is_device(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type()));
     #[cfg(not(unix))]
-    return { path.as_os_str().eq_ignore_ascii_case("con") };
+    return path.as_os_str().eq_ignore_ascii_case("con");
 }
 
 /// Whether a file can be run, as far as the system tells.
