@@ -10,8 +10,8 @@ use super::context::{ContextHandle, Frame};
 use super::document::Document;
 use super::merge::branches::sort_canonically;
 use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights, Weight};
-use super::sections::{BranchRow, CountEntry, RowSection, SectionKind, TypeCount};
-use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::sections::{Records, SectionKind, Sections, TypeCount};
+use super::tables::{Adopt, MethodHandle, Tables, TypeHandle};
 
 /// The canonical form of a document. Several shapes of one branch are resolved.
 pub fn canonical(document: &Document) -> Document {
@@ -34,19 +34,18 @@ pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Documen
 fn sorted(document: &Document) -> Document {
     let mut sorted = Document::new();
     let (types, methods) = sort_tables(&document.tables, &mut sorted.tables);
-    let order = ContextOrder { document, methods: &methods };
+    let frames = |context: ContextHandle| {
+        document.contexts.frames(context).map(|frame| (methods[frame.method.index()], frame.bci))
+    };
     for kind in SectionKind::ALL {
+        let entry = |at: usize| document.sections.entry(kind, at);
         let mut entries: Vec<usize> = (0..document.sections.entries_count(kind)).collect();
-        let context = |at: usize| document.sections.entry(kind, at).0;
         // Stable: shapes kept apart stay in the order of their weight.
-        entries.sort_by(|a, b| order.frames(context(*a)).cmp(order.frames(context(*b))));
-        for at in entries {
-            let frames: Vec<Frame> = order
-                .frames(context(at))
-                .map(|(method, bci)| Frame { method: MethodHandle::from_index(method), bci })
-                .collect();
-            let place = sorted.contexts.add(&frames);
-            copy_entry(document, kind, at, place, &types, &mut sorted);
+        entries.sort_by(|a, b| frames(entry(*a).0).cmp(frames(entry(*b).0)));
+        for (context, records) in entries.into_iter().map(entry) {
+            let frames: Vec<Frame> = frames(context).map(|(method, bci)| Frame { method, bci }).collect();
+            let context = sorted.contexts.add(&frames);
+            push_sorted(&mut sorted.sections, kind, context, records, &types);
         }
     }
     sorted.version = sorted.lowest_version();
@@ -54,70 +53,44 @@ fn sorted(document: &Document) -> Document {
 }
 
 /// Fills `sorted` and says where each old type and method is in it.
-fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<usize>) {
-    let mut types: Vec<TypeHandle> = tables.types().collect();
-    types.sort_by(|a, b| tables.type_name(*a).cmp(tables.type_name(*b)));
-    let mut new_types = vec![TypeHandle::from_index(0); types.len()];
-    for handle in types {
-        new_types[handle.index()] = sorted.add_type(tables.type_name(handle));
-    }
+fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<MethodHandle>) {
+    let mut order: Vec<TypeHandle> = tables.types().collect();
+    order.sort_by(|a, b| tables.type_name(*a).cmp(tables.type_name(*b)));
+    let types = sorted.adopt_types(tables, order, Adopt::Renumbered);
     // Types are in order of name now: comparing their positions compares names.
-    let mut methods: Vec<MethodHandle> = tables.methods().collect();
-    methods.sort_by(|a, b| {
-        let part = |handle: &MethodHandle, at: usize| tables.signature(*handle).get(at).map(|t| new_types[t.index()]);
-        let rest = |handle: &MethodHandle| tables.signature(*handle).iter().skip(1).map(|t| new_types[t.index()]);
-        part(a, 0)
-            .cmp(&part(b, 0))
-            .then_with(|| tables.method_name(*a).cmp(tables.method_name(*b)))
-            .then_with(|| rest(a).cmp(rest(b)))
+    let mut order: Vec<MethodHandle> = tables.methods().collect();
+    order.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|handle| {
+            let mut parts = tables.signature(*handle).iter().map(|part| types[part.index()]);
+            (parts.next(), tables.method_name(*handle), parts)
+        });
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| a.2.cmp(b.2))
     });
-    let mut new_methods = vec![0; methods.len()];
-    for handle in methods {
-        let signature: Vec<TypeHandle> = tables.signature(handle).iter().map(|t| new_types[t.index()]).collect();
-        new_methods[handle.index()] = sorted.add_method(tables.method_name(handle), &signature).index();
-    }
-    (new_types, new_methods)
+    let methods = sorted.adopt_methods(tables, order, Adopt::Renumbered, &types);
+    (types, methods)
 }
 
-struct ContextOrder<'a> {
-    document: &'a Document,
-    methods: &'a [usize],
-}
-
-impl ContextOrder<'_> {
-    /// The frames with their methods' new positions, innermost first.
-    fn frames(&self, context: ContextHandle) -> impl Iterator<Item = (usize, i32)> + '_ {
-        self.document.contexts.frames(context).map(|frame| (self.methods[frame.method.index()], frame.bci))
-    }
-}
-
-fn copy_entry(
-    document: &Document,
+fn push_sorted(
+    sorted: &mut Sections,
     kind: SectionKind,
-    at: usize,
     context: ContextHandle,
+    records: Records<'_>,
     types: &[TypeHandle],
-    sorted: &mut Document,
 ) {
-    let old = &document.sections;
-    if let Some(entry) = old.counts(kind).and_then(|entries| entries.get(at)) {
-        if let Some(entries) = sorted.sections.counts_mut(kind) {
-            entries.push(CountEntry { context, count: entry.count });
+    match records {
+        Records::Count(_) => sorted.push(kind, context, records),
+        Records::Branches(rows) => {
+            let mut rows = rows.to_vec();
+            sort_canonically(&mut rows);
+            sorted.push(kind, context, Records::Branches(&rows));
         }
-    } else if let (Some(section), Some(target)) = (old.types(kind), sorted.sections.types_mut(kind)) {
-        let renamed = |pair: &TypeCount| TypeCount { class: types[pair.class.index()], ..*pair };
-        let mut pairs: Vec<TypeCount> = section.entry(at).1.iter().map(renamed).collect();
-        pairs.sort_by_key(|pair| pair.class);
-        target.push(context, &pairs);
-    } else {
-        push_branches(&mut sorted.sections.conditionals, context, old.conditionals.entry(at).1);
+        Records::Types(pairs) => {
+            let renamed = |pair: &TypeCount| TypeCount { class: types[pair.class.index()], ..*pair };
+            let mut pairs: Vec<TypeCount> = pairs.iter().map(renamed).collect();
+            pairs.sort_by_key(|pair| pair.class);
+            sorted.push(kind, context, Records::Types(&pairs));
+        }
     }
-}
-
-fn push_branches(section: &mut RowSection<BranchRow>, context: ContextHandle, rows: &[BranchRow]) {
-    let mut rows = rows.to_vec();
-    sort_canonically(&mut rows);
-    section.push(context, &rows);
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Checking a file without keeping its entries.
 
 use super::findings::{Findings, Verdict};
-use super::reader::{Entry, PartSize, ReadOptions, Sink, read_with};
-use super::tables::Tables;
+use super::reader::{Nobody, PartSize, ReadOptions, read_with};
 use super::window::Window;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -19,13 +18,6 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
-}
-
-/// Entries that nobody wants.
-struct Nobody;
-
-impl Sink for Nobody {
-    fn entry(&mut self, _: &Tables, _: Entry<'_>) {}
 }
 
 /// Checks a file, compressed or not. Memory grows with the tables and the

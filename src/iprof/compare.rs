@@ -2,13 +2,13 @@
 
 use super::context::{ContextHandle, ContextTree, Frame};
 use super::document::Document;
-use super::merge::{Mapping, describe};
+use super::merge::describe;
 use super::names;
 use super::read::{accept, replay};
 use super::reader::{Entry, ReadOptions, Sink, read_with};
 use super::sections::{Records, SectionKind};
 use super::statistics::{ChainsBy, targets};
-use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::tables::{Adopt, Mapping, MethodHandle, Tables, TypeHandle};
 use super::window::Window;
 use crate::error::Result;
 use std::io::Read;
@@ -135,7 +135,7 @@ struct Collector<'s> {
 impl Collector<'_> {
     /// Remembers which methods the file has.
     fn declare(&mut self, tables: &Tables) {
-        let mapping = self.mapping.get_or_insert_with(|| Mapping::into(&mut self.space.tables, tables, false));
+        let mapping = self.mapping.get_or_insert_with(|| self.space.tables.adopt(tables, Adopt::Renumbered));
         self.events.declared = vec![false; self.space.tables.methods_count()];
         mapping.methods.iter().for_each(|method| self.events.declared[method.index()] = true);
     }
@@ -153,7 +153,7 @@ impl Collector<'_> {
 impl Sink for Collector<'_> {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let space = &mut *self.space;
-        let mapping = self.mapping.get_or_insert_with(|| Mapping::into(&mut space.tables, tables, false));
+        let mapping = self.mapping.get_or_insert_with(|| space.tables.adopt(tables, Adopt::Renumbered));
         let mapped = |frame: &Frame| Frame { method: mapping.methods[frame.method.index()], ..*frame };
         let context = space.contexts.add_mapped(entry.frames, mapped);
         let leaf = space.contexts.leaf(context).map(|leaf| leaf.method);

@@ -2,7 +2,9 @@
 
 use super::index::Index;
 use super::tables::MethodHandle;
+use hashbrown::HashMap;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 /// The compiler's placeholders where a position has no bytecode index (BCI).
 ///
@@ -35,6 +37,35 @@ pub struct Frame {
     pub method: MethodHandle,
     /// Bytecode index, or one of [`bci`]'s placeholders.
     pub bci: i32,
+}
+
+/// A frame in five bytes: most of a large document is frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PackedFrame([u8; 5]);
+
+impl PackedFrame {
+    /// Stands for a frame that does not fit and is kept elsewhere.
+    const WIDE: Self = Self([u8::MAX; 5]);
+    /// What makes placeholders positive.
+    const BIAS: i32 = -bci::INVALID_FRAMESTATE;
+
+    #[inline]
+    fn new(Frame { method, bci }: Frame) -> Self {
+        let position = u16::try_from(bci.wrapping_add(Self::BIAS));
+        let [a, b, c, wide] = method.number().to_le_bytes();
+        match position.map(u16::to_le_bytes) {
+            Ok([low, high]) if wide == 0 && [a, b, c] != [u8::MAX; 3] => Self([a, b, c, low, high]),
+            _ => Self::WIDE,
+        }
+    }
+
+    /// The frame, of one that is not wide.
+    #[inline]
+    fn frame(self) -> Frame {
+        let Self([a, b, c, low, high]) = self;
+        let method = MethodHandle::from_number(u32::from_le_bytes([a, b, c, 0]));
+        Frame { method, bci: i32::from(u16::from_le_bytes([low, high])) - Self::BIAS }
+    }
 }
 
 /// A calling context: a position, and the positions of its callers.
@@ -70,14 +101,16 @@ impl ContextHandle {
 /// inwards is one node, so chains with common callers share them.
 ///
 /// A node that follows its caller at once is found there, without an index:
-/// long stacks that share little with others cost eight bytes a frame. Only a
+/// long stacks that share little with others cost five bytes a frame. Only a
 /// further callee of a node, which begins a *run* of nodes elsewhere, is in the
 /// index, and its caller in a list beside. A caller is always added before what
 /// it called.
 #[derive(Debug, Clone)]
 pub struct ContextTree {
     /// The innermost frame of every context, the root's in front.
-    frames: Vec<Frame>,
+    frames: Vec<PackedFrame>,
+    /// Frames that are too wide, by context.
+    wide: HashMap<u32, Frame, foldhash::fast::FixedState>,
     /// One bit a context: whether it begins a run.
     starts: Vec<u64>,
     /// How many runs begin before each word of `starts`.
@@ -99,7 +132,8 @@ struct Run {
 impl Default for ContextTree {
     fn default() -> Self {
         Self {
-            frames: vec![Frame { method: MethodHandle::from_index(0), bci: 0 }],
+            frames: vec![PackedFrame::WIDE],
+            wide: HashMap::default(),
             starts: vec![0],
             starts_before: vec![0],
             runs: Vec::new(),
@@ -132,6 +166,22 @@ impl ContextTree {
         frames.fold(context, |context, frame| self.push(context, frame))
     }
 
+    /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
+    /// each must be wanted, too. Returns where they are, by their old positions.
+    pub(crate) fn adopt(
+        &mut self,
+        source: &Self,
+        methods: &[MethodHandle],
+        is_wanted: impl Fn(ContextHandle) -> bool,
+    ) -> Vec<ContextHandle> {
+        let mut new = vec![ContextHandle::ROOT; source.len()];
+        for (context, caller, frame) in source.iter().filter(|(context, ..)| is_wanted(*context)) {
+            let frame = Frame { method: methods[frame.method.index()], ..frame };
+            new[context.index()] = self.child(new[caller.index()], frame);
+        }
+        new
+    }
+
     /// Prepares for contexts with these outermost frames, see [`Index::fetch`].
     pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame>) {
         self.index.fetch(outermost.map(|frame| hash(&self.hasher, ContextHandle::ROOT.0, frame)));
@@ -152,13 +202,13 @@ impl ContextTree {
     /// The context of `frame` called from `caller`, if it is there.
     pub(crate) fn find_child(&self, caller: ContextHandle, frame: Frame) -> Option<ContextHandle> {
         let next = caller.index() + 1;
-        if self.frames.get(next) == Some(&frame) && !self.is_start(next) {
+        if next < self.frames.len() && self.is_frame(next, frame) && !self.is_start(next) {
             return Some(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
         let same = |run: u32| {
             let run = self.runs[run as usize];
-            run.caller == caller.0 && self.frames[run.first as usize] == frame
+            run.caller == caller.0 && self.is_frame(run.first as usize, frame)
         };
         self.index.find(hash, same).map(|run| ContextHandle(self.runs[run as usize].first))
     }
@@ -166,7 +216,11 @@ impl ContextTree {
     /// Adds a context that is not there.
     fn push(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
         let context = ContextHandle::from_index(self.frames.len());
-        self.frames.push(frame);
+        let packed = PackedFrame::new(frame);
+        self.frames.push(packed);
+        if packed == PackedFrame::WIDE {
+            self.wide.insert(context.0, frame);
+        }
         let (word, bit) = (context.index() / 64, context.index() % 64);
         if word == self.starts.len() {
             self.starts.push(0);
@@ -178,8 +232,29 @@ impl ContextTree {
         self.starts[word] |= 1 << bit;
         let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
         self.runs.push(Run { first: context.0, caller: caller.0 });
-        self.index.insert(hash(&self.hasher, caller.0, frame), run);
+        let new = hash(&self.hasher, caller.0, frame);
+        // The index is apart from the tree while it grows.
+        let mut index = std::mem::take(&mut self.index);
+        let hash_of = |run: &Run| Some(hash(&self.hasher, run.caller, self.frame(run.first as usize)));
+        index.insert(new, run, || self.runs.iter().map(hash_of));
+        self.index = index;
         context
+    }
+
+    /// The innermost frame of the context at a position other than the root's.
+    #[inline]
+    fn frame(&self, at: usize) -> Frame {
+        match self.frames[at] {
+            PackedFrame::WIDE => self.wide[&(at as u32)],
+            packed => packed.frame(),
+        }
+    }
+
+    /// Whether the innermost frame of the context at a position is this one.
+    #[inline]
+    fn is_frame(&self, at: usize, frame: Frame) -> bool {
+        let packed = PackedFrame::new(frame);
+        self.frames[at] == packed && (packed != PackedFrame::WIDE || self.wide.get(&(at as u32)) == Some(&frame))
     }
 
     #[inline]
@@ -205,17 +280,16 @@ impl ContextTree {
 
     /// The innermost frame, which a context other than the root has.
     pub fn leaf(&self, context: ContextHandle) -> Option<Frame> {
-        (context != ContextHandle::ROOT).then(|| self.frames[context.index()])
+        (context != ContextHandle::ROOT).then(|| self.frame(context.index()))
     }
 
     /// The frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
-        self.runs(context).flat_map(|run| run.iter().rev().copied())
+        self.runs(context).flat_map(|run| run.rev().map(|at| self.frame(at)))
     }
 
-    /// The frames in runs, the innermost run first, each of them from
-    /// its outermost frame inwards, as they stand in memory.
-    pub(crate) fn runs(&self, context: ContextHandle) -> impl Iterator<Item = &[Frame]> + '_ {
+    /// Where the frames stand in runs, the innermost run first, each of them from its outermost frame inwards.
+    fn runs(&self, context: ContextHandle) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut last = context.index();
         std::iter::from_fn(move || {
             if last == 0 {
@@ -223,7 +297,7 @@ impl ContextTree {
             }
             // The root, which begins the first run, has no frame.
             let first = self.first_of_run(last).max(1);
-            let run = &self.frames[first..=last];
+            let run = first..last + 1;
             last = self.caller(ContextHandle::from_index(first)).index();
             Some(run)
         })
@@ -234,7 +308,7 @@ impl ContextTree {
         let mut rest = frames;
         for run in self.runs(context) {
             let Some((own, callers)) = rest.split_at_checked(run.len()) else { return false };
-            if run.iter().rev().zip(own).any(|(known, frame)| *known != map(frame)) {
+            if run.rev().zip(own).any(|(at, frame)| !self.is_frame(at, map(frame))) {
                 return false;
             }
             rest = callers;
@@ -270,9 +344,9 @@ impl ContextTree {
 
     /// Every context with its caller and frame, callers first, without the root.
     pub fn iter(&self) -> impl Iterator<Item = (ContextHandle, ContextHandle, Frame)> + '_ {
-        self.frames.iter().enumerate().skip(1).map(|(at, frame)| {
+        (1..self.frames.len()).map(|at| {
             let context = ContextHandle::from_index(at);
-            (context, self.caller(context), *frame)
+            (context, self.caller(context), self.frame(at))
         })
     }
 }
@@ -284,6 +358,11 @@ fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::sample::select;
+
+    /// Some of which do not fit into a packed frame.
+    const METHODS: [usize; 3] = [0, 1, 0xff_ffff];
+    const POSITIONS: [i32; 3] = [-6, 7, 65534];
 
     fn frame(method: usize, bci: i32) -> Frame {
         Frame { method: MethodHandle::from_index(method), bci }
@@ -305,10 +384,22 @@ mod tests {
         assert_eq!(tree.leaf(ContextHandle::ROOT), None);
     }
 
+    #[test]
+    fn frames_of_any_numbers_are_kept() {
+        let numbers = [0, 1, 0xff_fffe, 0xff_ffff, 0x100_0000, u32::MAX as usize];
+        let positions = [i32::MIN, -7, -6, -1, 0, 65528, 65529, 65534, i32::MAX];
+        let mut tree = ContextTree::default();
+        for frame in numbers.into_iter().flat_map(|method| positions.map(|bci| frame(method, bci))) {
+            let context = tree.add(&[frame]);
+            assert_eq!((tree.leaf(context), tree.add(&[frame])), (Some(frame), context));
+        }
+        assert_eq!(tree.len(), 1 + numbers.len() * positions.len());
+    }
+
     proptest::proptest! {
         #[test]
         fn every_chain_is_one_context(
-            chains in proptest::collection::vec(proptest::collection::vec((0usize..3, 0i32..2), 0..7), 0..60)
+            chains in proptest::collection::vec(proptest::collection::vec((select(&METHODS), select(&POSITIONS)), 0..7), 0..60)
         ) {
             let mut tree = ContextTree::default();
             let mut known = std::collections::BTreeMap::new();

@@ -2,30 +2,40 @@
 
 use std::hint::black_box;
 
-/// From hashes to numbers, usually positions in a list that holds the keys.
+/// From hashes to numbers, which are positions in a list that holds the keys.
 ///
-/// Each slot keeps 32 bits of the hash beside the number: few numbers of other
-/// keys are ever looked at, and growing touches nothing but the slots.
+/// Each slot keeps what the number leaves of 32 bits for a part of the hash: few
+/// numbers of other keys are ever looked at.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
-    /// The upper half is part of the hash, the lower one the number plus one, or 0; a power of two of them.
-    slots: Vec<u64>,
-    len: usize,
+    /// The lower bits are the number plus one, or 0, the upper ones part of the hash; a power of two of them.
+    slots: Vec<u32>,
 }
 
 const FEWEST_SLOTS: usize = 16;
 
 impl Index {
+    /// Where a key of this hash is looked for first.
+    #[inline]
+    fn first_slot(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// How many bits of a slot are the number's: all numbers are below the number of slots.
+    #[inline]
+    fn number_bits(&self) -> u32 {
+        self.slots.len().trailing_zeros()
+    }
+
     /// The number of this hash for which `same` is true.
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mask = self.slots.len().wrapping_sub(1);
-        let tag = hash >> 32;
-        let mut at = tag as usize & mask;
+        let (mask, bits) = (self.slots.len().wrapping_sub(1), self.number_bits());
+        let mut at = self.first_slot(hash);
         // An index without slots has none to look at; any other has an empty one.
-        while let Some(slot) = self.slots.get(at).filter(|slot| **slot != 0) {
-            if slot >> 32 == tag {
-                let number = (*slot as u32).wrapping_sub(1);
+        while let Some(slot) = self.slots.get(at).map(|slot| u64::from(*slot)).filter(|slot| *slot != 0) {
+            if slot >> bits == u64::from(hash as u32) >> bits {
+                let number = ((slot & ((1 << bits) - 1)) as u32).wrapping_sub(1);
                 if same(number) {
                     return Some(number);
                 }
@@ -39,42 +49,46 @@ impl Index {
     /// all of them at once takes hardly longer than waiting for one.
     #[inline]
     pub(crate) fn fetch(&self, hashes: impl Iterator<Item = u64>) {
-        let mask = self.slots.len().wrapping_sub(1);
-        let slot = |hash: u64| self.slots.get((hash >> 32) as usize & mask).copied().unwrap_or(0);
+        let slot = |hash: u64| self.slots.get(self.first_slot(hash)).copied().unwrap_or(0);
         black_box(hashes.fold(0, |sum, hash| sum ^ slot(hash)));
     }
 
-    /// Adds a number that is not there.
+    /// Adds a number whose key is not there. `hashes` are those of all lower numbers, or none
+    /// of numbers that were not added.
     ///
     /// # Panics
     ///
-    /// With 2^32 - 1, the one number that has no successor.
+    /// With a number of more than 2^31, for which there is no room.
     #[inline]
-    pub(crate) fn insert(&mut self, hash: u64, number: u32) {
-        if 4 * self.len >= 3 * self.slots.len() {
-            self.grow();
+    pub(crate) fn insert<H: Iterator<Item = Option<u64>>>(
+        &mut self,
+        hash: u64,
+        number: u32,
+        hashes: impl FnOnce() -> H,
+    ) {
+        // Numbers that were not added count, too: the higher they are, the more bits they need.
+        if 4 * u64::from(number) + 4 > 3 * self.slots.len() as u64 {
+            let slots = (u64::from(number) + 2).next_power_of_two() * 2;
+            let slots =
+                usize::try_from(slots).ok().filter(|slots| slots.ilog2() <= 32).expect("fewer than 2^31 elements");
+            self.slots = vec![0; slots.max(FEWEST_SLOTS)];
+            for (number, hash) in (0..number).zip(hashes()) {
+                hash.into_iter().for_each(|hash| self.place(hash, number));
+            }
         }
-        let stored = number.checked_add(1).expect("fewer than 2^32 - 1 elements");
-        self.len += 1;
-        place(&mut self.slots, hash >> 32 << 32 | u64::from(stored));
+        self.place(hash, number);
     }
 
-    fn grow(&mut self) {
-        let mut slots = vec![0; (2 * self.slots.len()).max(FEWEST_SLOTS)];
-        self.slots.iter().filter(|slot| **slot != 0).for_each(|slot| place(&mut slots, *slot));
-        self.slots = slots;
+    /// Puts a number where it belongs, or behind that.
+    #[inline]
+    fn place(&mut self, hash: u64, number: u32) {
+        let (mask, bits) = (self.slots.len() - 1, self.number_bits());
+        let mut at = self.first_slot(hash);
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = (u64::from(hash as u32) >> bits << bits) as u32 | (number + 1);
     }
-}
-
-/// Puts a filled slot where it belongs, or behind that.
-#[inline]
-fn place(slots: &mut [u64], filled: u64) {
-    let mask = slots.len() - 1;
-    let mut at = (filled >> 32) as usize & mask;
-    while slots[at] != 0 {
-        at = (at + 1) & mask;
-    }
-    slots[at] = filled;
 }
 
 /// A set of keys that are evenly spread already, such as hashes.
@@ -142,15 +156,17 @@ mod tests {
     fn numbers_are_found_by_hash_and_key() {
         let mut index = Index::default();
         assert_eq!(index.find(7, |_| true), None);
-        // Hashes that begin alike, and many that are equal.
-        let hash = |number: u32| u64::from(number % 100) << 33;
-        for number in 0..1000 {
-            index.insert(hash(number), number);
+        // Hashes that begin alike, and many that are equal; every tenth number is left out.
+        let hash = |number: u32| u64::from(number % 100) * ((1 << 33) + (1 << 25));
+        let is_left_out = |number: u32| number % 10 == 3;
+        for number in (0..1000).filter(|number| !is_left_out(*number)) {
+            index.insert(hash(number), number, || (0..).map(|number| (!is_left_out(number)).then(|| hash(number))));
         }
         for number in 0..1000 {
-            assert_eq!(index.find(hash(number), |found| found == number), Some(number));
+            let expected = (!is_left_out(number)).then_some(number);
+            assert_eq!(index.find(hash(number), |found| found == number), expected);
         }
         assert_eq!(index.find(hash(5), |found| found == 6), None);
-        assert_eq!(index.find(1 << 32, |_| true), None);
+        assert_eq!(index.find(1 << 24, |_| true), None);
     }
 }

@@ -30,7 +30,8 @@ impl Names {
         let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
-        self.index.insert(hash, at);
+        let hash_of = |at| Some(self.hasher.hash_one(slice(&self.text, &self.ends, at)));
+        self.index.insert(hash, at, || (0..).map(hash_of));
         NameHandle(at)
     }
 

@@ -3,7 +3,7 @@
 use super::document::{Document, Table, TopMember};
 use super::findings::{Finding, Findings, Verdict};
 use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_with};
-use super::sections::{CountEntry, Records, SectionKind};
+use super::sections::SectionKind;
 use super::tables::Tables;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result};
@@ -165,21 +165,7 @@ impl Sink for DocumentBuilder {
             let at = document.sections.entries_count(entry.kind);
             document.extras.insert((Table::Section(entry.kind), at), members);
         }
-        match (entry.records, entry.kind) {
-            (Records::Count(count), SectionKind::Sampling) => {
-                document.sections.samples.push(CountEntry { context, count })
-            }
-            (Records::Count(count), _) => document.sections.call_counts.push(CountEntry { context, count }),
-            (Records::Branches(rows), _) => document.sections.conditionals.push(context, rows),
-            (Records::Types(pairs), kind) => {
-                let section = match kind {
-                    SectionKind::Monitor => &mut document.sections.monitors,
-                    SectionKind::Instanceof => &mut document.sections.instanceofs,
-                    _ => &mut document.sections.virtual_invokes,
-                };
-                section.push(context, pairs);
-            }
-        }
+        document.sections.push(entry.kind, context, entry.records);
     }
 }
 

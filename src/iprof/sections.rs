@@ -91,14 +91,6 @@ impl<R> Default for RowSection<R> {
 }
 
 impl<R: Copy> RowSection<R> {
-    /// Of contexts and, for each, the end of its rows.
-    pub(crate) fn from_parts(contexts: Vec<ContextHandle>, ends: Vec<usize>, rows: Vec<R>) -> Self {
-        debug_assert!(
-            contexts.len() == ends.len() && ends.is_sorted() && ends.last().is_none_or(|end| *end == rows.len())
-        );
-        Self { contexts, ends, rows }
-    }
-
     /// Appends an entry.
     pub fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.rows.extend_from_slice(rows);
@@ -129,6 +121,12 @@ impl<R: Copy> RowSection<R> {
     pub fn entry(&self, at: usize) -> (ContextHandle, &[R]) {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         (self.contexts[at], &self.rows[start..self.ends[at]])
+    }
+
+    /// The rows of one entry, to be changed.
+    pub(crate) fn rows_mut(&mut self, at: usize) -> &mut [R] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &mut self.rows[start..self.ends[at]]
     }
 
     /// Keeps the entries and rows that are wanted.
@@ -201,32 +199,38 @@ impl Sections {
     ///
     /// When the section has no such entry.
     pub fn entry(&self, kind: SectionKind, at: usize) -> (ContextHandle, Records<'_>) {
-        let (context, pairs) = match kind {
-            SectionKind::CallCount => {
-                return (self.call_counts[at].context, Records::Count(self.call_counts[at].count));
+        if let Some(entries) = self.counts(kind) {
+            return (entries[at].context, Records::Count(entries[at].count));
+        }
+        if let Some(section) = self.types(kind) {
+            let (context, pairs) = section.entry(at);
+            return (context, Records::Types(pairs));
+        }
+        let (context, rows) = self.conditionals.entry(at);
+        (context, Records::Branches(rows))
+    }
+
+    /// Appends an entry to a section of its kind; any other records are not taken.
+    pub(crate) fn push(&mut self, kind: SectionKind, context: ContextHandle, records: Records<'_>) {
+        match records {
+            Records::Count(count) => {
+                if let Some(entries) = self.counts_mut(kind) {
+                    entries.push(CountEntry { context, count });
+                }
             }
-            SectionKind::Sampling => return (self.samples[at].context, Records::Count(self.samples[at].count)),
-            SectionKind::Conditional => {
-                let (context, rows) = self.conditionals.entry(at);
-                return (context, Records::Branches(rows));
+            Records::Branches(rows) => self.conditionals.push(context, rows),
+            Records::Types(pairs) => {
+                if let Some(section) = self.types_mut(kind) {
+                    section.push(context, pairs);
+                }
             }
-            SectionKind::VirtualInvoke => self.virtual_invokes.entry(at),
-            SectionKind::Monitor => self.monitors.entry(at),
-            SectionKind::Instanceof => self.instanceofs.entry(at),
-        };
-        (context, Records::Types(pairs))
+        }
     }
 
     /// How many entries a section has.
     pub fn entries_count(&self, kind: SectionKind) -> usize {
-        match kind {
-            SectionKind::CallCount => self.call_counts.len(),
-            SectionKind::Conditional => self.conditionals.len(),
-            SectionKind::VirtualInvoke => self.virtual_invokes.len(),
-            SectionKind::Monitor => self.monitors.len(),
-            SectionKind::Sampling => self.samples.len(),
-            SectionKind::Instanceof => self.instanceofs.len(),
-        }
+        let counts = self.counts(kind).map(<[_]>::len);
+        counts.or(self.types(kind).map(RowSection::len)).unwrap_or_else(|| self.conditionals.len())
     }
 
     /// Whether no section has an entry.

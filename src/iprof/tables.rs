@@ -26,6 +26,11 @@ impl TypeHandle {
 }
 
 impl MethodHandle {
+    /// The method as a number, its position in the table.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
     /// The method of a number, its position in the table.
     pub fn from_number(number: u32) -> Self {
         Self(number)
@@ -71,38 +76,92 @@ pub struct Tables {
     next_method_id: u32,
     /// One bit a type: whether it is primitive, or `void`.
     primitives: Vec<u64>,
-    /// Something is declared twice.
-    duplicates: bool,
+    /// What was declared before, in order.
+    repeated_types: Vec<u32>,
+    repeated_methods: Vec<u32>,
 }
 
-/// Some types and methods of other tables.
-#[derive(Debug)]
-pub(crate) struct Selected {
-    pub(crate) tables: Tables,
-    /// By the old handle: the new one of a type that was kept.
+/// Where the types and methods of some tables are in others, by their old handles.
+#[derive(Debug, Default)]
+pub(crate) struct Mapping {
     pub(crate) types: Vec<TypeHandle>,
-    /// The same of methods.
     pub(crate) methods: Vec<MethodHandle>,
+    /// Every handle leads to itself.
+    pub(crate) same: bool,
+    /// Some id means something else in the other tables.
+    pub(crate) renumbered: bool,
+}
+
+/// How tables take over what others declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Adopt {
+    /// Under the same ids, also what is declared twice.
+    AsItIs,
+    /// What is not known yet, under its own id.
+    New,
+    /// What is not known yet, under the next free id.
+    Renumbered,
 }
 
 impl Tables {
-    /// A copy of some types and methods under their ids, and where each has gone.
-    /// All types that the methods have must be among them.
-    pub(crate) fn selected(&self, types: &[bool], methods: &[bool]) -> Selected {
-        let mut tables = Self::default();
-        let mut new_types = vec![TypeHandle::from_index(0); types.len()];
-        for handle in self.types().filter(|handle| types[handle.index()]) {
-            new_types[handle.index()] = tables.push_type(self.type_id(handle), self.type_name(handle)).0;
+    /// Declares all that other tables do.
+    pub(crate) fn adopt(&mut self, source: &Self, how: Adopt) -> Mapping {
+        let types = self.adopt_types(source, source.types(), how);
+        let methods = self.adopt_methods(source, source.methods(), how, &types);
+        let other_type = |old: TypeHandle| self.type_id(types[old.index()]) != source.type_id(old);
+        let other_method = |old: MethodHandle| self.method_id(methods[old.index()]) != source.method_id(old);
+        let renumbered = source.types().any(other_type) || source.methods().any(other_method);
+        Mapping { types, methods, same: false, renumbered }
+    }
+
+    /// Declares some types of other tables. Returns where they are, by their old positions.
+    pub(crate) fn adopt_types(
+        &mut self,
+        source: &Self,
+        wanted: impl IntoIterator<Item = TypeHandle>,
+        how: Adopt,
+    ) -> Vec<TypeHandle> {
+        let mut new = vec![TypeHandle(0); source.types.len()];
+        for handle in wanted {
+            let name = source.type_name(handle);
+            let known = if how == Adopt::AsItIs { None } else { self.find_type(name) };
+            let id = if how == Adopt::Renumbered { self.next_type_id } else { source.type_id(handle) };
+            new[handle.index()] = known.unwrap_or_else(|| self.push_type(id, name).0);
         }
-        let mut new_methods = vec![MethodHandle::from_index(0); methods.len()];
+        new
+    }
+
+    /// Declares some methods of other tables, whose types are `types` here. Returns where
+    /// they are, by their old positions.
+    pub(crate) fn adopt_methods(
+        &mut self,
+        source: &Self,
+        wanted: impl IntoIterator<Item = MethodHandle>,
+        how: Adopt,
+        types: &[TypeHandle],
+    ) -> Vec<MethodHandle> {
+        let mut new = vec![MethodHandle(0); source.methods.len()];
         let mut signature = Vec::new();
-        for handle in self.methods().filter(|handle| methods[handle.index()]) {
+        for handle in wanted {
             signature.clear();
-            signature.extend(self.signature(handle).iter().map(|part| new_types[part.index()]));
-            new_methods[handle.index()] =
-                tables.push_method(self.method_id(handle), self.method_name(handle), &signature).0;
+            signature.extend(source.signature(handle).iter().map(|part| types[part.index()]));
+            let name = source.method_name(handle);
+            let known = if how == Adopt::AsItIs { None } else { self.find_method(name, &signature) };
+            let id = if how == Adopt::Renumbered { self.next_method_id } else { source.method_id(handle) };
+            new[handle.index()] = known.unwrap_or_else(|| self.push_method(id, name, &signature).0);
         }
-        Selected { tables, types: new_types, methods: new_methods }
+        new
+    }
+
+    /// A copy of some types and methods, and where they are in it. All types that the
+    /// methods have must be among them.
+    pub(crate) fn selected(&self, types: &[bool], methods: &[bool]) -> (Self, Mapping) {
+        let mut tables = Self::default();
+        let wanted = self.types().filter(|handle| types[handle.index()]);
+        let types = tables.adopt_types(self, wanted, Adopt::AsItIs);
+        let wanted = self.methods().filter(|handle| methods[handle.index()]);
+        let methods = tables.adopt_methods(self, wanted, Adopt::AsItIs, &types);
+        (tables, Mapping { types, methods, same: false, renumbered: false })
     }
 
     /// How many types are declared.
@@ -211,10 +270,12 @@ impl Tables {
         self.next_type_id = self.next_type_id.max(id.saturating_add(1));
         let hash = self.hasher.hash_one(name);
         if let Some(duplicate) = self.type_index.find(hash, |at| self.types[at as usize].name == name) {
-            self.duplicates = true;
+            self.repeated_types.push(handle.0);
             return (handle, Some(TypeHandle(duplicate)));
         }
-        self.type_index.insert(hash, handle.0);
+        let (types, hasher) = (&self.types, &self.hasher);
+        let hash_of = |at: u32| hasher.hash_one(types[at as usize].name);
+        self.type_index.insert(hash, handle.0, || first_hashes(&self.repeated_types, hash_of));
         (handle, None)
     }
 
@@ -233,10 +294,14 @@ impl Tables {
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
         let hash = self.identity_hash(name, signature);
         if let Some(duplicate) = self.method_index.find(hash, |at| self.is_method(at, name, signature)) {
-            self.duplicates = true;
+            self.repeated_methods.push(handle.0);
             return (handle, Some(MethodHandle(duplicate)));
         }
-        self.method_index.insert(hash, handle.0);
+        // The index is apart from the tables while it grows.
+        let mut index = std::mem::take(&mut self.method_index);
+        let hash_of = |at: u32| self.identity_hash(self.methods[at as usize].name, self.signature(MethodHandle(at)));
+        index.insert(hash, handle.0, || first_hashes(&self.repeated_methods, hash_of));
+        self.method_index = index;
         (handle, None)
     }
 
@@ -264,7 +329,7 @@ impl Tables {
 
     /// Whether every type and every method is declared once.
     pub(crate) fn are_distinct(&self) -> bool {
-        !self.duplicates
+        self.repeated_types.is_empty() && self.repeated_methods.is_empty()
     }
 
     /// Whether `other` begins with all that these declare, in this order and under these ids.
@@ -325,6 +390,12 @@ impl Tables {
         text.extend(result);
         text
     }
+}
+
+/// The hashes of what was not declared before.
+fn first_hashes(repeated: &[u32], hash: impl Fn(u32) -> u64) -> impl Iterator<Item = Option<u64>> {
+    let mut repeated = repeated.iter().copied().peekable();
+    (0..).map(move |at| repeated.next_if_eq(&at).is_none().then(|| hash(at)))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Leaving parts of a document out: entries, sections, and what nothing refers to.
 
-use super::context::{ContextHandle, ContextTree, Frame};
+use super::context::{ContextHandle, ContextTree};
 use super::document::{Document, Table, TopMember, move_extras};
 use super::names;
 use super::sections::{RowSection, SectionKind, TypeCount};
-use super::tables::{MethodHandle, Selected, Tables};
+use super::tables::{MethodHandle, Tables};
 use super::version::Version;
 use crate::call_chains::MethodPattern;
 use crate::error::{Error, ErrorKind, Result};
@@ -115,18 +115,13 @@ impl Document {
 
     /// Rebuilds tables and contexts from what is kept; everything referred to must be.
     fn keep_tables(&mut self, types: &[bool], methods: &[bool], contexts: &[bool]) {
-        let Selected { tables, types: new_types, methods: new_methods } = self.tables.selected(types, methods);
+        let (tables, mapping) = self.tables.selected(types, methods);
         move_extras(&mut self.extras, Table::Types, types);
         move_extras(&mut self.extras, Table::Methods, methods);
         let mut tree = ContextTree::default();
-        let mut new_contexts = vec![ContextHandle::ROOT; self.contexts.len()];
-        for (context, caller, frame) in self.contexts.iter().filter(|(context, ..)| contexts[context.index()]) {
-            let frame = Frame { method: new_methods[frame.method.index()], ..frame };
-            new_contexts[context.index()] = tree.child(new_contexts[caller.index()], frame);
-        }
-        self.tables = tables;
-        self.contexts = tree;
-        self.sections.rename(|context| new_contexts[context.index()], |class| new_types[class.index()]);
+        let places = tree.adopt(&self.contexts, &mapping.methods, |context| contexts[context.index()]);
+        self.sections.rename(|context| places[context.index()], |class| mapping.types[class.index()]);
+        (self.tables, self.contexts) = (tables, tree);
     }
 
     /// Changes the version to write.

@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
-const CHUNK_BYTES: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 17;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -48,6 +48,8 @@ pub(crate) struct Window<'a> {
     bytes_left: u64,
     /// What the system or the decompressor said when it gave up.
     pub(crate) failure: Option<String>,
+    /// Whether the text came out of a gzip stream.
+    pub(crate) is_compressed: bool,
     /// Whether a byte order mark was skipped.
     pub(crate) byte_order_mark: bool,
 }
@@ -86,6 +88,7 @@ impl<'a> Window<'a> {
             max_depth,
             bytes_left: 0,
             failure: None,
+            is_compressed: false,
             byte_order_mark: false,
         }
     }
@@ -97,6 +100,7 @@ impl<'a> Window<'a> {
         let gzip = start == GZIP_MAGIC;
         let whole = io::Cursor::new(start).chain(reader);
         let mut window = Self::new(if gzip { stream(MultiGzDecoder::new(whole)) } else { stream(whole) }, limits);
+        window.is_compressed = gzip;
         if let Some(error) = failure {
             window.failure = Some(crate::error::io_message(&error));
         }
@@ -113,6 +117,7 @@ impl<'a> Window<'a> {
             max_depth: limits.json_depth,
             bytes_left: limits.stream_bytes,
             failure: None,
+            is_compressed: false,
             byte_order_mark: false,
         };
         match window.source {

@@ -6,7 +6,7 @@ use crate::iprof_files::{IprofWriteArgs, holds_nothing, is_gzip_name, print_find
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Access, Input};
-use profbridge::iprof::{self, BranchClash, Document, Layout, Level, MethodFilter, SectionKind, Version};
+use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
@@ -79,12 +79,15 @@ pub(crate) fn run(
     allow_empty: bool,
     told: &mut MergeDocument,
 ) -> Result<()> {
+    let interprets = arguments.changes() || write.canonical || write.graal_spelling;
+    if !interprets && !write.pretty && copy(input, output, told)? {
+        return Ok(());
+    }
     let mut say = |text: &str| {
         let warning = Warning::new(text).in_file(&input.path);
         console::warning(&warning);
         told.warn([&warning]);
     };
-    let interprets = arguments.changes() || write.canonical || write.graal_spelling;
     let path = &input.path;
     let read = iprof::read_from(input.stream()?, &crate::limits::iprof_options());
     let (mut document, findings) = match read {
@@ -127,8 +130,33 @@ pub(crate) fn run(
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
-    told.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
+    tell(told, &findings);
     write.write(&document, output, None)
+}
+
+fn tell(told: &mut MergeDocument, findings: &Findings) {
+    told.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
+}
+
+/// Copies a file that would be written as it stands; false of any other, and nothing is written then.
+fn copy(input: &Input, output: &Path, told: &mut MergeDocument) -> Result<bool> {
+    // What went into a pipe or a device cannot be taken back.
+    let is_file = |path: &Path| path.metadata().is_ok_and(|found| found.is_file());
+    let is_replaced = output.as_os_str() != "-" && (is_file(output) || !output.exists());
+    if !is_replaced || is_gzip_name(output) || input.is_pipe() {
+        return Ok(false);
+    }
+    let stream = input.stream()?;
+    let mut copied = None;
+    let written = profbridge::input::output::replace_with(output, |out| {
+        copied = iprof::copy_from(stream, &crate::limits::iprof_options(), out)?;
+        if copied.is_some() { Ok(()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
+    });
+    let Some(findings) = copied else { return Ok(false) };
+    written?;
+    print_findings(&input.path, &findings);
+    tell(told, &findings);
+    Ok(true)
 }
 
 impl IprofConvertArgs {

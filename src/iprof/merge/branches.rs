@@ -6,8 +6,9 @@
 //! heaviest first: rows are matched by what they point at, because indices are
 //! the producer's numbering.
 
+use super::rows::{add_saturating, canonical_order};
 use crate::iprof::context::bci;
-use crate::iprof::sections::{BranchRow, MAX_COUNT};
+use crate::iprof::sections::BranchRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,13 +37,6 @@ pub enum BranchClash {
 /// of one switch and keep their order.
 pub fn sort_canonically(rows: &mut [BranchRow]) {
     rows.sort_by_key(|row| (row.index, row.bci));
-}
-
-/// Positions of rows in canonical order.
-pub(super) fn canonical_order(rows: &[BranchRow]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| (rows[*at].index, rows[*at].bci));
-    order
 }
 
 /// The events of a list.
@@ -94,7 +88,7 @@ pub struct Resolved {
     pub lists: Vec<Vec<BranchRow>>,
     /// How many lists clashed with a heavier (or earlier) one.
     pub clashes: usize,
-    /// How many counts came to more than [`MAX_COUNT`].
+    /// How many counts came to more than [`MAX_COUNT`](crate::iprof::MAX_COUNT).
     pub saturated: u64,
 }
 
@@ -190,14 +184,6 @@ impl Joined {
 fn free_index(rows: &[BranchRow], wanted: u32) -> u32 {
     let taken: BTreeSet<u32> = rows.iter().map(|row| row.index).collect();
     (wanted..=i32::MAX as u32).chain(0..wanted).find(|index| !taken.contains(index)).unwrap_or(wanted)
-}
-
-/// Adds to a count; true when the sum was cut at [`MAX_COUNT`].
-pub(super) fn add_saturating(count: &mut u64, more: u64) -> bool {
-    let sum = count.saturating_add(more);
-    let saturated = sum > MAX_COUNT && *count < MAX_COUNT;
-    *count = sum.min(MAX_COUNT);
-    saturated
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //! ([`Keep`](BranchClash::Keep)).
 
 pub mod branches;
-mod gathered;
 mod report;
+mod rows;
 mod sites;
 mod totals;
 mod weight;
@@ -27,14 +27,14 @@ use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMembe
 use super::findings::Findings;
 use super::read::accept;
 use super::reader::{Entry, ReadOptions, Sink, read_with};
-use super::sections::{Records, SectionKind, TypeCount};
-use super::tables::{MethodHandle, Tables, TypeHandle};
+use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
+use super::tables::{Adopt, Mapping, Tables};
 use super::version::Version;
 use super::window::Window;
 use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use sites::{BranchSites, CountSites, TypeSites};
+use sites::Sites;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
@@ -86,9 +86,11 @@ pub struct Merger {
     /// Shared with the input that is read, as long as that declares the same.
     tables: Arc<Tables>,
     contexts: ContextTree,
-    counts: [CountSites; 2],
-    branches: BranchSites,
-    types: [TypeSites; 3],
+    counts: [Sites<CountEntry, Vec<CountEntry>>; 2],
+    branches: Sites<BranchRow, RowSection<BranchRow>>,
+    types: [Sites<TypeCount, RowSection<TypeCount>>; 3],
+    /// The last types under their names here, for their memory.
+    pairs: Vec<TypeCount>,
     layout: Vec<TopMember>,
     foreign: BTreeMap<Box<[u8]>, ForeignMember>,
     extras: BTreeMap<(Table, usize), Box<[EntryMember]>>,
@@ -101,49 +103,6 @@ pub struct Merger {
     dropped_entry_members: u64,
     /// The last entry was not the one that was expected.
     missed_mapping: bool,
-}
-
-/// Where the handles of one input lead.
-#[derive(Debug, Default)]
-pub(super) struct Mapping {
-    pub(super) types: Vec<TypeHandle>,
-    pub(super) methods: Vec<MethodHandle>,
-    /// Every handle leads to itself.
-    same: bool,
-    /// Some id of the input means something else in the result.
-    renumbered: bool,
-}
-
-impl Mapping {
-    /// What stands in the result as it does in the input.
-    fn same(source: &Tables) -> Self {
-        Self { types: source.types().collect(), methods: source.methods().collect(), same: true, renumbered: false }
-    }
-
-    /// Adds types and methods to `target` by identity, under their own ids or the next free ones.
-    pub(super) fn into(target: &mut Tables, source: &Tables, keep_ids: bool) -> Self {
-        let mut mapping = Self::default();
-        for handle in source.types() {
-            let name = source.type_name(handle);
-            let known = target.find_type(name);
-            let id = if keep_ids { source.type_id(handle) } else { target.next_type_id() };
-            let new = known.unwrap_or_else(|| target.push_type(id, name).0);
-            mapping.renumbered |= target.type_id(new) != source.type_id(handle);
-            mapping.types.push(new);
-        }
-        let mut signature = Vec::new();
-        for handle in source.methods() {
-            signature.clear();
-            signature.extend(source.signature(handle).iter().map(|part| mapping.types[part.index()]));
-            let name = source.method_name(handle);
-            let known = target.find_method(name, &signature);
-            let id = if keep_ids { source.method_id(handle) } else { target.next_method_id() };
-            let new = known.unwrap_or_else(|| target.push_method(id, name, &signature).0);
-            mapping.renumbered |= target.method_id(new) != source.method_id(handle);
-            mapping.methods.push(new);
-        }
-        mapping
-    }
 }
 
 fn count_slot(kind: SectionKind) -> usize {
@@ -167,11 +126,7 @@ impl Merger {
     /// Adds a document.
     pub fn add(&mut self, document: &Document, weights: &SectionWeights) {
         let mapping = self.map_tables(&document.tables, || Arc::new(document.tables.clone()));
-        let mut contexts = vec![ContextHandle::ROOT; document.contexts.len()];
-        for (context, caller, frame) in document.contexts.iter() {
-            let frame = Frame { method: mapping.methods[frame.method.index()], ..frame };
-            contexts[context.index()] = self.contexts.child(contexts[caller.index()], frame);
-        }
+        let contexts = self.contexts.adopt(&document.contexts, &mapping.methods, |_| true);
         for kind in SectionKind::ALL {
             for at in 0..document.sections.entries_count(kind) {
                 let (context, records) = document.sections.entry(kind, at);
@@ -212,9 +167,11 @@ impl Merger {
         }
         let shared = std::ptr::eq(tables, &*self.tables);
         if shared || (tables.are_distinct() && tables.is_start_of(&self.tables)) {
-            return Mapping::same(tables);
+            let (types, methods) = (tables.types().collect(), tables.methods().collect());
+            return Mapping { types, methods, same: true, renumbered: false };
         }
-        Mapping::into(Arc::make_mut(&mut self.tables), tables, self.inputs == 0)
+        let how = if self.inputs == 0 { Adopt::New } else { Adopt::Renumbered };
+        Arc::make_mut(&mut self.tables).adopt(tables, how)
     }
 
     fn add_records(
@@ -228,11 +185,15 @@ impl Merger {
     ) {
         let weight = weights.of(kind);
         let new = match records {
-            Records::Count(count) => self.counts[count_slot(kind)].add(context, count, weight),
+            Records::Count(count) => {
+                self.counts[count_slot(kind)].add(context, &[CountEntry { context, count }], weight)
+            }
             Records::Branches(rows) => self.branches.add(context, rows, weight),
             Records::Types(pairs) => {
-                let pairs = pairs.iter().map(|pair| TypeCount { class: mapping.types[pair.class.index()], ..*pair });
-                self.types[type_slot(kind)].add(context, pairs, weight)
+                let mapped = |pair: &TypeCount| TypeCount { class: mapping.types[pair.class.index()], ..*pair };
+                self.pairs.clear();
+                self.pairs.extend(pairs.iter().map(mapped));
+                self.types[type_slot(kind)].add(context, &self.pairs, weight)
             }
         };
         if let Some(members) = members {
@@ -316,35 +277,36 @@ impl Merger {
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
         report.shares_no_method = self.declaring > 1 && tables.methods().count() == self.declared;
+        let mut saturated = SectionKind::ALL.map(|kind| match kind {
+            SectionKind::Conditional => self.branches.saturated,
+            SectionKind::CallCount | SectionKind::Sampling => self.counts[count_slot(kind)].saturated,
+            _ => self.types[type_slot(kind)].saturated,
+        });
         let branch_sites = self.branches.len();
-        let (conditionals, saturated_branches) = self.branches.resolve(policy, |context, lists| {
-            report.clashed_sites += 1;
-            report.clashed_lists += lists as u64;
-            report.clash_example.get_or_insert_with(|| describe(&contexts, &tables, context));
+        let conditionals = self.branches.into_entries(|context, lists, push| {
+            let resolved = branches::resolve(lists, policy);
+            saturated[SectionKind::Conditional.index()] += resolved.saturated;
+            if resolved.clashes > 0 {
+                report.clashed_sites += 1;
+                report.clashed_lists += resolved.clashes as u64;
+                report.clash_example.get_or_insert_with(|| describe(&contexts, &tables, context));
+            }
+            resolved.lists.iter().for_each(|rows| push(rows));
         });
         if policy == BranchClash::Error && report.clashed_sites > 0 {
             let example = report.clash_example.unwrap_or_default();
             let detail = format!("branch lists clash at {}, first {example}", number_of(report.clashed_sites, "site"));
             return Err(Error::new(crate::error::ErrorKind::KindConflict { detail }).with_hint(Hint::ResolveClashes));
         }
-        let [calls, samples] = self.counts;
-        let [virtual_invokes, monitors, instanceofs] = self.types;
-        let saturated = [
-            (SectionKind::CallCount, calls.saturated),
-            (SectionKind::Conditional, saturated_branches),
-            (SectionKind::VirtualInvoke, virtual_invokes.saturated),
-            (SectionKind::Monitor, monitors.saturated),
-            (SectionKind::Sampling, samples.saturated),
-            (SectionKind::Instanceof, instanceofs.saturated),
-        ];
-        report.saturated = saturated.into_iter().filter(|(_, count)| *count > 0).collect();
+        report.saturated = SectionKind::ALL.into_iter().zip(saturated).filter(|(_, count)| *count > 0).collect();
         let mut document = Document { version, tables, contexts, ..Document::default() };
-        document.sections.call_counts = calls.into_entries();
-        document.sections.samples = samples.into_entries();
-        document.sections.conditionals = conditionals;
-        document.sections.virtual_invokes = virtual_invokes.into_section();
-        document.sections.monitors = monitors.into_section();
-        document.sections.instanceofs = instanceofs.into_section();
+        // A context has one number, so these lists are never several.
+        let counts = |sites: Sites<_, Vec<_>>| sites.into_entries(|_, lists, push| push(&lists.concat()));
+        let types = |sites: Sites<_, RowSection<_>>| sites.into_entries(|_, lists, push| push(&lists.concat()));
+        let sections = &mut document.sections;
+        sections.conditionals = conditionals;
+        [sections.call_counts, sections.samples] = self.counts.map(counts);
+        [sections.virtual_invokes, sections.monitors, sections.instanceofs] = self.types.map(types);
         document.instanceof_spelling = self.spelling;
         document.extras = self.extras;
         if document.sections.conditionals.len() != branch_sites {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::iprof::{BranchRow, WriteOptions, canonical, canonical_with, read, write};
+use crate::iprof::{BranchRow, TypeHandle, WriteOptions, canonical, canonical_with, read, write};
 use proptest::prelude::*;
 
 fn document(text: &str) -> Document {
@@ -110,8 +110,8 @@ prop_compose! {
             let mut frames = vec![Frame { method: methods[leaf], bci: 0 }];
             frames.extend(callers.into_iter().map(|(method, bci)| Frame { method: methods[method], bci }));
             let context = document.add_context(&frames);
-            document.sections.call_counts.push(crate::iprof::CountEntry { context, count });
-            document.sections.samples.push(crate::iprof::CountEntry { context, count: count / 2 });
+            document.sections.call_counts.push(CountEntry { context, count });
+            document.sections.samples.push(CountEntry { context, count: count / 2 });
         }
         for (leaf, bci, rows) in branches {
             let context = document.add_context(&[Frame { method: methods[leaf], bci }]);

@@ -1,16 +1,26 @@
-//! One entry of a profile section, from text to numbers, member by member.
-//!
-//! Entries as GraalVM writes them come in [batches](super::batch); these are
-//! the others.
+//! One entry of a profile section, from text to frames and numbers.
 
-use super::context_text::{self, RawFrame};
+use super::context_text::{self, ContextText, Number as Plain};
+use super::ids::IdMap;
 use super::members::{Defect, KnownMembers, Walk, walk};
+use crate::iprof::context::Frame;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Number, Scan, Shape, Stop};
 
 const MEMBERS: &KnownMembers = &[("ctx", "methodBciList"), ("records", "records")];
 /// The monitor section of 2022 is one object without a context.
 const BARE_MEMBERS: &KnownMembers = &[("records", "records")];
+
+/// How entries are parsed.
+#[derive(Clone, Copy)]
+pub(super) struct TextOptions<'r> {
+    pub(super) methods: &'r IdMap,
+    pub(super) keep_others: bool,
+    /// Whether keys of contexts are wanted.
+    pub(super) identities: bool,
+    /// A 2022 monitor section: records without a context.
+    pub(super) bare: bool,
+}
 
 /// A number that needs a decision: its position among the records, where it stands, and why.
 #[derive(Debug, Clone, Copy)]
@@ -30,41 +40,80 @@ pub(super) enum TroubleKind {
     NotIntegral,
 }
 
-/// One entry as it was parsed.
-#[derive(Default)]
-pub(super) struct Parsed {
-    pub(super) base: u64,
-    at: usize,
+/// One entry as it was parsed; its frames are elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct EntryText {
     pub(super) context_at: usize,
     pub(super) records_at: usize,
-    pub(super) frames: Vec<RawFrame>,
-    pub(super) sound_context: bool,
+    pub(super) context: ContextText,
     pub(super) identity: u128,
     pub(super) numbers: Vec<i64>,
     pub(super) troubles: Vec<Trouble>,
     pub(super) walk: Walk,
+    /// Bytes of an entry that is written as a writer would; 0 of any other.
+    pub(super) usual_bytes: usize,
 }
 
-impl Parsed {
-    pub(super) fn parse(&mut self, scan: &mut Scan<'_>, base: u64, options: &ParseOptions) -> Result<(), Stop> {
-        scan.space();
-        self.base = base;
-        self.at = scan.pos;
+impl EntryText {
+    /// Parses the entry at the scan's position and appends its frames.
+    #[inline]
+    pub(super) fn parse(
+        &mut self,
+        scan: &mut Scan<'_>,
+        options: &TextOptions<'_>,
+        frames: &mut Vec<Frame>,
+    ) -> Result<(), Stop> {
+        let (start, first) = (scan.pos, frames.len());
         self.troubles.clear();
         self.walk = Walk::default();
-        self.members(scan, options)
+        if self.as_usual(scan, options, frames).is_some() {
+            self.usual_bytes = if self.context.leading_zeros { 0 } else { scan.pos - start };
+            return Ok(());
+        }
+        self.usual_bytes = 0;
+        scan.pos = start;
+        frames.truncate(first);
+        self.members(scan, options, frames)
     }
 
-    fn members(&mut self, scan: &mut Scan<'_>, options: &ParseOptions) -> Result<(), Stop> {
-        self.sound_context = options.bare;
-        self.frames.clear();
-        if options.bare {
-            // The one entry of a 2022 monitor section has no context; today it is 0:0.
-            self.frames.push(RawFrame { method: 0, bci: 0 });
+    /// Takes an entry of sound syntax that looks as GraalVM writes it.
+    #[inline]
+    fn as_usual(&mut self, scan: &mut Scan<'_>, options: &TextOptions<'_>, frames: &mut Vec<Frame>) -> Option<()> {
+        let literal = |scan: &mut Scan<'_>, text: &[u8]| scan.literal(text).then_some(());
+        literal(scan, b"{\"ctx\":\"")?;
+        let start = scan.pos;
+        self.context_at = start - 1;
+        self.context = context_text::parse(scan.data, start, b'<', options.methods, frames);
+        if !self.context.sound {
+            return None;
         }
+        scan.pos = self.context.end;
+        if options.identities {
+            let text = &scan.data[start..scan.pos];
+            self.identity = context_text::identity(text, b'<', self.context.leading_zeros);
+        }
+        literal(scan, b"\",\"records\":[")?;
+        self.records_at = scan.pos - 1;
+        self.numbers.clear();
+        loop {
+            let negative = scan.literal(b"-");
+            let number = Plain::plain(scan.data, scan.pos).filter(|number| !negative || number.value != 0)?;
+            self.numbers.push(if negative { -number.value } else { number.value });
+            scan.pos = number.end;
+            if !scan.literal(b",") {
+                return literal(scan, b"]}");
+            }
+        }
+    }
+
+    /// Takes any entry, member by member.
+    fn members(&mut self, scan: &mut Scan<'_>, options: &TextOptions<'_>, frames: &mut Vec<Frame>) -> Result<(), Stop> {
+        let before = frames.len();
+        // The one entry of a 2022 monitor section has no context; today it is 0:0.
+        self.context = ContextText { sound: options.bare, ..ContextText::default() };
         let known = if options.bare { BARE_MEMBERS } else { MEMBERS };
         let first = usize::from(options.bare);
-        let walked = walk(scan, known, options.keep_others && !options.bare, |scan, member, old| {
+        self.walk = walk(scan, known, options.keep_others && !options.bare, |scan, member, old| {
             if member + first == 1 {
                 self.records_at = scan.pos;
                 return self.records(scan);
@@ -75,16 +124,17 @@ impl Parsed {
             }
             let text = scan.string()?;
             let separator = if old { b',' } else { b'<' };
-            let parsed = context_text::parse(&text, 0, separator, &mut self.frames);
-            self.sound_context = parsed.sound && parsed.end == text.len();
-            self.identity = context_text::identity(&text, parsed, &self.frames);
+            frames.truncate(before);
+            self.context = context_text::parse(&text, 0, separator, options.methods, frames);
+            self.context.sound &= self.context.end == text.len();
+            if options.identities {
+                self.identity = context_text::identity(&text, separator, self.context.leading_zeros);
+            }
             Ok(None)
         })?;
-        self.walk = walked;
         Ok(())
     }
 
-    #[inline]
     fn records(&mut self, scan: &mut Scan<'_>) -> Result<Option<Defect>, Stop> {
         self.numbers.clear();
         if scan.peek()? != b'[' {
@@ -118,12 +168,4 @@ impl Parsed {
         }
         Ok(None)
     }
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct ParseOptions {
-    pub(super) keep_others: bool,
-    pub(super) identities: bool,
-    /// A 2022 monitor section: records without a context.
-    pub(super) bare: bool,
 }

@@ -81,6 +81,6 @@ impl KnownTables {
         let first = |known: usize, all: usize| (0..all).map(|at| at < known).collect::<Vec<_>>();
         let types = first(self.types, self.tables.types_count());
         let methods = first(self.methods, self.tables.methods_count());
-        Arc::new(self.tables.selected(&types, &methods).tables)
+        Arc::new(self.tables.selected(&types, &methods).0)
     }
 }

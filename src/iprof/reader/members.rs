@@ -3,6 +3,7 @@
 use crate::iprof::document::EntryMember;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{self, Scan, Shape, Stop};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// What is wrong with an entry, and where: offset in the view, member, and in words.
@@ -11,12 +12,17 @@ pub(crate) struct Defect {
     pub(crate) code: Code,
     pub(crate) at: usize,
     /// Path below the entry, such as `.name`; empty for the entry itself.
-    pub(crate) below: String,
-    pub(crate) message: String,
+    pub(crate) below: Cow<'static, str>,
+    pub(crate) message: Cow<'static, str>,
 }
 
 impl Defect {
-    pub(crate) fn new(code: Code, at: usize, below: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        code: Code,
+        at: usize,
+        below: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self { code, at, below: below.into(), message: message.into() }
     }
 }

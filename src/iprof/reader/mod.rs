@@ -15,6 +15,7 @@ mod context_text;
 mod entries;
 mod entry_text;
 mod ids;
+mod judge;
 mod known;
 mod members;
 mod options;
@@ -38,22 +39,12 @@ use ids::IdMap;
 use known::KnownTables;
 pub use options::ReadOptions;
 use part::Part;
+pub use part::PartSize;
 pub(super) use part::is_known_member;
-pub(crate) use sink::{Entry, Sink};
+pub(crate) use sink::{Entry, Nobody, Sink};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use tables::TableReader;
-
-/// Size of a part of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PartSize {
-    /// Entries that were complete, sound or not.
-    pub entries: u64,
-    /// Entries without errors, or mended.
-    pub sound: u64,
-    /// Bytes of text from the member's name to the end of its value.
-    pub bytes: u64,
-}
 
 /// Everything about a file but its entries.
 #[derive(Debug)]
@@ -73,12 +64,22 @@ pub(crate) struct Reading {
     pub(crate) unreadable: bool,
     /// The names of 2022 were used.
     pub(crate) legacy: bool,
+    /// Where the text ends as far as a writer would write what was read in the same way; none when
+    /// it would not, to the byte.
+    as_written: Option<u64>,
 }
 
 impl Reading {
-    fn sound_entries(&self) -> u64 {
+    /// Entries that were handed on, of all sections.
+    pub(crate) fn sound_entries(&self) -> u64 {
         let sections = SectionKind::ALL.iter().filter_map(|kind| self.parts.get(kind.name()));
         sections.map(|part| part.sound).sum()
+    }
+
+    /// Whether a writer would write the text that was read.
+    pub(crate) fn is_as_written(&self) -> bool {
+        // What is left is the last brace.
+        self.as_written.is_some_and(|end| end + 1 == self.text_bytes)
     }
 
     /// What the file is good for.
@@ -134,6 +135,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             text_bytes: 0,
             unreadable: false,
             legacy: false,
+            as_written: Some(0),
         };
         let known = sink.known_tables().map(KnownTables::new);
         Self {
@@ -158,6 +160,9 @@ impl<'r, S: Sink> Reader<'r, S> {
 
     /// The document, member by member.
     fn run(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+        if window.is_compressed {
+            self.reading.as_written = None;
+        }
         if window.byte_order_mark {
             self.report(Code::ByteOrderMark, "$", 0, "$", "the text begins with a byte order mark");
             self.reading.findings.repaired(Code::ByteOrderMark, "dropped", "text", 1);
@@ -197,6 +202,13 @@ impl<'r, S: Sink> Reader<'r, S> {
         })?;
         let (part, legacy) = Part::of(&name);
         self.reading.legacy |= legacy;
+        // Before the first name stands a brace and before any other a comma, behind it a colon.
+        let head = (name.len() + 3) as u64;
+        let as_usual = self.reading.as_written.is_some_and(|end| end + 1 == start) && start + head == value_at;
+        self.reading.as_written = as_usual.then_some(value_at);
+        if self.options.only_as_written && !as_usual {
+            return Err(Halt::Refused);
+        }
         if self.is_repeated(&name, &part, start) {
             window.step(|scan, _| scan.skip().map(drop))?;
             return Ok(());
@@ -220,6 +232,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         self.reading.findings.locate(part.group(), start);
         let size = self.reading.parts.entry(part_name(&part, &name)).or_default();
         size.bytes += window.offset() - start;
+        self.reading.as_written = self.reading.as_written.filter(|end| *end == window.offset());
         result
     }
 
@@ -227,6 +240,7 @@ impl<'r, S: Sink> Reader<'r, S> {
     fn is_repeated(&mut self, name: &[u8], part: &Part, offset: u64) -> bool {
         let path = names_path(name);
         if !self.names_seen.insert(name.to_vec()) {
+            self.reading.as_written = None;
             let joined = self.options.join_sections && matches!(part, Part::Section(_));
             self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
             if joined {
@@ -238,6 +252,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         }
         if let Part::Section(kind) = part {
             if self.sections_seen.iter().any(|(seen, _)| seen == kind) {
+                self.reading.as_written = None;
                 if *kind == SectionKind::Instanceof {
                     let message = "the section is there under both its names";
                     self.report(Code::BothInstanceofSpellings, "$", offset, &path, message);
@@ -307,6 +322,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             let at = base + scan.pos as u64;
             Ok((scan.skip()?.to_vec(), at))
         })?;
+        self.reading.as_written = None;
         self.early.push((part.clone(), text, base));
         Ok(())
     }
@@ -335,6 +351,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             Ok((String::from_utf8_lossy(&scan.string()?).into_owned(), at))
         })?;
         let version = Version::parse(&text);
+        self.wrote(version.map_or(0, |version| version.to_string().len() as u64 + 2));
         self.reading.version = version;
         match version {
             None => {
@@ -387,13 +404,19 @@ impl<'r, S: Sink> Reader<'r, S> {
         let result = window.elements(&mut reader);
         let of_types = table == Table::Types;
         self.placeholders[usize::from(!of_types)] = reader.is_placeholder();
-        let entries = reader.finish();
+        let (entries, usual_bytes) = reader.finish();
         let known = self.known.as_ref().filter(|_| of_types).map(KnownTables::types_count);
         let sound = if of_types { reading.tables.types_count() } else { reading.tables.methods_count() };
         let size = reading.parts.entry(if of_types { "types" } else { "methods" }.to_string()).or_default();
         size.entries += entries;
         size.sound = known.unwrap_or(sound) as u64;
+        self.wrote(list_bytes(entries, usual_bytes));
         result
+    }
+
+    /// Takes note of the bytes that a writer would write for a member's value.
+    fn wrote(&mut self, bytes: u64) {
+        self.reading.as_written = self.reading.as_written.map(|start| start + bytes);
     }
 
     fn entry_reader(&mut self, kind: SectionKind, bare: bool) -> EntryReader<'_, S> {
@@ -439,10 +462,11 @@ impl<'r, S: Sink> Reader<'r, S> {
         result
     }
 
-    fn count_entries(&mut self, kind: SectionKind, (entries, sound): (u64, u64)) {
+    fn count_entries(&mut self, kind: SectionKind, (found, usual_bytes): (PartSize, u64)) {
         let size = self.reading.parts.entry(kind.name().to_string()).or_default();
-        size.entries += entries;
-        size.sound += sound;
+        size.entries += found.entries;
+        size.sound += found.sound;
+        self.wrote(list_bytes(found.entries, usual_bytes));
     }
 
     /// Reads the parts that came before their tables.
@@ -460,6 +484,11 @@ impl<'r, S: Sink> Reader<'r, S> {
         }
         Ok(())
     }
+}
+
+/// Bytes of a list in brackets of so many entries, which have so many bytes.
+fn list_bytes(entries: u64, bytes: u64) -> u64 {
+    2 + bytes + entries.saturating_sub(1)
 }
 
 /// A member's name as a path.

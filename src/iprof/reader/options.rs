@@ -26,6 +26,8 @@ pub struct ReadOptions {
     pub keep_whole_rows: bool,
     /// Join two sections of one name. Default: `false`, which rejects the file.
     pub join_sections: bool,
+    /// Stop where a writer would write the file in another way. Default: `false`.
+    pub(crate) only_as_written: bool,
     /// Threads that parse a large section; `None` asks the machine. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
 }
@@ -42,6 +44,7 @@ impl Default for ReadOptions {
             reset_call_count_leaf: false,
             keep_whole_rows: false,
             join_sections: false,
+            only_as_written: false,
             threads: None,
         }
     }

@@ -21,6 +21,7 @@ impl<S: Sink> Reader<'_, S> {
             window.step(|scan, base| keep.parse(scan, base, 0))?;
             keep.commit(0);
         }
+        self.wrote(keep.value.len() as u64);
         let path = names_path(name);
         let message = "the member is not part of the format; it is kept as it is";
         let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {

@@ -2,6 +2,17 @@
 
 use crate::iprof::sections::SectionKind;
 
+/// Size of a part of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PartSize {
+    /// Entries that were complete, sound or not.
+    pub entries: u64,
+    /// Entries without errors, or mended.
+    pub sound: u64,
+    /// Bytes of text from the member's name to the end of its value.
+    pub bytes: u64,
+}
+
 /// A top-level member that says how a value is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {

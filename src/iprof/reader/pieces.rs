@@ -6,8 +6,8 @@
 //! else, up to its last byte; otherwise what follows is read again, in order.
 //! Entries are handed on in the order of the text, by the calling thread.
 
-use super::batch::{BATCH_BYTES, Batch, Irregular, Rules};
-use super::entries::EntryReader;
+use super::batch::Batch;
+use super::entries::{BATCH_BYTES, BatchParser, EntryReader};
 use super::sink::Sink;
 use crate::iprof::entry_threads;
 use crate::iprof::window::{Halt, Window};
@@ -34,7 +34,7 @@ pub(super) fn read_section<S: Sink>(
         return Ok(());
     }
     while window.next_elements(reader, &mut index)? {
-        if window.offset() - start >= ALONE_BYTES && reader.takes_batches() {
+        if window.offset() - start >= ALONE_BYTES {
             let threads = entry_threads(threads);
             return if threads > 1 {
                 read_in_pieces(window, reader, index, threads)
@@ -52,14 +52,14 @@ fn read_in_pieces<S: Sink>(
     mut index: usize,
     threads: usize,
 ) -> Result<(), Halt> {
-    let rules = reader.rules();
+    let parser = reader.parser();
     std::thread::scope(|scope| {
-        let mut line = Line::new(scope, rules, threads, window.offset());
+        let mut line = Line::new(scope, parser, threads, window.offset());
         loop {
             line.fill(window);
             let whole = match line.turns.take() {
-                Some(piece) => {
-                    let (count, next) = reader.deliver(&piece.batch, &piece.text, piece.base, index);
+                Some(mut piece) => {
+                    let (count, next) = reader.deliver(&mut piece.batch, piece.base, index);
                     index += count;
                     window.advance_to(piece.base + next as u64);
                     let whole = next == piece.text.len();
@@ -99,8 +99,8 @@ struct Line<'scope> {
 }
 
 impl<'scope> Line<'scope> {
-    fn new(scope: &'scope Scope<'scope, '_>, rules: Rules<'scope>, threads: usize, ahead: u64) -> Self {
-        let parse = move |piece: &mut Piece| piece.batch.parse(&rules, &piece.text, 0, Irregular::StepOver);
+    fn new(scope: &'scope Scope<'scope, '_>, parser: BatchParser<'scope>, threads: usize, ahead: u64) -> Self {
+        let parse = move |piece: &mut Piece| parser.parse(&piece.text, 0, &mut piece.batch);
         Self { turns: OrderedWorkers::start(scope, threads, parse), ahead, resume: ahead, spare: Vec::new() }
     }
 

@@ -27,6 +27,12 @@ impl Packing {
         self.alike += u64::from(upper.max(lower) <= 16 * upper.min(lower));
     }
 
+    pub(super) fn join(&mut self, other: Self) {
+        self.positive += other.positive;
+        self.large += other.large;
+        self.alike += other.alike;
+    }
+
     pub(super) fn is_packed(self) -> bool {
         self.alike >= 2 && 2 * self.alike >= self.large && 10 * self.alike >= self.positive
     }

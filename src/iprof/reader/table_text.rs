@@ -1,9 +1,9 @@
 //! One entry of a table, from text to its members.
 
-use super::context_text;
+use super::context_text::Number;
 use super::members::{Defect, KnownMembers, Walk, walk};
 use crate::iprof::findings::Code;
-use crate::iprof::json::{self, Number, Scan, Shape, Stop};
+use crate::iprof::json::{self, Number as JsonNumber, Scan, Shape, Stop};
 
 pub(super) const TYPE_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "typeName")];
 pub(super) const METHOD_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "methodName"), ("signature", "signature")];
@@ -19,6 +19,8 @@ pub(super) struct Parsed {
     pub(super) offset: u64,
     pub(super) base: u64,
     pub(super) walk: Walk,
+    /// Bytes of an entry that is written as a writer would; 0 of any other.
+    pub(super) usual_bytes: usize,
     /// Integral numbers with a point or exponent, which strict readers reject.
     pub(super) fraction: bool,
 }
@@ -42,8 +44,10 @@ impl Parsed {
         let start = scan.pos;
         if self.fast_path(scan, known.len() > TYPE_MEMBERS.len(), name_limit).is_some() {
             self.walk = Walk::default();
+            self.usual_bytes = scan.pos - start;
             return Ok(());
         }
+        self.usual_bytes = 0;
         scan.pos = start;
         self.signature.clear();
         self.name.clear();
@@ -53,12 +57,12 @@ impl Parsed {
             let at = scan.pos;
             match (member, scan.shape()?) {
                 (0, Shape::Number) => match scan.number()? {
-                    Number::Int(value) => (*id, *has_id) = (value, true),
-                    Number::Fraction(Some(value)) => (*id, *has_id, *fraction) = (value, true, true),
-                    Number::Fraction(None) => {
+                    JsonNumber::Int(value) => (*id, *has_id) = (value, true),
+                    JsonNumber::Fraction(Some(value)) => (*id, *has_id, *fraction) = (value, true, true),
+                    JsonNumber::Fraction(None) => {
                         return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id is an integer")));
                     }
-                    Number::Huge { .. } => {
+                    JsonNumber::Huge { .. } => {
                         return Ok(Some(Defect::new(Code::IdRange, at, ".id", "no number of 64 bits holds this id")));
                     }
                 },
@@ -83,9 +87,9 @@ impl Parsed {
     /// Takes an entry that looks as GraalVM writes it; `None` when it is not what it always is.
     fn fast_path(&mut self, scan: &mut Scan<'_>, is_method: bool, name_limit: u64) -> Option<()> {
         let number = |scan: &mut Scan<'_>| {
-            let (value, end) = context_text::plain_number(scan.data, scan.pos)?;
-            scan.pos = end;
-            Some(value)
+            let number = Number::plain(scan.data, scan.pos)?;
+            scan.pos = number.end;
+            Some(number.value)
         };
         let literal = |scan: &mut Scan<'_>, text: &[u8]| scan.literal(text).then_some(());
         literal(scan, b"{\"id\":")?;
@@ -140,15 +144,15 @@ fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut
             return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "a type id was expected")));
         }
         match scan.number()? {
-            Number::Int(id) => signature.push(id),
-            Number::Fraction(Some(id)) => {
+            JsonNumber::Int(id) => signature.push(id),
+            JsonNumber::Fraction(Some(id)) => {
                 signature.push(id);
                 *fraction = true;
             }
-            Number::Fraction(None) => {
+            JsonNumber::Fraction(None) => {
                 return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id is an integer")));
             }
-            Number::Huge { .. } => {
+            JsonNumber::Huge { .. } => {
                 return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large")));
             }
         }

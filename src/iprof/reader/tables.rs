@@ -44,6 +44,8 @@ pub(crate) struct TableReader<'r> {
     signature: Vec<TypeHandle>,
     /// Entries read, sound or not.
     pub(crate) count: u64,
+    /// Bytes of those that are written as a writer would.
+    usual_bytes: u64,
 }
 
 impl<'r> TableReader<'r> {
@@ -56,6 +58,7 @@ impl<'r> TableReader<'r> {
             out_of_range: Vec::new(),
             signature: Vec::new(),
             count: 0,
+            usual_bytes: 0,
         }
     }
 
@@ -67,7 +70,7 @@ impl<'r> TableReader<'r> {
         let group = self.group();
         let offset = self.parsed.base + defect.at as u64;
         self.context.findings.report(defect.code, group, Some(offset), || {
-            (format!("{group}[{index}]{}", defect.below), defect.message.clone())
+            (format!("{group}[{index}]{}", defect.below), defect.message.to_string())
         });
     }
 
@@ -290,8 +293,9 @@ impl<'r> TableReader<'r> {
         self.count == 1 && self.parsed.has_id && self.parsed.id == -1
     }
 
-    /// Gives out-of-range entries their new ids and takes ambiguous ones away.
-    pub(crate) fn finish(mut self) -> u64 {
+    /// Gives out-of-range entries their new ids and takes ambiguous ones away. Returns how many
+    /// entries there were, and how many bytes of them a writer would write.
+    pub(crate) fn finish(mut self) -> (u64, u64) {
         // Types that are only some of the known ones, or methods, end what is known.
         let all_types =
             self.table == Table::Types && self.context.known.as_ref().is_some_and(KnownTables::has_all_types);
@@ -313,7 +317,7 @@ impl<'r> TableReader<'r> {
                 self.context.methods.set(id, handle.index() as u32);
             }
         }
-        self.count
+        (self.count, self.usual_bytes)
     }
 
     fn remove_ambiguous(&mut self) {
@@ -322,14 +326,14 @@ impl<'r> TableReader<'r> {
         let mut methods = vec![true; old.methods_count()];
         let kept = if self.table == Table::Types { &mut types } else { &mut methods };
         self.ambiguous.iter().for_each(|at| kept[*at] = false);
-        let new = old.selected(&types, &methods);
+        let (tables, new) = old.selected(&types, &methods);
         let type_ids = old.types().map(|handle| (old.type_id(handle), new.types[handle.index()].index()));
         renumber(self.context.types, &types, type_ids);
         let method_ids = old.methods().map(|handle| (old.method_id(handle), new.methods[handle.index()].index()));
         renumber(self.context.methods, &methods, method_ids);
         move_extras(self.context.extras, Table::Types, &types);
         move_extras(self.context.extras, Table::Methods, &methods);
-        *self.context.tables = Arc::new(new.tables);
+        *self.context.tables = Arc::new(tables);
     }
 }
 
@@ -350,6 +354,7 @@ impl Elements for TableReader<'_> {
 
     fn commit(&mut self, index: usize) {
         self.count += 1;
+        self.usual_bytes += self.parsed.usual_bytes as u64;
         *self.context.legacy |= self.parsed.walk.legacy;
         if let Some(defect) = self.parsed.walk.defect.take() {
             return self.reject(index, &defect);

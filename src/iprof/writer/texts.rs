@@ -115,12 +115,10 @@ impl FrameTexts {
             return;
         }
         let start = out.len();
-        for run in document.contexts.runs(context) {
-            for frame in run.iter().rev() {
-                write_short(out, &self.0[frame.method.index()]);
-                write_signed(out, frame.bci);
-            }
-        }
+        document.contexts.frames(context).for_each(|frame| {
+            write_short(out, &self.0[frame.method.index()]);
+            write_signed(out, frame.bci);
+        });
         // Nothing is before the innermost frame.
         if let Some(first) = out.get_mut(start) {
             *first = b'"';
