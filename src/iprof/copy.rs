@@ -43,3 +43,80 @@ impl<R: Read> Read for Copied<'_, R> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iprof::{WriteOptions, read, write};
+
+    const TYPES: &str = r#""types":[{"id":0,"name":"A"},{"id":5,"name":"B"}]"#;
+    const METHODS: &str = r#""methods":[{"id":3,"name":"m","signature":[0,5]}]"#;
+
+    fn copied(text: &[u8]) -> Option<Vec<u8>> {
+        let mut copy = Vec::new();
+        copy_from(text, &ReadOptions::default(), &mut copy).unwrap().map(|_| copy)
+    }
+
+    fn file(version: &str, members: &str) -> String {
+        format!(r#"{{"version":"{version}",{TYPES},{METHODS},{members}}}"#)
+    }
+
+    fn calls(entries: &str) -> String {
+        file("1.0.0", &format!(r#""callCountProfiles":[{entries}]"#))
+    }
+
+    #[test]
+    fn what_would_be_written_as_it_stands_is_copied() {
+        for text in [
+            calls(r#"{"ctx":"3:0","records":[4]},{"ctx":"3:0<3:-6","records":[5]}"#),
+            file("0.4.0", r#""x":{"a":[1.50]},"callCountProfiles":[{"ctx":"3:0","records":[4]}],"y":[{},2]"#),
+            file("1.7.0", r#""samplingProfiles":[],"instanceOfProfiles":[{"ctx":"3:9","records":[5,1]}]"#),
+            file("1.0.0", r#""monitorProfiles":[{"ctx":"0:0","records":[5,1]}]"#),
+        ] {
+            let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(write(&document, &WriteOptions::default()), text.as_bytes(), "{text}");
+            assert_eq!(copied(text.as_bytes()).as_deref(), Some(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_left_to_others() {
+        let entry = r#"{"ctx":"3:0","records":[4]}"#;
+        let whole = calls(entry);
+        let section = format!(r#""callCountProfiles":[{entry}]"#);
+        for text in [
+            format!("\u{feff}{whole}"),
+            format!("{whole}\n"),
+            whole.replace("[{\"ctx\"", "[ {\"ctx\""),
+            whole.replace("\"types\":", "\"types\" :"),
+            whole.replace("\"m\"", "\"\\u006d\""),
+            whole.replace("{\"id\":0,\"name\":\"A\"}", "{\"name\":\"A\",\"id\":0}"),
+            whole[..whole.len() - 1].to_string(),
+            calls(""),
+            calls(r#"{"ctx":"03:0","records":[4]}"#),
+            calls(r#"{"ctx":"3:-0","records":[4]}"#),
+            calls(r#"{"ctx":"3:0","records":[-0]}"#),
+            calls(r#"{"ctx":"9:0","records":[4]}"#),
+            calls(r#"{"records":[4],"ctx":"3:0"}"#),
+            file("01.0.0", &section),
+            file("2.0.0", &section),
+            file("1.0.0", &format!(r#"{section},"x":[1, 2]"#)),
+            file("1.0.0", &section.replace("callCountProfiles", "hotnessPoints")),
+            file("1.1.0", r#""instanceofProfiles":[{"ctx":"3:9","records":[5,1]}],"instanceOfProfiles":[]"#),
+            format!(r#"{{"version":"1.0.0",{TYPES},{section},{METHODS}}}"#),
+        ] {
+            assert_eq!(copied(text.as_bytes()), None, "{text}");
+        }
+        let (document, _) = read(whole.as_bytes(), &ReadOptions::default()).unwrap();
+        let mut options = WriteOptions::default();
+        options.gzip = true;
+        assert_eq!(copied(&write(&document, &options)), None);
+    }
+
+    #[test]
+    fn an_output_that_fails_ends_the_copy() {
+        let mut full = &mut [0u8; 7][..];
+        let failed = copy_from(calls(r#"{"ctx":"3:0","records":[4]}"#).as_bytes(), &ReadOptions::default(), &mut full);
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::WriteZero);
+    }
+}

@@ -204,7 +204,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         self.reading.legacy |= legacy;
         // Before the first name stands a brace and before any other a comma, behind it a colon.
         let head = (name.len() + 3) as u64;
-        let as_usual = self.reading.as_written.is_some_and(|end| end + 1 == start) && start + head == value_at;
+        let as_usual = !legacy && self.reading.as_written == Some(start - 1) && start + head == value_at;
         self.reading.as_written = as_usual.then_some(value_at);
         if self.options.only_as_written && !as_usual {
             return Err(Halt::Refused);

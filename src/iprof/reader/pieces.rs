@@ -135,7 +135,7 @@ impl<'scope> Line<'scope> {
 
 #[cfg(test)]
 mod tests {
-    use crate::iprof::{Finding, ReadOptions, WriteOptions, examine, examine_from, write};
+    use crate::iprof::{Finding, ReadOptions, WriteOptions, copy_from, examine, examine_from, write};
     use proptest::prelude::*;
     use std::num::NonZeroUsize;
 
@@ -231,6 +231,10 @@ mod tests {
             }
             prop_assert_eq!(&outcome(text, 3, false), &alone);
             prop_assert_eq!(&crate::threads::refusal::after(0, || outcome(text, 3, true)), &alone);
+            let mut copy = Vec::new();
+            if copy_from(text, &ReadOptions::default(), &mut copy).unwrap().is_some() {
+                prop_assert_eq!(Some(&copy), alone.0.as_ref());
+            }
             // Nothing is usual about entries with a space in them: they are judged one by one.
             if cut.is_none() {
                 prop_assert_eq!(outcome_of_spaced(&whole), (alone.0, alone.1));
