@@ -1,8 +1,9 @@
 //! The command line under the program's own name: one variant a command, one
 //! file a command.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Subcommand};
 use profbridge::Result;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,13 +12,53 @@ const EXIT_CODES: &str =
     "Exit codes: 0 done; 1 could not, for the sake of files; 2 wrong use; 3 a gate or a check failed.
 With --json a command that fails prints a document, too; docs/json.md describes all of them.";
 
-/// Reads, merges, shows, converts and checks compiler profiles.
-#[derive(Debug, Parser)]
-#[command(name = "profbridge", version, about, max_term_width = 100, args_override_self = true)]
-#[command(after_help = EXIT_CODES)]
+/// A command line that was understood.
+#[derive(Debug)]
 pub(crate) struct Cli {
-    #[command(subcommand)]
     pub(crate) command: Command,
+    pub(crate) program: ProgramArgs,
+}
+
+impl Cli {
+    /// All commands with all their arguments.
+    pub(crate) fn whole() -> clap::Command {
+        Self::with(Command::augment_subcommands)
+    }
+
+    /// What a command line needs: where its first word is a command, that command alone. To make the
+    /// arguments of all of them takes longer than a merge of small files.
+    pub(crate) fn needed(arguments: &[OsString]) -> clap::Command {
+        let named = |name: &OsString| COMMANDS.iter().find(|(command, _)| name == command);
+        match arguments.get(1).and_then(named) {
+            Some((name, augment)) => Self::with(|program| program.subcommand(augment(clap::Command::new(*name)))),
+            None => Self::whole(),
+        }
+    }
+
+    fn with(add_commands: impl FnOnce(clap::Command) -> clap::Command) -> clap::Command {
+        let program =
+            add_commands(clap::Command::new("profbridge").subcommand_required(true).arg_required_else_help(true));
+        // Commands are counted, too, when it is decided which option is shown before which.
+        ProgramArgs::augment_args(program.next_display_order(COMMANDS.len()))
+    }
+
+    /// Understands the words of a command line.
+    ///
+    /// # Errors
+    ///
+    /// Wrong use, and what is printed in the place of a run, such as help.
+    pub(crate) fn parse(program: clap::Command, arguments: Vec<OsString>) -> std::result::Result<Self, clap::Error> {
+        let mut matches = program.try_get_matches_from(arguments)?;
+        let command = Command::from_arg_matches_mut(&mut matches)?;
+        Ok(Self { command, program: ProgramArgs::from_arg_matches_mut(&mut matches)? })
+    }
+}
+
+/// Reads, merges, shows, converts and checks compiler profiles.
+#[derive(Debug, Args)]
+#[command(version, about, max_term_width = 100, args_override_self = true)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct ProgramArgs {
     /// Change a bound on what a hostile input can cost: inflated-bytes, inflate-ratio, stream-bytes,
     /// name-bytes, json-depth or context-depth
     #[arg(long = "limit", value_name = "NAME=NUMBER", global = true, help_heading = "Limits")]
@@ -26,6 +67,28 @@ pub(crate) struct Cli {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
+
+/// Adds its arguments to a command.
+type Augment = fn(clap::Command) -> clap::Command;
+
+/// The variants of [`Command`], each to be had without the others.
+const COMMANDS: [(&str, Augment); 15] = [
+    ("merge", crate::merge::MergeArgs::augment_args),
+    ("show", crate::show::ShowArgs::augment_args),
+    ("overlap", crate::overlap::OverlapArgs::augment_args),
+    ("order", crate::order::OrderArgs::augment_args),
+    ("convert", crate::convert::ConvertArgs::augment_args),
+    ("check", crate::check::CheckArgs::augment_args),
+    ("diff", crate::diff::DiffArgs::augment_args),
+    ("fit", crate::fit::FitArgs::augment_args),
+    ("repair", crate::repair::RepairArgs::augment_args),
+    ("report", crate::report::ReportArgs::augment_args),
+    ("flamegraph", crate::flamegraph::FlamegraphArgs::augment_args),
+    ("info", crate::info::InfoArgs::augment_args),
+    ("doctor", crate::doctor::DoctorArgs::augment_args),
+    ("completions", crate::shell::CompletionsArgs::augment_args),
+    ("man", crate::man::ManArgs::augment_args),
+];
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -64,8 +127,8 @@ impl Command {
             Self::Flamegraph(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
             Self::Doctor(arguments) => arguments.run(),
-            Self::Completions(arguments) => arguments.run(Cli::command()),
-            Self::Man(arguments) => arguments.run(Cli::command()),
+            Self::Completions(arguments) => arguments.run(Cli::whole()),
+            Self::Man(arguments) => arguments.run(Cli::whole()),
         }
     }
 
@@ -84,6 +147,36 @@ impl Command {
             Self::Info(arguments) => arguments.named(),
             // These have no document, or no inputs.
             _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_alone_is_as_among_the_others() {
+        let whole = Cli::whole();
+        let names: Vec<&str> = whole.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, COMMANDS.map(|(name, _)| name));
+        for name in names {
+            let mut help = ["profbridge", name, "--help"].map(OsString::from).to_vec();
+            let printed = |program| Cli::parse(program, help.clone()).unwrap_err().to_string();
+            assert_eq!(printed(Cli::needed(&help)), printed(Cli::whole()), "{name}");
+            help[2] = "--no-such-option".into();
+            let printed = |program| Cli::parse(program, help.clone()).unwrap_err().to_string();
+            assert_eq!(printed(Cli::needed(&help)), printed(Cli::whole()), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_meets_all_of_them() {
+        for words in
+            [&["profbridge"][..], &["profbridge", "--help"], &["profbridge", "help", "show"], &["profbridge", "marge"]]
+        {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert_eq!(Cli::needed(&words).get_subcommands().count(), COMMANDS.len(), "{words:?}");
         }
     }
 }

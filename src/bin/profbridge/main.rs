@@ -53,7 +53,6 @@ mod toolchains;
 mod traces;
 mod words;
 
-use clap::Parser;
 use documents::Call;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -87,7 +86,9 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     let mut call = Call { json: documents::are_asked_for(&arguments), ..Call::default() };
     call.command = arguments.get(1).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     profbridge::input::output::on_removed_leftover(console::removed_leftover);
-    let arguments = match spelling::normalize(arguments) {
+    let arguments = llvm_compat::expand(arguments);
+    let program = cli::Cli::needed(&arguments);
+    let arguments = match spelling::normalize(&program, arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             console::error(&error);
@@ -95,11 +96,11 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
             return ExitCode::from(console::WRONG_USE);
         }
     };
-    match cli::Cli::try_parse_from(arguments) {
+    match cli::Cli::parse(program, arguments) {
         Ok(cli) => {
-            console::be_quiet(cli.quiet);
+            console::be_quiet(cli.program.quiet);
             call.inputs = cli.command.inputs();
-            finish::finish(limits::choose(&cli.limits).and_then(|()| cli.command.run()), &call)
+            finish::finish(limits::choose(&cli.program.limits).and_then(|()| cli.command.run()), &call)
         }
         Err(error) => {
             let error = misplaced::advise(error);

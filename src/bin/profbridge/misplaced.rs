@@ -1,8 +1,8 @@
 //! Advice on options that another command has.
 
 use crate::cli::Cli;
+use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error};
 
 /// Tells which commands have an option that this one does not know. Without any, and without one of a similar name,
 /// there is nothing to advise: nobody means `-- --sparse`, a file of that name.
@@ -22,7 +22,7 @@ pub(crate) fn advise(mut error: Error) -> Error {
 
 fn commands_with(option: &str) -> Vec<String> {
     let Some(name) = option.strip_prefix("--") else { return Vec::new() };
-    let program = Cli::command();
+    let program = Cli::whole();
     let has_it = |command: &&clap::Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
     program.get_subcommands().filter(has_it).map(|command| format!("`profbridge {}`", command.get_name())).collect()
 }

@@ -1,33 +1,30 @@
 //! LLVM's spellings under our own name: `-sparse`, `--sparse=true`, `@FILE`,
 //! and options that say what is the case anyway.
 
-use crate::cli::Cli;
-use crate::llvm_compat::{COMMANDS, Command, Opt, Takes, boolean, expand, resolve};
-use clap::CommandFactory;
+use crate::llvm_compat::{COMMANDS, Command, Opt, Takes, boolean, resolve};
 use profbridge::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 
-/// Rewrites the arguments behind the command into the form that our own
-/// parser takes. For the commands that llvm-profdata does not have only single
+/// Rewrites the arguments behind the command into the form that `program`, our own
+/// parser, takes. For the commands that llvm-profdata does not have only single
 /// dashes are mended.
 ///
 /// # Errors
 ///
 /// Unsupported for kinds of profiles that only llvm-profdata handles.
-pub(crate) fn normalize(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
-    let arguments = expand(arguments);
+pub(crate) fn normalize(program: &clap::Command, arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+    let ours = arguments.get(1).and_then(|name| program.find_subcommand(name));
+    let letters = ours.map(letters_with_values).unwrap_or_default();
     let named = arguments.get(1).and_then(|name| COMMANDS.into_iter().find(|command| *name == command.name));
     let Some(command) = named else {
-        let letters = arguments.get(1).map(|name| letters_with_values(&name.to_string_lossy())).unwrap_or_default();
         let words = arguments.into_iter().enumerate();
         let long = |_: &str| false;
         return Ok(words.map(|(at, word)| if at < 2 { word } else { two_dashes(word, &letters, long) }).collect());
     };
-    let letters = letters_with_values(command.name);
     let is_long = |name: &str| command.options.iter().any(|option| option.name == name);
     let mut words = arguments.into_iter();
     let program = words.by_ref().take(2).collect();
-    let mut rewriter = Rewriter { command, ours: known_to_us(command.name), switches: Vec::new(), others: Vec::new() };
+    let mut rewriter = Rewriter { command, ours: &letters.long, switches: Vec::new(), others: Vec::new() };
     while let Some(word) = words.next() {
         if word == "--" {
             rewriter.others.push(word);
@@ -39,24 +36,18 @@ pub(crate) fn normalize(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
     Ok([program, rewriter.switches, rewriter.others].concat())
 }
 
-/// The long options of our own command of that name.
-fn known_to_us(command: &str) -> Vec<String> {
-    let ours = Cli::command();
-    let ours = ours.find_subcommand(command).map(|ours| ours.get_arguments().filter_map(|a| a.get_long()));
-    ours.into_iter().flatten().map(str::to_string).collect()
-}
-
-struct Rewriter {
+struct Rewriter<'a> {
     command: &'static Command,
-    ours: Vec<String>,
+    /// The long options of our own command of that name.
+    ours: &'a [&'a str],
     /// Switches that are on after all, in order of their last mention.
     switches: Vec<OsString>,
     others: Vec<OsString>,
 }
 
-impl Rewriter {
+impl Rewriter<'_> {
     fn knows(&self, option: &Opt) -> bool {
-        self.ours.iter().any(|name| name == option.name)
+        self.ours.contains(&option.name)
     }
 
     fn rewrite(&mut self, word: OsString, words: &mut impl Iterator<Item = OsString>) -> Result<()> {
@@ -110,27 +101,24 @@ impl Rewriter {
     }
 }
 
-/// The letters of our own command of that name that take a value, and its long
-/// options.
+/// The letters of a command of our own that take a value, and its long options.
 #[derive(Default)]
-struct Letters {
+struct Letters<'a> {
     with_values: Vec<char>,
-    long: Vec<String>,
+    long: Vec<&'a str>,
 }
 
-fn letters_with_values(command: &str) -> Letters {
-    let ours = Cli::command();
-    let Some(ours) = ours.find_subcommand(command) else { return Letters::default() };
+fn letters_with_values(ours: &clap::Command) -> Letters<'_> {
     let valued = ours.get_arguments().filter(|argument| argument.get_action().takes_values());
     Letters {
         with_values: valued.filter_map(|argument| argument.get_short()).collect(),
-        long: ours.get_arguments().filter_map(|argument| argument.get_long()).map(str::to_string).collect(),
+        long: ours.get_arguments().filter_map(|argument| argument.get_long()).collect(),
     }
 }
 
 /// `-sparse` becomes `--sparse`; one letter keeps its dash, and so does one with
 /// its value behind it (`-j4`) where no option is called so.
-fn two_dashes(word: OsString, letters: &Letters, is_long: impl Fn(&str) -> bool) -> OsString {
+fn two_dashes(word: OsString, letters: &Letters<'_>, is_long: impl Fn(&str) -> bool) -> OsString {
     let Some(text) = word.to_str() else { return word };
     let name = text.split('=').next().unwrap_or(text);
     let is_single = name.len() > 2 && name.starts_with('-') && !name.starts_with("--");
@@ -138,7 +126,7 @@ fn two_dashes(word: OsString, letters: &Letters, is_long: impl Fn(&str) -> bool)
         return word;
     }
     let bare = &name[1..];
-    let known = is_long(bare) || letters.long.iter().any(|long| long == bare);
+    let known = is_long(bare) || letters.long.contains(&bare);
     let is_letter = bare.starts_with(|first| letters.with_values.contains(&first));
     if is_letter && !known { word } else { format!("-{text}").into() }
 }
@@ -157,10 +145,16 @@ fn option_of(options: &'static [Opt], word: &OsString) -> Option<(&'static Opt, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
 
     fn normal(words: &[&str]) -> Vec<String> {
-        let arguments = ["profbridge"].iter().chain(words).map(OsString::from).collect();
-        normalize(arguments).unwrap().into_iter().skip(1).map(|word| word.into_string().unwrap()).collect()
+        let arguments: Vec<OsString> = ["profbridge"].iter().chain(words).map(OsString::from).collect();
+        normalize(&Cli::needed(&arguments), arguments)
+            .unwrap()
+            .into_iter()
+            .skip(1)
+            .map(|word| word.into_string().unwrap())
+            .collect()
     }
 
     #[test]
@@ -189,7 +183,7 @@ mod tests {
     #[test]
     fn what_only_llvm_does_is_refused_in_words() {
         for words in [["profbridge", "merge", "--gcc"], ["profbridge", "merge", "-gcc"]] {
-            let failure = normalize(words.map(OsString::from).to_vec()).unwrap_err();
+            let failure = normalize(&Cli::whole(), words.map(OsString::from).to_vec()).unwrap_err();
             assert!(failure.to_string().ends_with("is not supported"), "{failure}");
         }
     }
