@@ -16,6 +16,7 @@ use super::{Cursor, Endian, Sink, leb128};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use flate2::{Decompress, FlushDecompress, Status};
+use memchr::memchr_iter;
 use std::borrow::Cow;
 use std::io;
 
@@ -145,7 +146,10 @@ pub fn room_for(len: usize) -> Result<Vec<u8>> {
 ///
 /// Malformed for an empty name (LLVM: `symbol name is empty`).
 pub fn split_names(text: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
-    text.split(|b| *b == SEPARATOR).map(|name| {
+    let mut start = 0;
+    memchr_iter(SEPARATOR, text).chain([text.len()]).map(move |end| {
+        let name = &text[start..end];
+        start = end + 1;
         if name.is_empty() {
             Err(Error::malformed("a name is empty").in_section("names").with_llvm_detail("symbol name is empty"))
         } else {

@@ -1,9 +1,8 @@
 //! Hashing many names at once.
 //!
 //! MD5 (RFC 1321) is a chain of dependent steps, of which a processor could do
-//! several at a time. Here eight names go through it side by side, so that the
-//! compiler can put one word of each into a vector. A name that is done makes
-//! room for the next one, whatever their lengths.
+//! several at a time. Here eight names go through it side by side. A name that is
+//! done makes room for the next one, whatever their lengths.
 
 use super::symbols::NameRef;
 
@@ -153,62 +152,83 @@ impl Lane<'_> {
     }
 }
 
+/// The same word of two lanes, whose steps do not wait for each other.
+type Pair = [u32; 2];
+
+/// Lanes of one half.
+const HALF: usize = LANES / 2;
+
 /// Adds one block of each lane to its state.
+///
+/// All steps of a lane, and of its partner in the other half, stand in one loop over the lanes without a loop
+/// of their own in it: that is the form in which compilers do one step of several lanes at once.
 fn compress(state: &mut [Words; 4], words: &[Words; 16]) {
-    let [mut a, mut b, mut c, mut d] = *state;
-    for i in (0..16).step_by(4) {
-        let f = |b: u32, c: u32, d: u32| d ^ (b & (c ^ d));
-        let word = |i: usize| (&words[i], SINES[i]);
-        a = step::<7>(a, b, c, d, f, word(i));
-        d = step::<12>(d, a, b, c, f, word(i + 1));
-        c = step::<17>(c, d, a, b, f, word(i + 2));
-        b = step::<22>(b, c, d, a, f, word(i + 3));
-    }
-    for i in (0..16).step_by(4) {
-        let f = |b: u32, c: u32, d: u32| c ^ (d & (b ^ c));
-        let word = |i: usize| (&words[(5 * i + 1) % 16], SINES[16 + i]);
-        a = step::<5>(a, b, c, d, f, word(i));
-        d = step::<9>(d, a, b, c, f, word(i + 1));
-        c = step::<14>(c, d, a, b, f, word(i + 2));
-        b = step::<20>(b, c, d, a, f, word(i + 3));
-    }
-    for i in (0..16).step_by(4) {
-        let f = |b: u32, c: u32, d: u32| b ^ c ^ d;
-        let word = |i: usize| (&words[(3 * i + 5) % 16], SINES[32 + i]);
-        a = step::<4>(a, b, c, d, f, word(i));
-        d = step::<11>(d, a, b, c, f, word(i + 1));
-        c = step::<16>(c, d, a, b, f, word(i + 2));
-        b = step::<23>(b, c, d, a, f, word(i + 3));
-    }
-    for i in (0..16).step_by(4) {
-        let f = |b: u32, c: u32, d: u32| c ^ (b | !d);
-        let word = |i: usize| (&words[7 * i % 16], SINES[48 + i]);
-        a = step::<6>(a, b, c, d, f, word(i));
-        d = step::<10>(d, a, b, c, f, word(i + 1));
-        c = step::<15>(c, d, a, b, f, word(i + 2));
-        b = step::<21>(b, c, d, a, f, word(i + 3));
-    }
-    for (words, more) in state.iter_mut().zip([a, b, c, d]) {
-        words.iter_mut().zip(more).for_each(|(word, more)| *word = word.wrapping_add(more));
+    for lane in 0..HALF {
+        let start = state.each_ref().map(|words| [words[lane], words[lane + HALF]]);
+        let block = words.each_ref().map(|words| [words[lane], words[lane + HALF]]);
+        let end = last_round(third_round(second_round(first_round(start, &block), &block), &block), &block);
+        for (words, [one, other]) in state.iter_mut().zip(end) {
+            words[lane] = words[lane].wrapping_add(one);
+            words[lane + HALF] = words[lane + HALF].wrapping_add(other);
+        }
     }
 }
 
-/// One step in every lane: `b + ((a + f(b, c, d) + word + sine) <<< TURN)`.
 #[inline(always)]
-fn step<const TURN: u32>(
-    a: Words,
-    b: Words,
-    c: Words,
-    d: Words,
+fn first_round(state: [Pair; 4], block: &[Pair; 16]) -> [Pair; 4] {
+    let four = |state, at: usize| {
+        let words = [0, 1, 2, 3].map(|step| (block[at + step], SINES[at + step]));
+        four_steps::<7, 12, 17, 22>(state, |b, c, d| d ^ (b & (c ^ d)), words)
+    };
+    four(four(four(four(state, 0), 4), 8), 12)
+}
+
+#[inline(always)]
+fn second_round(state: [Pair; 4], block: &[Pair; 16]) -> [Pair; 4] {
+    let four = |state, at: usize| {
+        let words = [0, 1, 2, 3].map(|step| (block[(5 * (at + step) + 1) % 16], SINES[16 + at + step]));
+        four_steps::<5, 9, 14, 20>(state, |b, c, d| c ^ (d & (b ^ c)), words)
+    };
+    four(four(four(four(state, 0), 4), 8), 12)
+}
+
+#[inline(always)]
+fn third_round(state: [Pair; 4], block: &[Pair; 16]) -> [Pair; 4] {
+    let four = |state, at: usize| {
+        let words = [0, 1, 2, 3].map(|step| (block[(3 * (at + step) + 5) % 16], SINES[32 + at + step]));
+        four_steps::<4, 11, 16, 23>(state, |b, c, d| b ^ c ^ d, words)
+    };
+    four(four(four(four(state, 0), 4), 8), 12)
+}
+
+#[inline(always)]
+fn last_round(state: [Pair; 4], block: &[Pair; 16]) -> [Pair; 4] {
+    let four = |state, at: usize| {
+        let words = [0, 1, 2, 3].map(|step| (block[7 * (at + step) % 16], SINES[48 + at + step]));
+        four_steps::<6, 10, 15, 21>(state, |b, c, d| c ^ (b | !d), words)
+    };
+    four(four(four(four(state, 0), 4), 8), 12)
+}
+
+/// Four steps, each of which makes another word of the state
+/// `b + ((a + f(b, c, d) + word + sine) <<< TURN)`.
+#[inline(always)]
+fn four_steps<const FIRST: u32, const SECOND: u32, const THIRD: u32, const LAST: u32>(
+    [a, b, c, d]: [Pair; 4],
     f: impl Fn(u32, u32, u32) -> u32,
-    (word, sine): (&Words, u32),
-) -> Words {
-    let mut sum = a;
-    for i in 0..LANES {
-        let added = a[i].wrapping_add(f(b[i], c[i], d[i])).wrapping_add(word[i]).wrapping_add(sine);
-        sum[i] = b[i].wrapping_add(added.rotate_left(TURN));
-    }
-    sum
+    words: [(Pair, u32); 4],
+) -> [Pair; 4] {
+    let step = |[a, b, c, d]: [Pair; 4], (word, sine): (Pair, u32), turn: u32| {
+        [0, 1].map(|of| {
+            let added = a[of].wrapping_add(f(b[of], c[of], d[of])).wrapping_add(word[of]).wrapping_add(sine);
+            b[of].wrapping_add(added.rotate_left(turn))
+        })
+    };
+    let a = step([a, b, c, d], words[0], FIRST);
+    let d = step([d, a, b, c], words[1], SECOND);
+    let c = step([c, d, a, b], words[2], THIRD);
+    let b = step([b, c, d, a], words[3], LAST);
+    [a, b, c, d]
 }
 
 #[cfg(test)]

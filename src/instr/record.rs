@@ -208,7 +208,7 @@ impl<'a> RecordView<'a> {
 
     /// Largest counter, 0 without counters.
     pub fn max_counter(self) -> u64 {
-        self.counters.iter().copied().max().unwrap_or(0)
+        self.counters.iter().fold(0, |max, count| max.max(*count))
     }
 
     /// The record on its own, without spare memory.

@@ -59,6 +59,8 @@ pub enum SummaryRules {
 #[derive(Debug, Clone, Default)]
 pub struct SummaryBuilder {
     rules: SummaryRules,
+    /// No rows are asked for: single counts need not be remembered.
+    has_no_rows: bool,
     summary: ProfileSummary,
     /// How often each small count occurred.
     small: Tally,
@@ -108,6 +110,11 @@ impl SummaryBuilder {
         Self { rules, ..Self::default() }
     }
 
+    /// An empty builder for a summary without rows, which is [finished](Self::finish) without cutoffs.
+    pub(crate) fn without_rows(rules: SummaryRules) -> Self {
+        Self { has_no_rows: true, ..Self::new(rules) }
+    }
+
     /// Adds a record's counters.
     #[inline]
     pub fn add_record(&mut self, record: RecordView<'_>) {
@@ -152,6 +159,9 @@ impl SummaryBuilder {
         let total = counters.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         self.summary.total_count = self.summary.total_count.wrapping_add(total);
         self.summary.num_counts = self.summary.num_counts.wrapping_add(counters.len() as u32);
+        if self.has_no_rows {
+            return;
+        }
         let (tally, large) = (&mut self.small.0, &mut self.large);
         let mut add = |count: u64, parity: usize| match tally.get_mut(count as usize) {
             Some(seen) if count < SMALL => seen[parity] = seen[parity].wrapping_add(1),
@@ -250,6 +260,20 @@ mod tests {
         assert_eq!(row(10_000), Some((900, 1)));
         assert_eq!(row(990_000), Some((20, 2)));
         assert_eq!(row(999_000), Some((10, 3)));
+    }
+
+    #[test]
+    fn without_rows_the_totals_are_the_same() {
+        let rules = [SummaryRules::PseudoCounts, SummaryRules::BeforePseudoCounts];
+        for rules in rules {
+            let finished = |mut builder: SummaryBuilder| {
+                for counters in [&[10, 20, 0][..], &[], &[0, 900_000], &[u64::MAX, 5], &[7, u64::MAX]] {
+                    builder.add_counters(counters);
+                }
+                builder.finish(&[])
+            };
+            assert_eq!(finished(SummaryBuilder::without_rows(rules)), finished(SummaryBuilder::new(rules)));
+        }
     }
 
     #[test]

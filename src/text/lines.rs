@@ -2,6 +2,7 @@
 
 use super::directive;
 use super::numbers::{line_end, parse_line};
+use memchr::memchr;
 
 /// What a line is to the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +40,8 @@ pub(super) struct Lines<'data> {
 impl<'data> Lines<'data> {
     /// A NUL byte ends the text, as for LLVM.
     pub(super) fn new(file: &'data [u8], directives: bool) -> Self {
-        // The standard library's search is quicker when it need not say where.
-        let end = file.contains(&0).then(|| file.iter().position(|byte| *byte == 0)).flatten();
-        Self { data: &file[..end.unwrap_or(file.len())], position: 0, directives, peeked: None }
+        let end = memchr(0, file).unwrap_or(file.len());
+        Self { data: &file[..end], position: 0, directives, peeked: None }
     }
 
     /// The next line, which stays.

@@ -88,7 +88,10 @@ pub(super) fn scan(
         cutoffs = CUTOFFS.to_vec();
     }
     cutoffs.sort_unstable();
-    let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
+    let mut builder = match cutoffs.is_empty() {
+        true => SummaryBuilder::without_rows(SummaryRules::PseudoCounts),
+        false => SummaryBuilder::new(SummaryRules::PseudoCounts),
+    };
     let mut totals = Totals {
         kind: reader.kind(),
         summary: ProfileSummary::default(),
