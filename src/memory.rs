@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::system;
 use memmap2::MmapMut;
 use std::io::ErrorKind::OutOfMemory;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// From so many bytes on large pages are worth it.
 pub(crate) const LARGE: usize = 4 << 20;
@@ -17,6 +19,57 @@ pub(crate) fn large_pages(len: usize) -> Option<MmapMut> {
     let memory = MmapMut::map_anon(len).ok()?;
     system::prefer_large_pages(&memory);
     Some(memory)
+}
+
+/// Large pages, of which so many bytes are in use: those of a file.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    memory: MmapMut,
+    len: usize,
+}
+
+impl Pages {
+    /// The first `len` bytes of `memory`.
+    pub(crate) fn new(memory: MmapMut, len: usize) -> Self {
+        Self { len: len.min(memory.len()), memory }
+    }
+
+    /// All of the memory, to be used for something else.
+    pub(crate) fn into_memory(self) -> MmapMut {
+        self.memory
+    }
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[..self.len]
+    }
+}
+
+/// The bytes of a file that whoever needs a piece of them later can keep, instead of a copy.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedPages(pub(crate) Arc<Pages>);
+
+impl SharedPages {
+    /// Where numbers begin, counted in numbers, if they are a piece of these very bytes and not
+    /// merely the same numbers.
+    #[inline]
+    pub(crate) fn start_of(&self, words: &[u64]) -> Option<usize> {
+        let bytes = words.as_ptr().addr().checked_sub(self.0.as_ptr().addr())?;
+        let start = bytes / size_of::<u64>();
+        let piece = self.words().get(start..start.checked_add(words.len())?)?;
+        std::ptr::eq(piece, words).then_some(start)
+    }
+
+    /// The bytes as numbers of this machine, but for less than one at the end.
+    #[inline]
+    pub(crate) fn words(&self) -> &[u64] {
+        let len = self.0.len() / size_of::<u64>() * size_of::<u64>();
+        // Pages begin at multiples of any number's size.
+        bytemuck::cast_slice(&self.0[..len])
+    }
 }
 
 /// Makes room for more items, of which there may be very many: a list that grows

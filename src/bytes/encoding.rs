@@ -14,6 +14,9 @@ pub enum Endian {
 }
 
 impl Endian {
+    /// The order of this machine.
+    pub(crate) const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
+
     /// Decodes 8 bytes.
     #[inline]
     pub fn u64(self, bytes: [u8; 8]) -> u64 {

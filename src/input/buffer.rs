@@ -1,17 +1,18 @@
 //! One buffer for many files, one after the other.
 
 use super::bytes::read_into;
-use super::pages::{self, Pages};
+use super::pages;
 use super::source::Input;
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::memory::{Pages, SharedPages};
 use std::sync::Arc;
 
 /// Holds the bytes of one file after the other; the memory is used again.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
     small: Vec<u8>,
-    large: Option<Pages>,
+    large: Option<Arc<Pages>>,
     piped: Arc<Vec<u8>>,
 }
 
@@ -23,17 +24,29 @@ impl ReadBuffer {
     ///
     /// As [`read_into`].
     pub fn read(&mut self, input: &Input, limits: &Limits, threads: usize) -> Result<&[u8]> {
+        self.read_to_keep(input, limits, threads).map(|(bytes, _)| bytes)
+    }
+
+    /// As [`read`](Self::read); the bytes of a large file can be kept.
+    pub(crate) fn read_to_keep(
+        &mut self,
+        input: &Input,
+        limits: &Limits,
+        threads: usize,
+    ) -> Result<(&[u8], Option<SharedPages>)> {
         if input.is_pipe() {
             self.piped = input.piped(limits)?;
-            return Ok(&self.piped);
+            return Ok((&self.piped, None));
         }
         let path = &input.path;
-        self.large = pages::read(path, limits, threads, self.large.take())?;
+        // What somebody keeps is not written over.
+        let used = self.large.take().and_then(Arc::into_inner);
+        self.large = pages::read(path, limits, threads, used)?.map(Arc::new);
         if let Some(pages) = &self.large {
-            return Ok(pages);
+            return Ok((pages, Some(SharedPages(Arc::clone(pages)))));
         }
         read_into(path, &mut self.small, limits)?;
-        Ok(&self.small)
+        Ok((&self.small, None))
     }
 }
 

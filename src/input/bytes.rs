@@ -1,10 +1,11 @@
 //! Bytes of an input: read, mapped, or taken from a stream.
 
 use super::file::open_file;
-use super::pages::{self, Pages};
+use super::pages;
 use super::steps::reading;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::Pages;
 use crate::threads;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;

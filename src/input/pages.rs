@@ -4,32 +4,15 @@ use super::file::open_file;
 use super::steps::{Step, step};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::memory::{self, large_pages};
+use crate::memory::{self, Pages, large_pages};
 use crate::system;
 use crate::threads;
-use memmap2::MmapMut;
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
 use std::path::Path;
 
 /// Files from this size on are large.
 const LARGE: u64 = memory::LARGE as u64;
-
-/// The bytes of a large file.
-#[derive(Debug)]
-pub(super) struct Pages {
-    memory: MmapMut,
-    len: usize,
-}
-
-impl Deref for Pages {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.memory[..self.len]
-    }
-}
 
 /// Reads a large file by up to `threads` threads, into memory that was `used`
 /// for another if that is large enough; `None` for whatever has to be read in
@@ -46,11 +29,11 @@ pub(super) fn read(path: &Path, limits: &Limits, threads: usize, used: Option<Pa
         return Ok(None);
     }
     let Ok(len) = usize::try_from(size) else { return Ok(None) };
-    let used = used.map(|pages| pages.memory).filter(|memory| memory.len() >= len);
+    let used = used.map(Pages::into_memory).filter(|memory| memory.len() >= len);
     let Some(mut memory) = used.or_else(|| large_pages(len)) else { return Ok(None) };
     let read = read_parts(&file, &mut memory[..len], threads).and_then(|whole| Ok(whole && is_end(&file, size)?));
     match read {
-        Ok(true) => Ok(Some(Pages { memory, len })),
+        Ok(true) => Ok(Some(Pages::new(memory, len))),
         Ok(false) => Ok(None),
         Err(source) => Err(Error::io("cannot read", source).in_file(path)),
     }

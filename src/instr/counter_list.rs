@@ -1,7 +1,7 @@
 //! The counters of many records, one behind the other.
 
 use crate::error::{Error, Result};
-use crate::memory::{HOLD_COUNTERS, Words};
+use crate::memory::{HOLD_COUNTERS, SharedPages, Words};
 use std::alloc::{Layout, handle_alloc_error};
 use std::io::ErrorKind::OutOfMemory;
 
@@ -10,6 +10,8 @@ use std::io::ErrorKind::OutOfMemory;
 #[derive(Debug, Default)]
 pub(super) struct CounterList {
     blocks: Vec<Block>,
+    /// A file in which counters may stay.
+    file: Option<SharedPages>,
 }
 
 #[derive(Debug)]
@@ -26,19 +28,58 @@ pub(super) struct Place {
     len: usize,
 }
 
+/// The number that stands for the file in the place of a block's.
+const FILE: u32 = u32::MAX;
+
 /// Counters of the first block.
 const LEAST_ROOM: usize = 4 << 10;
 /// Counters of a block at most, unless a single record has more: 8 MiB.
 const MOST_ROOM: usize = 1 << 20;
 
 impl CounterList {
+    /// Keeps a file: counters that are added while they stand in it stay there.
+    pub(super) fn keep(&mut self, file: SharedPages) {
+        self.file = Some(file);
+    }
+
+    /// Whether there is a file in which counters may stay.
+    pub(super) fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Where counters stand in the file.
+    #[inline]
+    fn place_in_file(&self, counters: &[u64]) -> Option<Place> {
+        let start = u32::try_from(self.file.as_ref()?.start_of(counters)?).ok()?;
+        Some(Place { block: FILE, start, len: counters.len() })
+    }
+
     /// Makes room for the counters of one more record. A process that adds them
     /// without having asked ends where there is none.
     ///
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(super) fn make_room(&mut self, len: usize) -> Result<()> {
+    pub(super) fn make_room_for(&mut self, counters: &[u64]) -> Result<()> {
+        if self.place_in_file(counters).is_some() { Ok(()) } else { self.make_room(counters.len()) }
+    }
+
+    /// Takes counters out of the file, so that they can be changed.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error; they stay where they are.
+    pub(super) fn make_own(&mut self, place: &mut Place) -> Result<()> {
+        if place.block == FILE {
+            self.make_room(place.len)?;
+            if let Some(file) = self.file.clone() {
+                *place = self.push_copy(&file.words()[place.start as usize..][..place.len]);
+            }
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, len: usize) -> Result<()> {
         let has_room = |block: &Block| block.words.as_slice().len() - block.used >= len;
         if len == 0 || self.blocks.last().is_some_and(has_room) {
             return Ok(());
@@ -54,6 +95,10 @@ impl CounterList {
 
     /// Adds the counters of a record.
     pub(super) fn push(&mut self, counters: &[u64]) -> Place {
+        self.place_in_file(counters).unwrap_or_else(|| self.push_copy(counters))
+    }
+
+    fn push_copy(&mut self, counters: &[u64]) -> Place {
         let len = counters.len();
         if len == 0 {
             return Place { block: 0, start: 0, len };
@@ -76,26 +121,32 @@ impl CounterList {
     pub(super) fn at(&self, place: Place) -> &[u64] {
         match self.blocks.get(place.block as usize) {
             Some(block) => &block.words.as_slice()[place.start as usize..][..place.len],
-            None => &[],
+            None => self.file.as_ref().map_or(&[], |file| &file.words()[place.start as usize..][..place.len]),
         }
     }
 
-    /// The counters at a place of this list, to change in place.
+    /// The counters at a place of this list, to change in place; those that stand in the file are
+    /// copied, and end the process where there is no room.
     #[inline]
-    pub(super) fn at_mut(&mut self, place: Place) -> &mut [u64] {
+    pub(super) fn at_mut(&mut self, place: &mut Place) -> &mut [u64] {
+        if self.make_own(place).is_err() {
+            handle_alloc_error(Layout::for_value(self.at(*place)));
+        }
         match self.blocks.get_mut(place.block as usize) {
             Some(block) => &mut block.words.as_mut_slice()[place.start as usize..][..place.len],
             None => &mut [],
         }
     }
 
-    /// The counters of all records, block by block, in the order in which they were added.
+    /// The counters of all records, block by block, in the order in which they were added, but for
+    /// those that stay in the file.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &[u64]> {
         self.blocks.iter().map(|block| &block.words.as_slice()[..block.used])
     }
 
-    /// Forgets all counters and keeps the memory of the last block.
+    /// Forgets all counters and the file, and keeps the memory of the last block.
     pub(super) fn clear(&mut self) {
+        self.file = None;
         self.blocks.drain(..self.blocks.len().saturating_sub(1));
         self.blocks.iter_mut().for_each(|block| block.used = 0);
     }
@@ -110,13 +161,42 @@ impl Clone for CounterList {
             copy.as_mut_slice()[..*used].copy_from_slice(&words.as_slice()[..*used]);
             Block { words: copy, used: *used }
         });
-        Self { blocks: blocks.collect() }
+        Self { blocks: blocks.collect(), file: self.file.clone() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{Pages, large_pages};
+    use std::sync::Arc;
+
+    #[test]
+    fn counters_stay_in_a_file_until_they_are_changed() {
+        let content: Vec<u64> = (0..10).collect();
+        let mut memory = large_pages(80).unwrap();
+        memory[..80].copy_from_slice(bytemuck::cast_slice(&content));
+        // The last number is not whole.
+        let file = SharedPages(Arc::new(Pages::new(memory, 77)));
+        let words = file.words();
+        assert_eq!(words, &content[..9]);
+        let mut list = CounterList::default();
+        list.keep(file.clone());
+        let copied = list.push(&content[2..5]);
+        let [mut changed, stays, last] = [&words[2..5], &words[2..5], &words[8..]].map(|counters| {
+            list.make_room_for(counters).unwrap();
+            list.push(counters)
+        });
+        assert!(list.blocks().eq([&content[2..5]]));
+        let copy = list.clone();
+        list.at_mut(&mut changed)[0] = 70;
+        for (place, expected) in [(copied, &[2, 3, 4][..]), (changed, &[70, 3, 4]), (stays, &[2, 3, 4]), (last, &[8])] {
+            assert_eq!(list.at(place), expected);
+        }
+        assert_eq!((copy.at(stays), words), (&content[2..5], &content[..9]));
+        list.clear();
+        assert!(list.place_in_file(&words[2..5]).is_none(), "it is forgotten");
+    }
 
     #[test]
     fn room_that_there_is_not_is_an_error() {
@@ -133,11 +213,11 @@ mod tests {
         let lens = [0, 1, LEAST_ROOM - 1, 1, 0, 3, LEAST_ROOM + 5, MOST_ROOM + 1, 2, MOST_ROOM - 1, 700_000, 700_000];
         let content = |at: usize| -> Vec<u64> { (0..lens[at]).map(|counter| (counter * 31 + at) as u64).collect() };
         let mut list = CounterList::default();
-        let places: Vec<Place> = (0..lens.len()).map(|at| list.push(&content(at))).collect();
+        let mut places: Vec<Place> = (0..lens.len()).map(|at| list.push(&content(at))).collect();
         let copy = list.clone();
-        for (at, place) in places.iter().enumerate() {
+        for (at, place) in places.iter_mut().enumerate() {
             assert!(list.at(*place) == content(at) && copy.at(*place) == content(at), "{at}");
-            list.at_mut(*place).fill(at as u64);
+            list.at_mut(place).fill(at as u64);
         }
         for (at, place) in places.iter().enumerate() {
             assert!(list.at(*place).len() == lens[at] && list.at(*place).iter().all(|counter| *counter == at as u64));

@@ -11,6 +11,7 @@ use super::symbols::{NameRef, name_ref};
 use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
 use crate::error::Result;
+use crate::memory::SharedPages;
 use hashbrown::{HashMap, HashTable};
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -56,6 +57,8 @@ pub struct FunctionTable {
     index: HashTable<u32>,
     /// Records of functions with more than [`FEW_RECORDS`], by function and FuncHash.
     many: HashMap<(u32, u64), u32, foldhash::fast::RandomState>,
+    /// The function behind the one that was met last: files of one program have them in one order.
+    expected: u32,
 }
 
 /// So many records of a function are looked through one by one.
@@ -202,6 +205,21 @@ impl FunctionTable {
         found.map(|&at| FunctionView { table: self, id: FunctionId(at) })
     }
 
+    /// As [`find_hashed`](Self::find_hashed), for one who goes through a file: first looks behind the function
+    /// that was met before.
+    #[inline]
+    pub(crate) fn meet(&mut self, name: &[u8], hash: NameRef) -> Option<FunctionId> {
+        let is_it = |at: &u32| {
+            let entry = self.entries.get(*at as usize);
+            entry.is_some_and(|entry| entry.name_ref == hash && self.names.at(entry.name) == name)
+        };
+        // A function with several records comes several times.
+        let near = [self.expected, self.expected.wrapping_sub(1)].into_iter().find(is_it);
+        let known = near.or_else(|| self.find_hashed(name, hash).map(|view| view.id.0))?;
+        self.expected = known.wrapping_add(1);
+        Some(FunctionId(known))
+    }
+
     /// Finds or makes the function of that name; a new one has no records.
     pub fn intern(&mut self, name: &[u8]) -> FunctionId {
         self.intern_hashed(name, name_ref(name))
@@ -217,14 +235,15 @@ impl FunctionTable {
     /// As [`intern_hashed`](Self::intern_hashed), and keeps `text` if the name
     /// is a piece of it and it [stays](NameText::stays) anyway.
     pub fn intern_shared(&mut self, name: &[u8], hash: NameRef, text: Option<&NameText>) -> FunctionId {
-        if let Some(view) = self.find_hashed(name, hash) {
-            return view.id;
+        if let Some(known) = self.meet(name, hash) {
+            return known;
         }
         let at = u32::try_from(self.entries.len()).expect("fewer than 2^32 functions fit in memory");
         let name = self.names.push(name, text.filter(|text| text.stays()));
         self.entries.push(Entry { name, first: NONE, last: NONE, records: 0, name_ref: hash });
         let entries = &self.entries;
         self.index.insert_unique(spread(hash), at, |&at| spread(entries[at as usize].name_ref));
+        self.expected = at.wrapping_add(1);
         FunctionId(at)
     }
 
@@ -235,6 +254,20 @@ impl FunctionTable {
         }
         let view = FunctionView { table: self, id: function };
         view.record_ids().inspect(|_| count_step()).find(|id| self.records.func_hash(id.index()) == func_hash)
+    }
+
+    /// Keeps a file: the counters of records that are added while they stand in it stay there.
+    pub(crate) fn keep(&mut self, file: SharedPages) {
+        self.records.keep(file);
+    }
+
+    /// Takes the counters of a record out of the file in which they may stand, so that they can be changed.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_own(&mut self, id: RecordId) -> Result<()> {
+        self.records.make_own(id.index())
     }
 
     /// Makes room for the counters of one more record.
@@ -285,7 +318,8 @@ impl FunctionTable {
     }
 
     /// The counters of all records in a few pieces of memory, in the order of
-    /// [`RecordId`]: those of one record are never apart.
+    /// [`RecordId`]: those of one record are never apart. Where some stay in a file
+    /// there is a piece for each record.
     pub fn counter_blocks(&self) -> impl Iterator<Item = &[u64]> {
         self.records.counter_blocks()
     }

@@ -9,6 +9,7 @@ use super::record::{FunctionRecord, RecordView, SitesByKind};
 use super::uniformity::{NO_UNIFORMITY, Uniformity};
 use super::value::{ValueKind, ValueSites};
 use crate::error::Result;
+use crate::memory::SharedPages;
 
 /// Records by their place in the order in which they were pushed. Numbers can
 /// be changed in place, how many there are cannot.
@@ -62,11 +63,16 @@ impl RecordStore {
         self.records.is_empty()
     }
 
-    /// Removes all records and keeps the memory of their counters.
+    /// Removes all records and keeps the memory of their counters, but no file.
     pub fn clear(&mut self) {
         self.counters.clear();
         self.records.clear();
         self.extras.clear();
+    }
+
+    /// Keeps a file: the counters of records that are added while they stand in it stay there.
+    pub(crate) fn keep(&mut self, file: SharedPages) {
+        self.counters.keep(file);
     }
 
     /// Makes room for the counters of one more record: adding a record without
@@ -76,7 +82,16 @@ impl RecordStore {
     ///
     /// Out of memory, as an I/O error.
     pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
-        self.counters.make_room(record.counters.len())
+        self.counters.make_room_for(record.counters)
+    }
+
+    /// Takes the counters of a record out of the file in which they may stand, so that they can be changed.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_own(&mut self, index: usize) -> Result<()> {
+        self.counters.make_own(&mut self.records[index].counters)
     }
 
     /// Adds a copy of a record.
@@ -123,13 +138,18 @@ impl RecordStore {
     /// The counters of a record, to change in place; panics as [`record`](Self::record).
     #[inline]
     pub fn counters_mut(&mut self, index: usize) -> &mut [u64] {
-        self.counters.at_mut(self.records[index].counters)
+        self.counters.at_mut(&mut self.records[index].counters)
     }
 
     /// The counters of all records in a few pieces of memory, in the order of
-    /// the records: those of one record are never apart.
+    /// the records: those of one record are never apart. Where some stay in a file
+    /// there is a piece for each record.
     pub fn counter_blocks(&self) -> impl Iterator<Item = &[u64]> {
-        self.counters.blocks()
+        let (blocks, apart) = match self.counters.has_file() {
+            false => (Some(self.counters.blocks()), &[][..]),
+            true => (None, self.records.as_slice()),
+        };
+        blocks.into_iter().flatten().chain(apart.iter().map(|record| self.counters.at(record.counters)))
     }
 
     /// The bitmap of a record, to change in place; panics as [`record`](Self::record).

@@ -17,6 +17,7 @@ use crate::instr::{
     RecordView, Release, TemporalProfile, ValueKind, ValueSites,
 };
 use crate::limits::Limits;
+use crate::memory::SharedPages;
 use crate::memprof::{self, MemoryMerger, MemoryProfile, MergedMemory};
 use std::collections::HashSet;
 
@@ -158,6 +159,11 @@ impl Merger {
         }
     }
 
+    /// Keeps the file of an input that counts once, the only one of all: counters that are not added up stay in it.
+    pub(crate) fn keep(&mut self, file: SharedPages) {
+        self.profile.functions.keep(file);
+    }
+
     /// Opens the next input, whose kind is `kind`.
     ///
     /// # Errors
@@ -223,8 +229,8 @@ impl Merger {
     /// when a name of that hash is there already.
     fn function(&mut self, incoming: &RecordRef<'_>) -> FunctionId {
         let functions = &mut self.profile.functions;
-        match incoming.name_ref.and_then(|hash| functions.find_hashed(incoming.name, hash)) {
-            Some(known) => known.id(),
+        match incoming.name_ref.and_then(|hash| functions.meet(incoming.name, hash)) {
+            Some(known) => known,
             None => functions.intern(incoming.name),
         }
     }
@@ -253,8 +259,12 @@ impl Merger {
         weight: u64,
     ) -> AddOutcome {
         let id = self.profile.functions.push_record(function, record);
-        let counters = self.profile.functions.counters_mut(id);
-        let mut saturated = counter_weight != 1 && counters::scale(counters, counter_weight, self.rules.max_count);
+        let mut saturated = false;
+        // What is not changed may stay in the file.
+        if counter_weight != 1 {
+            let counters = self.profile.functions.counters_mut(id);
+            saturated = counters::scale(counters, counter_weight, self.rules.max_count);
+        }
         if !record.uniformity.is_empty() {
             saturated |= self.take_over_uniformity(id, weight);
         }
@@ -319,6 +329,11 @@ impl Merger {
         if record.counters.len() != source.counters.len() {
             return Some(SoftError::CountMismatch);
         }
+        if functions.make_own(target).is_err() {
+            self.lacks_memory = true;
+            return None;
+        }
+        let record = functions.record(target);
         if self.rules.pseudo_counts {
             match (record.pseudo_count(), source.pseudo_count()) {
                 (None, None) => {}
@@ -547,8 +562,12 @@ pub fn repeated_sizes<'a>(
 
 /// Whether a memory size stands twice at one site of the record.
 pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
+    let sites = record.sites(ValueKind::MemOpSize);
+    if sites.is_empty() {
+        return false;
+    }
     let mut seen = HashSet::new();
-    record.sites(ValueKind::MemOpSize).iter().any(|site| {
+    sites.iter().any(|site| {
         seen.clear();
         site.iter().any(|v| !seen.insert(v.value) && (rules.reports_every_repeated_size || v.value == 0))
     })

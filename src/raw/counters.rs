@@ -35,6 +35,14 @@ impl<'data> Counters<'data> {
         words.iter().map(move |word| endian.u64(*word)).chain(bytes.iter().map(|byte| u64::from(*byte == 0)))
     }
 
+    /// The counts as they stand in the file, where this machine can use them there.
+    pub(crate) fn in_place(&self) -> Option<&'data [u64]> {
+        match *self {
+            Self::Words(words, Endian::NATIVE) => bytemuck::try_cast_slice(words.as_flattened()).ok(),
+            _ => None,
+        }
+    }
+
     /// Appends the counts to `counts`.
     pub fn append_to(&self, counts: &mut Vec<u64>) {
         match *self {

@@ -50,7 +50,10 @@ pub struct RawReader<'data> {
     /// Where the value data of the next record begins.
     values_position: usize,
     values_missing: bool,
+    /// The last record, but for counters in the file.
     record: FunctionRecord,
+    /// The counters of the last record, where they can be used as they stand in the file.
+    in_place: Option<&'data [u64]>,
     timestamps: Vec<(u64, NameRef)>,
     binary_ids: Vec<BinaryId>,
     large: LargeSeen,
@@ -91,6 +94,7 @@ impl<'data> RawReader<'data> {
             last_symbol: None,
             values_missing: false,
             record: FunctionRecord::default(),
+            in_place: None,
             timestamps: Vec::new(),
             binary_ids: Vec::new(),
             large: LargeSeen::default(),
@@ -222,8 +226,11 @@ impl<'data> RawReader<'data> {
         self.record.clear();
         self.record.func_hash = data.func_hash;
         let timed = self.profile.timed_counters(index, &data).map_err(|error| self.name_function(error, &data))?;
-        memory::reserve(&mut self.record.counters, timed.counters.len(), HOLD_COUNTERS)?;
-        timed.counters.append_to(&mut self.record.counters);
+        self.in_place = timed.counters.in_place();
+        if self.in_place.is_none() {
+            memory::reserve(&mut self.record.counters, timed.counters.len(), HOLD_COUNTERS)?;
+            timed.counters.append_to(&mut self.record.counters);
+        }
         if let Some(timestamp) = timed.timestamp {
             self.timestamps.push((timestamp, data.name_ref));
         }
@@ -342,8 +349,12 @@ impl<'data> RawReader<'data> {
         }
     }
 
+    fn counters(&self) -> &[u64] {
+        self.in_place.unwrap_or(&self.record.counters)
+    }
+
     fn note_large_counters(&mut self, data: &DataRecord) {
-        let large = self.record.counters.iter().copied().find(|counter| *counter > LARGEST_PLAUSIBLE_COUNTER);
+        let large = self.counters().iter().copied().find(|counter| *counter > LARGEST_PLAUSIBLE_COUNTER);
         let Some(value) = large else { return };
         self.large.functions += 1;
         if self.large.first.replace(self.large.first.unwrap_or(value)).is_none() && self.warns_of_large_counters() {
@@ -409,7 +420,8 @@ impl ProfileReader for RawReader<'_> {
             }
         };
         self.note_large_counters(&data);
-        let record = self.record.view();
+        let mut record = self.record.view();
+        record.counters = self.in_place.unwrap_or(record.counters);
         if self.profile.header().version() <= 2 {
             // Checked when the names were read.
             let name = self.profile.plain_name(self.next_index - 1, &data)?;

@@ -25,11 +25,24 @@ pub fn merge_files(
     options: &MergeOptions,
     observer: &mut dyn MergeObserver,
 ) -> Result<MergeReport> {
+    merge_inputs(inputs, options, false, observer)
+}
+
+/// As [`merge_files`]; `stays` lets counters of a single file stay in its bytes, which are kept then.
+pub(super) fn merge_inputs(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    stays: bool,
+    observer: &mut dyn MergeObserver,
+) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
     }
-    let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
+    let mut prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
+    if let [single] = prepared.as_mut_slice() {
+        single.stays = stays;
+    }
     let run = run::run(&prepared, options, observer);
     if observer.is_cancelled() {
         return Err(ErrorKind::Cancelled.into());

@@ -1,6 +1,6 @@
 //! A merge whose result is written and not looked at otherwise.
 
-use super::files::merge_files;
+use super::files::merge_inputs;
 use super::observer::MergeObserver;
 use super::options::MergeOptions;
 use super::report::{InputOutcome, InputReport, InputVersion, MergeReport};
@@ -14,13 +14,13 @@ use crate::merge::{InputOptions, Merger};
 use crate::partial::Frame;
 use crate::pipeline::encode::WriteOptions;
 
-/// As [`merge_files`], for a result that is then [written](MergeReport::write_file) in the form
+/// As [`merge_files`](super::merge_files), for a result that is then [written](MergeReport::write_file) in the form
 /// that `write` says, and given the names and hashes that the reader in `crossing` computes
-/// before. The functions of a single file may stay in it.
+/// before. The functions of a single file, or their counters, may stay in it.
 ///
 /// # Errors
 ///
-/// As [`merge_files`].
+/// As [`merge_files`](super::merge_files).
 pub fn merge_for_output(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -34,7 +34,7 @@ pub fn merge_for_output(
         observer.progress(1, 1);
         return Ok(report);
     }
-    merge_files(inputs, options, observer)
+    merge_inputs(inputs, options, true, observer)
 }
 
 /// What a merge of one sound indexed file gives, all of it wanted as text. `None` leaves it, and
@@ -85,12 +85,15 @@ fn rest_of(file: &SingleFile, input: &Input, options: &MergeOptions) -> Option<M
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::merge_files;
     use super::*;
+    use crate::bytes::{Encoding, Endian, PointerWidth};
     use crate::compat::Compat;
     use crate::indexed;
     use crate::instr::{FunctionRecord, Profile, ProfileKind, Release, ValueCount, ValueKind};
     use crate::pipeline::merge::Silent;
     use crate::pipeline::{OutputFormat, cross_release::cross};
+    use crate::raw;
     use proptest::prelude::*;
     use std::num::NonZeroUsize;
     use std::path::{Path, PathBuf};
@@ -210,6 +213,52 @@ mod tests {
             }
         }
         profile
+    }
+
+    /// A raw file whose second record has name and FuncHash of its first one.
+    fn raw_with_a_repeated_record() -> Vec<u8> {
+        let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+        for index in 0..3000 {
+            let function = profile.functions.intern(format!("function{index:04}").as_bytes());
+            profile.functions.push_record(function, &FunctionRecord::new(index, vec![index; 200]));
+        }
+        let encoding = Encoding { version: 10, endian: Endian::Little, pointer: PointerWidth::Bits64 };
+        let mut bytes = raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap();
+        let at = |hash: u64| bytes.windows(8).position(|word| word == hash.to_le_bytes()).unwrap();
+        let [first, second] = [b"function0000", b"function0001"].map(|name| at(crate::instr::name_ref(name)));
+        bytes.copy_within(first..first + 16, second);
+        bytes
+    }
+
+    #[test]
+    fn counters_that_stay_in_a_raw_file_are_those_of_a_merge() {
+        let file = on_disk(&raw_with_a_repeated_record());
+        let mut inputs = [WeightedInput::new(file.path())];
+        for way in WAYS {
+            for threads in [1, 2] {
+                let (mut merge, write) = options(way);
+                merge.threads = NonZeroUsize::new(threads);
+                let report = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+                let table = &report.profile.functions;
+                assert_eq!((table.len(), table.records_len()), (2999, 2999));
+                let pieces: Vec<&[u64]> = table.counter_blocks().collect();
+                assert!(pieces.len() == 2999 && pieces.iter().all(|piece| piece.len() == 200));
+                // The first one was added to. The others stand one behind the other, as in the file.
+                let is_next = |pair: &[&[u64]]| std::ptr::addr_eq(pair[0].as_ptr_range().end, pair[1].as_ptr());
+                assert!(!is_next(&pieces[..2]) && pieces[1..].windows(2).all(is_next));
+                assert_eq!(table.find(b"function0000").unwrap().records().next().unwrap().counters, [1; 200]);
+                assert_eq!(outcome(report, way, threads), merged(file.path(), way));
+            }
+        }
+        // What is weighted is copied.
+        inputs[0].weight = 3.try_into().unwrap();
+        let (merge, write) = options(WAYS[0]);
+        let weighted = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+        assert!(weighted.profile.functions.counter_blocks().count() < 10);
+        assert_eq!(
+            weighted.profile.functions.find(b"function0007").unwrap().records().next().unwrap().counters,
+            [21; 200]
+        );
     }
 
     #[test]

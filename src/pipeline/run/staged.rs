@@ -7,6 +7,7 @@ use crate::instr::{
     TemporalProfile,
 };
 use crate::limits::Limits;
+use crate::memory::SharedPages;
 use crate::memprof;
 use crate::merge::InputOptions;
 use crate::threads::{
@@ -31,6 +32,8 @@ pub(super) struct Batch {
     records: RecordStore,
     /// What the reader found behind them.
     fault: Option<Error>,
+    /// The file in which their counters may stay.
+    file: Option<SharedPages>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +54,7 @@ impl Batch {
         self.texts.clear();
         self.names.clear();
         self.records.clear();
+        self.file.iter().for_each(|file| self.records.keep(file.clone()));
         while self.names.len() < most {
             match reader.next_record() {
                 Ok(Some(record)) => {
@@ -244,9 +248,10 @@ impl ProfileReader for Staged<'_> {
 }
 
 /// Reads records on this thread while another uses them; both on this one where
-/// no thread can be had.
+/// no thread can be had. `file` is where counters may stay.
 pub(super) fn read_ahead<T: Send>(
     reader: &mut dyn ProfileReader,
+    file: Option<&SharedPages>,
     use_records: impl FnOnce(&mut dyn ProfileReader) -> T + Send,
 ) -> T {
     let (maker, user) = batch_channel::<Batch>(WAITING);
@@ -257,7 +262,10 @@ pub(super) fn read_ahead<T: Send>(
         match threads::start_with(scope, use_records, move |use_records| use_records(&mut staged)) {
             Ok(user) => {
                 // The other side hangs up when it has had enough.
-                while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {}
+                batch.file = file.cloned();
+                while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {
+                    batch.file = file.cloned();
+                }
                 maker.hand_over(&mut batch);
                 drop(maker);
                 user.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -320,10 +328,10 @@ mod tests {
         let three = |reader: &mut dyn ProfileReader| {
             (0..3).map(|_| reader.next_record().unwrap().unwrap().record.counters.to_vec()).collect::<Vec<_>>()
         };
-        assert_eq!(read_ahead(&mut reader, three), vec![vec![2, 3]; 3]);
+        assert_eq!(read_ahead(&mut reader, None, three), vec![vec![2, 3]; 3]);
         assert!(reader.handed_out > 3, "a thread reads more than is used");
         reader.handed_out = 0;
-        assert_eq!(refusal::after(0, || read_ahead(&mut reader, three)), vec![vec![2, 3]; 3]);
+        assert_eq!(refusal::after(0, || read_ahead(&mut reader, None, three)), vec![vec![2, 3]; 3]);
         assert_eq!(reader.handed_out, 3);
     }
 }

@@ -20,6 +20,8 @@ pub(in crate::pipeline) struct Prepared {
     pub(super) input: WeightedInput,
     /// Size when the run began; 0 when unknown.
     pub(super) size: u64,
+    /// Whether it is the only one, and its bytes may be kept in the place of copies of its counters.
+    pub(in crate::pipeline) stays: bool,
     /// How often it was read.
     #[cfg(test)]
     pub(super) readings: AtomicUsize,
@@ -31,6 +33,7 @@ impl Prepared {
         Self {
             input,
             size,
+            stays: false,
             #[cfg(test)]
             readings: AtomicUsize::new(0),
         }

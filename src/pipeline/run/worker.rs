@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer};
 use crate::instr::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
 use crate::limits::Limits;
+use crate::memory::SharedPages;
 use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
 use crate::partial::Frame;
@@ -60,6 +61,8 @@ struct Worker<'s, 'a, 'o> {
     batch: Batch,
     /// Names of the last raw file read record by record, for the next one.
     names: Option<Arc<RawNames>>,
+    /// The file that is kept, in which counters may stay.
+    file: Option<SharedPages>,
     /// Threads for each input, this one included.
     threads: usize,
 }
@@ -67,7 +70,7 @@ struct Worker<'s, 'a, 'o> {
 impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
     fn new(shared: &'s Shared<'a, 'o>) -> Self {
         let threads = threads::wanted(shared.options.threads).get() / shared.threads;
-        Self { shared, buffer: ReadBuffer::default(), batch: Batch::default(), names: None, threads }
+        Self { shared, buffer: ReadBuffer::default(), batch: Batch::default(), names: None, file: None, threads }
     }
 
     /// Merges one input and notes what became of it.
@@ -78,6 +81,11 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let mut turn = Turn { shared: self.shared, at, state: None };
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = load(prepared, &mut buffer, self.threads, &options.read.limits, &mut report);
+        let read = read.map(|(bytes, file)| {
+            let has_counters = matches!(input::detect(bytes), input::Format::Raw { .. });
+            self.file = file.filter(|_| has_counters && prepared.stays && prepared.input.weight.get() == 1);
+            bytes
+        });
         let inflates = |data: &[u8]| !options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
         let inflated;
         let data = match read {
@@ -128,7 +136,9 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         }
         // Which bitmaps stick depends on the inputs before.
         let sticks = is_text && options.read.compat.text_bitmaps_stick() && text::has_bitmaps(data);
-        let reading = if sticks { Reading::InTurn } else { Reading::Early };
+        // Two threads copy the records of indexed files for longer than one adds them as they stand there.
+        let is_quick = !is_text && self.shared.threads <= 2;
+        let reading = if sticks || is_quick { Reading::InTurn } else { Reading::Early };
         read_with(data, &options.read, self.threads, |reader| {
             report.version = Some(match is_text {
                 false => InputVersion::Indexed(reader.version_word()),
@@ -293,6 +303,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let (at, uses_images) = (turn.at, self.shared.images.is_some());
         let state = turn.state();
         state.merger.begin_input(reader.kind())?;
+        self.file.iter().for_each(|file| state.merger.keep(file.clone()));
         state.bring_values_back(None, &self.shared.is_over);
         let State { merger, soft_errors, has_uniformity, .. } = state;
         let (errors_before, mut bits) = (soft_errors.len(), 0);
@@ -311,7 +322,9 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         };
         let records = &mut report.records;
         let read = match reading == Reading::Ahead {
-            true => read_ahead(reader, |reader| merger.add_records(reader, adding, records, &mut observe)),
+            true => read_ahead(reader, self.file.as_ref(), |reader| {
+                merger.add_records(reader, adding, records, &mut observe)
+            }),
             false => merger.add_records(reader, adding, records, &mut observe),
         };
         state.bound = state.bound.saturating_add(bits.saturating_mul(adding.weight));
@@ -330,17 +343,17 @@ fn bytes_of(record: RecordView<'_>) -> usize {
     size_of_val(record.counters) + values.iter().sum::<usize>()
 }
 
-/// The bytes of an input, in `buffer`.
+/// The bytes of an input, in `buffer`; those of a large file can be kept.
 fn load<'b>(
     prepared: &'b Prepared,
     buffer: &'b mut ReadBuffer,
     threads: usize,
     limits: &Limits,
     report: &mut InputReport,
-) -> Result<&'b [u8]> {
+) -> Result<(&'b [u8], Option<SharedPages>)> {
     #[cfg(test)]
     prepared.readings.fetch_add(1, Ordering::Relaxed);
-    let bytes = buffer.read(&prepared.input, limits, threads)?;
+    let (bytes, file) = buffer.read_to_keep(&prepared.input, limits, threads)?;
     if bytes.len() as u64 != prepared.size && !prepared.input.is_pipe() {
         let message = format!(
             "the file had {} bytes when the run began and {} when it was read; is it still being written?",
@@ -349,5 +362,5 @@ fn load<'b>(
         );
         report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
     }
-    Ok(bytes)
+    Ok((bytes, file))
 }
