@@ -25,6 +25,7 @@ pub mod bci {
     pub const INVALID_FRAMESTATE: i32 = -6;
 
     /// Whether a value is neither a real index nor a placeholder.
+    #[inline]
     pub fn is_odd(bci: i32) -> bool {
         !(INVALID_FRAMESTATE..=65534).contains(&bci)
     }
@@ -40,8 +41,16 @@ pub struct Frame {
 }
 
 /// A frame in five bytes: most of a large document is frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 struct PackedFrame([u8; 5]);
+
+impl PartialEq for PackedFrame {
+    /// By words: five bytes one by one take longer than all at once.
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.bits() == other.bits()
+    }
+}
 
 impl PackedFrame {
     /// Stands for a frame that does not fit and is kept elsewhere.
@@ -49,22 +58,31 @@ impl PackedFrame {
     /// What makes placeholders positive.
     const BIAS: i32 = -bci::INVALID_FRAMESTATE;
 
+    /// The highest method that fits: three bytes, of which all ones are not a method's.
+    const LAST_METHOD: u32 = 0xff_fffe;
+
     #[inline]
     fn new(Frame { method, bci }: Frame) -> Self {
-        let position = u16::try_from(bci.wrapping_add(Self::BIAS));
-        let [a, b, c, wide] = method.number().to_le_bytes();
-        match position.map(u16::to_le_bytes) {
-            Ok([low, high]) if wide == 0 && [a, b, c] != [u8::MAX; 3] => Self([a, b, c, low, high]),
-            _ => Self::WIDE,
+        let (method, position) = (method.number(), bci.wrapping_add(Self::BIAS).cast_unsigned());
+        if method > Self::LAST_METHOD || position > u32::from(u16::MAX) {
+            return Self::WIDE;
         }
+        let [a, b, c, d, e, ..] = (u64::from(position) << 24 | u64::from(method)).to_le_bytes();
+        Self([a, b, c, d, e])
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        let Self([a, b, c, d, e]) = self;
+        u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
     }
 
     /// The frame, of one that is not wide.
     #[inline]
     fn frame(self) -> Frame {
-        let Self([a, b, c, low, high]) = self;
-        let method = MethodHandle::from_number(u32::from_le_bytes([a, b, c, 0]));
-        Frame { method, bci: i32::from(u16::from_le_bytes([low, high])) - Self::BIAS }
+        let bits = self.bits();
+        let method = MethodHandle::from_number(bits as u32 & 0xff_ffff);
+        Frame { method, bci: (bits >> 24) as i32 - Self::BIAS }
     }
 }
 
@@ -88,10 +106,12 @@ impl ContextHandle {
     }
 
     /// Position in the tree, for side tables.
+    #[inline]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
+    #[inline]
     pub(crate) fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("fewer than 2^32 contexts"))
     }
@@ -163,7 +183,9 @@ impl ContextTree {
             }
         }
         // What is new has no callees yet: the rest follows without a look.
-        frames.fold(context, |context, frame| self.push(context, frame))
+        let known = self.len();
+        self.extend(frames);
+        if self.len() > known { ContextHandle::from_index(self.len() - 1) } else { context }
     }
 
     /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
@@ -213,19 +235,25 @@ impl ContextTree {
         self.index.find(hash, same).map(|run| ContextHandle(self.runs[run as usize].first))
     }
 
+    /// Adds contexts that are not there, each called from the one before.
+    fn extend(&mut self, frames: impl Iterator<Item = Frame>) {
+        for frame in frames {
+            let packed = PackedFrame::new(frame);
+            if packed == PackedFrame::WIDE {
+                self.wide.insert(ContextHandle::from_index(self.frames.len()).0, frame);
+            }
+            self.frames.push(packed);
+        }
+        let (words, runs) = (self.frames.len().div_ceil(64), u32::try_from(self.runs.len()));
+        self.starts.resize(words, 0);
+        self.starts_before.resize(words, runs.expect("fewer runs than contexts"));
+    }
+
     /// Adds a context that is not there.
     fn push(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
         let context = ContextHandle::from_index(self.frames.len());
-        let packed = PackedFrame::new(frame);
-        self.frames.push(packed);
-        if packed == PackedFrame::WIDE {
-            self.wide.insert(context.0, frame);
-        }
+        self.extend(std::iter::once(frame));
         let (word, bit) = (context.index() / 64, context.index() % 64);
-        if word == self.starts.len() {
-            self.starts.push(0);
-            self.starts_before.push(u32::try_from(self.runs.len()).expect("fewer runs than contexts"));
-        }
         if caller.index() + 1 == context.index() {
             return context;
         }
@@ -243,11 +271,9 @@ impl ContextTree {
 
     /// The innermost frame of the context at a position other than the root's.
     #[inline]
-    fn frame(&self, at: usize) -> Frame {
-        match self.frames[at] {
-            PackedFrame::WIDE => self.wide[&(at as u32)],
-            packed => packed.frame(),
-        }
+    pub(crate) fn frame(&self, at: usize) -> Frame {
+        let packed = self.frames[at];
+        if packed == PackedFrame::WIDE { self.wide[&(at as u32)] } else { packed.frame() }
     }
 
     /// Whether the innermost frame of the context at a position is this one.
@@ -289,7 +315,7 @@ impl ContextTree {
     }
 
     /// Where the frames stand in runs, the innermost run first, each of them from its outermost frame inwards.
-    fn runs(&self, context: ContextHandle) -> impl Iterator<Item = Range<usize>> + '_ {
+    pub(crate) fn runs(&self, context: ContextHandle) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut last = context.index();
         std::iter::from_fn(move || {
             if last == 0 {

@@ -15,11 +15,13 @@ pub struct TypeHandle(u32);
 pub struct MethodHandle(u32);
 
 impl TypeHandle {
+    #[inline]
     pub(crate) fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("fewer than 2^32 types"))
     }
 
     /// Position in the table.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -27,20 +29,24 @@ impl TypeHandle {
 
 impl MethodHandle {
     /// The method as a number, its position in the table.
+    #[inline]
     pub(crate) fn number(self) -> u32 {
         self.0
     }
 
     /// The method of a number, its position in the table.
+    #[inline]
     pub fn from_number(number: u32) -> Self {
         Self(number)
     }
 
+    #[inline]
     pub(crate) fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("fewer than 2^32 methods"))
     }
 
     /// Position in the table.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -200,6 +206,7 @@ impl Tables {
     }
 
     /// Whether a type is one of Java's eight primitive types or `void`.
+    #[inline]
     pub(crate) fn is_primitive(&self, handle: TypeHandle) -> bool {
         self.primitives[handle.index() / 64] >> (handle.index() % 64) & 1 == 1
     }

@@ -115,10 +115,12 @@ impl FrameTexts {
             return;
         }
         let start = out.len();
-        document.contexts.frames(context).for_each(|frame| {
-            write_short(out, &self.0[frame.method.index()]);
-            write_signed(out, frame.bci);
-        });
+        for run in document.contexts.runs(context) {
+            for frame in run.rev().map(|at| document.contexts.frame(at)) {
+                write_short(out, &self.0[frame.method.index()]);
+                write_signed(out, frame.bci);
+            }
+        }
         // Nothing is before the innermost frame.
         if let Some(first) = out.get_mut(start) {
             *first = b'"';
