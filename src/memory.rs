@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::system;
 use memmap2::MmapMut;
 use std::io::ErrorKind::OutOfMemory;
+use std::io::{self, Write};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -79,11 +80,53 @@ impl SharedPages {
 ///
 /// Out of memory, as an I/O error of `action`.
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, action: &'static str) -> Result<()> {
-    list.try_reserve(more).map_err(|_| Error::io(action, OutOfMemory.into()))
+    list.try_reserve(more).map_err(|_| refused(action))
+}
+
+/// The error where memory was refused.
+pub(crate) fn refused(action: &'static str) -> Error {
+    Error::io(action, OutOfMemory.into())
+}
+
+/// An error of reading to the end: memory was refused, or what it means otherwise.
+pub(crate) fn refused_or(error: io::Error, action: &'static str, otherwise: impl FnOnce(io::Error) -> Error) -> Error {
+    if error.kind() == OutOfMemory { Error::io(action, error) } else { otherwise(error) }
+}
+
+/// A copy of bytes, of which there may be very many; nothing where it does not fit.
+pub(crate) fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).ok()?;
+    copy.extend_from_slice(bytes);
+    Some(copy)
 }
 
 /// What could not be done where a record does not fit the memory.
 pub(crate) const HOLD_COUNTERS: &str = "cannot hold the counters of a record";
+/// … where an input does not.
+pub(crate) const HOLD_INPUT: &str = "cannot hold the input";
+/// … where the sum of all records does not.
+pub(crate) const HOLD_SUMS: &str = "cannot hold the counters of all functions";
+/// … where an output does not that has to be whole before it is written.
+pub(crate) const HOLD_OUTPUT: &str = "cannot hold the file to be written";
+/// … where what comes of compressed data does not.
+pub(crate) const HOLD_INFLATED: &str = "cannot hold inflated data";
+
+/// Bytes that are written to memory: more than there is are an error.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer(pub(crate) Vec<u8>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_reserve(bytes.len()).map_err(|_| OutOfMemory)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Room for numbers, zero at first, that stays where it is.
 #[derive(Debug)]
@@ -99,9 +142,6 @@ impl Words {
         let bytes = len.checked_mul(size_of::<u64>()).filter(|bytes| *bytes >= LARGE);
         if let Some(pages) = bytes.and_then(large_pages) {
             return Some(Self::Pages(pages));
-        }
-        if len < LARGE / size_of::<u64>() {
-            return Some(Self::Heap(vec![0; len].into_boxed_slice()));
         }
         let mut words = Vec::new();
         words.try_reserve_exact(len).ok()?;
@@ -136,6 +176,14 @@ mod tests {
         for len in [usize::MAX, usize::MAX / 8, usize::MAX / 16, 1 << 52] {
             assert!(Words::zeros(len).is_none(), "{len}");
         }
+    }
+
+    #[test]
+    fn a_buffer_takes_what_fits() {
+        let mut buffer = Buffer::default();
+        buffer.write_all(b"some").unwrap();
+        buffer.write_all(b" more").unwrap();
+        assert_eq!((buffer.0, copy_of(b"some")), (b"some more".to_vec(), Some(b"some".to_vec())));
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! Partial merges: the frame and the state must survive any bytes, and what a
 //! state says must be written and read back the same.
 
-use profbridge::input::WeightedInput;
+use profbridge::Limits;
 use profbridge::merge::MergeOptions;
 use profbridge::merge::partial::PartialMerge;
 use profbridge::partial::{Family, Frame, KeptInputs, append};
-use profbridge::pipeline::merge::sampleprof::{SampleMergeObserver, SampleMergeOptions};
+use profbridge::pipeline::Silent;
+use profbridge::pipeline::merge::sampleprof::SampleMergeOptions;
 use profbridge::pipeline::partial::{Partial, PartialOptions, finish_samples};
-use profbridge::sampleprof::RecordFault;
 use profbridge::sampleprof::partial::PartialSamples;
-use profbridge::{Error, Limits};
 
 /// The bytes as a file, and as the state that its checksum would else protect.
 pub fn read(data: &[u8]) {
@@ -18,7 +17,7 @@ pub fn read(data: &[u8]) {
     limits.inflated_bytes = 1 << 22;
     limits.context_depth = 256;
     if let Ok(Some(frame)) = Frame::find(data, &limits) {
-        let again = append(frame.profile.to_vec(), frame.family, frame.origins, &frame.state);
+        let again = append(frame.profile.to_vec(), frame.family, frame.origins, &frame.state).expect("it is small");
         assert_eq!(Frame::find(&again, &limits).expect("what is framed can be found"), Some(frame.clone()));
         if frame.family == Family::Instr {
             state(&frame.state, &limits);
@@ -26,9 +25,9 @@ pub fn read(data: &[u8]) {
         let mut options = PartialOptions::default();
         options.instr.read.limits = limits;
         if let Ok(partial) = Partial::from_bytes(data, &options) {
-            let written = partial.to_bytes();
+            let written = partial.to_bytes().expect("it is small");
             let again = Partial::from_bytes(&written, &options).expect("what is written can be read");
-            assert_eq!(again.to_bytes(), written, "the state changes when it is written again");
+            assert_eq!(again.to_bytes().expect("it is small"), written, "the state changes when it is written again");
         }
     }
     state(data, &limits);
@@ -38,38 +37,34 @@ pub fn read(data: &[u8]) {
 
 fn samples(bytes: &[u8]) {
     let Ok(sums) = PartialSamples::decode(bytes, None) else { return };
-    let written = sums.encode(None);
+    let written = sums.encode(None).expect("it is small");
     let again = PartialSamples::decode(&written, None).expect("what is written can be read");
-    assert_eq!(again.encode(None), written, "the state changes when it is written again");
+    assert_eq!(again.encode(None).expect("it is small"), written, "the state changes when it is written again");
     let options = SampleMergeOptions::default();
-    let _ = finish_samples(&sums, &options, &mut Unheard);
+    let _ = finish_samples(&sums, &options, &mut Silent);
     let mut twice = sums.clone();
     twice.append(sums);
-    let joined = twice.encode(None);
+    let joined = twice.encode(None).expect("it is small");
     PartialSamples::decode(&joined, None).expect("joined states can be read");
 }
 
 fn kept(bytes: &[u8], limits: &Limits) {
     let Ok(inputs) = KeptInputs::decode(bytes) else { return };
-    let written = inputs.encode();
-    assert_eq!(KeptInputs::decode(&written).expect("what is written can be read").encode(), written);
+    let written = inputs.encode().expect("it is small");
+    assert_eq!(
+        KeptInputs::decode(&written).expect("what is written can be read").encode().expect("it is small"),
+        written
+    );
     for input in inputs.inputs() {
         let _ = input.bytes(limits);
     }
 }
 
-struct Unheard;
-
-impl SampleMergeObserver for Unheard {
-    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
-}
-
 fn state(bytes: &[u8], limits: &Limits) {
     let Ok(sums) = PartialMerge::decode(bytes, limits) else { return };
-    let written = sums.encode();
+    let written = sums.encode().expect("it is small");
     let again = PartialMerge::decode(&written, limits).expect("what is written can be read");
-    assert_eq!(again.encode(), written, "the state changes when it is written again");
+    assert_eq!(again.encode().expect("it is small"), written, "the state changes when it is written again");
     let mut options = MergeOptions::default();
     options.limits = *limits;
     if let Ok(replayed) = sums.replay(options, &mut |_, _, _| {}) {
@@ -80,5 +75,5 @@ fn state(bytes: &[u8], limits: &Limits) {
     twice.append(sums);
     let mut wider = *limits;
     wider.inflated_bytes *= 4;
-    PartialMerge::decode(&twice.encode(), &wider).expect("joined states can be read");
+    PartialMerge::decode(&twice.encode().expect("it is small"), &wider).expect("joined states can be read");
 }

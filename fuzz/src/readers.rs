@@ -47,7 +47,7 @@ fn views_of_raw(data: &[u8], compat: Compat) {
         });
     }
     if let Some(counters) = ImageSum::plausible(&profile) {
-        let mut sum = ImageSum::new(&image);
+        let mut sum = ImageSum::new(&image).expect("the sums are small");
         if sum.has_room_for(&counters, 1) {
             sum.add(&counters);
             for counters in image.counters() {

@@ -104,7 +104,7 @@ impl Part {
 
     /// The partial merge.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.sum().as_ref().map(Partial::to_bytes));
+        let bytes = py.detach(|| self.sum().as_ref().map(Partial::to_bytes).transpose()).or_raise(py)?;
         bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "nothing was added yet"))
     }
 

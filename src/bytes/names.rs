@@ -15,10 +15,10 @@
 use super::{Cursor, Endian, Sink, leb128};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INFLATED, HOLD_OUTPUT};
 use flate2::{Decompress, FlushDecompress, Status};
 use memchr::memchr_iter;
 use std::borrow::Cow;
-use std::io;
 
 /// Separates names inside a chunk.
 pub const SEPARATOR: u8 = 0x01;
@@ -136,7 +136,7 @@ impl<'data> Chunk<'data> {
 pub fn room_for(len: usize) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     let reserved = buffer.try_reserve_exact(len);
-    reserved.map_err(|_| Error::io("cannot hold inflated data", io::ErrorKind::OutOfMemory.into()))?;
+    reserved.map_err(|_| memory::refused(HOLD_INFLATED))?;
     Ok(buffer)
 }
 
@@ -169,16 +169,25 @@ pub enum Compression {
 }
 
 /// Appends one chunk with `names` joined by [`SEPARATOR`]; nothing for no names.
-pub fn write_chunk<'a>(sink: &mut Sink, names: impl IntoIterator<Item = &'a [u8]>, compression: Compression) {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error, for names or a stream that do not fit it.
+pub fn write_chunk<'a>(
+    sink: &mut Sink,
+    names: impl IntoIterator<Item = &'a [u8]>,
+    compression: Compression,
+) -> Result<()> {
     let mut text = Vec::new();
     for name in names {
+        memory::reserve(&mut text, name.len() + 1, HOLD_OUTPUT)?;
         if !text.is_empty() {
             text.push(SEPARATOR);
         }
         text.extend_from_slice(name);
     }
     if text.is_empty() {
-        return;
+        return Ok(());
     }
     leb128::write_uleb128(sink, text.len() as u64);
     match compression {
@@ -187,11 +196,12 @@ pub fn write_chunk<'a>(sink: &mut Sink, names: impl IntoIterator<Item = &'a [u8]
             sink.bytes(&text);
         }
         Compression::Zlib => {
-            let stream = super::deflate::compress_level_9(&text);
+            let stream = super::deflate::compress_level_9(&text)?;
             leb128::write_uleb128(sink, stream.len() as u64);
             sink.bytes(&stream);
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -222,9 +232,9 @@ mod tests {
     fn compressed_and_plain_chunks_share_a_section() {
         for compression in [Compression::None, Compression::Zlib] {
             let mut sink = Sink::new(Endian::Little);
-            write_chunk(&mut sink, [b"foo".as_slice(), b"bar"], compression);
+            write_chunk(&mut sink, [b"foo".as_slice(), b"bar"], compression).unwrap();
             sink.zeros(5);
-            write_chunk(&mut sink, [b"baz".as_slice()], Compression::None);
+            write_chunk(&mut sink, [b"baz".as_slice()], Compression::None).unwrap();
             assert_eq!(read_all(sink.as_slice()).unwrap(), [b"foo", b"bar", b"baz"]);
         }
     }
@@ -240,7 +250,7 @@ mod tests {
 
     #[test]
     fn another_size_than_promised_is_an_error() {
-        let stream = super::super::deflate::compress_level_9(b"foo\x01bar");
+        let stream = super::super::deflate::compress_level_9(b"foo\x01bar").unwrap();
         for promised in [6, 8, 60] {
             let mut sink = Sink::new(Endian::Little);
             leb128::write_uleb128(&mut sink, promised);

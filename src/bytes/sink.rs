@@ -1,12 +1,19 @@
 //! A growing byte buffer with places that are filled in later.
 
 use super::Endian;
+use crate::error::Result;
+use crate::memory::{self, HOLD_OUTPUT};
+use std::alloc::{Layout, handle_alloc_error};
 
 /// Collects output bytes; offsets that are known late are reserved and patched.
+///
+/// What is written after memory was refused is dropped: see [`finish`](Self::finish).
 #[derive(Debug, Clone, Default)]
 pub struct Sink {
     bytes: Vec<u8>,
     endian: Endian,
+    /// Memory was refused, and some bytes are not there.
+    lacks_memory: bool,
 }
 
 /// A reserved 64-bit word of a [`Sink`].
@@ -16,17 +23,19 @@ pub struct Place(usize);
 impl Sink {
     /// An empty sink in the given byte order.
     pub fn new(endian: Endian) -> Self {
-        Self { bytes: Vec::new(), endian }
+        Self::onto(Vec::new(), endian)
     }
 
     /// An empty sink with room for `bytes`.
     pub fn with_capacity(endian: Endian, bytes: usize) -> Self {
-        Self { bytes: Vec::with_capacity(bytes), endian }
+        let mut sink = Self::new(endian);
+        sink.has_room(bytes);
+        sink
     }
 
     /// A sink that appends to `bytes`.
     pub fn onto(bytes: Vec<u8>, endian: Endian) -> Self {
-        Self { bytes, endian }
+        Self { bytes, endian, lacks_memory: false }
     }
 
     /// Bytes written so far, which is the offset of the next one.
@@ -39,16 +48,32 @@ impl Sink {
         self.bytes.is_empty()
     }
 
+    /// Makes room for so many more bytes; `false` where there is none.
+    #[inline]
+    fn has_room(&mut self, more: usize) -> bool {
+        self.bytes.capacity() - self.bytes.len() >= more || self.grow(more)
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) -> bool {
+        self.lacks_memory |= self.bytes.try_reserve(more).is_err();
+        !self.lacks_memory
+    }
+
     /// Appends bytes.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        if self.has_room(bytes.len()) {
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 
     /// Appends one byte.
     #[inline]
     pub fn u8(&mut self, value: u8) {
-        self.bytes.push(value);
+        if self.has_room(1) {
+            self.bytes.push(value);
+        }
     }
 
     /// Appends a 16-bit number.
@@ -71,6 +96,9 @@ impl Sink {
 
     /// Appends 64-bit numbers.
     pub fn u64s(&mut self, values: &[u64]) {
+        if !self.has_room(size_of_val(values)) {
+            return;
+        }
         let start = self.bytes.len();
         self.bytes.resize(start + values.len() * 8, 0);
         let (words, _) = self.bytes[start..].as_chunks_mut::<8>();
@@ -83,12 +111,14 @@ impl Sink {
 
     /// Appends zeros.
     pub fn zeros(&mut self, count: usize) {
-        self.bytes.resize(self.bytes.len() + count, 0);
+        if self.has_room(count) {
+            self.bytes.resize(self.bytes.len() + count, 0);
+        }
     }
 
     /// Appends zeros until the length is a multiple of `align`.
     pub fn align(&mut self, align: usize) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(align), 0);
+        self.zeros(self.bytes.len().next_multiple_of(align) - self.bytes.len());
     }
 
     /// Reserves a 64-bit word to be filled in later; it is 0 until then.
@@ -101,7 +131,7 @@ impl Sink {
     /// Fills in a reserved word.
     pub fn patch(&mut self, place: Place, value: u64) {
         let bytes = self.endian.u64_bytes(value);
-        self.bytes[place.0..place.0 + 8].copy_from_slice(&bytes);
+        self.overwrite(place.0, &bytes);
     }
 
     /// Replaces bytes written before, from byte `at` on.
@@ -110,18 +140,41 @@ impl Sink {
     ///
     /// When they would go beyond what was written.
     pub fn overwrite(&mut self, at: usize, bytes: &[u8]) {
-        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        if !self.lacks_memory {
+            self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        }
     }
 
-    /// What was written so far.
+    /// What was written so far. Where memory was refused, the process ends.
     pub fn as_slice(&self) -> &[u8] {
+        if self.lacks_memory {
+            end();
+        }
         &self.bytes
     }
 
-    /// The finished bytes.
+    /// The finished bytes. Where memory was refused, the process ends, as it does
+    /// for the small things that this is for.
     pub fn into_bytes(self) -> Vec<u8> {
+        if self.lacks_memory {
+            end();
+        }
         self.bytes
     }
+
+    /// The finished bytes, of which there may be very many.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error, where that was refused before.
+    pub fn finish(self) -> Result<Vec<u8>> {
+        if self.lacks_memory { Err(memory::refused(HOLD_OUTPUT)) } else { Ok(self.bytes) }
+    }
+}
+
+#[cold]
+fn end() -> ! {
+    handle_alloc_error(Layout::new::<u64>())
 }
 
 #[cfg(test)]
@@ -136,5 +189,18 @@ mod tests {
         sink.align(4);
         sink.patch(place, 0x0102);
         assert_eq!(sink.into_bytes(), [7, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn more_than_memory_holds_is_an_error() {
+        let mut sink = Sink::new(Endian::Little);
+        let place = sink.reserve();
+        assert!(!sink.has_room(usize::MAX / 2));
+        sink.u64s(&[1, 2]);
+        sink.bytes(b"dropped");
+        sink.align(8);
+        sink.patch(place, 5);
+        let error = sink.finish().unwrap_err().to_string();
+        assert!(error.starts_with("cannot hold the file to be written: out of memory"), "{error}");
     }
 }

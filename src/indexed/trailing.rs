@@ -25,7 +25,7 @@ impl Trailing {
     ///
     /// # Errors
     ///
-    /// Those of a memory profile that cannot be moved.
+    /// Those of a memory profile that cannot be moved; out of memory.
     pub(super) fn new(profile: &Profile, dialect: Dialect, bits: u64, start: u64) -> Result<Self> {
         let mut sink = Sink::new(Endian::Little);
         let mut trailing = Self::default();
@@ -43,13 +43,13 @@ impl Trailing {
         }
         if dialect.has(since::VTABLES) {
             trailing.vtable_names = here(&sink);
-            write_vtable_names(&mut sink, profile, dialect);
+            write_vtable_names(&mut sink, profile, dialect)?;
         }
         if bits & ProfileKind::TEMPORAL.bits() != 0 {
             trailing.traces = here(&sink);
             write_traces(&mut sink, &profile.temporal);
         }
-        trailing.bytes = sink.into_bytes();
+        trailing.bytes = sink.finish()?;
         Ok(trailing)
     }
 }
@@ -72,14 +72,16 @@ fn write_binary_ids(sink: &mut Sink, ids: &[&BinaryId]) {
     }
 }
 
-fn write_vtable_names(sink: &mut Sink, profile: &Profile, dialect: Dialect) {
+fn write_vtable_names(sink: &mut Sink, profile: &Profile, dialect: Dialect) -> Result<()> {
     let names: Vec<&[u8]> = profile.vtable_names.iter().map(Vec::as_slice).collect();
     let order = string_map_order(dialect.release, names.iter().copied());
     let mut chunk = Sink::new(Endian::Little);
-    write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib);
+    write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib)?;
+    let chunk = chunk.finish()?;
     sink.u64(chunk.len() as u64);
-    sink.bytes(chunk.as_slice());
+    sink.bytes(&chunk);
     sink.zeros(chunk.len().next_multiple_of(8) - chunk.len());
+    Ok(())
 }
 
 fn write_traces(sink: &mut Sink, temporal: &TemporalProfile) {

@@ -13,9 +13,9 @@ use crate::bytes::{Endian, Sink};
 use crate::error::{Error, Result};
 use crate::instr::hash_order::string_map_order;
 use crate::instr::{FunctionId, FunctionView, Profile, ProfileKind, ProfileSummary, Release, Selection};
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::threads::Task;
 use crate::threads::ordered_writer::write_in_order;
-use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -91,7 +91,7 @@ pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let encoder = Encoder::new(profile, options)?;
     let mut bytes = Vec::new();
     let reserved = bytes.try_reserve_exact(usize::try_from(encoder.len()).unwrap_or(usize::MAX));
-    reserved.map_err(|_| Error::io("cannot hold the file to be written", OutOfMemory.into()))?;
+    reserved.map_err(|_| memory::refused(HOLD_OUTPUT))?;
     encoder.write_to(&mut bytes).map_err(|source| Error::io("cannot write", source))?;
     Ok(bytes)
 }

@@ -5,7 +5,7 @@ use super::pages;
 use super::steps::reading;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::Pages;
+use crate::memory::{self, HOLD_INPUT, Pages};
 use crate::threads;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -93,8 +93,7 @@ pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<(
     let wanted = usize::try_from(size.min(limits.stream_bytes)).unwrap_or(usize::MAX);
     // A size is a hint: the file may grow, shrink, or be a device.
     if buffer.try_reserve_exact(wanted.saturating_add(1)).is_err() {
-        let kind = ErrorKind::LimitExceeded { what: "file size in memory", found: size, limit: isize::MAX as u64 };
-        return Err(Error::new(kind).in_file(path));
+        return Err(memory::refused(HOLD_INPUT).in_file(path));
     }
     read_stream(reading(file), buffer, limits).map_err(|error| error.in_file(path))
 }

@@ -190,6 +190,11 @@ impl Merger {
         made
     }
 
+    /// Says that an input was given up half way, for it did not fit the memory.
+    pub(crate) fn lack_memory(&mut self) {
+        self.lacks_memory = true;
+    }
+
     /// Whether an input was given up half way, for it did not fit the memory.
     pub(crate) fn lacks_memory(&self) -> bool {
         self.lacks_memory

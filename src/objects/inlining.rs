@@ -9,7 +9,7 @@
 use super::debug_info::{Entry, Slice, damaged, load_sections};
 use super::lines::{LineTable, file_name};
 use super::split::SplitDebugInfo;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use gimli::{AttributeValue, Dwarf, EndianSlice, Unit, UnitOffset, constants};
 use std::collections::HashMap;
@@ -36,14 +36,20 @@ pub(crate) struct InlineFrame {
 /// first. The addresses rise; the chain of one that debug info does not cover
 /// is empty. Where split debug info is missing, its skeleton has to do.
 ///
+/// All chains together have `most` functions at most: calls that are inlined
+/// into each other stand once in debug info, and in the chain of each address.
+///
 /// # Errors
 ///
-/// Unable to correlate when debug info is damaged.
+/// Unable to correlate when debug info is damaged; limit exceeded for more
+/// functions, and for calls inlined into each other deeper than
+/// [`Limits::context_depth`].
 pub(crate) fn inline_chains(
     file: &object::File<'_>,
     path: &Path,
     addresses: &[u64],
     limits: &Limits,
+    most: usize,
 ) -> Result<Vec<Vec<InlineFrame>>> {
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
@@ -53,6 +59,7 @@ pub(crate) fn inline_chains(
     while let Some(header) = headers.next().map_err(damaged)? {
         units.push(dwarf.unit(header).map_err(damaged)?);
     }
+    let mut bounds = Bounds { depth: limits.context_depth.into(), most, left: most };
     let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
     let mut found = vec![Vec::new(); addresses.len()];
     for (at, unit) in units.iter().enumerate() {
@@ -66,9 +73,9 @@ pub(crate) fn inline_chains(
         match rest {
             Some((dwarf, unit)) => {
                 let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
-                functions.look_up(0, addresses, &inside, &mut lines, &mut found)?;
+                functions.look_up(0, addresses, &inside, &mut lines, &mut bounds, &mut found)?;
             }
-            None => functions.look_up(at, addresses, &inside, &mut lines, &mut found)?,
+            None => functions.look_up(at, addresses, &inside, &mut lines, &mut bounds, &mut found)?,
         }
     }
     Ok(found)
@@ -89,6 +96,37 @@ fn addresses_of(
     inside.sort_unstable();
     inside.dedup();
     Ok(inside)
+}
+
+/// How much debug info may make of addresses.
+struct Bounds {
+    /// Functions at one address.
+    depth: u64,
+    /// Functions at all addresses, and how many more there may be.
+    most: usize,
+    left: usize,
+}
+
+impl Bounds {
+    /// Counts the functions at an address.
+    fn take(&mut self, chain: usize) -> Result<()> {
+        let Some(left) = self.left.checked_sub(chain) else {
+            let (found, limit) = (self.most - self.left + chain, self.most as u64);
+            let what = "number of functions at the addresses of call stacks";
+            return Err(ErrorKind::LimitExceeded { what, found: found as u64, limit }.into());
+        };
+        self.left = left;
+        Ok(())
+    }
+
+    /// Whether functions may be inlined into each other so deep.
+    fn check_depth(&self, depth: usize) -> Result<()> {
+        if depth as u64 > self.depth {
+            let what = "depth of inlined calls";
+            return Err(ErrorKind::LimitExceeded { what, found: depth as u64, limit: self.depth }.into());
+        }
+        Ok(())
+    }
 }
 
 /// The lines of a unit, and the names of its files as far as they were asked for.
@@ -150,12 +188,14 @@ impl<'a> Functions<'_, 'a> {
         addresses: &[u64],
         inside: &[usize],
         lines: &mut Lines<'_, '_>,
+        bounds: &mut Bounds,
         found: &mut [Vec<InlineFrame>],
     ) -> Result<()> {
-        let (subroutines, owners) = self.subroutines(at, addresses)?;
+        let (subroutines, owners) = self.subroutines(at, addresses, bounds)?;
         for index in inside {
             let (line, column, file) = lines.at(addresses[*index]);
             found[*index] = self.chain(&subroutines, owners[*index], (line, column), file);
+            bounds.take(found[*index].len())?;
         }
         Ok(())
     }
@@ -181,7 +221,12 @@ impl<'a> Functions<'_, 'a> {
     }
 
     /// All subroutines of a unit, and the innermost one of each address.
-    fn subroutines(&self, at: usize, addresses: &[u64]) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
+    fn subroutines(
+        &self,
+        at: usize,
+        addresses: &[u64],
+        bounds: &Bounds,
+    ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
         let (mut found, mut owners) = (Vec::new(), vec![None; addresses.len()]);
         // Subroutines around the entry at hand.
@@ -208,6 +253,7 @@ impl<'a> Functions<'_, 'a> {
             });
             let this = found.len() - 1;
             around.push(this);
+            bounds.check_depth(around.len())?;
             let mut ranges = self.dwarf.die_ranges(unit, entry).map_err(damaged)?;
             while let Some(range) = ranges.next().map_err(damaged)? {
                 // Those inside come later and take over.

@@ -3,6 +3,7 @@
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, Buffer, HOLD_INFLATED, HOLD_OUTPUT};
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use std::fmt;
@@ -77,9 +78,14 @@ pub struct Frame<'data> {
 }
 
 /// Puts a state and its footer behind a profile.
-pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(LEVEL));
-    let stored = encoder.write_all(state).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::new(LEVEL));
+    let stored = encoder.write_all(state).and_then(|()| encoder.finish());
+    let stored = stored.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
     let profile_hash = xxh3_64(&profile) ^ origins.rotate_left(32);
     let profile_len = profile.len() as u64;
     let mut sink = Sink::onto(profile, Endian::Little);
@@ -90,7 +96,7 @@ pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> V
     sink.u32(family as u32);
     sink.u32(VERSION);
     sink.bytes(&MAGIC);
-    sink.into_bytes()
+    sink.finish()
 }
 
 impl<'data> Frame<'data> {
@@ -183,7 +189,7 @@ fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
     ZlibDecoder::new(stored)
         .take(len.saturating_add(1))
         .read_to_end(&mut state)
-        .map_err(|error| fault(error.to_string()))?;
+        .map_err(|error| memory::refused_or(error, HOLD_INFLATED, |error| fault(error.to_string())))?;
     if state.len() as u64 != len {
         return Err(fault(format!("{} bytes came out, the footer says {len}", state.len())));
     }
@@ -195,7 +201,7 @@ mod tests {
     use super::*;
 
     fn framed() -> Vec<u8> {
-        append(b"profile".to_vec(), Family::Instr, 7, b"state state state")
+        append(b"profile".to_vec(), Family::Instr, 7, b"state state state").unwrap()
     }
 
     fn fault(bytes: &[u8]) -> String {

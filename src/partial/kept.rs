@@ -4,6 +4,7 @@ use super::inputs::{InputState, PartialInput};
 use super::wire::{Decoder, Encoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, Buffer, HOLD_INFLATED, HOLD_OUTPUT};
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use std::io::{Read, Write};
@@ -21,6 +22,9 @@ pub struct KeptInput {
     deflated: Arc<Vec<u8>>,
 }
 
+/// What an input without bytes deflates to.
+const EMPTY: [u8; 8] = [0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
+
 /// A run of inputs, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeptInputs {
@@ -30,16 +34,26 @@ pub struct KeptInputs {
 
 impl KeptInput {
     /// Keeps an input.
-    pub fn new(about: PartialInput, is_found: bool, bytes: &[u8]) -> Self {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-        let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
-        Self { about, is_found, len: bytes.len() as u64, deflated: Arc::new(deflated) }
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn new(about: PartialInput, is_found: bool, bytes: &[u8]) -> Result<Self> {
+        let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::default());
+        let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
+        let deflated = deflated.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
+        Ok(Self { about, is_found, len: bytes.len() as u64, deflated: Arc::new(deflated) })
     }
 
     /// An input of which there are no bytes, since it could not be read.
     pub fn unreadable(path: impl Into<std::path::PathBuf>, weight: u64, message: String, hint: Option<String>) -> Self {
         let state = InputState::Failed { message, hint };
-        Self::new(PartialInput { state, ..PartialInput::new(path, weight) }, false, &[])
+        Self {
+            about: PartialInput { state, ..PartialInput::new(path, weight) },
+            is_found: false,
+            len: 0,
+            deflated: Arc::new(EMPTY.to_vec()),
+        }
     }
 
     /// Its bytes.
@@ -57,7 +71,7 @@ impl KeptInput {
         ZlibDecoder::new(&self.deflated[..])
             .take(self.len.saturating_add(1))
             .read_to_end(&mut bytes)
-            .map_err(|error| fault(error.to_string()))?;
+            .map_err(|error| memory::refused_or(error, HOLD_INFLATED, |error| fault(error.to_string())))?;
         if bytes.len() as u64 == self.len {
             Ok(bytes)
         } else {
@@ -96,7 +110,11 @@ impl KeptInputs {
     }
 
     /// Writes them as a state. Of inputs with the same bytes these stand once.
-    pub fn encode(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Encoder::default();
         out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
         let mut places = std::collections::HashMap::new();
@@ -116,7 +134,7 @@ impl KeptInputs {
             out.number(input.is_found.into());
             out.count(places[&*input.deflated]);
         });
-        out.into_bytes()
+        out.finish()
     }
 
     /// Reads what [`encode`](Self::encode) wrote.
@@ -147,7 +165,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_comes_back_in_order() {
-        let input = |name: &str, bytes: &[u8]| KeptInput::new(PartialInput::new(name, 2), name == "b", bytes);
+        let input = |name: &str, bytes: &[u8]| KeptInput::new(PartialInput::new(name, 2), name == "b", bytes).unwrap();
+        assert_eq!(*input("empty", b"").deflated, EMPTY);
         let mut all = KeptInputs::default();
         all.push(input("a", b"some bytes"));
         all.push(KeptInput::unreadable("x", 1, "cannot open".to_string(), None));
@@ -155,7 +174,7 @@ mod tests {
         later.push(input("b", b"some bytes"));
         later.note_applied("a filter".to_string());
         all.append(later);
-        let state = all.encode();
+        let state = all.encode().unwrap();
         let again = KeptInputs::decode(&state).unwrap();
         assert_eq!(again, all);
         assert_eq!(again.inputs()[2].bytes(&Limits::default()).unwrap(), b"some bytes");

@@ -53,9 +53,18 @@ impl Encoder {
         self.list(values.iter(), |out, value| out.number(*value));
     }
 
-    /// What was written.
+    /// What was written; where memory was refused, the process ends.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()
+    }
+
+    /// What was written, of which there may be very much.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn finish(self) -> Result<Vec<u8>> {
+        self.0.finish()
     }
 }
 

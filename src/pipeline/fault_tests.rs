@@ -3,18 +3,23 @@
 //! it is the old one there is a message.
 
 use super::encode::{OutputFormat, WriteOptions, write_file};
-use super::merge::iprof::{IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
-use super::merge::sampleprof::{SampleMergeObserver, SampleMergeOptions, merge_sample_files, write_sample_file};
+use super::merge::iprof::{IprofMergeOptions, merge_iprof_files};
+use super::merge::memprof::{merge_memory_files, write_yaml_file};
+use super::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
+use super::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use super::merge::{FailureMode, InputOutcome, MergeOptions, Silent, merge_files};
-use crate::error::{Error, Result};
+use super::partial;
+use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::error::Result;
 use crate::input::WeightedInput;
 use crate::input::output;
 use crate::input::steps::Step;
 use crate::input::steps::faults::{self, Fault};
 use crate::instr::Release;
 use crate::iprof;
-use crate::pipeline::merge::iprof::IprofInputReport;
-use crate::sampleprof::{self, RecordFault};
+use crate::sampleprof;
+use crate::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use crate::stacks::pprof;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +30,7 @@ struct Merge {
     run: fn(&[WeightedInput], &Path) -> Result<()>,
 }
 
-const MERGES: [Merge; 4] = [
+const MERGES: [Merge; 9] = [
     Merge {
         name: "indexed",
         inputs: &RAW,
@@ -38,6 +43,15 @@ const MERGES: [Merge; 4] = [
     },
     Merge { name: "samples", inputs: &["sampleprof/plain.prof", "sampleprof/plain-22.ext"], run: merge_samples },
     Merge { name: "iprof", inputs: &["iprof/fibonacci.iprof", "iprof/even-or-odd.iprof"], run: merge_iprof },
+    Merge { name: "raw", inputs: &RAW, run: |inputs, out| merge_instr(inputs, as_raw(), out) },
+    Merge {
+        name: "memory",
+        inputs: &["memprof/clang-22-plain.yaml", "memprof/clang-22-plain.v4.profdata"],
+        run: merge_memory,
+    },
+    Merge { name: "pprof", inputs: &["pprof/circles.pprof", "pprof/squares.pprof"], run: merge_pprof_files },
+    Merge { name: "collapsed", inputs: &["stacks/web.collapsed", "stacks/web.collapsed"], run: merge_collapsed },
+    Merge { name: "part", inputs: &["raw/clang-22-ir.profraw", "partial/weighted.partial"], run: merge_part },
 ];
 
 const RAW: [&str; 3] = ["raw/clang-14-ir.profraw", "raw/clang-16-ir.profraw", "raw/clang-22-ir.profraw"];
@@ -57,29 +71,58 @@ fn merge_instr(inputs: &[WeightedInput], format: OutputFormat, out: &Path) -> Re
     write_file(&report.profile, &write, out).map(drop)
 }
 
-struct NoObserver;
-
-impl SampleMergeObserver for NoObserver {
-    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
+/// Raw, as a program of today writes it.
+fn as_raw() -> OutputFormat {
+    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
+    OutputFormat::Raw { encoding }
 }
 
-impl IprofMergeObserver for NoObserver {
-    fn input_done(&mut self, _: &IprofInputReport) {}
-    fn progress(&mut self, _: usize, _: usize) {}
+fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    // What is wrong with an input is in the report.
+    let options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Warn, ..MergeOptions::default() };
+    let (memory, report) = merge_memory_files(inputs, &options, &mut Silent)?;
+    for input in report.inputs {
+        if let InputOutcome::Failed(error) = input.outcome {
+            return Err(error);
+        }
+    }
+    write_yaml_file(&memory, out)
+}
+
+fn merge_pprof_files(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let sum = merge_pprof(inputs, &StackMergeOptions::default())?.sum.0;
+    output::replace(out, &pprof::write(&sum))
+}
+
+fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
+    output::replace(out, write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
+}
+
+/// A part and a raw profile into a part.
+fn merge_part(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Any, ..MergeOptions::default() };
+    let sums = partial::merge_partially(inputs, &options, &mut Silent)?;
+    let report = partial::finish(&sums, &options, &mut Silent)?;
+    for input in report.inputs {
+        if let InputOutcome::Failed(error) = input.outcome {
+            return Err(error);
+        }
+    }
+    partial::write_file(&sums, &report.profile, &WriteOptions::default(), out).map(drop)
 }
 
 fn merge_samples(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = SampleMergeOptions::default();
     options.threads = ONE_THREAD;
-    let report = merge_sample_files(inputs, &options, &mut NoObserver)?;
+    let report = merge_sample_files(inputs, &options, &mut Silent)?;
     write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, out).map(drop)
 }
 
 fn merge_iprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = IprofMergeOptions::default();
     options.read.threads = ONE_THREAD;
-    let report = merge_iprof_files(inputs, &options, &mut NoObserver)?;
+    let report = merge_iprof_files(inputs, &options, &mut Silent)?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE_THREAD;
     output::replace_with(out, |out| iprof::write_to(&report.document, &write, out))
@@ -115,7 +158,8 @@ impl Merge {
                 assert!(!fault.is_passed_over(step), "{} ({step:?}): {error}", what());
                 let text = error.to_string();
                 let is_named =
-                    error.path().is_some_and(|path| path == out || path.starts_with(env!("CARGO_MANIFEST_DIR")));
+                    error.path().is_some_and(|path| path == out || path.starts_with(env!("CARGO_MANIFEST_DIR")))
+                        || text.starts_with(env!("CARGO_MANIFEST_DIR"));
                 assert!(
                     is_named && text.contains("Input/output error") | text.contains("No space left"),
                     "{} ({step:?}): {error}",

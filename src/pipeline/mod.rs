@@ -29,6 +29,8 @@ pub mod report;
 mod run;
 pub mod same_program;
 pub mod target;
+#[cfg(test)]
+mod thread_tests;
 
 pub use ask::{check_file, describe, diff_files};
 pub use check::{CheckFinding, FileCheck};

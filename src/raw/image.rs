@@ -12,7 +12,9 @@ use super::reader::LARGEST_PLAUSIBLE_COUNTER;
 use super::values::{BlobReader, SitesAnnounced, Strictness, Targets};
 use crate::bytes::{Cursor, Endian, PointerWidth};
 use crate::compat::Compat;
+use crate::error::Result;
 use crate::instr::{FunctionRecord, ProfileKind};
+use crate::memory::{self, HOLD_SUMS};
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -68,7 +70,8 @@ impl Image {
 
     /// Remembers a profile that was read without fault or warning, with its names.
     ///
-    /// `None` when it [cannot](Self::can_be_of) be, or has counters at odd places.
+    /// `None` when it [cannot](Self::can_be_of) be, has counters at odd places, or
+    /// does not fit the memory.
     pub fn new(profile: &RawProfile<'_>, names: &RawNames) -> Option<Self> {
         if !Self::can_be_of(profile) {
             return None;
@@ -76,7 +79,8 @@ impl Image {
         let header = profile.header();
         let encoding = header.encoding();
         let counter_size = header.counter_size();
-        let mut counters = Vec::with_capacity(profile.len());
+        let mut counters = Vec::new();
+        counters.try_reserve_exact(profile.len()).ok()?;
         let mut bitmaps = Vec::new();
         let mut with_sites = Vec::new();
         for (index, record) in profile.records().enumerate() {
@@ -99,8 +103,8 @@ impl Image {
             endian: encoding.endian,
             pointer: encoding.pointer,
             binary_ids: profile.section(Section::BinaryIds).to_vec(),
-            data: profile.section(Section::Data).to_vec(),
-            vtables: profile.section(Section::VTables).to_vec(),
+            data: memory::copy_of(profile.section(Section::Data))?,
+            vtables: memory::copy_of(profile.section(Section::VTables))?,
             names: Arc::clone(names.sections()?),
             record_size: profile.layout().size(),
             // Of what is there: the header's words may be wrapped numbers,
@@ -296,8 +300,17 @@ impl Image {
 
 impl ImageSum {
     /// Sums of no file yet.
-    pub fn new(image: &Image) -> Self {
-        Self { counters: vec![0; image.counters_count], bitmap: vec![0; image.bitmap_bytes], bound: 0 }
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn new(image: &Image) -> Result<Self> {
+        let (mut counters, mut bitmap) = (Vec::new(), Vec::new());
+        memory::reserve(&mut counters, image.counters_count, HOLD_SUMS)?;
+        memory::reserve(&mut bitmap, image.bitmap_bytes, HOLD_SUMS)?;
+        counters.resize(image.counters_count, 0);
+        bitmap.resize(image.bitmap_bytes, 0);
+        Ok(Self { counters, bitmap, bound: 0 })
     }
 
     /// The counters of a file as they are to be added, unless one of them is

@@ -282,7 +282,7 @@ mod tests {
                 chunk_at = sink.len();
             }
             let compression = if chunk % 3 == 0 { Compression::None } else { Compression::Zlib };
-            write_chunk(&mut sink, names.iter().map(String::as_bytes), compression);
+            write_chunk(&mut sink, names.iter().map(String::as_bytes), compression).unwrap();
         }
         let sound = sink.into_bytes();
         let mut damaged = sound.clone();

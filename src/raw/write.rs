@@ -15,6 +15,7 @@ use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::symbols::NameRefMap;
 use crate::instr::{Loss, NameRef, Profile, ValueCount, ValueKind, ValueSites};
+use crate::memory::{self, HOLD_OUTPUT};
 
 /// How a raw file is written.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +72,8 @@ pub fn losses(profile: &Profile, options: &WriteOptions) -> Result<Vec<Loss>> {
 /// # Errors
 ///
 /// A usage error for a version that cannot be written; limit exceeded when a
-/// section is larger than the pointer width allows.
+/// section is larger than the pointer width allows; I/O where the file does not
+/// fit the memory.
 pub fn write(profile: &Profile, options: &WriteOptions) -> Result<Vec<u8>> {
     check_version(options.encoding.version)?;
     let plan = Plan::new(profile, options.encoding);
@@ -154,11 +156,11 @@ impl<'a> Writer<'a> {
     fn write(&self) -> Result<Vec<u8>> {
         self.check_records()?;
         let mut parts = Parts { binary_ids: self.binary_ids(), ..Parts::default() };
-        let names = self.names(&mut parts);
-        self.vtables(&mut parts);
-        self.records(&mut parts, &names);
+        let names = self.names(&mut parts)?;
+        self.vtables(&mut parts)?;
+        self.records(&mut parts, &names)?;
         self.check_size(&parts)?;
-        Ok(self.assemble(&parts))
+        self.assemble(&parts)
     }
 
     /// A record counts its parts in 32 bits.
@@ -203,22 +205,23 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the names; in versions 1 and 2 returns where each begins.
-    fn names(&self, parts: &mut Parts) -> Vec<u64> {
+    fn names(&self, parts: &mut Parts) -> Result<Vec<u64>> {
         let mut starts = Vec::new();
         if self.version() <= 2 {
             for name in &self.plan.names {
                 starts.push(parts.names.len() as u64);
+                memory::reserve(&mut parts.names, name.len(), HOLD_OUTPUT)?;
                 parts.names.extend_from_slice(name);
             }
-            return starts;
+            return Ok(starts);
         }
         let mut sink = self.sink();
-        write_chunk(&mut sink, self.plan.names.iter().copied(), self.compression);
-        parts.names = sink.into_bytes();
-        starts
+        write_chunk(&mut sink, self.plan.names.iter().copied(), self.compression)?;
+        parts.names = sink.finish()?;
+        Ok(starts)
     }
 
-    fn vtables(&self, parts: &mut Parts) {
+    fn vtables(&self, parts: &mut Parts) -> Result<()> {
         let mut sink = self.sink();
         for hash in &self.plan.vtables {
             sink.u64(*hash);
@@ -230,21 +233,28 @@ impl<'a> Writer<'a> {
             sink.u32(address::VTABLE_SIZE);
             sink.align(8);
         }
-        parts.vtables = sink.into_bytes();
+        parts.vtables = sink.finish()?;
         parts.vtables_count = self.plan.vtables.len() as u64;
         let mut sink = self.sink();
-        write_chunk(&mut sink, self.plan.vtable_names.iter().copied(), self.compression);
-        parts.vtable_names = sink.into_bytes();
+        write_chunk(&mut sink, self.plan.vtable_names.iter().copied(), self.compression)?;
+        parts.vtable_names = sink.finish()?;
+        Ok(())
     }
 
-    fn records(&self, parts: &mut Parts, name_starts: &[u64]) {
+    fn records(&self, parts: &mut Parts, name_starts: &[u64]) -> Result<()> {
         let size = self.layout.size();
         let data_size = self.plan.items.len() as u64 * size as u64;
         let counters_size = self.plan.items.iter().map(|item| self.counter_bytes(item)).sum::<u64>();
         let (counters_start, bitmap_start) = (data_size, data_size + counters_size.next_multiple_of(8));
         let bitmap_size = self.plan.items.iter().map(|item| self.plan.bitmap(item).len() as u64).sum::<u64>();
         let uniform_start = bitmap_start + bitmap_size.next_multiple_of(8);
-        parts.data = vec![0; data_size as usize];
+        let uniform_size = self.plan.items.iter().map(|item| item.record.uniformity.counts.len()).sum::<usize>() * 8;
+        let sections = [&mut parts.data, &mut parts.counters, &mut parts.bitmap, &mut parts.uniform_counters];
+        let sizes = [data_size, counters_size, bitmap_size, if self.plan.uniform { uniform_size as u64 } else { 0 }];
+        for (section, size) in sections.into_iter().zip(sizes) {
+            memory::reserve(section, usize::try_from(size).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
+        }
+        parts.data.resize(data_size as usize, 0);
         let mut addressed = NameRefMap::<()>::default();
         for (index, (item, bytes)) in self.plan.items.iter().zip(parts.data.chunks_exact_mut(size)).enumerate() {
             let before = index as u64 * size as u64;
@@ -277,9 +287,10 @@ impl<'a> Writer<'a> {
             let count = self.counters(item, &mut parts.counters);
             record.num_counters = count as u32;
             parts.counters_count += count;
-            self.values(item, &mut record, &mut parts.values);
+            self.values(item, &mut record, &mut parts.values)?;
             self.layout.write(&record, bytes);
         }
+        Ok(())
     }
 
     fn counter_bytes(&self, item: &Item<'_>) -> u64 {
@@ -301,10 +312,10 @@ impl<'a> Writer<'a> {
         self.plan.elements(item)
     }
 
-    fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) {
+    fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) -> Result<()> {
         let kinds: Vec<(ValueKind, &ValueSites)> = self.plan.value_sites(item).collect();
         if kinds.is_empty() {
-            return;
+            return Ok(());
         }
         for (kind, sites) in &kinds {
             record.num_value_sites[*kind as usize] = sites.len().min(usize::from(u16::MAX)) as u16;
@@ -325,12 +336,12 @@ impl<'a> Writer<'a> {
                 self.sites(&mut sink, kind, sites);
             }
             let size = self.encoding.endian.u32_bytes(sink.len() as u32);
-            let mut blob = sink.into_bytes();
-            blob[total..total + 4].copy_from_slice(&size);
-            values.extend_from_slice(&blob);
-            return;
+            sink.overwrite(total, &size);
         }
-        values.extend_from_slice(sink.as_slice());
+        let blob = sink.finish()?;
+        memory::reserve(values, blob.len(), HOLD_OUTPUT)?;
+        values.extend_from_slice(&blob);
+        Ok(())
     }
 
     /// The number of values of each site, and the values.
@@ -353,7 +364,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn assemble(&self, parts: &Parts) -> Vec<u8> {
+    fn assemble(&self, parts: &Parts) -> Result<Vec<u8>> {
         let mut header = Header::new(self.encoding, self.plan.kind);
         let version = self.version();
         let padding = |bytes: &[u8]| bytes.len().next_multiple_of(8) as u64 - bytes.len() as u64;
@@ -405,6 +416,6 @@ impl<'a> Writer<'a> {
                 sink.zeros(padding(bytes) as usize);
             }
         }
-        sink.into_bytes()
+        sink.finish()
     }
 }

@@ -31,6 +31,10 @@ pub struct WriteOptions {
     pub vtables: bool,
     /// 103, or 104 (extensible binary of LLVM 23 on).
     pub version: u64,
+    /// What LLVM writes also where its readers take it for something else (text: functions inlined
+    /// into one that has a calling context stand in brackets, which become part of the name), or not
+    /// at all (extensible binary: frames of contexts with lines from 65536 on).
+    pub as_llvm: bool,
     /// Leave out the coldest functions until the output has at most so many
     /// bytes; 0 is no limit.
     pub size_limit: u64,
@@ -47,6 +51,7 @@ impl Default for WriteOptions {
             split_layout: false,
             vtables: false,
             version: binary::VERSION,
+            as_llvm: false,
             size_limit: 0,
         }
     }
@@ -57,7 +62,8 @@ impl Default for WriteOptions {
 /// # Errors
 ///
 /// Unsupported when the encoding cannot be written, or not for that release or
-/// kind of profile; too large when no function fits the limit.
+/// kind of profile; too large when no function fits the limit, and for lines of frames that
+/// no reader takes.
 pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>> {
     let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
@@ -66,7 +72,7 @@ pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>>
     let mut container: Vec<&FunctionRecord> = profile.functions.iter().collect();
     let mut had_unique_suffix = false;
     loop {
-        let bytes = encode(profile, &records, &container, kind, options, &mut had_unique_suffix);
+        let bytes = encode(profile, &records, &container, kind, options, &mut had_unique_suffix)?;
         let (size, limit) = (bytes.len() as u64, options.size_limit);
         if limit == 0 || (size <= limit && !records.is_empty()) {
             return Ok(bytes);
@@ -100,6 +106,7 @@ fn check_contexts(profile: &SampleProfile, kind: Kind, options: &WriteOptions) -
     if options.encoding != Encoding::ExtBinary || !kind.context_sensitive {
         return Ok(());
     }
+    check_lines(profile, options)?;
     let outside = profile.functions.iter().filter(|record| record.context.is_none()).count();
     if outside == 0 {
         return Ok(());
@@ -151,6 +158,19 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
     }
 }
 
+/// Readers refuse a line of more than 16 bits in the table of contexts.
+fn check_lines(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
+    const LAST: u32 = 0xffff;
+    let frames = profile.functions.iter().flat_map(|record| record.context.iter().flatten());
+    match frames.map(|frame| frame.location.line).max() {
+        Some(line) if line > LAST && !options.as_llvm => {
+            let (found, limit) = (line.into(), LAST.into());
+            Err(ErrorKind::TooLarge { field: "the line of a frame", found, limit }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 const UNSUPPORTED: &str = "Profile encoding format unsupported for writing operations";
 
 fn encode(
@@ -160,12 +180,14 @@ fn encode(
     kind: Kind,
     options: &WriteOptions,
     had_unique_suffix: &mut bool,
-) -> Vec<u8> {
+) -> Result<Vec<u8>> {
     let (names, rules) = (&profile.names, options.rules);
     match options.encoding {
         Encoding::Text => {
             let mark_flat = options.split_layout && rules.knows_split_layout();
-            text::write_records(names, records, &text::WriteOptions { rules, kind, mark_flat })
+            let bracketed_callees = options.as_llvm && kind.context_sensitive;
+            let text_options = text::WriteOptions { rules, kind, mark_flat, bracketed_callees };
+            Ok(text::write_records(names, records, &text_options))
         }
         Encoding::Binary => binary::write_records(&binary::Content { names, records, container, rules, kind }),
         Encoding::CompactBinary | Encoding::Gcc => {
@@ -182,9 +204,9 @@ fn encode(
                 vtables: options.vtables && rules.knows_vtables(),
                 had_unique_suffix: *had_unique_suffix,
             };
-            let written = ext::write_records(names, records, container, profile.symbols.as_ref(), &ext_options);
+            let written = ext::write_records(names, records, container, profile.symbols.as_ref(), &ext_options)?;
             *had_unique_suffix = written.has_unique_suffix;
-            written.bytes
+            Ok(written.bytes)
         }
     }
 }

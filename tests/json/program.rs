@@ -77,7 +77,7 @@ impl Folder {
         folder.write("one.proftext", b":ir\nmain\n1\n2\n10\n20\nhelper\n7\n1\n30\n");
         let input = Input::from_bytes("memory.proftext", b":ir\nmain\n1\n1\n5\n".to_vec());
         let part = Partial::of(&[input], Family::Instr, &PartialOptions::default()).expect("a sound profile");
-        folder.write("bare.part", &part.to_bytes());
+        folder.write("bare.part", &part.to_bytes().unwrap());
         folder
     }
 

@@ -1,5 +1,6 @@
 //! Inputs of any size, honest and hostile.
 
+use crate::programs;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release};
@@ -20,14 +21,16 @@ pub struct Made {
     pub is_sound: bool,
     /// What it is made of, where that is compressed and its size counts.
     pub content: Option<fn(usize) -> Vec<u8>>,
+    /// The program that wrote it, where one is needed; both sizes count.
+    pub beside: Option<fn(usize) -> Vec<u8>>,
 }
 
 const fn sound(name: &'static str, ending: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
-    Made { name, ending, few, make, is_sound: true, content: None }
+    Made { name, ending, few, make, is_sound: true, content: None, beside: None }
 }
 
 const fn hostile(name: &'static str, ending: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
-    Made { name, ending, few, make, is_sound: false, content: None }
+    Made { name, ending, few, make, is_sound: false, content: None, beside: None }
 }
 
 pub const TEXT: Made = sound("LLVM text", "proftext", 2000, text);
@@ -84,7 +87,19 @@ pub const INSTR_PART: Made = Made {
     content: Some(text),
     ..sound("partial merge of LLVM text", "partial", 2000, |count| part(Family::Instr, text(count)))
 };
-pub const PROGRAM: Made = sound("program", "elf", 4000, program);
+pub const PROGRAM: Made = sound("program", "elf", 4000, programs::instrumented);
+pub const MEMORY_DUMP: Made = Made {
+    beside: Some(programs::with_debug_info),
+    ..sound("raw memory dump with its program", "memprofraw", 1000, programs::memory_dump)
+};
+pub const NESTED_CALLS: Made = Made {
+    beside: Some(programs::of_nested_calls),
+    ..hostile("raw memory dump with a program of nested calls", "memprofraw", 1000, programs::memory_dump)
+};
+pub const SAME_PLACES: Made = Made {
+    beside: Some(programs::of_nested_calls),
+    ..hostile("raw memory dump of stacks in nested calls", "memprofraw", 300, programs::dump_of_few_addresses)
+};
 pub const DEEP_JSON: Made = hostile("JSON without end", "iprof", 100_000, deep);
 
 fn profile(functions: usize) -> Profile {
@@ -151,7 +166,7 @@ fn memory_yaml(functions: usize) -> Vec<u8> {
 
 fn part(family: Family, content: Vec<u8>) -> Vec<u8> {
     let inputs = [Input::from_bytes("input", content)];
-    Partial::of(&inputs, family, &PartialOptions::default()).expect("it is read").to_bytes()
+    Partial::of(&inputs, family, &PartialOptions::default()).expect("it is read").to_bytes().expect("it is small")
 }
 
 /// A pprof profile with a function, a location and a sample for each number.
@@ -183,43 +198,4 @@ fn pprof(samples: usize, with_values: bool) -> Vec<u8> {
         bytes.extend(piece(6, text.into_bytes()));
     }
     bytes
-}
-
-/// A program in ELF with a data record and a name for each function.
-fn program(functions: usize) -> Vec<u8> {
-    let name = |number: usize| format!("_ZN7example8function{number}Ev");
-    let mut data = Vec::new();
-    for number in 0..functions {
-        data.extend(profbridge::instr::name_ref(name(number).as_bytes()).to_le_bytes());
-        data.extend((number as u64).to_le_bytes());
-        data.extend([0; 24]);
-        data.extend([8, 0, 0, 0, 0, 0, 0, 0]);
-    }
-    let text = (0..functions).map(name).collect::<Vec<_>>().join("\x01").into_bytes();
-    let mut len = text.len();
-    let mut names = Vec::new();
-    while len > 0x7f {
-        names.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    names.extend([len as u8, 0]);
-    names.extend(text);
-    let own_names = b"\0__llvm_prf_data\0__llvm_prf_names\0.shstrtab\0";
-    let mut content = vec![0u8; 64];
-    let mut headers = vec![0u8; 64];
-    for (name, kind, bytes) in [(1u32, 1u32, &data[..]), (17, 1, &names), (34, 3, own_names)] {
-        headers.extend([name, kind].map(u32::to_le_bytes).concat());
-        headers.extend([0, 0, content.len() as u64, bytes.len() as u64, 0, 1, 0].map(u64::to_le_bytes).concat());
-        content.extend(bytes);
-        content.resize(content.len().next_multiple_of(8), 0);
-    }
-    let mut start = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    start.extend([3u16, 62].map(u16::to_le_bytes).concat());
-    start.extend(1u32.to_le_bytes());
-    start.extend([0, 0, content.len() as u64].map(u64::to_le_bytes).concat());
-    start.extend(0u32.to_le_bytes());
-    start.extend([64u16, 0, 0, 64, 4, 3].map(u16::to_le_bytes).concat());
-    content[..64].copy_from_slice(&start);
-    content.extend(headers);
-    content
 }

@@ -1,18 +1,19 @@
 //! Memory of each command as a function of the input's size, by the allocator's
 //! own count: docs/limits.md states the bounds, for honest and hostile inputs.
 
-// A global allocator cannot be had otherwise.
-#![allow(unsafe_code)]
-
+mod allocator;
 mod inputs;
+mod programs;
+mod refused;
+
+use allocator::peak_of;
 
 use profbridge::input::{Access, WeightedInput, open, output};
 use profbridge::instr::Release;
+use profbridge::memprof::raw::Programs;
 use profbridge::pipeline::fit::{FitOptions, fit_files};
-use profbridge::pipeline::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeOptions, merge_iprof_files};
-use profbridge::pipeline::merge::sampleprof::{
-    SampleMergeObserver, SampleMergeOptions, merge_sample_files, write_sample_file,
-};
+use profbridge::pipeline::merge::iprof::{IprofMergeOptions, merge_iprof_files};
+use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
 use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::pipeline::pictures::{View, read_content};
 use profbridge::pipeline::read::stacks::StackOptions;
@@ -20,82 +21,15 @@ use profbridge::pipeline::{
     MergeOptions, OutputFormat, Silent, WriteOptions, check_file, describe, merge_files, write_file,
 };
 use profbridge::render::{SvgOptions, write_html, write_svg};
-use profbridge::sampleprof::{self, RecordFault};
+use profbridge::sampleprof;
 use profbridge::stacks::model::Selection;
-use profbridge::{Error, Limits, Result, iprof};
-use std::alloc::{GlobalAlloc, Layout, System};
+use profbridge::{Limits, Result, iprof};
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The system's allocator, which counts what is taken at a time.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-fn add(bytes: usize) {
-    PEAK.fetch_max(NOW.fetch_add(bytes, Relaxed) + bytes, Relaxed);
-}
-
-// SAFETY: every call is passed on to the system's allocator as it is; counting
-// neither allocates nor touches the memory.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size());
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        add(layout.size());
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Old and new are there at the same time.
-        add(size);
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The most that is allocated at a time while `work` runs, beyond what was
-/// before. Large pages, which files and tables from 4 MiB on are in, do not go
-/// through the allocator: inputs here are smaller.
-fn peak_of(work: impl FnOnce()) -> usize {
-    let before = NOW.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    work();
-    PEAK.load(Relaxed).saturating_sub(before)
-}
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One thread: each further one has buffers of its own.
 const ONE: Option<NonZeroUsize> = Some(NonZeroUsize::MIN);
-
-struct NoObserver;
-
-impl SampleMergeObserver for NoObserver {
-    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
-}
-
-impl IprofMergeObserver for NoObserver {
-    fn input_done(&mut self, _: &IprofInputReport) {}
-    fn progress(&mut self, _: usize, _: usize) {}
-}
 
 type Command = fn(&Path) -> Result<()>;
 
@@ -112,17 +46,32 @@ fn merge_instr(input: &Path) -> Result<()> {
     write_file(&report.profile, &write, &out(input)).map(drop)
 }
 
+/// The ending of the program that wrote an input.
+const PROGRAM: &str = "program";
+
+fn merge_memory_dump(input: &Path) -> Result<()> {
+    let mut options = MergeOptions::default();
+    options.threads = ONE;
+    let programs = Programs::new(vec![input.with_extension(PROGRAM)], &Limits::default());
+    options.read.programs = Arc::new(programs);
+    let report = merge_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    report.verdict(&options)?;
+    let mut write = WriteOptions::default();
+    (write.threads, write.format) = (ONE, OutputFormat::for_release(Release::DEFAULT));
+    write_file(&report.profile, &write, &out(input)).map(drop)
+}
+
 fn merge_samples(input: &Path) -> Result<()> {
     let mut options = SampleMergeOptions::default();
     options.threads = ONE;
-    let report = merge_sample_files(&[WeightedInput::new(input)], &options, &mut NoObserver)?;
+    let report = merge_sample_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
     write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, &out(input)).map(drop)
 }
 
 fn merge_iprof(input: &Path) -> Result<()> {
     let mut options = IprofMergeOptions::default();
     options.read.threads = ONE;
-    let report = merge_iprof_files(&[WeightedInput::new(input)], &options, &mut NoObserver)?;
+    let report = merge_iprof_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE;
     output::replace_with(&out(input), |out| iprof::write_to(&report.document, &write, out))
@@ -174,7 +123,7 @@ fn info(input: &Path) -> Result<()> {
 const BASE: usize = 4 << 20;
 
 /// What docs/limits.md says: an input, a command, and bytes for each of its bytes.
-const BOUNDS: [(inputs::Made, &str, Command, usize); 43] = [
+const BOUNDS: [(inputs::Made, &str, Command, usize); 46] = [
     (inputs::TEXT, "merge", merge_instr, 24),
     (inputs::TEXT, "check", check, 24),
     (inputs::TEXT, "info", info, 24),
@@ -208,6 +157,9 @@ const BOUNDS: [(inputs::Made, &str, Command, usize); 43] = [
     (inputs::MEMORY_YAML, "flamegraph", draw, 8),
     (inputs::MEMORY_SECTION, "merge", merge_instr, 8),
     (inputs::MEMORY_SECTION, "check", check, 8),
+    (inputs::MEMORY_DUMP, "merge", merge_memory_dump, 8),
+    (inputs::NESTED_CALLS, "merge", merge_memory_dump, 64),
+    (inputs::SAME_PLACES, "merge", merge_memory_dump, 64),
     (inputs::LISTED_YAML, "check", check, 72),
     (inputs::KEYED_YAML, "check", check, 72),
     (inputs::OPEN_YAML, "check", check, 8),
@@ -240,7 +192,12 @@ fn memory_stays_below_the_bounds_that_are_documented() {
             let bytes = (made.make)(count);
             assert!(bytes.len() < 4 << 20, "{}: {} bytes are read in large pages", made.name, bytes.len());
             std::fs::write(&path, &bytes).unwrap();
-            let size = made.content.map_or(bytes.len(), |content| content(count).len());
+            let mut size = made.content.map_or(bytes.len(), |content| content(count).len());
+            if let Some(program) = made.beside {
+                let program = program(count);
+                std::fs::write(path.with_extension(PROGRAM), &program).unwrap();
+                size += program.len();
+            }
             let mut outcome = Ok(());
             let peak = peak_of(|| outcome = command(&path));
             assert_eq!(outcome.is_ok(), made.is_sound || name != "merge", "{} {name}: {outcome:?}", made.name);

@@ -61,7 +61,7 @@ fn every_damage_has_a_file_and_a_message() {
 fn sound_parts() -> Vec<(&'static str, Vec<u8>)> {
     let text = |name: &str, text: &str| [Input::from_bytes(name, text.as_bytes().to_vec())];
     let part = |family, inputs: &[Input]| {
-        Partial::of(inputs, family, &PartialOptions::default()).expect("inputs are added").to_bytes()
+        Partial::of(inputs, family, &PartialOptions::default()).expect("inputs are added").to_bytes().unwrap()
     };
     let iprof = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"a.A\"},{\"id\":1,\"name\":\"void\"}],\
                  \"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,1]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[4]}]}";
@@ -107,7 +107,8 @@ fn renew() {
     let changes: [fn(u8) -> u8; 5] = [|byte| byte ^ 1, |_| 0, |_| 0x7f, |_| 0xff, |byte| byte.wrapping_add(1)];
     for (tag, good) in sound_parts() {
         let frame = Frame::find(&good, &Limits::default()).unwrap().unwrap();
-        let framed = |state: &[u8]| partial::append(frame.profile.to_vec(), frame.family, frame.origins, state);
+        let framed =
+            |state: &[u8]| partial::append(frame.profile.to_vec(), frame.family, frame.origins, state).unwrap();
         for at in good.len() - FOOTER_BYTES..good.len() - partial::MAGIC.len() {
             for change in changes {
                 let mut bytes = good.clone();

@@ -41,9 +41,9 @@ fn in_parts(
     }
     let (first, second) = inputs.split_at(at);
     let mut all = in_parts(first, family, options, cuts);
-    let later = in_parts(second, family, options, cuts).to_bytes();
+    let later = in_parts(second, family, options, cuts).to_bytes().unwrap();
     all.append(Partial::from_bytes(&later, options).expect("a part is read")).expect("one family");
-    Partial::from_bytes(&all.to_bytes(), options).expect("a part is read")
+    Partial::from_bytes(&all.to_bytes().unwrap(), options).expect("a part is read")
 }
 
 /// What was said of a merge, in order.
@@ -297,7 +297,7 @@ fn what_a_damaged_part_says_is_refused() {
     let options = PartialOptions::default();
     let inputs = in_memory(&[("foo:5:1\n 1: 5\n".to_string(), 1), ("bar:5:1\n 1: 5\n".to_string(), 2)]);
     for family in [Family::SampleProf, Family::Stacks, Family::Iprof] {
-        let good = Partial::of(&inputs, family, &options).expect("inputs are added").to_bytes();
+        let good = Partial::of(&inputs, family, &options).expect("inputs are added").to_bytes().unwrap();
         for at in 0..good.len() {
             let mut bytes = good.clone();
             bytes[at] ^= 0x20;

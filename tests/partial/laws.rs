@@ -66,8 +66,8 @@ fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Rando
         rest = later;
     }
     let sums = pipeline::partial::merge_partially(&parts, options, &mut Heard::default()).expect("sound parts");
-    let again = PartialMerge::decode(&sums.encode(), &Limits::default()).expect("what was written is read");
-    assert_eq!(again.encode(), sums.encode());
+    let again = PartialMerge::decode(&sums.encode().unwrap(), &Limits::default()).expect("what was written is read");
+    assert_eq!(again.encode().unwrap(), sums.encode().unwrap());
     let report = pipeline::partial::finish(&sums, options, &mut Heard::default()).expect("sound sums");
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);

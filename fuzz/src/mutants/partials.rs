@@ -25,7 +25,7 @@ pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
         2 => family = dice.one_of(&[Family::Instr, Family::SampleProf, Family::Iprof, Family::Stacks]),
         _ => state = mutant_of_state(state, dice),
     }
-    Some(append(profile, family, origins, &state))
+    append(profile, family, origins, &state).ok()
 }
 
 fn mutant_of_state(mut state: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
@@ -37,7 +37,7 @@ fn mutant_of_state(mut state: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
         if chance == 0 {
             joined.append(sums);
         }
-        return joined.encode();
+        return joined.encode().expect("it is small");
     }
     for _ in 0..=dice.below(3) {
         dice.change_numbers(&mut state);

@@ -46,11 +46,11 @@ impl IprofWriteArgs {
     pub(crate) fn write_part(
         &self,
         document: &Document,
-        part: impl FnOnce(Vec<u8>) -> Vec<u8>,
+        part: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>,
         output: &Path,
     ) -> Result<()> {
         let document = iprof::write(document, &self.options(true, None));
-        input::output::replace(output, &part(document))
+        input::output::replace(output, &part(document)?)
     }
 
     fn options(&self, gzip: bool, threads: Option<NonZeroUsize>) -> WriteOptions {

@@ -193,7 +193,7 @@ impl StackJob<'_> {
         let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
         let document = if bytes.starts_with(&GZIP) { bytes } else { gzip(&bytes)? };
         let kept = keep_inputs(given, KeptFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
-        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, document))
+        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, document)?)
     }
 
     fn has_pprof(&self, table: &StackTable) -> bool {

@@ -70,7 +70,11 @@ fn string(strings: &[Vec<u8>], at: u64, cursor: &Cursor<'_>) -> Result<Vec<u8>> 
 }
 
 /// Appends a data access profile. It ends at any byte: nothing pads it.
-pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> {
     let mut strings = Strings::default();
     for record in &profile.records {
         if let DataSymbol::Name(name) = &record.symbol {
@@ -83,10 +87,11 @@ pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) {
     let cold = profile.cold_symbols.iter().map(Vec::as_slice);
     let mut names = Sink::new(Endian::Little);
     if !strings.all.is_empty() {
-        write_chunk(&mut names, strings.all.iter().copied().chain(cold), Compression::Zlib);
+        write_chunk(&mut names, strings.all.iter().copied().chain(cold), Compression::Zlib)?;
     }
+    let names = names.finish()?;
     sink.u64s(&[strings.all.len() as u64, profile.cold_symbols.len() as u64, names.len() as u64]);
-    sink.bytes(names.as_slice());
+    sink.bytes(&names);
     sink.zeros(names.len().next_multiple_of(8) - names.len());
     sink.u64(profile.cold_string_hashes.len() as u64);
     sink.u64s(&profile.cold_string_hashes);
@@ -103,6 +108,7 @@ pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) {
             sink.u32(location.line);
         }
     }
+    Ok(())
 }
 
 /// Strings in order of first use.

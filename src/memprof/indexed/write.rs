@@ -66,7 +66,7 @@ pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
 /// # Errors
 ///
 /// Usage for a version that does not exist; too large where a number does not
-/// fit.
+/// fit; I/O where the section does not fit the memory.
 pub fn write(profile: &MemoryProfile, options: &WriteOptions) -> Result<Vec<u8>> {
     if options.version > NEWEST_VERSION {
         return Err(Error::usage(format!("there is no memory profile version {}", options.version)));
@@ -109,10 +109,10 @@ impl Writer<'_> {
         let data_access = self.profile.data_access.as_ref().filter(|_| version >= since::CALLEES);
         if let Some(data_access) = data_access.filter(|profile| !profile.is_empty()) {
             places.push(sink.len() as u64);
-            data_access::write(&mut sink, data_access);
+            data_access::write(&mut sink, data_access)?;
         }
         words.drain(..).zip(places).for_each(|(word, place)| sink.patch(word, place));
-        Ok(sink.into_bytes())
+        sink.finish()
     }
 
     /// Versions 0 to 2.
@@ -143,7 +143,7 @@ impl Writer<'_> {
             places.push(self.write_stacks(&mut sink, &stack_keys)?);
         }
         words.into_iter().zip(places).for_each(|(word, place)| sink.patch(word, place));
-        Ok(sink.into_bytes())
+        sink.finish()
     }
 
     fn write_schema(&self, sink: &mut Sink) {

@@ -74,6 +74,8 @@ pub struct RawMemProf<'data> {
     pub dumps: usize,
     /// Executable parts, the program's own first.
     pub segments: Vec<Segment>,
+    /// Bytes of the file.
+    size: usize,
     entries: Vec<Entry<'data>>,
     by_id: HashMap<u64, u32>,
     /// Entries with numbers, in order of first appearance.
@@ -112,7 +114,7 @@ impl<'data> RawMemProf<'data> {
     /// offset or a number leads outside of a dump; limit exceeded for stacks
     /// that are too deep.
     pub fn read(data: &'data [u8], limits: &Limits) -> Result<Self> {
-        let mut profile = Self::default();
+        let mut profile = Self { size: data.len(), ..Self::default() };
         let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
         while profile.dumps == 0 || !cursor.is_empty() {
             let (start, header) = (cursor.position(), Header::read(&mut cursor.clone())?);
@@ -122,6 +124,12 @@ impl<'data> RawMemProf<'data> {
             profile.add_dump(&dump, limits).map_err(|error| error.in_raw_memory_profile(version))?;
         }
         Ok(profile)
+    }
+
+    /// Bytes of the file.
+    #[cfg(feature = "correlate")]
+    pub(super) fn size(&self) -> usize {
+        self.size
     }
 
     /// Contexts, in order of first appearance.

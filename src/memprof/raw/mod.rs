@@ -24,6 +24,8 @@
 mod dumps;
 #[cfg(feature = "correlate")]
 mod resolve;
+#[cfg(feature = "correlate")]
+mod room;
 mod show;
 
 #[cfg(test)]

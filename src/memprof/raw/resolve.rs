@@ -1,6 +1,7 @@
 //! From addresses to functions and lines, with the program that ran.
 
 use super::dumps::{RawMemProf, Segment};
+use super::room::{self, Room};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::instr::Release;
@@ -150,7 +151,8 @@ const RUNTIME_FILES: [&[u8]; 3] = [b"memprof_malloc_linux.cpp", b"memprof_interc
 /// # Errors
 ///
 /// Unable to symbolize when a program is not one that ran, or has no debug
-/// info.
+/// info; limit exceeded where functions inlined into each other make more of call
+/// stacks than the sizes of profile and programs let expect.
 pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release) -> Result<Resolved> {
     let mut images = Vec::new();
     for program in programs {
@@ -159,8 +161,9 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
         let loaded = Loaded::find(raw, &file).map_err(|error| within(named(error, program)))?;
         images.push(Image { program, file, loaded });
     }
+    let mut room = Room::of(raw.size() + programs.iter().map(|program| program.bytes.len()).sum::<usize>());
     let addresses = ProgramAddresses::of(raw, &images);
-    let chains = addresses.chains(&images)?;
+    let chains = addresses.chains(&images, &mut room)?;
     let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places: vec![None; chains.len()] };
     let mut left = chains.iter().filter(|chain| is_of_the_program(chain)).count();
     if left == 0 {
@@ -176,7 +179,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
         }
     }
     drop(chains);
-    let stacks = resolver.records(raw, &addresses);
+    let stacks = resolver.records(raw, &addresses, &mut room)?;
     Ok(Resolved { profile: resolver.profile, stacks })
 }
 
@@ -307,15 +310,17 @@ impl ProgramAddresses {
     }
 
     /// The functions at each address, by number.
-    fn chains(&self, images: &[Image<'_>]) -> Result<Vec<Vec<InlineFrame>>> {
+    fn chains(&self, images: &[Image<'_>], room: &mut Room) -> Result<Vec<Vec<InlineFrame>>> {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         order.sort_unstable_by_key(|number| self.links[*number]);
         let mut chains = vec![Vec::new(); order.len()];
         for numbers in order.chunk_by(|a, b| self.links[*a].0 == self.links[*b].0) {
             let Image { program, file, .. } = &images[self.links[numbers[0]].0];
             let sorted: Vec<u64> = numbers.iter().map(|number| self.links[*number].1).collect();
-            let found = objects::inline_chains(file, &program.path, &sorted, &program.limits);
+            let most = room.left_for(room::PLACE);
+            let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most);
             let found = found.map_err(|error| error.within(&program.path))?;
+            room.take(found.iter().map(Vec::len).sum(), room::PLACE)?;
             numbers.iter().zip(found).for_each(|(number, chain)| chains[*number] = chain);
         }
         Ok(chains)
@@ -369,9 +374,9 @@ impl Resolver {
     }
 
     /// Makes the records, and returns how many stacks are left.
-    fn records(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses) -> usize {
-        let (stacks, call_sites) = self.stacks(raw, addresses);
-        let mut records = self.make_room(&stacks).into_iter();
+    fn records(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses, room: &mut Room) -> Result<usize> {
+        let (stacks, call_sites) = self.stacks(raw, addresses, room)?;
+        let mut records = self.make_room(&stacks, room)?.into_iter();
         for (context, stack) in raw.contexts().zip(&stacks) {
             let Some(stack) = *stack else { continue };
             let histogram = (!context.histogram.is_empty()).then(|| context.histogram.into());
@@ -386,12 +391,17 @@ impl Resolver {
                 self.profile.record_mut(function).call_sites.push(CallSite { frames, callees: Vec::new() });
             }
         }
-        stacks.iter().flatten().count()
+        Ok(stacks.iter().flatten().count())
     }
 
     /// The call stack of each context, nothing where no address counts, and the
     /// calls on all of them.
-    fn stacks(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses) -> (Vec<Option<StackHandle>>, CallSites) {
+    fn stacks(
+        &mut self,
+        raw: &RawMemProf<'_>,
+        addresses: &ProgramAddresses,
+        room: &mut Room,
+    ) -> Result<(Vec<Option<StackHandle>>, CallSites)> {
         let (mut stacks, mut call_sites) = (Vec::with_capacity(raw.contexts().len()), CallSites::default());
         self.profile.stacks.reserve(raw.contexts().len());
         let mut stack = Vec::new();
@@ -406,28 +416,30 @@ impl Resolver {
                     let functions = frames.map(|frame| self.profile.stacks.frame(*frame).function);
                     functions.for_each(|function| call_sites.add(function, number));
                 }
+                room.take(place.frames.len(), room::FRAME)?;
                 stack.extend_from_slice(&place.frames);
             }
             stacks.push((!stack.is_empty()).then(|| self.profile.stacks.intern(&stack)));
         }
-        (stacks, call_sites)
+        Ok((stacks, call_sites))
     }
 
     /// Adds the records of functions that allocate, each with room for its
     /// sites: lists that grow would take twice the memory. The records of all
     /// stacks, one stack after the other.
-    fn make_room(&mut self, stacks: &[Option<StackHandle>]) -> Vec<usize> {
+    fn make_room(&mut self, stacks: &[Option<StackHandle>], room: &mut Room) -> Result<Vec<usize>> {
         let (mut functions, mut all, mut sites) = (Vec::new(), Vec::new(), Vec::new());
         for stack in stacks.iter().flatten() {
             functions.clear();
             functions.extend(allocating(&self.profile, *stack));
+            room.take(functions.len(), room::SITE)?;
             all.extend(functions.iter().map(|function| self.profile.record_index(*function)));
         }
         sites.resize(self.profile.records().len(), 0);
         all.iter().for_each(|at| sites[*at] += 1);
         let records = self.profile.records_mut().iter_mut();
         records.zip(sites).for_each(|(record, sites)| record.alloc_sites.reserve_exact(sites));
-        all
+        Ok(all)
     }
 }
 

@@ -3,12 +3,17 @@
 use super::record::{Extra, Summed};
 use super::runs;
 use super::sums::{Contribution, Group, PartialMerge};
+use crate::error::Result;
 use crate::instr::{FunctionRecord, TemporalProfile, ValueKind};
 use crate::partial::Encoder;
 
 impl PartialMerge {
     /// The state that [`decode`](Self::decode) reads.
-    pub fn encode(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Encoder::default();
         out.number(self.max_count);
         out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
@@ -23,7 +28,7 @@ impl PartialMerge {
                 Some(contribution) => contribution.encode(&mut out),
             }
         }
-        out.into_bytes()
+        out.finish()
     }
 }
 

@@ -3,12 +3,12 @@
 use super::observer::{MergeObserver, Silent};
 use super::options::MergeOptions;
 use super::report::MergeReport;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::input::WeightedInput;
+use crate::memory::{self, HOLD_SUMS};
 use crate::merge::{MergeRules, repeated_sizes};
 use crate::pipeline::partial;
 use crate::pipeline::run::{self, Prepared};
-use std::io::ErrorKind::OutOfMemory;
 
 /// Merges inputs in order.
 ///
@@ -48,7 +48,7 @@ pub(super) fn merge_inputs(
         return Err(ErrorKind::Cancelled.into());
     }
     if run.merger.lacks_memory() {
-        return Err(Error::io("cannot hold the counters of all functions", OutOfMemory.into()));
+        return Err(memory::refused(HOLD_SUMS));
     }
     let memory_shares_nothing = run.merger.memory_shares_nothing();
     let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;

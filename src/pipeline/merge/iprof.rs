@@ -14,7 +14,7 @@ use crate::instr::Loss;
 use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
 use crate::pipeline::merge::iprof_inputs::{Tolerance, open_iprof};
 use crate::pipeline::merge::mixed::{MixedMerge, MixedOptions};
-use crate::pipeline::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums};
+use crate::pipeline::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums, Silent};
 use crate::pipeline::partial;
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -55,6 +55,11 @@ pub trait IprofMergeObserver {
 
     /// So many inputs are added.
     fn progress(&mut self, done: usize, total: usize);
+}
+
+impl IprofMergeObserver for Silent {
+    fn input_done(&mut self, _: &IprofInputReport) {}
+    fn progress(&mut self, _: usize, _: usize) {}
 }
 
 /// What came of a merge.

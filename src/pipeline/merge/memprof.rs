@@ -3,12 +3,13 @@
 use crate::error::{Error, Result};
 use crate::input::WeightedInput;
 use crate::input::output;
+use crate::memory::{self, HOLD_SUMS};
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
 use crate::pipeline::input_totals::bytes_of;
 use crate::pipeline::merge::{Extent, InputOutcome, MergeObserver, MergeOptions, MergeReport};
 use crate::pipeline::run::{self, Prepared};
-use std::io::ErrorKind::OutOfMemory;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Merges the memory profiles of inputs in order. The profile of the report
@@ -26,7 +27,7 @@ pub fn merge_memory_files(
     let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
     let mut run = run::run(&prepared, options, observer);
     if run.merger.lacks_memory() {
-        return Err(Error::io("cannot hold the counters of all functions", OutOfMemory.into()));
+        return Err(memory::refused(HOLD_SUMS));
     }
     let memory_shares_nothing = run.merger.memory_shares_nothing();
     let memory = run.merger.take_memory();
@@ -58,5 +59,10 @@ pub fn extent_of(memory: &MemoryProfile, inputs: usize) -> Extent {
 ///
 /// Those of the file.
 pub fn write_yaml_file(profile: &MemoryProfile, path: &Path) -> Result<()> {
-    output::replace_by_name_with(path, |mut out| yaml::write(profile, Comments::None, &mut out))
+    output::replace_by_name_with(path, |out| {
+        // It is written word by word.
+        let mut out = BufWriter::new(out);
+        yaml::write(profile, Comments::None, &mut out)?;
+        out.flush()
+    })
 }

@@ -18,7 +18,7 @@ pub trait MergeObserver: Send {
     }
 }
 
-/// An observer that says nothing.
+/// An observer that says nothing, of a merge of any family.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Silent;
 

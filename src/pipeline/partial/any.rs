@@ -5,16 +5,15 @@ use super::kept::{KeptFamily, found_of, keep_inputs, kept_inputs};
 use super::options::PartialOptions;
 use super::sample::{self, finish_samples, sum_samples};
 use crate::error::{Error, Result};
-use crate::input::{Family, Input, WeightedInput};
+use crate::input::{Family, Input};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
 use crate::partial::{self, Frame, KeptInputs, PartialInput};
-use crate::pipeline::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
-use crate::pipeline::merge::sampleprof::{SampleMergeObserver, SampleMergeReport};
+use crate::pipeline::merge::iprof::{IprofMergeReport, merge_iprof_files};
+use crate::pipeline::merge::sampleprof::SampleMergeReport;
 use crate::pipeline::merge::stacks::{self, StackSum};
 use crate::pipeline::merge::{MergeReport, Silent};
 use crate::pipeline::target::InputVersions;
-use crate::sampleprof::RecordFault;
 use crate::sampleprof::partial::PartialSamples;
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
@@ -96,11 +95,15 @@ impl Partial {
 
     /// The state with its footer, without a profile in front of it: versioned,
     /// checksummed, deflated.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (origins, state) = match self {
-            Self::Instr(sums) => (instr::origins(sums), sums.encode()),
-            Self::SampleProf(sums) => (0, sums.encode(None)),
-            Self::Iprof(kept) | Self::Stacks(kept) => (0, kept.encode()),
+            Self::Instr(sums) => (instr::origins(sums), sums.encode()?),
+            Self::SampleProf(sums) => (0, sums.encode(None)?),
+            Self::Iprof(kept) | Self::Stacks(kept) => (0, kept.encode()?),
         };
         partial::append(Vec::new(), self.family(), origins, &state)
     }
@@ -191,12 +194,12 @@ impl Partial {
     pub fn finish(&self, options: &PartialOptions) -> Result<Finished> {
         match self {
             Self::Instr(sums) => finish(sums, &options.instr, &mut Silent).map(Finished::Instr),
-            Self::SampleProf(sums) => finish_samples(sums, &options.sample, &mut Unheard).map(Finished::SampleProf),
+            Self::SampleProf(sums) => finish_samples(sums, &options.sample, &mut Silent).map(Finished::SampleProf),
             Self::Iprof(kept) => {
                 let mut iprof = options.iprof.clone();
                 iprof.found.extend(found_of(kept));
                 let inputs = kept_inputs(kept, options.limits())?;
-                merge_iprof_files(&inputs, &iprof, &mut Unheard).map(Finished::Iprof)
+                merge_iprof_files(&inputs, &iprof, &mut Silent).map(Finished::Iprof)
             }
             Self::Stacks(kept) => {
                 let inputs = kept_inputs(kept, options.limits())?;
@@ -211,17 +214,4 @@ impl Partial {
 
 fn not_a_part() -> Error {
     Error::usage("this is no partial merge").with_hint("partial merges are made of inputs first, and written")
-}
-
-/// Of a merge that reports at its end.
-struct Unheard;
-
-impl SampleMergeObserver for Unheard {
-    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
-}
-
-impl IprofMergeObserver for Unheard {
-    fn input_done(&mut self, _: &IprofInputReport) {}
-    fn progress(&mut self, _: usize, _: usize) {}
 }

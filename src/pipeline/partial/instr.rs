@@ -75,7 +75,7 @@ pub fn merge_partially(
 pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     let encoded = encode(profile, options)?;
     refuse_open_end(&encoded.bytes)?;
-    let bytes = crate::partial::append(encoded.bytes, Family::Instr, origins(sums), &sums.encode());
+    let bytes = crate::partial::append(encoded.bytes, Family::Instr, origins(sums), &sums.encode()?)?;
     options.replace_with(path, |out| out.write_all(&bytes))?;
     Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
 }

@@ -48,7 +48,7 @@ pub fn keep_inputs(
     let mut all = KeptInputs::default();
     for input in inputs {
         match part_of(input, family, limits) {
-            Ok(None) => all.push(keep(input, found.contains(&input.path), limits)),
+            Ok(None) => all.push(keep(input, found.contains(&input.path), limits)?),
             Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
             Ok(Some(part)) => all.append(part),
             // A damaged part is a bad input like others.
@@ -58,11 +58,11 @@ pub fn keep_inputs(
     Ok(all)
 }
 
-fn keep(input: &Input, is_found: bool, limits: &Limits) -> KeptInput {
+fn keep(input: &Input, is_found: bool, limits: &Limits) -> Result<KeptInput> {
     let about = PartialInput::new(&input.path, input.weight.get());
     match input.stored_bytes(Access::Read, limits) {
         Ok(bytes) => KeptInput::new(about, is_found, &bytes),
-        Err(error) => unreadable(input, &error),
+        Err(error) => Ok(unreadable(input, &error)),
     }
 }
 
@@ -163,6 +163,10 @@ pub(super) fn found_of(all: &KeptInputs) -> impl Iterator<Item = PathBuf> {
 }
 
 /// A document with the inputs that it was made of behind it.
-pub fn encode_kept(all: &KeptInputs, family: KeptFamily, document: Vec<u8>) -> Vec<u8> {
-    crate::partial::append(document, family.family(), 0, &all.encode())
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn encode_kept(all: &KeptInputs, family: KeptFamily, document: Vec<u8>) -> Result<Vec<u8>> {
+    crate::partial::append(document, family.family(), 0, &all.encode()?)
 }

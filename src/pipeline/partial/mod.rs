@@ -12,8 +12,8 @@
 //! let options = PartialOptions::default();
 //! let dump = |name: &str, count: u64| Input::from_bytes(name, format!(":ir\nmain\n1\n1\n{count}\n").into_bytes());
 //! // On two machines …
-//! let first = Partial::of(&[dump("a", 5), dump("b", 6)], Family::Instr, &options)?.to_bytes();
-//! let second = Partial::of(&[dump("c", 7)], Family::Instr, &options)?.to_bytes();
+//! let first = Partial::of(&[dump("a", 5), dump("b", 6)], Family::Instr, &options)?.to_bytes()?;
+//! let second = Partial::of(&[dump("c", 7)], Family::Instr, &options)?.to_bytes()?;
 //! // … and on a third.
 //! let mut all = Partial::from_bytes(&first, &options)?;
 //! all.append(Partial::from_bytes(&second, &options)?)?;

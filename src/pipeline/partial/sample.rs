@@ -109,8 +109,8 @@ pub fn encode_samples(sums: &PartialSamples, profile: &SampleProfile, options: &
     let front = sampleprof::write(profile, options)?;
     let limits = Limits::default();
     let read = read_front(&front, &ReadOptions { rules: sums.rules(), limits, ..ReadOptions::default() })?;
-    let state = sums.encode(read.as_ref());
-    Ok(crate::partial::append(front, Family::SampleProf, 0, &state))
+    let state = sums.encode(read.as_ref())?;
+    crate::partial::append(front, Family::SampleProf, 0, &state)
 }
 
 /// Makes the result of a merge of all inputs that the sums hold.

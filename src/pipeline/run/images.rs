@@ -8,6 +8,7 @@
 //! see [`values`](super::values).
 
 use super::values::Values;
+use crate::error::Result;
 use crate::instr::RecordId;
 use crate::merge::Merger;
 use crate::raw::{Image, ImageSum, PlausibleCounters, RawNames, RawProfile};
@@ -168,14 +169,20 @@ impl Known {
 
     /// Adds the counters of a file whose weight is `weight`, for which an empty
     /// sum [has room](ImageSum::has_room_for).
-    pub(super) fn add_counters(&self, counters: &PlausibleCounters<'_>, weight: u64) {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory for a sum; nothing is added then.
+    pub(super) fn add_counters(&self, counters: &PlausibleCounters<'_>, weight: u64) -> Result<()> {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(of, sum): &(u64, ImageSum)| *of == weight && sum.has_room_for(counters, weight);
         let place = sums.iter().position(fits);
-        let (_, mut sum) = place.map(|at| sums.swap_remove(at)).unwrap_or_else(|| (weight, ImageSum::new(&self.image)));
+        let known = place.map(|at| sums.swap_remove(at).1);
         drop(sums);
+        let mut sum = known.map_or_else(|| ImageSum::new(&self.image), Ok)?;
         sum.add(counters);
         self.sums.lock().unwrap_or_else(PoisonError::into_inner).push((weight, sum));
+        Ok(())
     }
 
     /// Hands the sums over to the merger.

@@ -72,7 +72,10 @@ impl<'d> KnownFile<'d> {
     pub(super) fn add(self, shared: &Shared<'_, '_>, data: &[u8], at: usize) {
         let Self { known, slide, profile, counters, offsets, ticket } = self;
         let weight = shared.inputs[at].input.weight.get();
-        known.add_counters(&counters, weight);
+        if known.add_counters(&counters, weight).is_err() {
+            // The file was taken over already: without its counts there is no result.
+            shared.lack_memory();
+        }
         let Some(ticket) = ticket else { return };
         let compat = profile.compat();
         let values = ValueFile { bytes: data, profile: &profile, slide, compat, weight, offsets };

@@ -164,6 +164,12 @@ impl<'a, 'o> Shared<'a, 'o> {
         self.images.as_ref().map(|images| images.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Gives up: what was merged of an input does not fit the memory, and cannot be taken back.
+    pub(super) fn lack_memory(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).merger.lack_memory();
+        self.end();
+    }
+
     fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         // Nobody may be between looking and waiting.

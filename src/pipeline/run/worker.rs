@@ -220,8 +220,10 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             // The only input: its names are in memory anyway.
             reader.names().stay();
         }
-        let mut placed = Vec::with_capacity(if remembers { reader.profile().len() } else { 0 });
         let records = reader.profile().len();
+        let mut placed = Vec::new();
+        // Without room for it the image is not remembered.
+        let remembers = remembers && placed.try_reserve_exact(records).is_ok();
         if turn.at == 0 {
             turn.state().merger.reserve(records);
         }

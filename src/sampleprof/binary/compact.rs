@@ -127,7 +127,11 @@ fn at<'data>(file: &'data [u8], offset: u64, section: &'static str) -> Result<Cu
 }
 
 /// The compact binary; names become hashes for good.
-pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Vec<u8> {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
     let mut sink = content.begin(COMPACT_MAGIC);
     let table = content.name_table();
     write_uleb128(&mut sink, table.names.len() as u64);
@@ -148,5 +152,5 @@ pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Vec<u8> {
         bodies.name(&mut sink, name);
         write_uleb128(&mut sink, offset);
     }
-    sink.into_bytes()
+    sink.finish()
 }

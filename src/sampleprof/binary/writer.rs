@@ -5,6 +5,7 @@ use super::tables::{NameCollector, NameTable, write_header, write_names, write_s
 use super::{MAGIC, VERSION};
 use crate::bytes::leb128::write_uleb128;
 use crate::bytes::{Endian, Sink};
+use crate::error::Result;
 use crate::sampleprof::merge::summarize;
 use crate::sampleprof::names::Names;
 use crate::sampleprof::order;
@@ -53,11 +54,15 @@ pub(super) fn write_record(sink: &mut Sink, bodies: &BodyWriter<'_>, record: &Fu
 }
 
 /// The plain binary.
-pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Vec<u8> {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
     let mut sink = content.begin(MAGIC);
     let table = content.name_table();
     write_names(&mut sink, content.names, &table.names);
     let bodies = BodyWriter { names: content.names, index: &table.index, with_vtables: false };
     content.records.iter().for_each(|record| write_record(&mut sink, &bodies, record));
-    sink.into_bytes()
+    sink.finish()
 }

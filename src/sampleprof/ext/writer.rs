@@ -6,6 +6,7 @@ use super::sections::{SectionKind, flags};
 use crate::bytes::deflate::compress_level_9;
 use crate::bytes::leb128::write_uleb128;
 use crate::bytes::{Endian, Sink};
+use crate::error::Result;
 use crate::sampleprof::binary::VERSION;
 use crate::sampleprof::binary::body::BodyWriter;
 use crate::sampleprof::binary::tables::{NameCollector, NameTable, write_header, write_names, write_summary};
@@ -95,13 +96,17 @@ const SPLIT_FILE: &[usize] = &[0, 1, 3, 2, 5, 4, 6, 7];
 
 /// The extensible binary of records in the order given; `container` are the
 /// same in LLVM's order.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
 pub(in crate::sampleprof) fn write_records(
     names: &Names,
     records: &[&FunctionRecord],
     container: &[&FunctionRecord],
     symbols: Option<&SymbolList>,
     options: &WriteOptions,
-) -> Written {
+) -> Result<Written> {
     let mut collector = NameCollector::new(names);
     for record in records {
         for frame in record.context.iter().flatten() {
@@ -112,8 +117,8 @@ pub(in crate::sampleprof) fn write_records(
     let table = collector.finish();
     let has_unique_suffix = options.had_unique_suffix || has_unique_suffix(names, &table);
     let mut writer = Writer { names, options, table, contexts: HashMap::default(), has_unique_suffix };
-    let bytes = writer.write(records, container, symbols);
-    Written { bytes, has_unique_suffix }
+    let bytes = writer.write(records, container, symbols)?;
+    Ok(Written { bytes, has_unique_suffix })
 }
 
 fn has_unique_suffix(names: &Names, table: &NameTable) -> bool {
@@ -139,7 +144,7 @@ impl<'a> Writer<'a> {
         records: &[&'a FunctionRecord],
         container: &[&'a FunctionRecord],
         symbols: Option<&SymbolList>,
-    ) -> Vec<u8> {
+    ) -> Result<Vec<u8>> {
         let split = self.options.split_layout && self.options.rules.knows_split_layout();
         let (rows, file) = if split { (SPLIT_TABLE, SPLIT_FILE) } else { (DEFAULT_TABLE, DEFAULT_FILE) };
         let mut sink = Sink::new(Endian::Little);
@@ -168,7 +173,7 @@ impl<'a> Writer<'a> {
                 SectionKind::Other(_) => {}
             }
             let start = sink.len() as u64;
-            self.append(&mut sink, content.as_slice());
+            self.append(&mut sink, &content.finish()?)?;
             let size = sink.len() as u64 - start;
             let (of_kind, of_flags, of_offset, of_size) = places[at];
             sink.patch(of_kind, u64::from(kind.number()));
@@ -176,19 +181,20 @@ impl<'a> Writer<'a> {
             sink.patch(of_offset, start);
             sink.patch(of_size, size);
         }
-        sink.into_bytes()
+        sink.finish()
     }
 
     /// Appends a section, compressed if that is wanted and there is something.
-    fn append(&self, sink: &mut Sink, content: &[u8]) {
+    fn append(&self, sink: &mut Sink, content: &[u8]) -> Result<()> {
         if !self.options.compress || content.is_empty() {
             sink.bytes(content);
-            return;
+            return Ok(());
         }
-        let stream = compress_level_9(content);
+        let stream = compress_level_9(content)?;
         write_uleb128(sink, content.len() as u64);
         write_uleb128(sink, stream.len() as u64);
         sink.bytes(&stream);
+        Ok(())
     }
 
     fn flags(&self, kind: SectionKind, flat: bool) -> u64 {

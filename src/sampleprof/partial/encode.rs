@@ -2,6 +2,7 @@
 
 use super::shape::Shape;
 use super::sums::{Contribution, PartialSamples, Sum};
+use crate::error::Result;
 use crate::partial::Encoder;
 use crate::sampleprof::merge::{RecordFault, rename};
 use crate::sampleprof::names::{FunctionName, NameId, Names};
@@ -13,7 +14,11 @@ use foldhash::HashMap;
 impl PartialSamples {
     /// The state, for the frame of a partial merge behind `front`, as that is read
     /// again: what it holds is not stored in the state.
-    pub fn encode(&self, front: Option<&SampleProfile>) -> Vec<u8> {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn encode(&self, front: Option<&SampleProfile>) -> Result<Vec<u8>> {
         let mut out = Encoder::default();
         out.number(self.rules.release().0.into());
         out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
@@ -35,7 +40,7 @@ impl PartialSamples {
             out.list(self.symbols.iter(), |out, symbol| out.text(symbol));
         }
         self.contributions.iter().for_each(|contribution| contribution.encode(&mut out));
-        out.into_bytes()
+        out.finish()
     }
 }
 

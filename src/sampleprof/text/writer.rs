@@ -1,6 +1,6 @@
 //! Writing text.
 
-use crate::sampleprof::names::Names;
+use crate::sampleprof::names::{NameId, Names};
 use crate::sampleprof::order;
 use crate::sampleprof::profile::{Kind, push_title};
 use crate::sampleprof::record::{FunctionRecord, LineLocation};
@@ -16,6 +16,8 @@ pub struct WriteOptions {
     pub kind: Kind,
     /// Mark functions without inlined callees with `!Flat`.
     pub mark_flat: bool,
+    /// Put the names of inlined callees into brackets.
+    pub bracketed_callees: bool,
 }
 
 /// The text of records in the order given.
@@ -82,7 +84,7 @@ impl Writer<'_> {
         let sites = order::call_sites(self.names, record);
         for (at, site) in sites.iter().enumerate() {
             self.location(depth, site.location);
-            self.names.get(site.callee.name).push_to(&mut self.text);
+            self.callee(site.callee.name);
             self.number(b':', site.callee.total);
             self.record(&site.callee, depth + 1);
             if sites.get(at + 1).is_none_or(|next| next.location != site.location) {
@@ -90,6 +92,13 @@ impl Writer<'_> {
             }
         }
         self.metadata(record, depth);
+    }
+
+    fn callee(&mut self, name: NameId) {
+        let [before, after]: [&[u8]; 2] = if self.options.bracketed_callees { [b"[", b"]"] } else { [b""; 2] };
+        self.text.extend_from_slice(before);
+        self.names.get(name).push_to(&mut self.text);
+        self.text.extend_from_slice(after);
     }
 
     fn vtables(&mut self, record: &FunctionRecord, location: LineLocation, depth: usize) {

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, Input, InputBytes, WeightedInput};
 use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
-use crate::pipeline::merge::{Extent, FailureMode};
+use crate::pipeline::merge::{Extent, FailureMode, Silent};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use crate::sampleprof::{
     self, ColdContexts, Encoding, FunctionName, FunctionRecord, Layout, Merger, Names, ReadOptions, RecordFault,
@@ -99,6 +99,11 @@ pub trait SampleMergeObserver {
         // Of interest to few.
         let _ = (at, input);
     }
+}
+
+impl SampleMergeObserver for Silent {
+    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
+    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
 }
 
 /// What came of a merge.

@@ -1,0 +1,92 @@
+//! The system's allocator, which counts what is taken at a time, and refuses what
+//! a test wants to be refused.
+
+// A global allocator cannot be had otherwise.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+struct Watched;
+
+#[global_allocator]
+static ALLOCATOR: Watched = Watched;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// From so many bytes on an allocation is large.
+pub const LARGE: usize = 1 << 20;
+
+/// Large allocations before the one that is refused.
+static BEFORE: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Large allocations so far.
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+fn add(bytes: usize) {
+    PEAK.fetch_max(NOW.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+}
+
+fn refuses(bytes: usize) -> bool {
+    bytes >= LARGE && SEEN.fetch_add(1, Relaxed) == BEFORE.load(Relaxed)
+}
+
+// SAFETY: every call is passed on to the system's allocator as it is, or answered
+// as if that had no memory; counting neither allocates nor touches the memory.
+unsafe impl GlobalAlloc for Watched {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if refuses(layout.size()) {
+            return null_mut();
+        }
+        add(layout.size());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if refuses(layout.size()) {
+            return null_mut();
+        }
+        add(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if refuses(size) {
+            return null_mut();
+        }
+        // Old and new are there at the same time.
+        add(size);
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// The most that is allocated at a time while `work` runs, beyond what was
+/// before. Large pages, which files and tables from 4 MiB on are in, do not go
+/// through the allocator: inputs here are smaller.
+pub fn peak_of(work: impl FnOnce()) -> usize {
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    work();
+    PEAK.load(Relaxed).saturating_sub(before)
+}
+
+/// Runs `work`, whose large allocation of that number (from 0) is refused; says
+/// whether it came to that.
+pub fn refuse(number: usize, work: impl FnOnce()) -> bool {
+    SEEN.store(0, Relaxed);
+    BEFORE.store(number, Relaxed);
+    work();
+    BEFORE.store(usize::MAX, Relaxed);
+    SEEN.load(Relaxed) > number
+}
