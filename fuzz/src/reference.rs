@@ -1,11 +1,11 @@
 //! The genuine tool as the reference, where it is installed.
 
+use profbridge::Compat;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
-use profbridge::pipeline::merge::sampleprof::{SampleMergeObserver, SampleMergeOptions, merge_sample_files};
+use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files};
 use profbridge::pipeline::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
-use profbridge::sampleprof::{self, Encoding, RecordFault, Rules};
-use profbridge::{Compat, Error};
+use profbridge::sampleprof::{self, Encoding, Rules};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -55,10 +55,13 @@ enum Verdict {
 }
 
 fn theirs(path: &Path, options: &[&str]) -> Verdict {
+    // It goes back in extensible binaries, which a pipe does not let it.
+    let output = path.with_file_name("output");
     let mut command = Command::new(TOOL);
-    let run = command.arg("merge").args(options).args(["-o", "-"]).arg(path).output().expect("the tool starts");
+    command.arg("merge").args(options).arg("-o").arg(&output).arg(path);
+    let run = command.output().expect("the tool starts");
     match run.status.code() {
-        Some(0) => Verdict::Accepted(run.stdout),
+        Some(0) => Verdict::Accepted(std::fs::read(&output).expect("the tool wrote a file")),
         Some(1) => Verdict::Refused,
         _ => Verdict::Crashed,
     }
@@ -83,25 +86,18 @@ fn ours(path: &Path) -> Verdict {
     }
 }
 
-/// Nothing is said beside the verdict.
-struct NoObserver;
-
-impl SampleMergeObserver for NoObserver {
-    fn record_fault(&mut self, _: usize, _: &WeightedInput, _: &[u8], _: RecordFault) {}
-    fn left_out(&mut self, _: usize, _: &WeightedInput, _: &Error) {}
-}
-
 fn our_samples(path: &Path, encoding: Encoding) -> Verdict {
     let mut options = SampleMergeOptions::default();
     options.read.rules = Rules::of(Release(22));
     options.read.every_release = false;
     options.compat = Compat::Llvm22;
     options.failure_mode = FailureMode::Any;
-    let Ok(report) = merge_sample_files(&[WeightedInput::new(path)], &options, &mut NoObserver) else {
+    let Ok(report) = merge_sample_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
         return Verdict::Refused;
     };
     let mut write = sampleprof::WriteOptions::default();
     write.rules = options.read.rules;
     write.encoding = encoding;
+    write.as_llvm = true;
     sampleprof::write(&report.profile, &write).map_or(Verdict::Refused, Verdict::Accepted)
 }

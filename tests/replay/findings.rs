@@ -10,6 +10,7 @@ use profbridge::instr::{
 use profbridge::merge::Merger;
 use profbridge::pipeline::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
 use profbridge::raw::{self, Image, ImageSum, RawProfile, Section};
+use profbridge::sampleprof;
 use profbridge::text::{self, TextOptions, TextReader};
 use profbridge::{Compat, Limits};
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ fn wrapped_sizes_in_a_header_make_no_huge_sums() {
     let profile = RawProfile::read(&file, 0, Compat::Llvm22).expect("LLVM accepts the header");
     let names = Arc::new(profile.read_names(&Limits::default()).expect("the section is sound"));
     let image = Image::new(&profile, &names).expect("the version is known");
-    let sum = ImageSum::new(&image);
+    let sum = ImageSum::new(&image).expect("the sums are small");
     assert_eq!(sum.counters.len(), profile.section(Section::Counters).len() / 8);
     merge_with_itself("read_raw-wrapped-sizes.profraw");
 }
@@ -157,4 +158,35 @@ fn behind_two_pseudo_counts_the_first_record_stays() {
 fn a_recording_with_a_nameless_method_becomes_a_sound_document() {
     let file = std::fs::read(found("read_recording-method-without-name")).expect("file is readable");
     super::bodies::run("read_recording", &file);
+}
+
+/// LLVM writes the functions that are inlined into one with a calling context in
+/// brackets, which real profiles have none of and its own reader takes for names.
+#[test]
+fn callees_of_a_context_stand_in_brackets_in_the_place_of_llvm() {
+    let file = std::fs::read(found("same_sample_as_llvm-callee-of-context")).expect("file is readable");
+    let profile = sampleprof::read(&file, &sampleprof::ReadOptions::default()).expect("it is sound");
+    let mut options = sampleprof::WriteOptions::default();
+    options.encoding = sampleprof::Encoding::Text;
+    for (bracketed, line) in [(true, "\n 63.2: [bar]:18\n"), (false, "\n 63.2: bar:18\n")] {
+        options.as_llvm = bracketed;
+        let written = sampleprof::write(&profile, &options).expect("text can be written");
+        let written = String::from_utf8(written).expect("names are letters");
+        assert!(written.starts_with("[main:2 @ foo]:74:14\n") && written.contains(line), "{written}");
+    }
+    super::bodies::run("same_sample_as_llvm", &file);
+}
+
+/// Text holds any line of a frame, extensible binaries are read below 65536 only.
+#[test]
+fn lines_of_frames_that_no_reader_takes_are_refused_unless_llvm_is_to_be_followed() {
+    let file = std::fs::read(found("write_sampleprof-line-of-frame")).expect("file is readable");
+    super::bodies::run("write_sampleprof", &file);
+    let profile = sampleprof::read(b"[main:70000 @ foo]:5:1\n 1: 5\n", &sampleprof::ReadOptions::default());
+    let profile = profile.expect("text holds any line");
+    let mut options = sampleprof::WriteOptions::default();
+    let error = sampleprof::write(&profile, &options).expect_err("nobody reads it").to_string();
+    assert!(error.contains("the line of a frame") && error.contains("70000"), "{error}");
+    options.as_llvm = true;
+    assert!(sampleprof::write(&profile, &options).is_ok());
 }

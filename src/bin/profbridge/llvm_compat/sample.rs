@@ -125,6 +125,7 @@ fn layout(parsed: &Parsed) -> Option<Layout> {
 fn encoding_options(parsed: &Parsed, rules: Rules) -> WriteOptions {
     let mut options = WriteOptions::default();
     options.rules = rules;
+    options.as_llvm = true;
     options.encoding = match parsed.last_of(&FORMATS) {
         Some("text") => Encoding::Text,
         Some("binary") => Encoding::Binary,
