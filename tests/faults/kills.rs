@@ -94,7 +94,7 @@ fn written_so_far(process: u32, folder: &Path) -> u64 {
 fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
     const KILLS: usize = 200;
     let scenes = [Scene::new("--text"), Scene::new("--binary")];
-    let (mut hits, mut olds) = (0, 0);
+    let (mut hits, mut olds, mut late) = (0, 0, 1.0);
     for kill in 0..KILLS {
         let scene = &scenes[kill / 2 % 2];
         let what = format!("kill {kill}");
@@ -109,7 +109,7 @@ fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
             continue;
         }
         let mut child = scene.start();
-        let moment = scene.whole.mul_f64(1.2 * kill as f64 / KILLS as f64);
+        let moment = scene.whole.mul_f64(1.2 * late * kill as f64 / KILLS as f64);
         let (waits, begin, mut written) = (kill % 4 == 1, Instant::now(), 0);
         while written == 0 && child.try_wait().unwrap().is_none() && (waits || begin.elapsed() < moment) {
             written = written_so_far(child.id(), scene.folder.path());
@@ -119,6 +119,10 @@ fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
         let is_old = scene.is_old(&what);
         olds += usize::from(is_old);
         hits += usize::from(is_old && written > 0);
+        if is_old && !waits && kill > KILLS / 2 {
+            // A machine that was idle when the whole run was timed may be busy now.
+            late *= 1.2;
+        }
     }
     eprintln!("{KILLS} kills: {olds} left the old output, {hits} of them after bytes were written");
     assert!(hits >= KILLS / 2 && olds < KILLS, "{hits} hits, {olds} old outputs");
