@@ -4,7 +4,7 @@
 //! | | Linux | other Unixes, macOS | Windows |
 //! |---|---|---|---|
 //! | names of files | any bytes | any bytes (macOS: UTF-8) | UTF-16; bytes in lists and response files are UTF-8, and what is not becomes U+FFFD |
-//! | a new file until it is whole | has no name ([`unnamed_file`]) | has one beside its place | the same |
+//! | a new file until it is whole | has no name (`unnamed_file`) | has one beside its place | the same |
 //! | what a killed run left | nothing, or a whole copy that the next run removes | removed by the next run | stays |
 //! | taking the place of another file | `rename`, at once | the same | `MoveFileEx`, at once; fails while another program has the old file open |
 //! | whether two paths are one file | device and number | the same | the path without links |

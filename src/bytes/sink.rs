@@ -145,6 +145,11 @@ impl Sink {
         }
     }
 
+    /// Whether memory was refused, so that bytes are missing.
+    pub(crate) fn lacks_memory(&self) -> bool {
+        self.lacks_memory
+    }
+
     /// What was written so far. Where memory was refused, the process ends.
     pub fn as_slice(&self) -> &[u8] {
         if self.lacks_memory {

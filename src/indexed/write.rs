@@ -241,7 +241,7 @@ impl<'a> Encoder<'a> {
         let mut index = Sink::with_capacity(Endian::Little, 16 + 8 * self.offsets.len());
         index.u64s(&[self.buckets.len() as u64, self.functions.len() as u64]);
         index.u64s(&self.offsets);
-        out.write_all(index.as_slice())?;
+        out.write_all(&index.finish().map_err(|_| io::ErrorKind::OutOfMemory)?)?;
         out.write_all(&self.trailing)
     }
 
@@ -259,14 +259,14 @@ impl<'a> Encoder<'a> {
     }
 
     /// Appends a piece to `bytes`, which is empty.
-    fn encode_piece(&self, piece: &Piece, bytes: &mut Vec<u8>) {
+    fn encode_piece(&self, piece: &Piece, bytes: &mut Vec<u8>) -> io::Result<()> {
         let mut sink = Sink::onto(std::mem::take(bytes), Endian::Little);
         for bucket in piece.buckets.clone() {
             let count = self.buckets.items(bucket).count();
             if count == 0 {
                 continue;
             }
-            debug_assert_eq!(piece.start + sink.len() as u64, self.offsets[bucket]);
+            debug_assert!(sink.lacks_memory() || piece.start + sink.len() as u64 == self.offsets[bucket]);
             sink.u16(count as u16); // it was checked when the items were placed
             for item in self.buckets.items(bucket) {
                 let id = self.functions[item as usize];
@@ -276,7 +276,9 @@ impl<'a> Encoder<'a> {
         }
         // Only the last piece ends with padding.
         sink.zeros((piece.end - piece.start) as usize - sink.len());
-        *bytes = sink.into_bytes();
+        // One function may have more counters than memory holds twice.
+        *bytes = sink.finish().map_err(|_| io::ErrorKind::OutOfMemory)?;
+        Ok(())
     }
 }
 

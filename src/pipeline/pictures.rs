@@ -73,8 +73,8 @@ fn words_of(input: &Input) -> Result<String> {
 
 impl Content {
     /// What was read, if it is a `T`: a [`StackTable`], an [`IprofContent`], an [`InstrContent`], a
-    /// [`MemoryContent`](super::memory_stacks::MemoryContent) or a
-    /// [`SampleContent`](super::sample_stacks::SampleContent).
+    /// [`MemoryContent`](memprof::MemoryContent) or a
+    /// [`SampleContent`](sampleprof::SampleContent).
     pub fn get<T: 'static>(&self) -> Option<&T> {
         (&*self.drawing as &dyn Any).downcast_ref()
     }

@@ -13,11 +13,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 ///
 /// # Errors
 ///
-/// The first one of `out`; nothing is written after it.
+/// The first one of `make` or `out`; nothing is written after it.
 pub(crate) fn write_in_order(
     count: usize,
     threads: usize,
-    make: &(dyn Fn(usize, &mut Vec<u8>) + Sync),
+    make: &(dyn Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync),
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
     let queue = Queue {
@@ -46,12 +46,12 @@ struct Turn<'o> {
     next: usize,
     out: &'o mut (dyn Write + Send),
     outcome: io::Result<()>,
-    /// Nothing more is to be written: a write failed or a thread panicked.
+    /// Nothing more is to be written: a block or a write failed or a thread panicked.
     is_over: bool,
 }
 
 impl Queue<'_> {
-    fn work(&self, count: usize, make: &(dyn Fn(usize, &mut Vec<u8>) + Sync)) {
+    fn work(&self, count: usize, make: &(dyn Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync)) {
         let _end = EndOnPanic(self);
         let mut buffer = Vec::new();
         loop {
@@ -60,14 +60,15 @@ impl Queue<'_> {
                 return;
             }
             buffer.clear();
-            make(block, &mut buffer);
+            let made = make(block, &mut buffer);
             let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             let waiting = |turn: &mut Turn<'_>| turn.next != block && !turn.is_over;
             let mut turn = self.moved_on.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
             if turn.is_over {
                 return;
             }
-            turn.outcome = turn.out.write_all(&buffer);
+            let written = made.and_then(|()| turn.out.write_all(&buffer));
+            turn.outcome = written;
             turn.is_over = turn.outcome.is_err();
             turn.next += 1;
             self.moved_on.notify_all();
@@ -91,10 +92,11 @@ impl Drop for EndOnPanic<'_, '_> {
 mod tests {
     use super::*;
 
-    fn make(block: usize, out: &mut Vec<u8>) {
+    fn make(block: usize, out: &mut Vec<u8>) -> io::Result<()> {
         // Later blocks are quicker to make, so that they have to wait.
         std::thread::sleep(std::time::Duration::from_micros(100_u64.saturating_sub(block as u64)));
         out.extend_from_slice(format!("block {block}\n").as_bytes());
+        Ok(())
     }
 
     #[test]
@@ -137,10 +139,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_written_from_a_block_on_that_cannot_be_made() {
+        let make = |block: usize, out: &mut Vec<u8>| {
+            make(block, out)?;
+            if block < 7 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+        };
+        let mut out = Vec::new();
+        let error = write_in_order(50, 3, &make, &mut out).unwrap_err();
+        assert_eq!((error.kind(), out.len()), (io::ErrorKind::OutOfMemory, 7 * "block 0\n".len()));
+    }
+
+    #[test]
     fn a_panic_ends_the_wait_of_the_others() {
         let make = |block: usize, out: &mut Vec<u8>| {
             assert_ne!(block, 3, "made to fail");
-            make(block, out);
+            make(block, out)
         };
         let run = || write_in_order(50, 4, &make, &mut Vec::new());
         assert!(std::panic::catch_unwind(run).is_err());

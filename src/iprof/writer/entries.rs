@@ -40,6 +40,7 @@ impl<K: Fn(&mut Vec<u8>, usize, usize) + Sync> Entries<'_, K> {
         let make = |block: usize, text: &mut Vec<u8>| {
             let start = block * BLOCK_ENTRIES;
             self.write(start..self.count.min(start + BLOCK_ENTRIES), text);
+            Ok(())
         };
         write_in_order(self.count.div_ceil(BLOCK_ENTRIES), threads, &make, out)
     }

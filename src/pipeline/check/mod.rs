@@ -19,7 +19,7 @@ use serde::Serialize;
 pub struct FileCheck {
     /// As given.
     pub path: String,
-    /// The format, see [`Format::name`].
+    /// The format, see [`Format::name`](crate::input::Format::name).
     pub format: &'static str,
     /// The version as the file says it, if it does.
     pub version: Option<String>,

@@ -193,6 +193,7 @@ impl Content<'_> {
             for at in block * BLOCK..functions.len().min((block + 1) * BLOCK) {
                 self.push_function(text, format, at, mends.get(at).copied().unwrap_or_default());
             }
+            Ok(())
         };
         let threads = self.options.threads.map_or(1, NonZeroUsize::get);
         write_in_order(functions.len().div_ceil(BLOCK), threads, &make, out)
