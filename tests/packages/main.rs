@@ -117,8 +117,9 @@ fn the_image_is_of_what_the_release_script_makes() {
 
 #[test]
 fn the_notes_of_a_release_are_its_part_of_the_changelog() {
-    let output = Command::new("packaging/notes.sh").arg("9.9.9").current_dir(root()).output().expect("it starts");
-    assert!(output.status.success());
+    let output = Command::new("packaging/notes.sh").arg(env!("CARGO_PKG_VERSION")).current_dir(root()).output();
+    let output = output.expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let notes = String::from_utf8(output.stdout).expect("notes are text");
     assert!(notes.contains("### ") && !notes.contains("\n## "), "{notes}");
 }
