@@ -9,7 +9,7 @@ use super::report::{FitReport, Head, Pruned, Row, SectionRow, summarize};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
-use crate::iprof::{ContextHandle, Document, Frame, MethodHandle, SectionKind};
+use crate::iprof::{Document, Frame, MethodHandle, SectionKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// An iprof compared with a new build.
@@ -276,7 +276,7 @@ impl MethodsFit {
         let mut document = self.document.clone();
         let mut pruned = Pruned::default();
         for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
-            document.retain_entries(kind, |_, contexts, context: ContextHandle| {
+            document.retain_entries(kind, |_, contexts, context, _| {
                 let frames: Vec<Frame> = contexts.frames(context).collect();
                 let keeps = self.misfit(&frames).is_none();
                 pruned.records += u64::from(!keeps);

@@ -38,11 +38,10 @@ fn sorted(document: &Document) -> Document {
         document.contexts.frames(context).map(|frame| (methods[frame.method.index()], frame.bci))
     };
     for kind in SectionKind::ALL {
-        let entry = |at: usize| document.sections.entry(kind, at);
-        let mut entries: Vec<usize> = (0..document.sections.entries_count(kind)).collect();
+        let mut entries: Vec<_> = document.sections.entries(kind).collect();
         // Stable: shapes kept apart stay in the order of their weight.
-        entries.sort_by(|a, b| frames(entry(*a).0).cmp(frames(entry(*b).0)));
-        for (context, records) in entries.into_iter().map(entry) {
+        entries.sort_by(|a, b| frames(a.0).cmp(frames(b.0)));
+        for (context, records) in entries {
             let frames: Vec<Frame> = frames(context).map(|(method, bci)| Frame { method, bci }).collect();
             let context = sorted.contexts.add(&frames);
             push_sorted(&mut sorted.sections, kind, context, records, &types);

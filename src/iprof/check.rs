@@ -1,8 +1,7 @@
 //! Checking a file without keeping its entries.
 
 use super::findings::{Findings, Verdict};
-use super::reader::{Nobody, PartSize, ReadOptions, read_with};
-use super::window::Window;
+use super::reader::{Nobody, PartSize, ReadOptions, read_stream};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -23,8 +22,8 @@ pub struct CheckReport {
 /// Checks a file, compressed or not. Memory grows with the tables and the
 /// number of contexts, not with their length.
 pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
-    let options = ReadOptions { find_duplicates: true, keep_unknown: false, ..options.clone() };
-    let reading = read_with(Window::from_reader(stream, &options.limits), &options, &mut Nobody);
+    let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..options.clone() };
+    let reading = read_stream(stream, &options, &mut Nobody);
     let verdict = reading.verdict();
     CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
 }

@@ -1,15 +1,13 @@
 //! Events of several files under common keys, so that they can be compared.
 
-use super::context::{ContextHandle, ContextTree, Frame};
+use super::context::{ContextHandle, ContextTree, Frame, describe};
 use super::document::Document;
-use super::merge::describe;
 use super::names;
-use super::read::{accept, replay};
-use super::reader::{Entry, ReadOptions, Sink, read_with};
+use super::read::replay;
+use super::reader::{Entry, ReadOptions, Sink, read_stream};
 use super::sections::{Records, SectionKind};
 use super::statistics::{ChainsBy, targets};
 use super::tables::{Adopt, Mapping, MethodHandle, Tables, TypeHandle};
-use super::window::Window;
 use crate::error::Result;
 use std::io::Read;
 
@@ -82,13 +80,11 @@ impl CommonSpace {
     ///
     /// As [`read_from`](super::read_from).
     pub fn read_from(&mut self, stream: impl Read, options: &ReadOptions) -> Result<Events> {
-        let options = ReadOptions { keep_unknown: false, ..options.clone() };
+        let options = ReadOptions { drop_unknown: true, ..options.clone() };
         let mut collector = Collector { space: self, mapping: None, events: Events::default() };
-        let reading = read_with(Window::from_reader(stream, &options.limits), &options, &mut collector);
+        let reading = read_stream(stream, &options, &mut collector).accepted(&options)?;
         collector.declare(&reading.tables);
-        let events = collector.events;
-        accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), &options)?;
-        Ok(events)
+        Ok(collector.events)
     }
 
     /// The events of a document.
@@ -106,7 +102,7 @@ impl CommonSpace {
 
     /// A context as people write it.
     pub fn site(&self, context: ContextHandle) -> String {
-        describe(&self.contexts, &self.tables, context)
+        describe(&self.tables, self.contexts.frames(context))
     }
 
     /// A method as people write it.

@@ -1,7 +1,7 @@
 //! Calling contexts, kept as one tree of callers.
 
 use super::index::Index;
-use super::tables::MethodHandle;
+use super::tables::{MethodHandle, Tables};
 use hashbrown::HashMap;
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -379,6 +379,12 @@ impl ContextTree {
 
 fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {
     hasher.hash_one((u64::from(caller) << 32 | u64::from(frame.bci.cast_unsigned()), frame.method))
+}
+
+/// Frames for people: `app.Main.loop(int):4 < app.Main.main():2`.
+pub(crate) fn describe(tables: &Tables, frames: impl IntoIterator<Item = Frame>) -> String {
+    let frame = |frame: Frame| format!("{}:{}", tables.human_name(frame.method), frame.bci);
+    frames.into_iter().map(frame).collect::<Vec<_>>().join(" < ")
 }
 
 #[cfg(test)]

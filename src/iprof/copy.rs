@@ -1,8 +1,7 @@
 //! Copying a file that needs no change.
 
 use super::findings::Findings;
-use super::reader::{Nobody, ReadOptions, read_with};
-use super::window::Window;
+use super::reader::{Nobody, ReadOptions, read_stream};
 use std::io::{self, Read, Write};
 
 /// Copies a file, byte for byte, if [`write()`](super::write()) would write what it holds in just
@@ -15,9 +14,9 @@ use std::io::{self, Read, Write};
 ///
 /// Those of `out`.
 pub fn copy_from(stream: impl Read, options: &ReadOptions, out: &mut dyn Write) -> io::Result<Option<Findings>> {
-    let options = ReadOptions { only_as_written: true, keep_unknown: true, ..options.clone() };
+    let options = ReadOptions { only_as_written: true, drop_unknown: false, ..options.clone() };
     let mut copied = Copied { stream, out, failure: None };
-    let reading = read_with(Window::from_reader(&mut copied, &options.limits), &options, &mut Nobody);
+    let reading = read_stream(&mut copied, &options, &mut Nobody);
     if let Some(failure) = copied.failure {
         return Err(failure);
     }

@@ -18,6 +18,21 @@ pub enum Table {
 }
 
 impl Table {
+    /// The documented name of the top-level member.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Types => "types",
+            Self::Methods => "methods",
+            Self::Section(kind) => kind.name(),
+        }
+    }
+
+    /// The table of this name.
+    pub(crate) fn of_name(name: &[u8]) -> Option<Self> {
+        let sections = SectionKind::ALL.map(Self::Section);
+        [Self::Types, Self::Methods].into_iter().chain(sections).find(|table| table.name().as_bytes() == name)
+    }
+
     /// The members that every entry has, in the order in which they are written.
     pub(crate) fn known_members(self) -> &'static [&'static str] {
         match self {
@@ -59,11 +74,14 @@ pub(crate) fn move_extras(extras: &mut Extras, table: Table, kept: &[bool]) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TopMember {
     Version,
-    Types,
-    Methods,
-    Section(SectionKind),
+    Table(Table),
     /// Anything else: name, and its value as compact JSON.
     Other(Box<[u8]>, Box<[u8]>),
+}
+
+impl TopMember {
+    /// What every document has.
+    pub(crate) const REQUIRED: [Self; 3] = [Self::Version, Self::Table(Table::Types), Self::Table(Table::Methods)];
 }
 
 /// How the instance-of section is called.
@@ -114,7 +132,7 @@ impl Default for Document {
             contexts: ContextTree::default(),
             sections: Sections::default(),
             instanceof_spelling: InstanceofSpelling::default(),
-            layout: vec![TopMember::Version, TopMember::Types, TopMember::Methods],
+            layout: TopMember::REQUIRED.into(),
             extras: Extras::new(),
         }
     }
@@ -155,7 +173,8 @@ impl Document {
 
     /// Whether there is an instance-of section, if only an empty one.
     pub(crate) fn has_instanceof(&self) -> bool {
-        self.layout.contains(&TopMember::Section(SectionKind::Instanceof)) || !self.sections.instanceofs.is_empty()
+        let section = TopMember::Table(Table::Section(SectionKind::Instanceof));
+        self.layout.contains(&section) || !self.sections.instanceofs.is_empty()
     }
 
     /// The members that belong to no known section: name, and value as compact JSON.

@@ -279,15 +279,16 @@ impl Findings {
         self.list.iter().find(|finding| finding.level == Level::Error)
     }
 
-    /// Reports a case. `detail` makes path and message and is asked for the first one only.
+    /// Reports a case. Path and message become text for the first one only.
     pub(crate) fn report(
         &mut self,
         code: Code,
         group: &'static str,
         offset: Option<u64>,
-        detail: impl FnOnce() -> (String, String),
+        path: impl fmt::Display,
+        message: impl fmt::Display,
     ) {
-        self.report_as(code.level(), code, group, offset, detail);
+        self.report_as(code.level(), code, group, offset, path, message);
     }
 
     /// As [`report`](Self::report), at another level than the code's. A group has one level.
@@ -297,12 +298,13 @@ impl Findings {
         code: Code,
         group: &'static str,
         offset: Option<u64>,
-        detail: impl FnOnce() -> (String, String),
+        path: impl fmt::Display,
+        message: impl fmt::Display,
     ) {
         match self.first.get(&(code, group)) {
             Some(at) => self.list[*at].more += 1,
             None => {
-                let (path, message) = detail();
+                let (path, message) = (path.to_string(), message.to_string());
                 self.first.insert((code, group), self.list.len());
                 self.list.push(Finding { level, code, path, offset, message, more: 0 });
             }
@@ -355,6 +357,26 @@ impl Findings {
     }
 }
 
+/// The error for a file that is not accepted because of a finding.
+pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
+    let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
+    let Some(finding) = finding else { return Error::malformed("nothing can be read").in_format(format) };
+    let detail = format!("{}: {}", finding.path, finding.message);
+    let error = Error::new(ErrorKind::IprofFinding { code: finding.code.name(), detail }).in_format(format);
+    let error = match finding.offset {
+        Some(offset) => error.at(section_of(&finding.path), offset),
+        None => error,
+    };
+    error.with_hint(finding.remedy().unwrap_or(Hint::Repair))
+}
+
+fn section_of(path: &str) -> &str {
+    match path.split(['[', '.']).next() {
+        Some("$") | None => "document",
+        Some(section) => section,
+    }
+}
+
 /// What a file is still good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -391,13 +413,12 @@ mod tests {
     fn further_cases_are_counted_by_section() {
         let mut findings = Findings::default();
         for (group, offset) in [("a", 1), ("b", 2), ("a", 3)] {
-            let detail = || (format!("{group}[0]"), "odd".to_string());
-            findings.report(Code::OddBci, group, Some(offset), detail);
+            findings.report(Code::OddBci, group, Some(offset), format_args!("{group}[0]"), "odd");
         }
         let shown: Vec<_> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["warning: odd-bci: a[0], byte 1: odd (and 1 more)", "warning: odd-bci: b[0], byte 2: odd"]);
         assert_eq!((findings.count(Level::Warning), findings.has_errors()), (3, false));
-        findings.report(Code::BadContext, "a", None, || ("a[9].ctx".into(), "empty".into()));
+        findings.report(Code::BadContext, "a", None, "a[9].ctx", "empty");
         assert_eq!(findings.worst().map(|finding| finding.code), Some(Code::BadContext));
     }
 

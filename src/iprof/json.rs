@@ -271,9 +271,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn key(&mut self) -> Result<(), Stop> {
-        self.raw_string()?;
-        self.expect(b':', "a colon")
+    /// A member's name, with the colon behind it.
+    pub(crate) fn key(&mut self) -> Result<Cow<'a, [u8]>, Stop> {
+        let name = self.string()?;
+        self.expect(b':', "a colon")?;
+        Ok(name)
     }
 
     /// `true`, `false` or `null`.

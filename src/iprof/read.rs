@@ -1,13 +1,12 @@
 //! Reading a whole file into a [`Document`].
 
 use super::document::{Document, Table, TopMember};
-use super::findings::{Finding, Findings, Verdict};
+use super::findings::{Findings, Verdict, refusal};
 use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_with};
 use super::sections::SectionKind;
 use super::tables::Tables;
 use super::window::Window;
-use crate::error::{Error, ErrorKind, Result};
-use crate::hint::Hint;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
@@ -85,46 +84,11 @@ fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, 
     }
 }
 
-/// Refuses a file for its findings as [`read`] does.
-pub(crate) fn accept(
-    unreadable: bool,
-    findings: &Findings,
-    version: Option<&str>,
-    options: &ReadOptions,
-) -> Result<()> {
-    let refused = findings.first_error();
-    if unreadable || (refused.is_some() && !options.accept_errors) {
-        return Err(refusal(refused, version));
-    }
-    Ok(())
-}
-
-/// The error for a file that is not accepted because of a finding.
-pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
-    let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
-    let Some(finding) = finding else { return Error::malformed("nothing can be read").in_format(format) };
-    let detail = format!("{}: {}", finding.path, finding.message);
-    let error = Error::new(ErrorKind::IprofFinding { code: finding.code.name(), detail }).in_format(format);
-    let error = match finding.offset {
-        Some(offset) => error.at(section_of(&finding.path), offset),
-        None => error,
-    };
-    error.with_hint(finding.remedy().unwrap_or(Hint::Repair))
-}
-
-fn section_of(path: &str) -> &str {
-    match path.split(['[', '.']).next() {
-        Some("$") | None => "document",
-        Some(section) => section,
-    }
-}
-
 /// Hands the entries of a document to a sink, as reading its file would.
 pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
     let mut frames = Vec::new();
     for kind in SectionKind::ALL {
-        for at in 0..document.sections.entries_count(kind) {
-            let (context, records) = document.sections.entry(kind, at);
+        for (context, records) in document.sections.entries(kind) {
             frames.clear();
             frames.extend(document.contexts.frames(context));
             sink.entry(&document.tables, Entry { kind, frames: &frames, records, members: None });
@@ -148,7 +112,7 @@ impl DocumentBuilder {
         document.extras.extend(reading.extras);
         document.instanceof_spelling = reading.spelling;
         document.layout = reading.layout;
-        for required in [TopMember::Version, TopMember::Types, TopMember::Methods] {
+        for required in TopMember::REQUIRED {
             if !document.layout.contains(&required) {
                 document.layout.push(required);
             }

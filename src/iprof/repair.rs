@@ -5,9 +5,9 @@
 //! of packed counts, several declarations or entries of one thing.
 
 use super::document::Document;
-use super::findings::{Code, Findings, Verdict};
+use super::findings::{Code, Findings, Verdict, refusal};
 use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights};
-use super::read::{Examination, examine_from, refusal};
+use super::read::{Examination, examine_from};
 use super::reader::ReadOptions;
 use super::sections::SectionKind;
 use super::version::Version;
@@ -61,28 +61,26 @@ fn drop_nonsense(document: &mut Document, findings: &mut Findings, options: &Rep
     for kind in SectionKind::ALL {
         let entries = document.sections.entries_count(kind) as u64;
         if findings.iter().any(|finding| finding.code == Code::PackedCounts && finding.path == kind.name()) {
-            document.retain_entries(kind, |_, _, _| false);
+            document.retain_entries(kind, |_, _, _, _| false);
             findings.repaired(Code::PackedCounts, "dropped", kind.name(), entries);
             continue;
         }
         let pairs =
             |document: &Document| document.sections.types(kind).map_or(0, |section| section.rows().len() as u64);
         let before = pairs(document);
-        document.drop_empty_entries(kind);
+        document.retain_entries(kind, |_, _, _, records| !records.is_empty());
         let occupied = document.sections.entries_count(kind) as u64;
         findings.repaired(Code::EmptyRecords, "dropped", kind.name(), entries - occupied);
         document.retain_types(kind, |tables, pair| !java::is_primitive(tables.type_name(pair.class)));
         findings.repaired(Code::PrimitiveReceiver, "dropped pairs", kind.name(), before - pairs(document));
-        document.drop_empty_entries(kind);
+        document.retain_entries(kind, |_, _, _, records| !records.is_empty());
         let left = document.sections.entries_count(kind) as u64;
         findings.repaired(Code::PrimitiveReceiver, "dropped", kind.name(), occupied - left);
     }
     if options.drop_never_executed {
-        let executed: Vec<bool> =
-            document.sections.conditionals.iter().map(|(_, rows)| rows.iter().any(|row| row.count > 0)).collect();
-        let dropped = executed.iter().filter(|executed| !**executed).count() as u64;
-        let mut wanted = executed.into_iter();
-        document.retain_entries(SectionKind::Conditional, |_, _, _| wanted.next().unwrap_or(true));
+        let before = document.sections.conditionals.len();
+        document.retain_entries(SectionKind::Conditional, |_, _, _, records| records.events() > 0);
+        let dropped = (before - document.sections.conditionals.len()) as u64;
         findings.repaired(Code::NeverExecuted, "dropped", SectionKind::Conditional.name(), dropped);
     }
 }

@@ -90,6 +90,14 @@ impl<R> Default for RowSection<R> {
     }
 }
 
+impl<R: Copy, L: AsRef<[R]>> FromIterator<(ContextHandle, L)> for RowSection<R> {
+    fn from_iter<I: IntoIterator<Item = (ContextHandle, L)>>(entries: I) -> Self {
+        let mut section = Self::default();
+        entries.into_iter().for_each(|(context, rows)| section.push(context, rows.as_ref()));
+        section
+    }
+}
+
 impl<R: Copy> RowSection<R> {
     /// Appends an entry.
     pub fn push(&mut self, context: ContextHandle, rows: &[R]) {
@@ -129,18 +137,9 @@ impl<R: Copy> RowSection<R> {
         &mut self.rows[start..self.ends[at]]
     }
 
-    /// Keeps the entries and rows that are wanted.
-    pub(crate) fn filter(&self, mut entry: impl FnMut(ContextHandle) -> bool, mut row: impl FnMut(&R) -> bool) -> Self {
-        let mut kept = Self::default();
-        let mut rows = Vec::new();
-        for (context, all) in self.iter() {
-            if entry(context) {
-                rows.clear();
-                rows.extend(all.iter().filter(|r| row(r)));
-                kept.push(context, &rows);
-            }
-        }
-        kept
+    /// The entries that are to be kept.
+    fn selected(&self, kept: &[bool]) -> Self {
+        self.iter().zip(kept).filter(|(_, kept)| **kept).map(|(entry, _)| entry).collect()
     }
 
     fn rename_contexts(&mut self, context: impl Fn(ContextHandle) -> ContextHandle) {
@@ -165,6 +164,11 @@ pub enum Records<'a> {
 }
 
 impl Records<'_> {
+    /// Whether it counts nothing: it has no rows.
+    pub fn is_empty(self) -> bool {
+        matches!(self, Self::Branches([]) | Self::Types([]))
+    }
+
     /// The sum of its counts.
     pub fn events(self) -> u128 {
         match self {
@@ -208,6 +212,29 @@ impl Sections {
         }
         let (context, rows) = self.conditionals.entry(at);
         (context, Records::Branches(rows))
+    }
+
+    /// The entries of a section, in order.
+    pub fn entries(&self, kind: SectionKind) -> impl ExactSizeIterator<Item = (ContextHandle, Records<'_>)> {
+        (0..self.entries_count(kind)).map(move |at| self.entry(kind, at))
+    }
+
+    /// Keeps the entries of a section that are wanted, and says which those are.
+    pub(crate) fn retain(
+        &mut self,
+        kind: SectionKind,
+        mut is_wanted: impl FnMut(ContextHandle, Records<'_>) -> bool,
+    ) -> Vec<bool> {
+        let kept: Vec<bool> = self.entries(kind).map(|(context, records)| is_wanted(context, records)).collect();
+        if let Some(entries) = self.counts_mut(kind) {
+            let mut kept = kept.iter();
+            entries.retain(|_| kept.next() == Some(&true));
+        } else if let Some(section) = self.types_mut(kind) {
+            *section = section.selected(&kept);
+        } else {
+            self.conditionals = self.conditionals.selected(&kept);
+        }
+        kept
     }
 
     /// Appends an entry to a section of its kind; any other records are not taken.

@@ -313,11 +313,13 @@ impl Tables {
     }
 
     fn is_method(&self, at: u32, name: NameHandle, signature: &[TypeHandle]) -> bool {
-        let other = self.signature(MethodHandle(at));
-        let same_type = |(a, b): (&TypeHandle, &TypeHandle)| self.type_name_handle(*a) == self.type_name_handle(*b);
-        self.methods[at as usize].name == name
-            && other.len() == signature.len()
-            && other.iter().zip(signature).all(same_type)
+        self.methods[at as usize].name == name && self.are_same_types(self.signature(MethodHandle(at)), signature)
+    }
+
+    /// Whether two signatures are of the same types, by their names.
+    pub(crate) fn are_same_types(&self, one: &[TypeHandle], other: &[TypeHandle]) -> bool {
+        let name = |part: &TypeHandle| self.type_name_handle(*part);
+        one.iter().map(name).eq(other.iter().map(name))
     }
 
     fn identity_hash(&self, name: NameHandle, signature: &[TypeHandle]) -> u64 {

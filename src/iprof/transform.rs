@@ -3,7 +3,7 @@
 use super::context::{ContextHandle, ContextTree};
 use super::document::{Document, Table, TopMember, move_extras};
 use super::names;
-use super::sections::{RowSection, SectionKind, TypeCount};
+use super::sections::{Records, SectionKind, TypeCount};
 use super::tables::{MethodHandle, Tables};
 use super::version::Version;
 use crate::call_chains::MethodPattern;
@@ -16,22 +16,10 @@ impl Document {
     pub fn retain_entries(
         &mut self,
         kind: SectionKind,
-        mut keep: impl FnMut(&Tables, &ContextTree, ContextHandle) -> bool,
+        mut keep: impl FnMut(&Tables, &ContextTree, ContextHandle, Records<'_>) -> bool,
     ) {
         let (tables, contexts) = (&self.tables, &self.contexts);
-        let mut kept = Vec::new();
-        let mut note = |context: ContextHandle| {
-            let wanted = keep(tables, contexts, context);
-            kept.push(wanted);
-            wanted
-        };
-        if let Some(entries) = self.sections.counts_mut(kind) {
-            entries.retain(|entry| note(entry.context));
-        } else if let Some(section) = self.sections.types_mut(kind) {
-            *section = section.filter(&mut note, |_| true);
-        } else {
-            self.sections.conditionals = self.sections.conditionals.filter(&mut note, |_| true);
-        }
+        let kept = self.sections.retain(kind, |context, records| keep(tables, contexts, context, records));
         move_extras(&mut self.extras, Table::Section(kind), &kept);
     }
 
@@ -39,32 +27,17 @@ impl Document {
     pub fn retain_types(&mut self, kind: SectionKind, keep: impl Fn(&Tables, TypeCount) -> bool) {
         let tables = &self.tables;
         if let Some(section) = self.sections.types_mut(kind) {
-            *section = section.filter(|_| true, |pair| keep(tables, *pair));
+            let kept = |pairs: &[TypeCount]| -> Vec<TypeCount> {
+                pairs.iter().filter(|pair| keep(tables, **pair)).copied().collect()
+            };
+            *section = section.iter().map(|(context, pairs)| (context, kept(pairs))).collect();
         }
-    }
-
-    /// Drops entries without rows from the sections that have rows.
-    pub fn drop_empty_entries(&mut self, kind: SectionKind) {
-        let mut kept = Vec::new();
-        fn occupied<R: Copy>(section: &RowSection<R>, kept: &mut Vec<bool>) -> RowSection<R> {
-            kept.extend(section.iter().map(|(_, rows)| !rows.is_empty()));
-            let mut wanted = kept.iter().copied();
-            section.filter(|_| wanted.next().unwrap_or(true), |_| true)
-        }
-        if let Some(section) = self.sections.types_mut(kind) {
-            *section = occupied(section, &mut kept);
-        } else if kind == SectionKind::Conditional {
-            self.sections.conditionals = occupied(&self.sections.conditionals, &mut kept);
-        } else {
-            return;
-        }
-        move_extras(&mut self.extras, Table::Section(kind), &kept);
     }
 
     /// Drops a section altogether, its mention included.
     pub fn remove_section(&mut self, kind: SectionKind) {
-        self.retain_entries(kind, |_, _, _| false);
-        self.layout.retain(|member| *member != TopMember::Section(kind));
+        self.retain_entries(kind, |_, _, _, _| false);
+        self.layout.retain(|member| *member != TopMember::Table(Table::Section(kind)));
     }
 
     /// Drops members that are not part of the format, and says which.
@@ -103,8 +76,7 @@ impl Document {
     fn used_contexts(&self) -> Vec<bool> {
         let mut used = vec![false; self.contexts.len()];
         for kind in SectionKind::ALL {
-            for at in 0..self.sections.entries_count(kind) {
-                let mut context = self.sections.entry(kind, at).0;
+            for (mut context, _) in self.sections.entries(kind) {
                 while !std::mem::replace(&mut used[context.index()], true) {
                     context = self.contexts.caller(context);
                 }
@@ -182,7 +154,7 @@ impl MethodFilter {
             document.tables.methods().filter(|method| self.matches(&document.tables.human_name(*method))).collect();
         let monitors_stay = self.only.is_empty();
         for kind in SectionKind::ALL {
-            document.retain_entries(kind, |_, contexts, context| match contexts.leaf(context) {
+            document.retain_entries(kind, |_, contexts, context, _| match contexts.leaf(context) {
                 Some(leaf) => wanted.contains(&leaf.method),
                 None => monitors_stay,
             });
@@ -241,11 +213,11 @@ mod tests {
     #[test]
     fn members_follow_their_entries() {
         let mut changed = document();
-        changed.drop_empty_entries(SectionKind::VirtualInvoke);
+        changed.retain_entries(SectionKind::VirtualInvoke, |_, _, _, records| !records.is_empty());
         MethodFilter::new(&[], &["app.Main.run".to_string()]).unwrap().apply(&mut changed);
         assert!(text(&changed).contains(r#""callCountProfiles":[{"ctx":"7:0<5:2","records":[2],"x":9}]"#));
         let mut emptied = document();
-        emptied.drop_empty_entries(SectionKind::VirtualInvoke);
+        emptied.retain_entries(SectionKind::VirtualInvoke, |_, _, _, records| !records.is_empty());
         assert!(text(&emptied).contains(r#""virtualInvokeProfiles":[{"ctx":"5:4","records":[3,1],"y":8}]"#));
     }
 

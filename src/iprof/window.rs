@@ -79,18 +79,7 @@ impl<'a> Window<'a> {
 
     /// Over text that stands at byte `base` and was checked before.
     pub(crate) fn from_part(data: &'a [u8], base: u64, max_depth: u32) -> Self {
-        Self {
-            source: Source::Slice(data),
-            base,
-            pos: 0,
-            checked: data.len(),
-            bad_encoding: false,
-            max_depth,
-            bytes_left: 0,
-            failure: None,
-            is_compressed: false,
-            byte_order_mark: false,
-        }
+        Self { base, checked: data.len(), ..Self::unread(Source::Slice(data), max_depth, 0) }
     }
 
     /// Over a stream, compressed or not.
@@ -107,19 +96,23 @@ impl<'a> Window<'a> {
         window
     }
 
-    fn new(source: Source<'a>, limits: &Limits) -> Self {
-        let mut window = Self {
+    fn unread(source: Source<'a>, max_depth: u32, bytes_left: u64) -> Self {
+        Self {
             source,
             base: 0,
             pos: 0,
             checked: 0,
             bad_encoding: false,
-            max_depth: limits.json_depth,
-            bytes_left: limits.stream_bytes,
+            max_depth,
+            bytes_left,
             failure: None,
             is_compressed: false,
             byte_order_mark: false,
-        };
+        }
+    }
+
+    fn new(source: Source<'a>, limits: &Limits) -> Self {
+        let mut window = Self::unread(source, limits.json_depth, limits.stream_bytes);
         match window.source {
             Source::Slice(_) => window.check_encoding(),
             Source::Stream { .. } => drop(window.more()),

@@ -11,7 +11,7 @@ mod texts;
 use super::document::{Document, InstanceofSpelling, MethodHandle, Table, TopMember, TypeHandle};
 use super::entry_threads;
 use super::json::{self, Scan, Stop};
-use super::sections::SectionKind;
+use super::sections::{Records, SectionKind};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 pub use entries::Layout;
@@ -111,9 +111,7 @@ impl<'a> Writer<'a> {
         for member in &self.document.layout {
             match member {
                 TopMember::Version => self.version(),
-                TopMember::Types => self.types()?,
-                TopMember::Methods => self.methods()?,
-                TopMember::Section(kind) => self.section(*kind)?,
+                TopMember::Table(table) => self.table(*table)?,
                 TopMember::Other(name, value) => {
                     self.key(name);
                     self.value(value, 1);
@@ -122,9 +120,10 @@ impl<'a> Writer<'a> {
             self.flush(FLUSH_BYTES)?;
         }
         for kind in SectionKind::ALL {
-            let listed = self.document.layout.contains(&TopMember::Section(kind));
+            let section = Table::Section(kind);
+            let listed = self.document.layout.contains(&TopMember::Table(section));
             if !listed && self.document.sections.entries_count(kind) > 0 {
-                self.section(kind)?;
+                self.table(section)?;
             }
         }
         self.text.extend_from_slice(if self.pretty() { b"\n}\n" } else { b"}" });
@@ -168,74 +167,54 @@ impl<'a> Writer<'a> {
         json::write_string(&mut self.text, self.document.version.to_string().as_bytes());
     }
 
-    fn types(&mut self) -> io::Result<()> {
-        let tables = &self.document.tables;
-        self.key(b"types");
-        self.entries(Table::Types, tables.types_count(), |out, member, at| {
-            let handle = TypeHandle::from_index(at);
-            match member {
-                0 => write_number(out, u64::from(tables.type_id(handle))),
-                _ => json::write_string(out, tables.type_name(handle)),
-            }
-        })
-    }
-
-    fn methods(&mut self) -> io::Result<()> {
-        let tables = &self.document.tables;
-        self.key(b"methods");
-        self.entries(Table::Methods, tables.methods_count(), |out, member, at| {
-            let handle = MethodHandle::from_index(at);
-            match member {
-                0 => write_number(out, u64::from(tables.method_id(handle))),
-                1 => json::write_string(out, tables.method_name(handle)),
-                _ => {
-                    write_list(out, tables.signature(handle), |out, t| write_number(out, u64::from(tables.type_id(*t))))
-                }
-            }
-        })
-    }
-
-    fn section(&mut self, kind: SectionKind) -> io::Result<()> {
+    fn table(&mut self, table: Table) -> io::Result<()> {
         let document = self.document;
+        let (tables, sections) = (&document.tables, &document.sections);
         let spelling = self.options.instanceof_spelling.unwrap_or(document.instanceof_spelling);
-        let name = if kind == SectionKind::Instanceof { spelling.name() } else { kind.name() };
-        self.key(name.as_bytes());
-        let frames = std::mem::take(&mut self.frames).ready(document);
-        let result = self.section_entries(kind, &frames);
-        self.frames = frames;
-        result
-    }
-
-    fn section_entries(&mut self, kind: SectionKind, frames: &FrameTexts) -> io::Result<()> {
-        let document = self.document;
-        let (table, count) = (Table::Section(kind), document.sections.entries_count(kind));
-        if let Some(counts) = document.sections.counts(kind) {
-            return self.entries(table, count, |out, member, at| match member {
-                0 => frames.write_context(out, document, counts[at].context),
-                _ => write_list(out, &[counts[at].count], |out, count| write_number(out, *count)),
-            });
-        }
-        if let Some(types) = document.sections.types(kind) {
-            return self.entries(table, count, |out, member, at| match member {
-                0 => frames.write_context(out, document, types.entry(at).0),
-                _ => write_list(out, types.entry(at).1, |out, pair| {
-                    write_number(out, u64::from(document.tables.type_id(pair.class)));
-                    out.push(b',');
-                    write_number(out, pair.count);
-                }),
-            });
-        }
-        let conditionals = &document.sections.conditionals;
-        self.entries(table, count, |out, member, at| match member {
-            0 => frames.write_context(out, document, conditionals.entry(at).0),
-            _ => write_list(out, conditionals.entry(at).1, |out, row| {
-                write_signed(out, row.bci);
-                out.push(b',');
-                write_number(out, u64::from(row.index));
-                out.push(b',');
-                write_number(out, row.count);
+        let is_instanceof = table == Table::Section(SectionKind::Instanceof);
+        self.key(if is_instanceof { spelling.name() } else { table.name() }.as_bytes());
+        let write_id = |out: &mut Vec<u8>, class: TypeHandle| write_number(out, u64::from(tables.type_id(class)));
+        match table {
+            Table::Types => self.entries(table, tables.types_count(), |out, member, at| {
+                let handle = TypeHandle::from_index(at);
+                match member {
+                    0 => write_id(out, handle),
+                    _ => json::write_string(out, tables.type_name(handle)),
+                }
             }),
-        })
+            Table::Methods => self.entries(table, tables.methods_count(), |out, member, at| {
+                let handle = MethodHandle::from_index(at);
+                match member {
+                    0 => write_number(out, u64::from(tables.method_id(handle))),
+                    1 => json::write_string(out, tables.method_name(handle)),
+                    _ => write_list(out, tables.signature(handle), |out, class| write_id(out, *class)),
+                }
+            }),
+            Table::Section(kind) => {
+                let frames = std::mem::take(&mut self.frames).ready(document);
+                let result = self.entries(table, sections.entries_count(kind), |out, member, at| {
+                    let (context, records) = sections.entry(kind, at);
+                    match records {
+                        _ if member == 0 => frames.write_context(out, document, context),
+                        Records::Count(count) => write_list(out, &[count], |out, count| write_number(out, *count)),
+                        Records::Branches(rows) => write_list(out, rows, |out, row| {
+                            write_signed(out, row.bci);
+                            out.push(b',');
+                            write_number(out, u64::from(row.index));
+                            out.push(b',');
+                            write_number(out, row.count);
+                        }),
+                        Records::Types(pairs) => write_list(out, pairs, |out, pair| {
+                            write_id(out, pair.class);
+                            out.push(b',');
+                            write_number(out, pair.count);
+                        }),
+                    }
+                });
+                self.frames = frames;
+                result
+            }
+        }
     }
 
     /// A list of entries; `known` writes one of the members that all of them have.

@@ -22,15 +22,13 @@ pub use report::MergeReport;
 pub use totals::SectionTotals;
 pub use weight::Weight;
 
-use super::context::{ContextHandle, ContextTree, Frame};
+use super::context::{ContextHandle, ContextTree, Frame, describe};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::Findings;
-use super::read::accept;
-use super::reader::{Entry, ReadOptions, Sink, read_with};
+use super::reader::{Entry, ReadOptions, Sink, read_stream};
 use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use super::tables::{Adopt, Mapping, Tables};
 use super::version::Version;
-use super::window::Window;
 use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -128,8 +126,7 @@ impl Merger {
         let mapping = self.map_tables(&document.tables, || Arc::new(document.tables.clone()));
         let contexts = self.contexts.adopt(&document.contexts, &mapping.methods, |_| true);
         for kind in SectionKind::ALL {
-            for at in 0..document.sections.entries_count(kind) {
-                let (context, records) = document.sections.entry(kind, at);
+            for (at, (context, records)) in document.sections.entries(kind).enumerate() {
                 let members = document.extras.get(&(Table::Section(kind), at)).cloned();
                 self.add_records(kind, contexts[context.index()], records, weights, &mapping, members);
             }
@@ -147,9 +144,8 @@ impl Merger {
     /// then: the merge cannot go on.
     pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Findings> {
         let mut adding = Adding { merger: self, weights: *weights, mapping: None };
-        let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut adding);
+        let reading = read_stream(stream, options, &mut adding).accepted(options)?;
         let mapping = adding.mapping.take();
-        accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), options)?;
         let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, || Arc::clone(&reading.tables)));
         let version = reading.version.unwrap_or_default();
         self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
@@ -289,7 +285,7 @@ impl Merger {
             if resolved.clashes > 0 {
                 report.clashed_sites += 1;
                 report.clashed_lists += resolved.clashes as u64;
-                report.clash_example.get_or_insert_with(|| describe(&contexts, &tables, context));
+                report.clash_example.get_or_insert_with(|| describe(&tables, contexts.frames(context)));
             }
             resolved.lists.iter().for_each(|rows| push(rows));
         });
@@ -332,12 +328,6 @@ impl Merger {
         }
         Ok((document, report))
     }
-}
-
-/// A context for people: `app.Main.loop(int):4 < app.Main.main():2`.
-pub(super) fn describe(contexts: &ContextTree, tables: &Tables, context: ContextHandle) -> String {
-    let frames = contexts.frames(context).map(|frame| format!("{}:{}", tables.human_name(frame.method), frame.bci));
-    frames.collect::<Vec<_>>().join(" < ")
 }
 
 /// Passes entries on as they are read.

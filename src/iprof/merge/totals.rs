@@ -1,11 +1,9 @@
 //! Sums of whole sections, by which inputs are scaled.
 
 use crate::error::Result;
-use crate::iprof::read::accept;
-use crate::iprof::reader::{Entry, ReadOptions, Sink, read_with};
+use crate::iprof::reader::{Entry, ReadOptions, Sink, read_stream};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::Tables;
-use crate::iprof::window::Window;
 use std::io::Read;
 
 /// The sum of all counts, by section.
@@ -25,8 +23,7 @@ impl SectionTotals {
     /// As [`read_from`](crate::iprof::read_from).
     pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
         let mut totals = Self::default();
-        let reading = read_with(Window::from_reader(stream, &options.limits), options, &mut totals);
-        accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), options)?;
+        read_stream(stream, options, &mut totals).accepted(options)?;
         Ok(totals)
     }
 }

@@ -1,7 +1,7 @@
 //! What can be said of a file only at its end.
 
 use super::{Reader, Reading, Sink};
-use crate::iprof::document::TopMember;
+use crate::iprof::document::{Table, TopMember};
 use crate::iprof::findings::{Code, Finding, Findings, Level};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::version::Version;
@@ -14,20 +14,17 @@ impl<S: Sink> Reader<'_, S> {
             let early = self.read_early();
             end = end.and(early);
         }
-        if let Some(known) = self.known.take() {
-            self.reading.tables = known.into_tables();
-        }
+        self.leave_known();
         self.reading.text_bytes = window.text_len();
         if let Some(failure) = &window.failure {
-            let message = format!("reading stopped: {failure}");
-            self.report(Code::Unreadable, "$", window.text_len(), "$", message);
+            self.report(Code::Unreadable, "$", window.text_len(), "$", format_args!("reading stopped: {failure}"));
         }
         let complete = end.is_ok();
         if !matches!(end, Err(Halt::Truncated(_) | Halt::Refused)) && self.is_foreign() {
             let message = "the document has other members, but no types, no methods and no section";
             return self.refuse_whole(Code::NotAnIprof, message.to_string());
         }
-        if self.placeholders == [true, true] {
+        if self.placeholders == 2 {
             let message = format!(
                 "types and methods are placeholders, one entry of id -1 each: the tables were never written, \
                  and nobody can tell which methods {} were counted for",
@@ -86,8 +83,7 @@ impl<S: Sink> Reader<'_, S> {
 
     /// How many entries the sections have.
     fn counted(&self) -> String {
-        let parts = SectionKind::ALL.iter().filter_map(|kind| self.reading.parts.get(kind.name()));
-        match parts.map(|part| part.entries).sum::<u64>() {
+        match self.reading.entries() {
             0 => "anything".to_string(),
             1 => "the one entry".to_string(),
             entries => format!("the {entries} entries"),
@@ -107,15 +103,15 @@ impl<S: Sink> Reader<'_, S> {
         let reading = &mut self.reading;
         let present = [
             ("version", reading.version_text.is_some() || self.names_seen.contains(&b"version"[..])),
-            ("types", self.types_read),
-            ("methods", self.methods_read || self.names_seen.contains(&b"methods"[..])),
+            ("types", self.tables_read.contains(&Table::Types)),
+            ("methods", self.tables_read.contains(&Table::Methods) || self.names_seen.contains(&b"methods"[..])),
         ];
         for (name, present) in present {
             if present {
                 continue;
             }
-            let message = format!("the member \"{name}\" is missing");
-            reading.findings.report(Code::MissingField, name, Some(0), || (name.to_string(), message));
+            let message = format_args!("the member \"{name}\" is missing");
+            reading.findings.report(Code::MissingField, name, Some(0), name, message);
             match self.options.assume_version {
                 Some(assumed) if name == "version" => {
                     reading.version = Some(assumed);
@@ -126,21 +122,19 @@ impl<S: Sink> Reader<'_, S> {
         }
         if reading.legacy {
             let message = "the field names are those of 2022; they are read as today's";
-            reading.findings.report(Code::LegacyLayout, "$", Some(0), || ("$".into(), message.into()));
+            reading.findings.report(Code::LegacyLayout, "$", Some(0), "$", message);
         }
         let instanceof = self.sections_seen.iter().find(|(kind, _)| *kind == SectionKind::Instanceof);
         if let Some((_, offset)) = instanceof
             && reading.version.is_some_and(|version| version < Version::V1_1)
         {
             let message = "instance-of profiles came with version 1.1.0";
-            let path = reading.spelling.name().to_string();
-            reading.findings.report(Code::SectionNewerThanVersion, "$", Some(*offset), || (path, message.into()));
+            let path = reading.spelling.name();
+            reading.findings.report(Code::SectionNewerThanVersion, "$", Some(*offset), path, message);
         }
-        let entries: u64 =
-            SectionKind::ALL.iter().filter_map(|kind| reading.parts.get(kind.name())).map(|part| part.entries).sum();
-        if entries == 0 && !reading.unreadable {
+        if reading.entries() == 0 && !reading.unreadable {
             let message = "no section has an entry";
-            reading.findings.report(Code::NoProfiles, "$", Some(0), || ("$".into(), message.into()));
+            reading.findings.report(Code::NoProfiles, "$", Some(0), "$", message);
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::batch::{Batch, Mark, Note, Outcome};
 use super::entry_text::{EntryText, TextOptions};
-use super::ids::IdMap;
+use super::ids::Ids;
 use super::judge::Rules;
 use super::options::ReadOptions;
 use super::part::PartSize;
+use super::reading::Reading;
 use super::records::Packing;
 use super::sink::{Entry, Sink};
-use crate::iprof::findings::{Code, Findings};
+use crate::iprof::findings::Code;
 use crate::iprof::index::KeySet;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
@@ -42,24 +43,11 @@ impl BatchParser<'_> {
     }
 }
 
-/// What reading entries needs from the reader.
-pub(super) struct EntryContext<'r, S> {
-    pub(super) tables: &'r Tables,
-    pub(super) types: &'r IdMap,
-    pub(super) methods: &'r IdMap,
-    pub(super) findings: &'r mut Findings,
-    pub(super) sink: &'r mut S,
-    pub(super) options: &'r ReadOptions,
-    pub(super) legacy: &'r mut bool,
-    /// Entries of this kind delivered before, when a section comes in two parts.
-    pub(super) delivered: u64,
-}
-
 /// Reads the entries of one section.
 pub(super) struct EntryReader<'r, S> {
-    context: EntryContext<'r, S>,
     rules: Rules<'r>,
-    group: &'static str,
+    reading: &'r mut Reading,
+    sink: &'r mut S,
     /// The entry that is read by itself, where its frames begin, and where its text stands.
     text: EntryText,
     mark: Mark,
@@ -73,18 +61,25 @@ pub(super) struct EntryReader<'r, S> {
 }
 
 impl<'r, S: Sink> EntryReader<'r, S> {
-    pub(super) fn new(kind: SectionKind, bare: bool, context: EntryContext<'r, S>) -> Self {
-        let options = context.options;
+    pub(super) fn new(
+        kind: SectionKind,
+        bare: bool,
+        tables: &'r Tables,
+        ids: &'r Ids,
+        reading: &'r mut Reading,
+        sink: &'r mut S,
+        options: &'r ReadOptions,
+    ) -> Self {
         let text = TextOptions {
-            methods: context.methods,
-            keep_others: options.keep_unknown,
+            methods: &ids.methods,
+            keep_others: !options.drop_unknown,
             identities: options.find_duplicates && kind != SectionKind::Monitor,
             bare,
         };
         Self {
-            rules: Rules { kind, tables: context.tables, types: context.types, options, text },
-            context,
-            group: kind.name(),
+            rules: Rules { kind, tables, types: &ids.types, options, text },
+            reading,
+            sink,
             text: EntryText::default(),
             mark: Mark::default(),
             base: 0,
@@ -105,13 +100,13 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     /// Hands on a batch whose text stands at byte `base`; the first entry is number `index`.
     /// Returns how many entries there were, and where the next begins.
     pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> (usize, usize) {
-        let kind = self.rules.kind;
+        let (kind, group) = (self.rules.kind, self.rules.kind.name());
         let (mut frames, mut records, mut notes) = (0, 0, 0);
         let mut members = std::mem::take(&mut batch.members).into_iter().peekable();
         for (at, step) in batch.steps.iter().enumerate() {
             if at % ANNOUNCED == 0 {
                 let coming = at..batch.steps.len().min(at + ANNOUNCED);
-                self.context.sink.announce(batch.outermost(coming.clone()));
+                self.sink.announce(batch.outermost(coming.clone()));
                 self.seen.fetch(batch.identities.get(coming).unwrap_or_default());
             }
             let (before, after) = batch.notes[notes..step.notes_end].split_at(step.context_notes_end - notes);
@@ -119,12 +114,9 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             if let Some(key) = batch.identities.get(at).filter(|_| step.is_located)
                 && !self.seen.insert(*key)
             {
-                self.context.findings.report(
-                    Code::DuplicateContext,
-                    self.group,
-                    Some(base + step.context_at as u64),
-                    || (format!("{}[{}].ctx", self.group, index + at), ALREADY_THERE.to_string()),
-                );
+                let (offset, path) = (base + step.context_at as u64, format_args!("{group}[{}].ctx", index + at));
+                let message = "the section has an entry of this context already";
+                self.reading.findings.report(Code::DuplicateContext, group, Some(offset), path, message);
             }
             after.iter().for_each(|note| self.tell(note, base, index + at));
             let found = records..step.records_end;
@@ -133,7 +125,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
                 Outcome::Sound => {
                     let frames = &batch.frames[frames..step.frames_end];
                     let entry = Entry { kind, frames, records: batch.records(kind, found), members };
-                    self.context.sink.entry(self.context.tables, entry);
+                    self.sink.entry(self.rules.tables, entry);
                     self.size.sound += 1;
                 }
                 Outcome::Stray => self.stray_monitor = Some(batch.pairs[found].to_vec()),
@@ -144,16 +136,17 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         self.size.entries += batch.steps.len() as u64;
         self.usual_bytes += batch.usual_bytes;
         self.packing.join(batch.packing);
-        *self.context.legacy |= batch.legacy;
+        self.reading.legacy |= batch.legacy;
         (batch.steps.len(), batch.end)
     }
 
     fn tell(&mut self, note: &Note, base: u64, index: usize) {
-        let (findings, group) = (&mut self.context.findings, self.group);
+        let (findings, group) = (&mut self.reading.findings, self.rules.kind.name());
         match note {
-            Note::Finding(defect) => findings.report(defect.code, group, Some(base + defect.at as u64), || {
-                (format!("{group}[{index}]{}", defect.below), defect.message.to_string())
-            }),
+            Note::Finding(defect) => {
+                let (offset, path) = (base + defect.at as u64, format_args!("{group}[{index}]{}", defect.below));
+                findings.report(defect.code, group, Some(offset), path, &defect.message);
+            }
             Note::Repair(code, action) => findings.repaired(*code, action, group, 1),
         }
     }
@@ -161,33 +154,31 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     /// After the last entry: what concerns the section as a whole. Returns how many entries there
     /// were, and how many bytes of them a writer would write.
     pub(super) fn finish(mut self) -> (PartSize, u64) {
-        let (kind, group, count) = (self.rules.kind, self.group, self.size.entries);
+        let (kind, group, count) = (self.rules.kind, self.rules.kind.name(), self.size.entries);
+        let findings = &mut self.reading.findings;
         if let Some(pairs) = self.stray_monitor.take() {
-            let is_only = count == 1 && self.context.delivered == 0;
+            // The section may have come in two parts.
+            let before = self.reading.parts.get(group).map_or(0, |part| part.sound);
+            let is_only = count == 1 && before == 0;
             if is_only {
                 let entry = Entry { kind, frames: &[], records: Records::Types(&pairs), members: None };
-                self.context.sink.entry(self.context.tables, entry);
+                self.sink.entry(self.rules.tables, entry);
                 self.size.sound += 1;
             }
             let action = if is_only { "set to 0:0" } else { "dropped" };
-            self.context.findings.repaired(Code::MonitorContext, action, group, 1);
+            findings.repaired(Code::MonitorContext, action, group, 1);
         }
         if kind == SectionKind::Monitor && count > 1 {
-            self.context.findings.report(Code::MonitorCount, group, None, || {
-                ("monitorProfiles".to_string(), format!("{count} entries, one was expected"))
-            });
+            let message = format_args!("{count} entries, one was expected");
+            findings.report(Code::MonitorCount, group, None, group, message);
         }
         if self.packing.is_packed() {
-            let alike = self.packing.alike;
-            self.context.findings.report(Code::PackedCounts, group, None, || {
-                (group.to_string(), format!("{alike} counts look like two 32-bit counters read as one"))
-            });
+            let message = format_args!("{} counts look like two 32-bit counters read as one", self.packing.alike);
+            findings.report(Code::PackedCounts, group, None, group, message);
         }
         (self.size, self.usual_bytes)
     }
 }
-
-const ALREADY_THERE: &str = "the section has an entry of this context already";
 
 impl<S: Sink> Elements for EntryReader<'_, S> {
     fn parse(&mut self, scan: &mut Scan<'_>, base: u64, _: usize) -> Result<(), Stop> {

@@ -6,6 +6,7 @@ use super::members::{Defect, KnownMembers, Walk, walk};
 use crate::iprof::context::Frame;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Number, Scan, Shape, Stop};
+use std::borrow::Cow;
 
 const MEMBERS: &KnownMembers = &[("ctx", "methodBciList"), ("records", "records")];
 /// The monitor section of 2022 is one object without a context.
@@ -55,6 +56,16 @@ pub(super) struct EntryText {
 }
 
 impl EntryText {
+    /// What is wrong with the records as a whole.
+    pub(super) fn records_defect(&self, code: Code, message: impl Into<Cow<'static, str>>) -> Defect {
+        Defect::new(code, self.records_at, ".records", message)
+    }
+
+    /// What is wrong with one of the records.
+    pub(super) fn record_defect(&self, code: Code, position: usize, message: impl Into<Cow<'static, str>>) -> Defect {
+        Defect::new(code, self.records_at, format!(".records[{position}]"), message)
+    }
+
     /// Parses the entry at the scan's position and appends its frames.
     #[inline]
     pub(super) fn parse(

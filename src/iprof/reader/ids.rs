@@ -1,5 +1,6 @@
 //! What a number of the file stands for.
 
+use crate::iprof::document::Table;
 use crate::iprof::findings::Code;
 use std::collections::HashMap;
 
@@ -30,28 +31,18 @@ impl IdMap {
     /// Where `id` leads.
     #[inline]
     pub(crate) fn find(&self, id: i64) -> Meaning {
-        let slot = match usize::try_from(id) {
-            Ok(at) if id < DENSE_LIMIT => self.dense.get(at).copied(),
-            _ => self.sparse.get(&id).copied(),
-        };
-        match slot {
-            Some(at) if at != NONE => Meaning::Entry(at),
-            _ if self.dropped.is_empty() => Meaning::Unknown,
-            _ => self.dropped.get(&id).map_or(Meaning::Unknown, |code| Meaning::Dropped(*code)),
+        match self.entry(id) {
+            Some(at) => Meaning::Entry(at),
+            None if self.dropped.is_empty() => Meaning::Unknown,
+            None => self.dropped.get(&id).map_or(Meaning::Unknown, |code| Meaning::Dropped(*code)),
         }
     }
 
     /// The entry of `id`, if it has one.
     #[inline]
     pub(crate) fn entry(&self, id: i64) -> Option<u32> {
-        let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at));
-        if let Some(at) = dense.filter(|at| **at != NONE) {
-            return Some(*at);
-        }
-        match self.find(id) {
-            Meaning::Entry(at) => Some(at),
-            Meaning::Unknown | Meaning::Dropped(_) => None,
-        }
+        let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at)).filter(|at| **at != NONE);
+        dense.or_else(|| if self.sparse.is_empty() { None } else { self.sparse.get(&id) }).copied()
     }
 
     /// Lets `id` lead to `entry` from now on.
@@ -78,6 +69,20 @@ impl IdMap {
             _ => drop(self.sparse.remove(&id)),
         }
         self.dropped.entry(id).or_insert(code);
+    }
+}
+
+/// What the ids of both tables stand for.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    pub(super) types: IdMap,
+    pub(super) methods: IdMap,
+}
+
+impl Ids {
+    /// Those of one of the two tables.
+    pub(super) fn of(&mut self, table: Table) -> &mut IdMap {
+        if table == Table::Types { &mut self.types } else { &mut self.methods }
     }
 }
 

@@ -90,8 +90,7 @@ impl Rules<'_> {
         let (at, context) = (text.context_at, &text.context);
         let defect = |code, message: String| Defect::new(code, at, ".ctx", message);
         if !context.sound {
-            let message = "no context of the form method:bci<method:bci…";
-            return Err(Some(Defect::new(Code::BadContext, at, ".ctx", message)));
+            return Err(Some(defect(Code::BadContext, "no context of the form method:bci<method:bci…".into())));
         }
         if self.kind == SectionKind::Monitor {
             batch.frames.truncate(mark.frames);
@@ -114,7 +113,7 @@ impl Rules<'_> {
             return Err(Some(defect(Code::BadContext, format!("{frames} frames are more than the limit"))));
         }
         if let Some(odd) = context.odd {
-            batch.finding(odd_bci(at, ".ctx".into(), odd));
+            batch.finding(defect(Code::OddBci, odd_bci(odd)));
         }
         let leaf = batch.frames.get_mut(mark.frames).map(|leaf| &mut leaf.bci);
         if self.kind == SectionKind::CallCount
@@ -135,18 +134,15 @@ impl Rules<'_> {
     #[inline]
     fn branch_records(&self, text: &mut EntryText, batch: &mut Batch, mark: Mark) -> Result<(), Refusal> {
         self.check_tuples(text, batch, 3, "a multiple of 3")?;
-        let at = text.records_at;
         let mut odd = None;
         for (row, [target, number, _]) in text.numbers.as_chunks::<3>().0.iter().enumerate() {
             let start = 3 * row;
             let Ok(bci) = i32::try_from(*target) else {
-                let message = format!("{target} is no Java int");
-                return Err(Some(Defect::new(Code::IdRange, at, format!(".records[{start}]"), message)));
+                return Err(Some(text.record_defect(Code::IdRange, start, format!("{target} is no Java int"))));
             };
             let Some(index) = i32::try_from(*number).ok().and_then(|n| u32::try_from(n).ok()) else {
                 let code = if *number < 0 { Code::NegativeBranchIndex } else { Code::IdRange };
-                let message = format!("{number} is no branch index");
-                return Err(Some(Defect::new(code, at, format!(".records[{}]", start + 1), message)));
+                return Err(Some(text.record_defect(code, start + 1, format!("{number} is no branch index"))));
             };
             let count = count_at(text, start + 2)?;
             if bci::is_odd(bci) {
@@ -156,16 +152,15 @@ impl Rules<'_> {
             batch.rows.push(BranchRow { index, bci, count });
         }
         if let Some((position, bci)) = odd {
-            batch.finding(odd_bci(at, format!(".records[{position}]"), bci));
+            batch.finding(text.record_defect(Code::OddBci, position, odd_bci(bci)));
         }
         let rows = &batch.rows[mark.records..];
         let (never, clash) = (!rows.is_empty() && rows.iter().all(|row| row.count == 0), index_clash(rows));
         if never {
-            batch.finding(Defect::new(Code::NeverExecuted, at, ".records", "all counts are 0"));
+            batch.finding(text.records_defect(Code::NeverExecuted, "all counts are 0"));
         }
         if let Some(clash) = clash {
-            let message = format!("the index {clash} has two targets");
-            batch.finding(Defect::new(Code::BranchIndexClash, at, ".records", message));
+            batch.finding(text.records_defect(Code::BranchIndexClash, format!("the index {clash} has two targets")));
         }
         Ok(())
     }
@@ -173,7 +168,6 @@ impl Rules<'_> {
     #[inline]
     fn type_records(&self, text: &mut EntryText, batch: &mut Batch, mark: Mark) -> Result<(), Refusal> {
         self.check_tuples(text, batch, 2, "an even number")?;
-        let at = text.records_at;
         let mut primitive = None;
         for (pair, [id, _]) in text.numbers.as_chunks::<2>().0.iter().enumerate() {
             let start = 2 * pair;
@@ -189,7 +183,7 @@ impl Rules<'_> {
                 }
                 Meaning::Unknown => {
                     let message = format!("no type has the id {id}");
-                    batch.finding(Defect::new(Code::DanglingType, at, format!(".records[{start}]"), message));
+                    batch.finding(text.record_defect(Code::DanglingType, start, message));
                     batch.repair(Code::DanglingType, "dropped pairs");
                 }
                 Meaning::Dropped(code) => batch.repair(code, "dropped pairs"),
@@ -203,14 +197,14 @@ impl Rules<'_> {
         let (repeated, found) = (has_repeated_type(pairs), pairs.len());
         if let Some(start) = primitive {
             let message = "a receiver is an object, not of a primitive type";
-            batch.finding(Defect::new(Code::PrimitiveReceiver, at, format!(".records[{start}]"), message));
+            batch.finding(text.record_defect(Code::PrimitiveReceiver, start, message));
         }
         if repeated {
-            batch.finding(Defect::new(Code::RepeatedTypeInRecords, at, ".records", "a type is listed twice"));
+            batch.finding(text.records_defect(Code::RepeatedTypeInRecords, "a type is listed twice"));
         }
         if self.kind != SectionKind::Monitor && found > MOST_RECEIVERS {
             let message = format!("{found} types; producers record at most {MOST_RECEIVERS}");
-            batch.finding(Defect::new(Code::ManyReceivers, at, ".records", message));
+            batch.finding(text.records_defect(Code::ManyReceivers, message));
         }
         Ok(())
     }
@@ -236,7 +230,7 @@ impl Rules<'_> {
             batch.repair(Code::BadArity, "cut to whole rows");
         }
         if text.numbers.is_empty() {
-            batch.finding(Defect::new(Code::EmptyRecords, text.records_at, ".records", "the entry has no rows"));
+            batch.finding(text.records_defect(Code::EmptyRecords, "the entry has no rows"));
         }
         Ok(())
     }
@@ -257,10 +251,8 @@ fn count_record(text: &EntryText, batch: &mut Batch) -> Result<(), Refusal> {
 #[inline]
 fn count_at(text: &EntryText, position: usize) -> Result<u64, Refusal> {
     let value = text.numbers[position];
-    u64::try_from(value).map_err(|_| {
-        let below = format!(".records[{position}]");
-        Some(Defect::new(Code::NegativeCount, text.records_at, below, format!("{value} is below 0")))
-    })
+    let below_zero = || text.record_defect(Code::NegativeCount, position, format!("{value} is below 0"));
+    u64::try_from(value).map_err(|_| Some(below_zero()))
 }
 
 /// Decides about numbers that are no plain `long`.
@@ -287,10 +279,9 @@ fn numbers(text: &EntryText, batch: &mut Batch) -> Result<(), Refusal> {
 }
 
 fn arity_defect(text: &EntryText, expected: &str) -> Defect {
-    let message = format!("{} values, {expected} expected", text.numbers.len());
-    Defect::new(Code::BadArity, text.records_at, ".records", message)
+    text.records_defect(Code::BadArity, format!("{} values, {expected} expected", text.numbers.len()))
 }
 
-fn odd_bci(at: usize, below: String, odd: i32) -> Defect {
-    Defect::new(Code::OddBci, at, below, format!("{odd} is neither a bytecode index nor a known placeholder"))
+fn odd_bci(odd: i32) -> String {
+    format!("{odd} is neither a bytecode index nor a known placeholder")
 }

@@ -66,8 +66,7 @@ pub(crate) fn walk<'a>(
     while more {
         scan.space();
         let key_at = scan.pos;
-        let key = scan.string()?;
-        scan.expect(b':', "a colon")?;
+        let key = scan.key()?;
         let today = known.iter().position(|(name, _)| name.as_bytes() == key.as_ref());
         let old = known.iter().position(|(name, old)| old != name && old.as_bytes() == key.as_ref());
         let repeated;

@@ -22,83 +22,55 @@ mod options;
 mod other;
 mod part;
 mod pieces;
+mod reading;
 mod records;
 mod sink;
 mod table_text;
 mod tables;
 
-use super::document::{Extras, InstanceofSpelling, Table, TopMember};
-use super::findings::{Code, Findings, Verdict};
+use super::document::{InstanceofSpelling, Table, TopMember};
+use super::findings::Code;
 use super::json::Shape;
+use super::names;
 use super::sections::SectionKind;
-use super::tables::Tables;
 use super::version::Version;
 use super::window::{Elements, Halt, Window};
-use entries::{EntryContext, EntryReader};
-use ids::IdMap;
+use entries::EntryReader;
+use ids::Ids;
 use known::KnownTables;
 pub use options::ReadOptions;
 use part::Part;
 pub use part::PartSize;
 pub(super) use part::is_known_member;
+pub(crate) use reading::Reading;
 pub(crate) use sink::{Entry, Nobody, Sink};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Display;
+use std::io::Read;
 use std::sync::Arc;
 use tables::TableReader;
 
-/// Everything about a file but its entries.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    /// The version in the file, or the one assumed.
-    pub(crate) version: Option<Version>,
-    pub(crate) version_text: Option<String>,
-    pub(crate) tables: Arc<Tables>,
-    pub(crate) extras: Extras,
-    pub(crate) layout: Vec<TopMember>,
-    pub(crate) spelling: InstanceofSpelling,
-    pub(crate) findings: Findings,
-    /// Tables, sections and other members, by name.
-    pub(crate) parts: BTreeMap<String, PartSize>,
-    pub(crate) text_bytes: u64,
-    /// No sound document can be made of this, with the options given.
-    pub(crate) unreadable: bool,
-    /// The names of 2022 were used.
-    pub(crate) legacy: bool,
-    /// Where the text ends as far as a writer would write what was read in the same way; none when
-    /// it would not, to the byte.
-    as_written: Option<u64>,
+/// Reads a whole file from a stream, compressed or not. Entries go to `sink`.
+pub(crate) fn read_stream<S: Sink>(stream: impl Read, options: &ReadOptions, sink: &mut S) -> Reading {
+    read_with(Window::from_reader(stream, &options.limits), options, sink)
 }
 
-impl Reading {
-    /// Entries that were handed on, of all sections.
-    pub(crate) fn sound_entries(&self) -> u64 {
-        let sections = SectionKind::ALL.iter().filter_map(|kind| self.parts.get(kind.name()));
-        sections.map(|part| part.sound).sum()
-    }
-
-    /// Whether a writer would write the text that was read.
-    pub(crate) fn is_as_written(&self) -> bool {
-        // What is left is the last brace.
-        self.as_written.is_some_and(|end| end + 1 == self.text_bytes)
-    }
-
-    /// What the file is good for.
-    pub(crate) fn verdict(&self) -> Verdict {
-        if self.unreadable {
-            Verdict::Unusable
-        } else if self.sound_entries() == 0 {
-            Verdict::TablesOnly
-        } else if self.findings.has_errors() {
-            Verdict::PartlyUsable
-        } else {
-            Verdict::Usable
-        }
-    }
-}
-
-/// Reads a whole file. Entries go to `sink`.
+/// As [`read_stream`], from what is in a window.
 pub(crate) fn read_with<S: Sink>(mut window: Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
-    let mut reader = Reader::new(options, sink);
+    let known = sink.known_tables().map(KnownTables::new);
+    let reading = Reading { as_written: Some(0), ..Reading::default() };
+    let mut reader = Reader {
+        options,
+        sink,
+        reading,
+        ids: Ids::default(),
+        known,
+        tables_read: BTreeSet::new(),
+        placeholders: 0,
+        early: Vec::new(),
+        names_seen: HashSet::new(),
+        sections_seen: Vec::new(),
+    };
     let end = reader.run(&mut window);
     reader.conclude(&window, end)
 }
@@ -107,13 +79,12 @@ struct Reader<'r, S> {
     options: &'r ReadOptions,
     sink: &'r mut S,
     reading: Reading,
-    types: IdMap,
-    methods: IdMap,
+    ids: Ids,
     known: Option<KnownTables>,
-    types_read: bool,
-    methods_read: bool,
-    /// Whether types, and methods, are one entry of id -1.
-    placeholders: [bool; 2],
+    /// Types and methods, once they came.
+    tables_read: BTreeSet<Table>,
+    /// How many of the two are one entry of id -1.
+    placeholders: usize,
     /// Parts that came before the tables they need: their text and where it stood.
     early: Vec<(Part, Vec<u8>, u64)>,
     names_seen: HashSet<Vec<u8>>,
@@ -121,41 +92,9 @@ struct Reader<'r, S> {
     sections_seen: Vec<(SectionKind, u64)>,
 }
 
-impl<'r, S: Sink> Reader<'r, S> {
-    fn new(options: &'r ReadOptions, sink: &'r mut S) -> Self {
-        let reading = Reading {
-            version: None,
-            version_text: None,
-            tables: Arc::default(),
-            extras: Extras::new(),
-            layout: Vec::new(),
-            spelling: InstanceofSpelling::default(),
-            findings: Findings::default(),
-            parts: BTreeMap::new(),
-            text_bytes: 0,
-            unreadable: false,
-            legacy: false,
-            as_written: Some(0),
-        };
-        let known = sink.known_tables().map(KnownTables::new);
-        Self {
-            options,
-            sink,
-            reading,
-            known,
-            types: IdMap::default(),
-            methods: IdMap::default(),
-            types_read: false,
-            placeholders: [false; 2],
-            methods_read: false,
-            early: Vec::new(),
-            names_seen: HashSet::new(),
-            sections_seen: Vec::new(),
-        }
-    }
-
-    fn report(&mut self, code: Code, group: &'static str, offset: u64, path: &str, message: impl Into<String>) {
-        self.reading.findings.report(code, group, Some(offset), || (path.to_string(), message.into()));
+impl<S: Sink> Reader<'_, S> {
+    fn report(&mut self, code: Code, group: &'static str, offset: u64, path: impl Display, message: impl Display) {
+        self.reading.findings.report(code, group, Some(offset), path, message);
     }
 
     /// The document, member by member.
@@ -195,8 +134,7 @@ impl<'r, S: Sink> Reader<'r, S> {
         let (name, start, shape, value_at) = window.step(|scan, base| {
             scan.space();
             let start = base + scan.pos as u64;
-            let name = scan.string()?.into_owned();
-            scan.expect(b':', "a colon")?;
+            let name = scan.key()?.into_owned();
             let shape = scan.shape()?;
             Ok((name, start, shape, base + scan.pos as u64))
         })?;
@@ -220,9 +158,9 @@ impl<'r, S: Sink> Reader<'r, S> {
             _ => Shape::Array,
         };
         // A 0.2 file may write its monitors as later ones do.
-        let part =
-            if part == Part::BareMonitor && shape == Shape::Array { Part::Section(SectionKind::Monitor) } else { part };
-        if shape != wanted && part != Part::Section(SectionKind::Monitor) {
+        let monitors = Part::Table(Table::Section(SectionKind::Monitor));
+        let part = if part == Part::BareMonitor && shape == Shape::Array { monitors.clone() } else { part };
+        if shape != wanted && part != monitors {
             self.wrong_shape(&part, &name, value_at, wanted);
             window.step(|scan, _| scan.skip().map(drop))?;
             return Ok(());
@@ -230,7 +168,8 @@ impl<'r, S: Sink> Reader<'r, S> {
         self.remember(&part, &name);
         let result = self.value(&part, &name, window);
         self.reading.findings.locate(part.group(), start);
-        let size = self.reading.parts.entry(part_name(&part, &name)).or_default();
+        let place = if let Part::Other(_) = part { names::display(&name) } else { part.group().to_string() };
+        let size = self.reading.parts.entry(place).or_default();
         size.bytes += window.offset() - start;
         self.reading.as_written = self.reading.as_written.filter(|end| *end == window.offset());
         result
@@ -238,10 +177,10 @@ impl<'r, S: Sink> Reader<'r, S> {
 
     /// Whether a member was there before; reports it then.
     fn is_repeated(&mut self, name: &[u8], part: &Part, offset: u64) -> bool {
-        let path = names_path(name);
+        let path = names::display(name);
         if !self.names_seen.insert(name.to_vec()) {
             self.reading.as_written = None;
-            let joined = self.options.join_sections && matches!(part, Part::Section(_));
+            let joined = self.options.join_sections && matches!(part, Part::Table(Table::Section(_)));
             self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
             if joined {
                 self.reading.findings.repaired(Code::DuplicateKey, "joined", part.group(), 1);
@@ -250,7 +189,7 @@ impl<'r, S: Sink> Reader<'r, S> {
             }
             return !joined;
         }
-        if let Part::Section(kind) = part {
+        if let Part::Table(Table::Section(kind)) = part {
             if self.sections_seen.iter().any(|(seen, _)| seen == kind) {
                 self.reading.as_written = None;
                 if *kind == SectionKind::Instanceof {
@@ -274,16 +213,16 @@ impl<'r, S: Sink> Reader<'r, S> {
             Shape::String => "a string",
             _ => "an array",
         };
-        self.report(Code::WrongJsonType, part.group(), offset, &names_path(name), format!("{expected} was expected"));
+        let path = names::display(name);
+        self.report(Code::WrongJsonType, part.group(), offset, path, format_args!("{expected} was expected"));
         match part {
-            Part::Version | Part::Types | Part::Methods => self.reading.unreadable = true,
+            Part::Version => self.reading.unreadable = true,
+            Part::Table(table @ (Table::Types | Table::Methods)) => {
+                self.reading.unreadable = true;
+                // It is there, only not as it should be; that it is missing would be a second finding.
+                self.tables_read.insert(*table);
+            }
             _ => self.reading.findings.repaired(Code::WrongJsonType, "dropped section", part.group(), 1),
-        }
-        // It is there, only not as it should be; that it is missing would be a second finding.
-        match part {
-            Part::Types => self.types_read = true,
-            Part::Methods => self.methods_read = true,
-            _ => {}
         }
     }
 
@@ -291,30 +230,21 @@ impl<'r, S: Sink> Reader<'r, S> {
     fn remember(&mut self, part: &Part, name: &[u8]) {
         let member = match part {
             Part::Version => TopMember::Version,
-            Part::Types => TopMember::Types,
-            Part::Methods => TopMember::Methods,
-            Part::Section(kind) => TopMember::Section(*kind),
-            Part::BareMonitor => TopMember::Section(SectionKind::Monitor),
+            Part::Table(table) => TopMember::Table(*table),
+            Part::BareMonitor => TopMember::Table(Table::Section(SectionKind::Monitor)),
             Part::Other(_) => return,
         };
-        if member == TopMember::Section(SectionKind::Instanceof)
-            && name == InstanceofSpelling::Graal.name().as_bytes()
-            && !self.reading.layout.contains(&member)
-        {
+        if self.reading.layout.contains(&member) {
+            return;
+        }
+        if name == InstanceofSpelling::Graal.name().as_bytes() {
             self.reading.spelling = InstanceofSpelling::Graal;
         }
-        if !self.reading.layout.contains(&member) {
-            self.reading.layout.push(member);
-        }
+        self.reading.layout.push(member);
     }
 
     fn value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
-        let ready = match part {
-            Part::Methods => self.types_read,
-            Part::Section(_) | Part::BareMonitor => self.types_read && self.methods_read,
-            _ => true,
-        };
-        if ready {
+        if self.is_ready(part) {
             return self.parse_value(part, name, window);
         }
         let (text, base) = window.step(|scan, base| {
@@ -327,19 +257,22 @@ impl<'r, S: Sink> Reader<'r, S> {
         Ok(())
     }
 
+    /// Whether the tables that explain a part were read.
+    fn is_ready(&self, part: &Part) -> bool {
+        let is_read = |table| self.tables_read.contains(&table);
+        match part {
+            Part::Table(Table::Methods) => is_read(Table::Types),
+            Part::Table(Table::Section(_)) | Part::BareMonitor => is_read(Table::Types) && is_read(Table::Methods),
+            _ => true,
+        }
+    }
+
     fn parse_value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
         match part {
             Part::Version => self.version(window),
-            Part::Types => {
-                self.types_read = true;
-                self.table(Table::Types, window)
-            }
-            Part::Methods => {
-                self.methods_read = true;
-                self.table(Table::Methods, window)
-            }
-            Part::Section(kind) => self.section(*kind, window),
-            Part::BareMonitor => self.bare_monitor(window),
+            Part::Table(Table::Section(kind)) => self.section(*kind, false, window),
+            Part::BareMonitor => self.section(SectionKind::Monitor, true, window),
+            Part::Table(table) => self.table(*table, window),
             Part::Other(_) => self.other(name, window),
         }
     }
@@ -352,65 +285,50 @@ impl<'r, S: Sink> Reader<'r, S> {
         })?;
         let version = Version::parse(&text);
         self.wrote(version.map_or(0, |version| version.to_string().len() as u64 + 2));
-        self.reading.version = version;
-        match version {
-            None => {
-                let message = format!("\"{}\" is no version of the form 1.0.0", text.escape_debug());
-                self.report(Code::BadVersion, "version", at, "version", message);
-                if let Some(assumed) = self.options.assume_version {
-                    self.reading.version = Some(assumed);
-                    self.reading.findings.repaired(Code::BadVersion, "replaced", "version", 1);
-                } else {
-                    self.reading.unreadable = true;
-                }
-            }
+        self.reading.version = version.or(self.options.assume_version);
+        self.reading.unreadable |= self.reading.version.is_none();
+        let odd = match version {
+            None => Some((Code::BadVersion, "is no version of the form 1.0.0")),
             Some(Version { major: 0, .. }) => {
-                let message = format!("version {text} is older than the published 1.0.0 and read like it");
-                self.report(Code::PreReleaseVersion, "version", at, "version", message);
+                Some((Code::PreReleaseVersion, "is older than the published 1.0.0 and read like it"))
             }
-            Some(Version { major: 1, minor, .. }) if minor > 1 => {
-                let message = format!("version {text} is newer than 1.1; what it added is not interpreted");
-                self.report(Code::NewerMinor, "version", at, "version", message);
+            Some(Version { major: 1, minor: 0 | 1, .. }) => None,
+            Some(Version { major: 1, .. }) => {
+                Some((Code::NewerMinor, "is newer than 1.1; what it added is not interpreted"))
             }
-            Some(Version { major: 1, .. }) => {}
-            Some(_) => {
-                let message = format!("version {text} has another encoding; versions 0.2 to 1.x are known");
-                self.report(Code::UnsupportedMajor, "version", at, "version", message);
-                self.reading.version_text = Some(text);
+            Some(_) => Some((Code::UnsupportedMajor, "has another encoding; versions 0.2 to 1.x are known")),
+        };
+        if let Some((code, what)) = odd {
+            let named =
+                if version.is_none() { format!("\"{}\"", text.escape_debug()) } else { format!("version {text}") };
+            self.report(code, "version", at, "version", format_args!("{named} {what}"));
+        }
+        self.reading.version_text = Some(text);
+        match version {
+            None if self.reading.version.is_some() => {
+                self.reading.findings.repaired(Code::BadVersion, "replaced", "version", 1);
+            }
+            Some(version) if version.major > 1 => {
                 self.reading.unreadable = true;
                 return Err(Halt::Refused);
             }
+            _ => {}
         }
-        self.reading.version_text = Some(text);
         Ok(())
     }
 
     fn table(&mut self, table: Table, window: &mut Window<'_>) -> Result<(), Halt> {
-        let reading = &mut self.reading;
-        let mut reader = TableReader::new(
-            table,
-            tables::Context {
-                tables: &mut reading.tables,
-                known: &mut self.known,
-                types: &mut self.types,
-                methods: &mut self.methods,
-                findings: &mut reading.findings,
-                extras: &mut reading.extras,
-                legacy: &mut reading.legacy,
-                keep_others: self.options.keep_unknown,
-                name_limit: self.options.limits.name_bytes,
-            },
-        );
+        self.tables_read.insert(table);
+        let mut reader = TableReader::new(table, &mut self.reading, &mut self.ids, &mut self.known, self.options);
         let result = window.elements(&mut reader);
-        let of_types = table == Table::Types;
-        self.placeholders[usize::from(!of_types)] = reader.is_placeholder();
+        self.placeholders += usize::from(reader.is_placeholder());
         let (entries, usual_bytes) = reader.finish();
-        let known = self.known.as_ref().filter(|_| of_types).map(KnownTables::types_count);
-        let sound = if of_types { reading.tables.types_count() } else { reading.tables.methods_count() };
-        let size = reading.parts.entry(if of_types { "types" } else { "methods" }.to_string()).or_default();
-        size.entries += entries;
-        size.sound = known.unwrap_or(sound) as u64;
-        self.wrote(list_bytes(entries, usual_bytes));
+        let sound = match (table, &self.known) {
+            (Table::Types, Some(known)) => known.types_count(),
+            (Table::Types, None) => self.reading.tables.types_count(),
+            _ => self.reading.tables.methods_count(),
+        };
+        self.count_entries(table, entries, sound as u64, usual_bytes);
         result
     }
 
@@ -419,87 +337,50 @@ impl<'r, S: Sink> Reader<'r, S> {
         self.reading.as_written = self.reading.as_written.map(|start| start + bytes);
     }
 
-    fn entry_reader(&mut self, kind: SectionKind, bare: bool) -> EntryReader<'_, S> {
+    /// The entries of a section; a bare one is the object of 2022.
+    fn section(&mut self, kind: SectionKind, bare: bool, window: &mut Window<'_>) -> Result<(), Halt> {
+        self.leave_known();
+        let tables = Arc::clone(&self.reading.tables);
+        self.sink.tables(&tables);
+        let mut reader = EntryReader::new(kind, bare, &tables, &self.ids, &mut self.reading, self.sink, self.options);
+        let result = if bare {
+            window.step(|scan, base| reader.parse(scan, base, 0)).map(|()| reader.commit(0))
+        } else {
+            pieces::read_section(window, &mut reader, self.options.threads)
+        };
+        let (size, usual_bytes) = reader.finish();
+        self.count_entries(Table::Section(kind), size.entries, size.sound, usual_bytes);
+        result
+    }
+
+    /// Goes on with tables of its own, of which those that were known are the beginning.
+    fn leave_known(&mut self) {
         if let Some(known) = self.known.take() {
-            // Methods that were no table left the types as they are known.
             self.reading.tables = known.into_tables();
         }
-        self.sink.tables(&self.reading.tables);
-        let delivered = self.reading.parts.get(kind.name()).map_or(0, |part| part.sound);
-        EntryReader::new(
-            kind,
-            bare,
-            EntryContext {
-                tables: &self.reading.tables,
-                types: &self.types,
-                methods: &self.methods,
-                findings: &mut self.reading.findings,
-                sink: self.sink,
-                options: self.options,
-                legacy: &mut self.reading.legacy,
-                delivered,
-            },
-        )
     }
 
-    fn section(&mut self, kind: SectionKind, window: &mut Window<'_>) -> Result<(), Halt> {
-        let threads = self.options.threads;
-        let mut reader = self.entry_reader(kind, false);
-        let result = pieces::read_section(window, &mut reader, threads);
-        let counts = reader.finish();
-        self.count_entries(kind, counts);
-        result
-    }
-
-    fn bare_monitor(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
-        let mut reader = self.entry_reader(SectionKind::Monitor, true);
-        let result = window.step(|scan, base| reader.parse(scan, base, 0));
-        if result.is_ok() {
-            reader.commit(0);
-        }
-        let counts = reader.finish();
-        self.count_entries(SectionKind::Monitor, counts);
-        result
-    }
-
-    fn count_entries(&mut self, kind: SectionKind, (found, usual_bytes): (PartSize, u64)) {
-        let size = self.reading.parts.entry(kind.name().to_string()).or_default();
-        size.entries += found.entries;
-        size.sound += found.sound;
-        self.wrote(list_bytes(found.entries, usual_bytes));
+    /// Takes note of a list of entries, of which some are sound and some bytes are what a writer would write.
+    fn count_entries(&mut self, table: Table, entries: u64, sound: u64, usual_bytes: u64) {
+        let size = self.reading.parts.entry(table.name().to_string()).or_default();
+        size.entries += entries;
+        size.sound += sound;
+        // Brackets, and what stands between entries.
+        self.wrote(2 + usual_bytes + entries.saturating_sub(1));
     }
 
     /// Reads the parts that came before their tables.
     fn read_early(&mut self) -> Result<(), Halt> {
         let mut early = std::mem::take(&mut self.early);
         // Methods explain contexts, so they come first.
-        early.sort_by_key(|(part, ..)| *part != Part::Methods);
+        early.sort_by_key(|(part, ..)| *part != Part::Table(Table::Methods));
         for (part, text, base) in early {
-            let needs_methods = part != Part::Methods;
-            if !self.types_read || (needs_methods && !self.methods_read) {
+            if !self.is_ready(&part) {
                 continue;
             }
             let mut window = Window::from_part(&text, base, self.options.limits.json_depth);
             self.parse_value(&part, &[], &mut window)?;
         }
         Ok(())
-    }
-}
-
-/// Bytes of a list in brackets of so many entries, which have so many bytes.
-fn list_bytes(entries: u64, bytes: u64) -> u64 {
-    2 + bytes + entries.saturating_sub(1)
-}
-
-/// A member's name as a path.
-fn names_path(name: &[u8]) -> String {
-    super::names::display(name)
-}
-
-/// Under which name a part's size is kept.
-fn part_name(part: &Part, name: &[u8]) -> String {
-    match part {
-        Part::Other(_) => names_path(name),
-        known => known.group().to_string(),
     }
 }

@@ -5,15 +5,15 @@ use crate::limits::Limits;
 use std::num::NonZeroUsize;
 
 /// How a file is read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Bounds on hostile input.
     pub limits: Limits,
     /// The version of a file that has none, or a malformed one. Default: none; such files are rejected.
     pub assume_version: Option<Version>,
-    /// Keep members that are not part of the format. Default: `true`.
-    pub keep_unknown: bool,
+    /// Pass over members that are not part of the format. Default: `false`, they are kept.
+    pub(crate) drop_unknown: bool,
     /// Look for equal contexts within a section, which costs some memory. Default: `false`.
     pub find_duplicates: bool,
     /// Accept files with errors, without what is wrong in them. Default: `false`.
@@ -30,22 +30,4 @@ pub struct ReadOptions {
     pub(crate) only_as_written: bool,
     /// Threads that parse a large section; `None` asks the machine. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            assume_version: None,
-            keep_unknown: true,
-            find_duplicates: false,
-            accept_errors: false,
-            salvage: false,
-            reset_call_count_leaf: false,
-            keep_whole_rows: false,
-            join_sections: false,
-            only_as_written: false,
-            threads: None,
-        }
-    }
 }

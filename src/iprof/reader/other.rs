@@ -1,17 +1,18 @@
 //! Members that are not part of the format: kept as they are, or passed over.
 
 use super::part::KNOWN_EXTENSIONS;
-use super::{Reader, Sink, names_path};
+use super::{Reader, Sink};
 use crate::iprof::document::TopMember;
 use crate::iprof::findings::{Code, Level};
 use crate::iprof::json::{self, Scan, Shape, Stop};
+use crate::iprof::names;
 use crate::iprof::window::{Elements, Halt, Window};
 
 impl<S: Sink> Reader<'_, S> {
     /// A member that is not part of the format.
     pub(super) fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
         let offset = window.offset();
-        let mut keep = Keep { value: Vec::new(), element: Vec::new(), keep: self.options.keep_unknown };
+        let mut keep = Keep { value: Vec::new(), element: Vec::new(), keep: !self.options.drop_unknown };
         if window.step(|scan, _| scan.shape())? == Shape::Array {
             // Element by element, so that only what is kept needs memory.
             keep.value.push(b'[');
@@ -22,16 +23,15 @@ impl<S: Sink> Reader<'_, S> {
             keep.commit(0);
         }
         self.wrote(keep.value.len() as u64);
-        let path = names_path(name);
         let message = "the member is not part of the format; it is kept as it is";
         let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
             (Level::Info, "known members")
         } else {
             (Code::UnknownSection.level(), "members")
         };
-        let detail = || (path, message.to_string());
-        self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), detail);
-        if self.options.keep_unknown {
+        let path = names::display(name);
+        self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), path, message);
+        if !self.options.drop_unknown {
             self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Top-level members by name.
 
+use crate::iprof::document::Table;
 use crate::iprof::sections::SectionKind;
 
 /// Size of a part of the file.
@@ -17,9 +18,7 @@ pub struct PartSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Version,
-    Types,
-    Methods,
-    Section(SectionKind),
+    Table(Table),
     /// The monitor section of 2022: an object.
     BareMonitor,
     Other(Vec<u8>),
@@ -36,23 +35,15 @@ pub(in crate::iprof) fn is_known_member(name: &[u8]) -> bool {
 impl Part {
     /// The part of this name, and whether that is a name of 2022.
     pub(super) fn of(name: &[u8]) -> (Self, bool) {
+        let section = |kind| Self::Table(Table::Section(kind));
         let legacy = match name {
-            b"hotnessPoints" => Self::Section(SectionKind::CallCount),
-            b"conditionalPoints" => Self::Section(SectionKind::Conditional),
-            b"invokePoints" => Self::Section(SectionKind::VirtualInvoke),
+            b"hotnessPoints" => section(SectionKind::CallCount),
+            b"conditionalPoints" => section(SectionKind::Conditional),
+            b"invokePoints" => section(SectionKind::VirtualInvoke),
             b"monitorsProfile" => Self::BareMonitor,
-            _ => {
-                let section = SectionKind::ALL.iter().find(|kind| kind.name().as_bytes() == name);
-                let part = match (name, section) {
-                    (b"version", _) => Self::Version,
-                    (b"types", _) => Self::Types,
-                    (b"methods", _) => Self::Methods,
-                    (b"instanceOfProfiles", _) => Self::Section(SectionKind::Instanceof),
-                    (_, Some(kind)) => Self::Section(*kind),
-                    _ => Self::Other(name.to_vec()),
-                };
-                return (part, false);
-            }
+            b"version" => return (Self::Version, false),
+            b"instanceOfProfiles" => return (section(SectionKind::Instanceof), false),
+            _ => return (Table::of_name(name).map_or_else(|| Self::Other(name.to_vec()), Self::Table), false),
         };
         (legacy, true)
     }
@@ -61,9 +52,7 @@ impl Part {
     pub(super) fn group(&self) -> &'static str {
         match self {
             Self::Version => "version",
-            Self::Types => "types",
-            Self::Methods => "methods",
-            Self::Section(kind) => kind.name(),
+            Self::Table(table) => table.name(),
             Self::BareMonitor => SectionKind::Monitor.name(),
             Self::Other(_) => "other members",
         }

@@ -16,7 +16,8 @@ pub(super) struct Parsed {
     pub(super) name: Vec<u8>,
     pub(super) name_at: usize,
     pub(super) signature: Vec<i64>,
-    pub(super) offset: u64,
+    /// Where the entry stands in the view, which begins at byte `base` of the text.
+    pub(super) at: usize,
     pub(super) base: u64,
     pub(super) walk: Walk,
     /// Bytes of an entry that is written as a writer would; 0 of any other.
@@ -35,23 +36,16 @@ impl Parsed {
         name_limit: u64,
     ) -> Result<(), Stop> {
         scan.space();
-        self.offset = base + scan.pos as u64;
-        self.base = base;
-        self.signature.clear();
-        self.name.clear();
-        self.fraction = false;
-        self.has_id = false;
         let start = scan.pos;
+        (self.at, self.base, self.fraction, self.usual_bytes) = (start, base, false, 0);
+        self.clear();
         if self.fast_path(scan, known.len() > TYPE_MEMBERS.len(), name_limit).is_some() {
             self.walk = Walk::default();
             self.usual_bytes = scan.pos - start;
             return Ok(());
         }
-        self.usual_bytes = 0;
         scan.pos = start;
-        self.signature.clear();
-        self.name.clear();
-        self.has_id = false;
+        self.clear();
         let Self { id, has_id, name, name_at, signature, fraction, .. } = self;
         self.walk = walk(scan, known, keep_others, |scan, member, _| {
             let at = scan.pos;
@@ -82,6 +76,12 @@ impl Parsed {
             Ok(None)
         })?;
         Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.has_id = false;
+        self.name.clear();
+        self.signature.clear();
     }
 
     /// Takes an entry that looks as GraalVM writes it; `None` when it is not what it always is.

@@ -24,20 +24,19 @@ pub use model::{
 };
 pub use text::write_text;
 
-use super::context::Frame;
+use super::context::{Frame, describe};
 use super::document::Document;
 use super::findings::{Code, Findings, Verdict};
 use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights};
 use super::names;
 use super::read::replay;
-use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_with};
+use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_stream};
 use super::sections::{BranchRow, Records, SectionKind, TypeCount};
-use super::tables::Tables;
-use super::window::Window;
+use super::tables::{Tables, TypeHandle};
 use crate::error::Result;
 use chains::ChainBuilder;
 use coverage::coverage;
-use kept::{Kept, listed, offer};
+use kept::Kept;
 pub(crate) use share::share;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -88,9 +87,8 @@ impl Default for FigureOptions {
 /// callers or callees are asked of.
 pub fn statistics_from(stream: impl Read, options: &FigureOptions) -> Result<(Statistics, Findings)> {
     let mut collector = Collector::new(options)?;
-    let read = ReadOptions { keep_unknown: false, find_duplicates: true, ..options.read.clone() };
-    let mut reading = read_with(Window::from_reader(stream, &read.limits), &read, &mut collector);
-    super::read::accept(reading.unreadable, &reading.findings, reading.version_text.as_deref(), &read)?;
+    let read = ReadOptions { drop_unknown: true, find_duplicates: true, ..options.read.clone() };
+    let mut reading = read_stream(stream, &read, &mut collector).accepted(&read)?;
     let findings = std::mem::take(&mut reading.findings);
     let verdict = reading.verdict();
     let mut statistics = collector.finish(&reading.tables)?;
@@ -194,45 +192,38 @@ struct TypeSiteSums {
 }
 
 /// Gathers statistics entry by entry.
-struct Collector<'o> {
-    options: &'o FigureOptions,
+#[derive(Default)]
+struct Collector {
+    /// Length of each list, and how many events what is listed has at least.
+    topn: usize,
+    min_events: u128,
     sections: [SectionSums; SectionKind::ALL.len()],
     methods: Vec<MethodSums>,
     frames: FrameSums,
     stacks: u32,
-    entries: u64,
     branches: BranchStatistics,
     branches_kept: Kept<(Vec<Frame>, Vec<BranchTarget>)>,
     /// Those of the last branch, for their memory.
     targets: Vec<BranchTarget>,
     receivers: TypeSiteSums,
     instanceofs: TypeSiteSums,
-    monitors: BTreeMap<usize, u128>,
+    monitors: BTreeMap<TypeHandle, u128>,
     callers: Option<ChainBuilder>,
     callees: Option<ChainBuilder>,
 }
 
-impl<'o> Collector<'o> {
-    fn new(options: &'o FigureOptions) -> Result<Self> {
+impl Collector {
+    fn new(options: &FigureOptions) -> Result<Self> {
         let chains = |asked: &Option<String>, direction| {
             let builder = |asked: &String| ChainBuilder::new(asked, direction, options.positions, options.chains_by);
             asked.as_ref().map(builder).transpose()
         };
         Ok(Self {
-            options,
-            sections: Default::default(),
-            methods: Vec::new(),
-            frames: FrameSums::default(),
-            stacks: 0,
-            entries: 0,
-            branches: BranchStatistics::default(),
-            branches_kept: Kept::default(),
-            targets: Vec::new(),
-            receivers: TypeSiteSums::default(),
-            instanceofs: TypeSiteSums::default(),
-            monitors: BTreeMap::new(),
+            topn: options.topn,
+            min_events: options.min_events.into(),
             callers: chains(&options.callers, Direction::Callers)?,
             callees: chains(&options.callees, Direction::Callees)?,
+            ..Self::default()
         })
     }
 
@@ -278,9 +269,8 @@ impl<'o> Collector<'o> {
             most if most * 10 >= events * 9 => self.branches.biased += 1,
             _ => self.branches.mixed += 1,
         }
-        if events >= u128::from(self.options.min_events) {
-            let content = || (frames.to_vec(), targets.to_vec());
-            offer(&mut self.branches_kept, self.options.topn, events, self.entries, content);
+        if events >= self.min_events {
+            self.branches_kept.offer(self.topn, events, || (frames.to_vec(), targets.to_vec()));
         }
         events
     }
@@ -289,22 +279,22 @@ impl<'o> Collector<'o> {
         let events: u128 = pairs.iter().map(|pair| u128::from(pair.count)).sum();
         if kind == SectionKind::Monitor {
             for pair in pairs {
-                *self.monitors.entry(pair.class.index()).or_default() += u128::from(pair.count);
+                *self.monitors.entry(pair.class).or_default() += u128::from(pair.count);
             }
             return events;
         }
         let sums = if kind == SectionKind::Instanceof { &mut self.instanceofs } else { &mut self.receivers };
         let seen = distinct_types(pairs);
-        match class(seen) {
-            Some("monomorphic") => sums.statistics.monomorphic += 1,
-            Some("bimorphic") => sums.statistics.bimorphic += 1,
-            Some("polymorphic") => sums.statistics.polymorphic += 1,
-            Some(_) => sums.statistics.saturated += 1,
-            None => sums.statistics.never_executed += 1,
-        }
-        if seen > 0 && events >= u128::from(self.options.min_events) {
-            let content = || (frames.to_vec(), pairs.to_vec());
-            offer(&mut sums.kept, self.options.topn, events, self.entries, content);
+        let statistics = &mut sums.statistics;
+        *match seen {
+            0 => &mut statistics.never_executed,
+            1 => &mut statistics.monomorphic,
+            2 => &mut statistics.bimorphic,
+            3..=7 => &mut statistics.polymorphic,
+            _ => &mut statistics.saturated,
+        } += 1;
+        if seen > 0 && events >= self.min_events {
+            sums.kept.offer(self.topn, events, || (frames.to_vec(), pairs.to_vec()));
         }
         events
     }
@@ -317,20 +307,19 @@ impl<'o> Collector<'o> {
         let (coverage, packages) = coverage(tables, &frames.executed);
         let samples = methods.iter().map(|method| method.exclusive).sum();
         let exclusive: Vec<u128> = methods.iter().map(|method| method.exclusive).collect();
-        let site = |frames: &[Frame]| describe(tables, frames);
+        let topn = self.topn;
         let mut branches = self.branches;
-        branches.sites = listed(self.branches_kept)
+        branches.sites = self
+            .branches_kept
+            .into_list(topn)
             .into_iter()
             .map(|(events, (frames, mut targets))| {
                 targets.sort_by_key(|target| (Reverse(target.events), target.index, target.bci));
                 let bias = targets.first().map_or(0.0, |target| share(target.events, events));
-                BranchSite { site: site(&frames), events, bias, targets }
+                BranchSite { site: describe(tables, frames), events, bias, targets }
             })
             .collect();
-        let topn = self.options.topn;
         let chains = |builder: Option<ChainBuilder>| builder.map(|builder| builder.finish(tables, topn)).transpose();
-        let monitors =
-            self.monitors.into_iter().map(|(class, events)| (super::tables::TypeHandle::from_index(class), events));
         Ok(Statistics {
             version: None,
             verdict: Verdict::Usable.name(),
@@ -342,9 +331,9 @@ impl<'o> Collector<'o> {
             exclusive_samples: sampled_methods(tables, &exclusive, samples, topn),
             inclusive_samples: sampled_methods(tables, &frames.inclusive, samples, topn),
             branches,
-            receivers: self.receivers.finish(tables),
-            instanceofs: self.instanceofs.finish(tables),
-            monitors: type_statistics(tables, monitors).into_iter().take(topn).collect(),
+            receivers: self.receivers.finish(tables, topn),
+            instanceofs: self.instanceofs.finish(tables, topn),
+            monitors: type_statistics(tables, self.monitors.into_iter()).into_iter().take(topn).collect(),
             coverage,
             packages,
             packages_shown: topn,
@@ -354,13 +343,12 @@ impl<'o> Collector<'o> {
     }
 }
 
-impl Sink for Collector<'_> {
+impl Sink for Collector {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         if self.methods.is_empty() {
             self.methods = vec![MethodSums::default(); tables.methods_count()];
             self.frames.resize(tables.methods_count());
         }
-        self.entries += 1;
         let Entry { kind, frames, records, .. } = entry;
         let events = match records {
             Records::Count(count) => {
@@ -391,15 +379,17 @@ impl Sink for Collector<'_> {
 }
 
 impl TypeSiteSums {
-    fn finish(self, tables: &Tables) -> ReceiverStatistics {
+    fn finish(self, tables: &Tables, topn: usize) -> ReceiverStatistics {
         let mut statistics = self.statistics;
-        statistics.sites = listed(self.kept)
+        statistics.sites = self
+            .kept
+            .into_list(topn)
             .into_iter()
             .map(|(events, (frames, pairs))| {
                 let types = type_statistics(tables, pairs.iter().map(|pair| (pair.class, u128::from(pair.count))));
                 let dominant_share = types.first().map_or(0.0, |most| share(most.events, events));
-                let class = class(distinct_types(&pairs)).unwrap_or("never executed");
-                ReceiverSite { site: describe(tables, &frames), events, class, dominant_share, types }
+                let class = class(distinct_types(&pairs));
+                ReceiverSite { site: describe(tables, frames), events, class, dominant_share, types }
             })
             .collect();
         statistics
@@ -446,21 +436,14 @@ fn distinct_types(pairs: &[TypeCount]) -> usize {
     seen.len()
 }
 
-fn class(types: usize) -> Option<&'static str> {
+fn class(types: usize) -> &'static str {
     match types {
-        0 => None,
-        1 => Some("monomorphic"),
-        2 => Some("bimorphic"),
-        3..=7 => Some("polymorphic"),
-        _ => Some("saturated"),
+        0 => "never executed",
+        1 => "monomorphic",
+        2 => "bimorphic",
+        3..=7 => "polymorphic",
+        _ => "saturated",
     }
-}
-
-/// Frames as people write them: `app.Main.loop(int):4 < app.Main.main():2`.
-fn describe(tables: &Tables, frames: &[Frame]) -> String {
-    let frames: Vec<_> =
-        frames.iter().map(|frame| format!("{}:{}", tables.human_name(frame.method), frame.bci)).collect();
-    frames.join(" < ")
 }
 
 fn section_statistics(sums: &[SectionSums]) -> Vec<SectionStatistics> {
@@ -476,10 +459,7 @@ fn section_statistics(sums: &[SectionSums]) -> Vec<SectionStatistics> {
     SectionKind::ALL.into_iter().zip(sums).filter(|(_, sums)| sums.sites > 0).map(statistics).collect()
 }
 
-fn type_statistics(
-    tables: &Tables,
-    counts: impl Iterator<Item = (super::tables::TypeHandle, u128)>,
-) -> Vec<TypeStatistics> {
+fn type_statistics(tables: &Tables, counts: impl Iterator<Item = (TypeHandle, u128)>) -> Vec<TypeStatistics> {
     let mut by_name: BTreeMap<&[u8], u128> = BTreeMap::new();
     for (class, events) in counts {
         *by_name.entry(tables.type_name(class)).or_default() += events;

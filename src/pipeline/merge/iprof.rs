@@ -130,8 +130,7 @@ pub fn extent_of(document: &Document, inputs: usize) -> Extent {
     let mut methods = HashSet::new();
     let mut total = 0u128;
     for kind in SectionKind::ALL {
-        for at in 0..document.sections.entries_count(kind) {
-            let (context, records) = document.sections.entry(kind, at);
+        for (context, records) in document.sections.entries(kind) {
             methods.extend(document.contexts.leaf(context).map(|frame| frame.method));
             total += records.events();
         }
