@@ -244,9 +244,11 @@ impl ContextTree {
             }
             self.frames.push(packed);
         }
-        let (words, runs) = (self.frames.len().div_ceil(64), u32::try_from(self.runs.len()));
-        self.starts.resize(words, 0);
-        self.starts_before.resize(words, runs.expect("fewer runs than contexts"));
+        let runs = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
+        while 64 * self.starts.len() < self.frames.len() {
+            self.starts.push(0);
+            self.starts_before.push(runs);
+        }
     }
 
     /// Adds a context that is not there.
@@ -288,20 +290,19 @@ impl ContextTree {
         self.starts[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// The number of the run that begins at `at`.
-    fn run_of(&self, at: usize) -> usize {
-        let earlier = self.starts[at / 64] & ((1 << (at % 64)) - 1);
-        self.starts_before[at / 64] as usize + earlier.count_ones() as usize
+    /// The run of the context at a position; none for the first one, which begins with the root.
+    #[inline]
+    fn run_of(&self, at: usize) -> Option<Run> {
+        let begun = self.starts[at / 64] & (u64::MAX >> (63 - at % 64));
+        let number = self.starts_before[at / 64] as usize + begun.count_ones() as usize;
+        Some(self.runs[number.checked_sub(1)?])
     }
 
     /// The caller's context; [`ContextHandle::ROOT`] for outermost frames.
     #[inline]
     pub fn caller(&self, context: ContextHandle) -> ContextHandle {
-        let at = context.index();
-        if self.is_start(at) {
-            return ContextHandle(self.runs[self.run_of(at)].caller);
-        }
-        ContextHandle(context.0.saturating_sub(1))
+        let begun = self.run_of(context.index()).filter(|run| run.first == context.0);
+        ContextHandle(begun.map_or(context.0.saturating_sub(1), |run| run.caller))
     }
 
     /// The innermost frame, which a context other than the root has.
@@ -322,9 +323,9 @@ impl ContextTree {
                 return None;
             }
             // The root, which begins the first run, has no frame.
-            let first = self.first_of_run(last).max(1);
-            let run = first..last + 1;
-            last = self.caller(ContextHandle::from_index(first)).index();
+            let Run { first, caller } = self.run_of(last).unwrap_or(Run { first: 1, caller: 0 });
+            let run = first as usize..last + 1;
+            last = caller as usize;
             Some(run)
         })
     }
@@ -340,17 +341,6 @@ impl ContextTree {
             rest = callers;
         }
         rest.is_empty()
-    }
-
-    /// Where the run of a context begins; the root's begins with the root.
-    fn first_of_run(&self, at: usize) -> usize {
-        let mut word = at / 64;
-        let mut starts = self.starts[word] & (u64::MAX >> (63 - at % 64));
-        while starts == 0 && word > 0 {
-            word -= 1;
-            starts = self.starts[word];
-        }
-        if starts == 0 { 0 } else { 64 * word + starts.ilog2() as usize }
     }
 
     /// How many frames a context has.

@@ -90,12 +90,11 @@ impl<'a> Scan<'a> {
 
     /// Takes exactly `text` if it is next, without skipping anything.
     #[inline]
-    pub(crate) fn literal(&mut self, text: &[u8]) -> bool {
-        let found = self.data[self.pos..].starts_with(text);
-        if found {
-            self.pos += text.len();
-        }
-        found
+    pub(crate) fn literal<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
+        // A length known beforehand takes a comparison or two, and no call.
+        self.data.get(self.pos..)?.first_chunk().filter(|found| *found == text)?;
+        self.pos += N;
+        Some(())
     }
 
     /// What kind of value is next.
@@ -297,7 +296,7 @@ impl<'a> Scan<'a> {
 /// How many bytes of a string are known not to end it, to begin an escape or to be out of place:
 /// all up to the first that does, or nearly all.
 #[inline]
-pub(crate) fn plain_len(text: &[u8]) -> usize {
+fn plain_len(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, _) = text.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {

@@ -68,12 +68,25 @@ pub fn examine_from(stream: impl Read, options: &ReadOptions) -> Examination {
 }
 
 fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {
-    let mut builder = DocumentBuilder::default();
-    let reading = read_with(window, options, &mut builder);
+    let mut document = Document::default();
+    let reading = read_with(window, options, &mut document);
     let verdict = reading.verdict();
-    let (version, text_bytes) = (reading.version_text.clone(), reading.text_bytes);
-    let (document, findings, parts) = builder.finish(reading);
-    Examination { document, version, findings, verdict, parts, text_bytes }
+    let version = reading.version.filter(|_| !reading.unreadable);
+    let document = version.map(|version| {
+        document.version = if reading.legacy { version.released() } else { version };
+        document.tables = Arc::unwrap_or_clone(reading.tables);
+        document.extras.extend(reading.extras);
+        document.instanceof_spelling = reading.spelling;
+        document.layout = reading.layout;
+        for required in TopMember::REQUIRED {
+            if !document.layout.contains(&required) {
+                document.layout.push(required);
+            }
+        }
+        document
+    });
+    let Reading { version_text, findings, parts, text_bytes, .. } = reading;
+    Examination { document, version: version_text, findings, verdict, parts, text_bytes }
 }
 
 fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, Findings)> {
@@ -96,40 +109,15 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
     }
 }
 
-/// Builds the document entry by entry.
-#[derive(Debug, Default)]
-struct DocumentBuilder {
-    document: Document,
-}
-
-impl DocumentBuilder {
-    fn finish(self, reading: Reading) -> (Option<Document>, Findings, BTreeMap<String, PartSize>) {
-        let Self { mut document } = self;
-        let (findings, parts) = (reading.findings, reading.parts);
-        let Some(version) = reading.version.filter(|_| !reading.unreadable) else { return (None, findings, parts) };
-        document.version = if reading.legacy { version.released() } else { version };
-        document.tables = Arc::unwrap_or_clone(reading.tables);
-        document.extras.extend(reading.extras);
-        document.instanceof_spelling = reading.spelling;
-        document.layout = reading.layout;
-        for required in TopMember::REQUIRED {
-            if !document.layout.contains(&required) {
-                document.layout.push(required);
-            }
-        }
-        (Some(document), findings, parts)
-    }
-}
-
-impl Sink for DocumentBuilder {
+/// Keeps every entry.
+impl Sink for Document {
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
-        let document = &mut self.document;
-        let context = document.contexts.add(entry.frames);
+        let context = self.contexts.add(entry.frames);
         if let Some(members) = entry.members {
-            let at = document.sections.entries_count(entry.kind);
-            document.extras.insert((Table::Section(entry.kind), at), members);
+            let at = self.sections.entries_count(entry.kind);
+            self.extras.insert((Table::Section(entry.kind), at), members);
         }
-        document.sections.push(entry.kind, context, entry.records);
+        self.sections.push(entry.kind, context, entry.records);
     }
 }
 

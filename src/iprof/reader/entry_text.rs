@@ -90,8 +90,7 @@ impl EntryText {
     /// Takes an entry of sound syntax that looks as GraalVM writes it.
     #[inline]
     fn as_usual(&mut self, scan: &mut Scan<'_>, options: &TextOptions<'_>, frames: &mut Vec<Frame>) -> Option<()> {
-        let literal = |scan: &mut Scan<'_>, text: &[u8]| scan.literal(text).then_some(());
-        literal(scan, b"{\"ctx\":\"")?;
+        scan.literal(b"{\"ctx\":\"")?;
         let start = scan.pos;
         self.context_at = start - 1;
         self.context = context_text::parse(scan.data, start, b'<', options.methods, frames);
@@ -103,16 +102,16 @@ impl EntryText {
             let text = &scan.data[start..scan.pos];
             self.identity = context_text::identity(text, b'<', self.context.leading_zeros);
         }
-        literal(scan, b"\",\"records\":[")?;
+        scan.literal(b"\",\"records\":[")?;
         self.records_at = scan.pos - 1;
         self.numbers.clear();
         loop {
-            let negative = scan.literal(b"-");
+            let negative = scan.literal(b"-").is_some();
             let number = Plain::plain(scan.data, scan.pos).filter(|number| !negative || number.value != 0)?;
             self.numbers.push(if negative { -number.value } else { number.value });
             scan.pos = number.end;
-            if !scan.literal(b",") {
-                return literal(scan, b"]}");
+            if scan.literal(b",").is_none() {
+                return scan.literal(b"]}");
             }
         }
     }

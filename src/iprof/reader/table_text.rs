@@ -3,7 +3,7 @@
 use super::context_text::Number;
 use super::members::{Defect, KnownMembers, Walk, walk};
 use crate::iprof::findings::Code;
-use crate::iprof::json::{self, Number as JsonNumber, Scan, Shape, Stop};
+use crate::iprof::json::{Number as JsonNumber, Scan, Shape, Stop};
 
 pub(super) const TYPE_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "typeName")];
 pub(super) const METHOD_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "methodName"), ("signature", "signature")];
@@ -91,31 +91,28 @@ impl Parsed {
             scan.pos = number.end;
             Some(number.value)
         };
-        let literal = |scan: &mut Scan<'_>, text: &[u8]| scan.literal(text).then_some(());
-        literal(scan, b"{\"id\":")?;
+        scan.literal(b"{\"id\":")?;
         self.id = number(scan)?;
         self.has_id = true;
-        literal(scan, b",\"name\":\"")?;
+        scan.literal(b",\"name\":\"")?;
         self.name_at = scan.pos - 1;
-        let rest = &scan.data[scan.pos..];
-        let mut len = json::plain_len(rest);
-        len += rest[len..].iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        if rest[len] != b'"' || len as u64 > name_limit {
+        scan.pos = self.name_at;
+        let (name, escapes) = scan.raw_string().ok()?;
+        if escapes || name.len() as u64 > name_limit {
             return None;
         }
-        self.name.extend_from_slice(&rest[..len]);
-        scan.pos += len + 1;
+        self.name.extend_from_slice(name);
         if is_method {
-            literal(scan, b",\"signature\":[")?;
+            scan.literal(b",\"signature\":[")?;
             loop {
                 self.signature.push(number(scan)?);
-                if !scan.literal(b",") {
+                if scan.literal(b",").is_none() {
                     break;
                 }
             }
-            literal(scan, b"]")?;
+            scan.literal(b"]")?;
         }
-        literal(scan, b"}")
+        scan.literal(b"}")
     }
 
     /// What is wrong with the name.

@@ -3,25 +3,15 @@
 use crate::iprof::context::ContextHandle;
 use crate::iprof::document::Document;
 
-/// Numbers of up to three digits, and how many they have.
+/// Numbers of up to three digits: all three of them, and how many are left without zeros in front.
 const SMALL: [[u8; 4]; 1000] = {
-    let mut texts = [[0; 4]; 1000];
+    let mut texts = [[b'0'; 4]; 1000];
     let mut number = 0;
     while number < 1000 {
-        let digits = [(number / 100) as u8, (number / 10 % 10) as u8, (number % 10) as u8];
-        let len = if number >= 100 {
-            3
-        } else if number >= 10 {
-            2
-        } else {
-            1
-        };
-        let mut at = 0;
-        while at < len {
-            texts[number][at] = b'0' + digits[3 - len + at];
-            at += 1;
-        }
-        texts[number][3] = len as u8;
+        texts[number][0] += (number / 100) as u8;
+        texts[number][1] += (number / 10 % 10) as u8;
+        texts[number][2] += (number % 10) as u8;
+        texts[number][3] = 1 + (number >= 10) as u8 + (number >= 100) as u8;
         number += 1;
     }
     texts
@@ -31,40 +21,40 @@ const SMALL: [[u8; 4]; 1000] = {
 #[inline]
 pub(crate) fn write_number(out: &mut Vec<u8>, number: u64) {
     match SMALL.get(usize::try_from(number).unwrap_or(usize::MAX)) {
-        Some(text) => write_short(out, text),
+        Some(text) => {
+            let len = usize::from(text[3]);
+            let digits = u32::from_le_bytes(*text) >> (8 * (3 - len));
+            write_short(out, &digits.to_le_bytes(), len);
+        }
         None => write_long(out, number),
     }
 }
 
-/// Appends a text whose length stands in its last byte. A copy of fixed length
-/// is quicker than one of the right length.
+/// Appends the first `len` bytes of a text. A copy of fixed length is quicker than one of the right length.
 #[inline]
-fn write_short<const N: usize>(out: &mut Vec<u8>, text: &[u8; N]) {
-    let end = out.len() + usize::from(text[N - 1]);
+fn write_short<const N: usize>(out: &mut Vec<u8>, text: &[u8; N], len: usize) {
+    let end = out.len() + len;
     out.extend_from_slice(text);
     out.truncate(end);
 }
 
 fn write_long(out: &mut Vec<u8>, mut number: u64) {
     // What stands behind the digits is copied with them, see `write_short`.
-    let mut digits = [b'0'; 2 * LONGEST];
+    let mut digits = [0; 2 * LONGEST];
     let mut start = LONGEST;
     // Three at a time; the first group keeps no zeros in front.
-    while number >= 1000 {
+    loop {
         let group = SMALL[(number % 1000) as usize];
-        let len = usize::from(group[3]);
         start -= 3;
-        digits[start + 3 - len..start + 3].copy_from_slice(&group[..len]);
+        digits[start..start + 3].copy_from_slice(&group[..3]);
         number /= 1000;
+        if number == 0 {
+            start += 3 - usize::from(group[3]);
+            break;
+        }
     }
-    let first = SMALL[number as usize];
-    let len = usize::from(first[3]);
-    start -= len;
-    digits[start..start + len].copy_from_slice(&first[..len]);
     if let Some(digits) = digits[start..].first_chunk::<LONGEST>() {
-        let end = out.len() + LONGEST - start;
-        out.extend_from_slice(digits);
-        out.truncate(end);
+        write_short(out, digits, LONGEST - start);
     }
 }
 
@@ -117,7 +107,8 @@ impl FrameTexts {
         let start = out.len();
         for run in document.contexts.runs(context) {
             for frame in run.rev().map(|at| document.contexts.frame(at)) {
-                write_short(out, &self.0[frame.method.index()]);
+                let text = &self.0[frame.method.index()];
+                write_short(out, text, usize::from(text[Self::BYTES - 1]));
                 write_signed(out, frame.bci);
             }
         }
