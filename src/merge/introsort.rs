@@ -8,6 +8,7 @@
 //! over the nearly sorted rest. This takes the same steps, so that the same
 //! bytes come out.
 
+use super::places::PLACES;
 use crate::instr::ValueCount;
 
 /// Parts up to this long are left to the insertion sort.
@@ -47,19 +48,12 @@ impl Element for ValueCount {
     }
 }
 
-/// A value but for its lowest byte, which says where it stood: half as much to
-/// move as a value with its count. Call targets are hashes, which nearly always
-/// differ above that byte.
-#[derive(Clone, Copy)]
-struct Packed(u64);
-
-/// Places that fit in a byte.
-const PLACES: usize = 1 << 8;
-
-impl Element for Packed {
+/// A word of [`places`](super::places): the value but for its lowest byte. Call targets are
+/// hashes, which nearly always differ above that byte.
+impl Element for u64 {
     #[inline]
     fn key(self) -> u64 {
-        self.0 >> 8
+        self >> 8
     }
 
     /// The same swaps without a branch on every element, of which half would be
@@ -94,20 +88,25 @@ pub(super) fn sort_by_value(values: &mut [ValueCount]) {
     }
 }
 
-/// As [`sort_by_value`], when all values differ above their lowest byte, or not
-/// at all; else `false`, and nothing is changed.
+/// As [`sort_by_value`], when no value but 0, the unknown target, repeats with
+/// different counts and all others differ above their lowest byte; else `false`,
+/// and nothing is changed.
 fn sort_packed(values: &mut [ValueCount]) -> bool {
     if values.len() > PLACES {
         return false;
     }
-    let mut packed = [Packed(0); PLACES];
+    let mut packed = [0; PLACES];
     let packed = &mut packed[..values.len()];
     for (at, (packed, v)) in packed.iter_mut().zip(&*values).enumerate() {
-        *packed = Packed(v.value & !0xff | at as u64);
+        *packed = v.value & !0xff | at as u64;
     }
-    sort(packed);
-    let value = |packed: Packed| values[usize::from(packed.0 as u8)];
-    let is_told = |pair: &[Packed]| pair[0].key() != pair[1].key() || value(pair[0]).value == value(pair[1]).value;
+    let depth = depth_of(packed);
+    sort_around_zeros(packed, depth);
+    let value = |packed: u64| values[usize::from(packed as u8)];
+    let is_told = |pair: &[u64]| {
+        let (a, b) = (value(pair[0]), value(pair[1]));
+        pair[0].key() != pair[1].key() || (a.value | b.value) == 0 || a == b
+    };
     if !packed.windows(2).all(is_told) {
         return false;
     }
@@ -117,8 +116,34 @@ fn sort_packed(values: &mut [ValueCount]) -> bool {
     true
 }
 
+/// As [`sort`], but for what is in parts that hold no 0: those are sorted the
+/// quickest way, by value and then by where it stood.
+fn sort_around_zeros(mut values: &mut [u64], mut depth: u32) {
+    while values.len() > THRESHOLD {
+        if depth == 0 {
+            heap_sort(values);
+            return;
+        }
+        depth -= 1;
+        let cut = partition_around_median(values);
+        let (left, right) = values.split_at_mut(cut);
+        if right.iter().any(|packed| packed.key() == 0) {
+            sort_around_zeros(right, depth);
+        } else {
+            right.sort_unstable();
+        }
+        values = left;
+    }
+    (1..values.len()).for_each(|at| sink_left(values, at));
+}
+
+/// Partitions before the heap takes over.
+fn depth_of<T>(values: &[T]) -> u32 {
+    2 * values.len().checked_ilog2().unwrap_or(0)
+}
+
 fn sort<T: Element>(values: &mut [T]) {
-    let depth = 2 * values.len().checked_ilog2().unwrap_or(0);
+    let depth = depth_of(values);
     partition_until_small(values, depth);
     // The parts are in order, and no element leaves its own.
     (1..values.len()).for_each(|at| sink_left(values, at));
@@ -233,11 +258,25 @@ mod tests {
         fn packed_values_go_where_whole_ones_do(values in prop::collection::vec(0u64..100, 0..=256), shift in 0..3) {
             let values: Vec<u64> = values.iter().map(|value| value << (8 * shift)).collect();
             let (mut packed, mut whole) = (numbered(&values), numbered(&values));
-            let is_sorted = sort_packed(&mut packed);
-            prop_assert!(is_sorted || shift == 0);
-            if is_sorted {
+            if sort_packed(&mut packed) {
                 sort(&mut whole);
             }
+            prop_assert_eq!(packed, whole);
+        }
+
+        #[test]
+        fn unknown_targets_go_where_the_whole_sort_puts_them(
+            targets in prop::collection::hash_set(1u64..1 << 50, 0..200), unknown in 0usize..56, turn in 0usize..256,
+        ) {
+            let mut values: Vec<u64> = targets.into_iter().map(|target| target << 8).collect();
+            for at in 0..unknown {
+                values.insert(at * 7 % (values.len() + 1), 0);
+            }
+            let turn = turn % values.len().max(1);
+            values.rotate_left(turn);
+            let (mut packed, mut whole) = (numbered(&values), numbered(&values));
+            prop_assert!(sort_packed(&mut packed));
+            sort(&mut whole);
             prop_assert_eq!(packed, whole);
         }
 

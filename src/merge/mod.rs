@@ -22,6 +22,7 @@ mod merger;
 mod order_events;
 mod outcome;
 pub mod partial;
+mod places;
 mod posix;
 pub mod remap;
 mod rules;

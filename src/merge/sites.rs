@@ -7,9 +7,11 @@
 
 use super::introsort;
 use super::outcome::SoftError;
+use super::places::{PLACES, arrange};
 use crate::instr::value::MAX_VALUES_PER_SITE;
 use crate::instr::{ValueCount, ValueSites};
 use std::cmp::Reverse;
+use std::hint::select_unpredictable;
 
 /// How the sites of one kind in one record are ordered at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -131,16 +133,17 @@ impl SiteMerger {
         let mut outcome = SiteOutcome::default();
         for (index, values) in source.iter().enumerate() {
             let site = target.site_mut(index);
-            let values = sorted(values, incoming, *stable_sort);
-            match order {
+            let (values, new_differ) = sorted(values, incoming, *stable_sort);
+            let old_differ = match order {
                 SiteOrder::AsInserted => sort_inserted(site, *stable_sort),
                 SiteOrder::ByValue => sort_repeated(site, values, *stable_sort),
-            }
+            };
             union.clear();
             union.reserve(site.len() + values.len());
             outcome.saturated |= unite(site, values, weight, union);
             outcome.cut |= keep_largest(union, counts);
-            outcome.repeated |= sort_equal_by_count(union);
+            // Two sides that repeat nothing have a sum that repeats nothing.
+            outcome.repeated |= !(old_differ && new_differ) && sort_equal_by_count(union);
             merged.push_site(union);
         }
         outcome
@@ -148,42 +151,45 @@ impl SiteMerger {
 }
 
 /// The values of an incoming site in ascending order, in `scratch` unless they
-/// ascend already.
-fn sorted<'a>(site: &'a [ValueCount], scratch: &'a mut Vec<ValueCount>, stable: bool) -> &'a [ValueCount] {
+/// ascend already, and whether all differ.
+fn sorted<'a>(site: &'a [ValueCount], scratch: &'a mut Vec<ValueCount>, stable: bool) -> (&'a [ValueCount], bool) {
     if is_ascending(site) {
-        return site;
+        return (site, true);
     }
     scratch.clear();
     scratch.extend_from_slice(site);
     let has_unknown_targets = site.iter().filter(|v| v.value == 0).nth(1).is_some();
     if !has_unknown_targets {
-        sort_distinct(scratch);
-        if is_ascending(scratch) {
-            return scratch;
+        if sort_distinct(scratch) {
+            return (scratch, true);
         }
         scratch.copy_from_slice(site);
     }
     // Only equal values show in which order LLVM's sort leaves them.
     sort_by_value(scratch, stable);
-    scratch
+    (scratch, false)
 }
 
 /// Sorts a site of a record that was alone so far as LLVM does before the first
-/// merge: by count, as all records are kept, and then by value.
-fn sort_inserted(site: &mut [ValueCount], stable: bool) {
+/// merge: by count, as all records are kept, and then by value. Returns whether
+/// all values differ.
+fn sort_inserted(site: &mut [ValueCount], stable: bool) -> bool {
     if repeats_value(site) {
         sort_by_count(site);
         sort_by_value(site, stable);
-    } else {
-        sort_distinct(site);
+        return false;
     }
+    sort_distinct(site)
 }
 
 /// Puts equal values of a merged site into the order in which LLVM's sort finds
-/// them, where an incoming value meets one of them.
-fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool) {
-    if stable || site.len() <= introsort::THRESHOLD || is_ascending(site) {
-        return;
+/// them, where an incoming value meets one of them. Returns whether all values differ.
+fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool) -> bool {
+    if is_ascending(site) {
+        return true;
+    }
+    if stable || site.len() <= introsort::THRESHOLD {
+        return false;
     }
     // Of equal counts nobody can tell which one was first.
     let differ = |pair: &&[ValueCount]| pair[0].value == pair[1].value && pair[0].count != pair[1].count;
@@ -192,33 +198,20 @@ fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool)
         sort_by_falling_count(site);
         introsort::sort_by_value(site);
     }
+    false
 }
 
-/// Places that fit in the lowest byte of a key.
-const PLACES: usize = 1 << 8;
-
-/// Puts values into the order of keys, of which the lowest byte says where the
-/// value stands now.
-fn arrange(values: &mut [ValueCount], key_of: impl Fn(&ValueCount) -> u64) {
-    let (mut keys, mut before) = ([0; PLACES], [ValueCount::default(); PLACES]);
-    let (keys, before) = (&mut keys[..values.len()], &mut before[..values.len()]);
-    before.copy_from_slice(values);
-    for (at, (key, v)) in keys.iter_mut().zip(&*before).enumerate() {
-        *key = key_of(v) & !0xff | at as u64;
-    }
-    keys.sort_unstable();
-    values.iter_mut().zip(keys).for_each(|(v, key)| *v = before[usize::from(*key as u8)]);
-}
-
-/// Sorts values of which none stands twice by value.
-fn sort_distinct(site: &mut [ValueCount]) {
+/// Sorts by value, equal values anyhow. Returns whether all differ.
+fn sort_distinct(site: &mut [ValueCount]) -> bool {
     if (introsort::THRESHOLD + 1..=PLACES).contains(&site.len()) {
         // Call targets are hashes and nearly always differ above the lowest byte.
         arrange(site, |v| v.value);
+        if is_ascending(site) {
+            return true;
+        }
     }
-    if !is_ascending(site) {
-        site.sort_unstable_by_key(|v| v.value);
-    }
+    site.sort_unstable_by_key(|v| v.value);
+    is_ascending(site)
 }
 
 /// Sorts values that ascend by falling count, equal counts as they stand.
@@ -327,16 +320,34 @@ pub(super) fn sort_sites(sites: &mut ValueSites) {
 /// a value that repeats on the incoming side more often stays repeated. Values
 /// new to the site come without the weight, as in every release so far.
 fn unite(site: &[ValueCount], incoming: &[ValueCount], weight: u64, union: &mut Vec<ValueCount>) -> bool {
+    if weight == 1 {
+        // A product with one cannot be too large.
+        return unite_with(site, incoming, union, |count, _| (count, false));
+    }
+    unite_with(site, incoming, union, |count, is_known| count.overflowing_mul(if is_known { weight } else { 1 }))
+}
+
+/// As [`unite`], where `weigh` is given an incoming count, and whether its value
+/// is known to the site.
+#[inline(never)]
+fn unite_with(
+    site: &[ValueCount],
+    incoming: &[ValueCount],
+    union: &mut Vec<ValueCount>,
+    weigh: impl Fn(u64, bool) -> (u64, bool),
+) -> bool {
     let (mut saturated, mut old_at, mut new_at) = (false, 0, 0);
     // Which side is next nobody can predict: no branch depends on it.
     while let (Some(old), Some(new)) = (site.get(old_at), incoming.get(new_at)) {
         let (takes_old, takes_new) = (old.value <= new.value, new.value <= old.value);
-        let (product, overflows) = new.count.overflowing_mul(if takes_old { weight } else { 1 });
-        let (sum, carries) =
-            (if takes_old { old.count } else { 0 }).overflowing_add(if takes_new { product } else { 0 });
-        let is_too_large = carries | (overflows & takes_new);
+        let (weighed, overflows) = weigh(select_unpredictable(takes_new, new.count, 0), takes_old);
+        let (sum, carries) = select_unpredictable(takes_old, old.count, 0).overflowing_add(weighed);
+        let is_too_large = carries | overflows;
         saturated |= is_too_large;
-        union.push(ValueCount { value: old.value.min(new.value), count: if is_too_large { u64::MAX } else { sum } });
+        union.push(ValueCount {
+            value: select_unpredictable(takes_old, old.value, new.value),
+            count: if is_too_large { u64::MAX } else { sum },
+        });
         old_at += usize::from(takes_old);
         new_at += usize::from(takes_new);
     }
