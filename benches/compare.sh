@@ -13,10 +13,18 @@
 # reach, aims at and cannot go below (benches/compare/goals.py). Times depend on
 # what else the machine does, so --check is for use by hand, on a quiet one.
 #
+# The program is the static one that packaging/release.sh makes; PROGRAM names
+# another to be measured in its place.
+#
 # Needs llvm-profdata-22, clang-22, python3 and GNU time (Debian: llvm-22,
 # clang-22, libclang-rt-22-dev, python3, time). Inputs are made once and kept in
 # target/compare; remove that folder to make them anew.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-cargo build --release --quiet
+if [ -z "${PROGRAM:-}" ]; then
+  host=$(rustc -vV | sed -n 's/^host: //p')
+  RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --quiet --bin profbridge --target "$host"
+  PROGRAM=${CARGO_TARGET_DIR:-target}/$host/release/profbridge
+fi
+export PROGRAM
 exec python3 benches/compare/compare.py "$@"

@@ -349,7 +349,7 @@ def main():
     (ROOT / "bin").mkdir(parents=True, exist_ok=True)
     # A copy: building the inputs may build the program again.
     for (name,) in OURS.values():
-        shutil.copy2(make.PACKAGE / "target" / "release" / "profbridge", name)
+        shutil.copy2(os.environ.get("PROGRAM", make.PACKAGE / "target" / "release" / "profbridge"), name)
     known = workloads(options.scale)
     names = options.names or list(known) + list(OTHERS)
     unknown = [name for name in names if name not in known and name not in OTHERS]

@@ -234,3 +234,20 @@ fn counters_are_supplemented_as_the_genuine_tool_does() {
         assert_eq!(workspace.bytes("ours") != workspace.bytes("plain"), !options.is_empty(), "{options}");
     }
 }
+
+/// Documented in docs/sampleprof.md: LLVM writes such a function without its name.
+#[test]
+fn an_inlined_function_of_the_metadata_alone_keeps_its_name() {
+    let workspace = Workspace::with(&[]);
+    fs::write(workspace.path("in.ext"), include_bytes!("../../testdata/sampleprof/metadata-alone.ext")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    workspace.run("./llvm-profdata merge --sample --text in.ext -o ours");
+    let ours = String::from_utf8(workspace.bytes("ours")).unwrap();
+    assert!(ours.contains("\n 4: 7546896869197086323:0\n"), "{ours}");
+    let tool = "llvm-profdata-22";
+    if available("an_inlined_function_of_the_metadata_alone_keeps_its_name", &[tool]) {
+        workspace.run(&format!("{tool} merge --sample --text in.ext -o theirs"));
+        let theirs = String::from_utf8(workspace.bytes("theirs")).unwrap();
+        assert_eq!(theirs, ours.replace(" 4: 7546896869197086323:0\n", " 4: :0\n"));
+    }
+}
