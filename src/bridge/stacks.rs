@@ -5,12 +5,15 @@
 //! happened. What an iprof has no place for is counted in [`SampleReport`].
 
 use crate::digits::number_of;
-use crate::iprof::{ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, bci};
+use crate::iprof::{
+    ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, TypeHandle, bci,
+};
 use crate::java;
 use crate::stacks::model::{
     Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
     StackTable, Unit,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How stacks become an iprof.
@@ -64,7 +67,8 @@ pub struct SampleReport {
     pub threads: u64,
     /// Additions that stopped at 2^63 − 1.
     pub saturated: u64,
-    /// Names that are not UTF-8 and were mended (reading an iprof).
+    /// Names that were mended: not UTF-8 (reading an iprof), or empty or with a
+    /// line terminator (writing one).
     pub mended_names: u64,
 }
 
@@ -92,7 +96,7 @@ impl SampleReport {
             ),
             (self.threads.into(), "thread name", "not written"),
             (self.saturated.into(), "sum", "stopped at 2^63-1"),
-            (self.mended_names.into(), "name", "mended, not being UTF-8"),
+            (self.mended_names.into(), "name", "mended, not being UTF-8 or not for an iprof"),
         ];
         let found = rows.into_iter().filter(|(count, ..)| *count > 0);
         found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()
@@ -219,20 +223,35 @@ impl Writer<'_> {
             // Only Java frames were kept.
             Function::Symbol { name } => ("", self.table.name(name), None),
         };
-        let mut signature = vec![self.document.add_type(class.as_bytes())];
+        let mut signature = vec![self.add_type(class)];
         match types {
-            Some(types) => {
-                signature.extend(types.iter().map(|id| self.document.add_type(self.table.name(*id).as_bytes())));
-            }
+            Some(types) => signature.extend(types.iter().map(|id| self.add_type(self.table.name(*id)))),
             None => self.report.names_only_methods += 1,
         }
         if signature.len() < 2 {
-            signature.push(self.document.add_type(b"void"));
+            signature.push(self.add_type("void"));
         }
+        let name = mended(name, &mut self.report);
         let method = self.document.add_method(name.as_bytes(), &signature);
         self.methods.insert(id, method);
         method
     }
+
+    fn add_type(&mut self, name: &str) -> TypeHandle {
+        self.document.add_type(mended(name, &mut self.report).as_bytes())
+    }
+}
+
+/// A name as an iprof can hold it: with a replacement character for each line
+/// terminator, or for nothing. Damaged recordings have such.
+fn mended<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
+    const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+    const REPLACEMENT: &str = "\u{fffd}";
+    if !name.is_empty() && !name.contains(TERMINATORS) {
+        return Cow::Borrowed(name);
+    }
+    report.mended_names += 1;
+    Cow::Owned(if name.is_empty() { REPLACEMENT.to_string() } else { name.replace(TERMINATORS, REPLACEMENT) })
 }
 
 /// Which counts of an iprof are taken for hits.
@@ -344,6 +363,16 @@ mod tests {
         let mut options = CollapsedOptions::default();
         (options.descriptors, options.bcis) = (true, true);
         write_collapsed(table, &options).0
+    }
+
+    #[test]
+    fn names_that_an_iprof_cannot_hold_are_mended() {
+        let table = stacks("a/\u{2028}B.ma\u{2029}in()V@3 1\na/B.a\rb()V@3 1\n");
+        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
+        assert_eq!(report.mended_names, 3);
+        assert!(json(&document).contains("\"a.\u{fffd}B\""));
+        crate::iprof::read(json(&document).as_bytes(), &Default::default()).expect("it is sound");
+        assert_eq!(mended("", &mut SampleReport::default()), "\u{fffd}");
     }
 
     #[test]
