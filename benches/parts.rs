@@ -82,7 +82,7 @@ fn read_all(data: &[u8]) -> u64 {
     let mut reader = pipeline::open_reader(data, &options).expect("the file is good");
     let mut sum = 0u64;
     while let Some(found) = reader.next_record().expect("the file is good") {
-        sum = sum.wrapping_add(found.record.counters.first().copied().unwrap_or(0));
+        sum = sum.wrapping_add(found.record.counters.first().unwrap_or(0));
     }
     sum
 }

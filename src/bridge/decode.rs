@@ -44,7 +44,7 @@ impl<'p> OwnRecord<'p> {
             RecordName::Context { shape, .. } => {
                 counters.len() == shape.counters_len()
                     && sites == shape.sites_len()
-                    && (shape.calls || counters.first() == Some(&0))
+                    && (shape.calls || counters.first() == Some(0))
             }
             RecordName::Stack(_) => counters.len() == 1 && sites == 0,
             RecordName::Type(_) => counters == [0] && sites == 0,
@@ -145,7 +145,7 @@ impl<'p> Builder<'_, 'p> {
             RecordName::Stack(frames) => {
                 let frames: Vec<Frame> = frames.iter().rev().map(|frame| self.frame(*frame)).collect();
                 let context = self.document.add_context(&frames);
-                let count = clamped(own.record.counters.first().copied().unwrap_or(0), losses);
+                let count = clamped(own.record.counters.first().unwrap_or(0), losses);
                 self.document.sections.samples.push(CountEntry { context, count });
             }
             RecordName::Monitors => {
@@ -172,8 +172,8 @@ impl<'p> Builder<'_, 'p> {
             frames[0].bci = bci;
             document.add_context(&frames)
         };
-        let mut counters = own.record.counters;
-        let calls = counters.split_off_first().copied().unwrap_or(0);
+        let counters = own.record.counters.to_words();
+        let (calls, mut counters) = counters.split_first().map_or((0, &[][..]), |(calls, rest)| (*calls, rest));
         if shape.calls {
             let entry = CountEntry { context: at(self.document, 0), count: clamped(calls, losses) };
             self.document.sections.call_counts.push(entry);

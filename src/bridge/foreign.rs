@@ -123,7 +123,7 @@ impl Builder<'_> {
     }
 
     fn call_count(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
-        let first_counters = records.iter().filter_map(|record| record.counters.first().copied());
+        let first_counters = records.iter().filter_map(|record| record.counters.first());
         if let Some(calls) = first_counters.reduce(u64::saturating_add) {
             let context = self.document.add_context(&[Frame { method, bci: 0 }]);
             let count = self.clamp(SectionKind::CallCount.name(), calls);
@@ -187,7 +187,7 @@ impl Builder<'_> {
                     BranchRow {
                         index: number.into(),
                         bci: number.into(),
-                        count: self.clamp(SectionKind::Conditional.name(), *count),
+                        count: self.clamp(SectionKind::Conditional.name(), count),
                     }
                 })
                 .collect();

@@ -212,7 +212,7 @@ fn sum_of(record: RecordView<'_>) -> u128 {
     if record.pseudo_count().is_some() {
         return 0;
     }
-    record.counters.iter().map(|count| u128::from(*count)).sum()
+    record.counters.iter().map(u128::from).sum()
 }
 
 /// Functions of the profile that have none in common with the program by name,

@@ -86,7 +86,7 @@ fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
     if dialect.has(since::RECORD_COUNTS) {
         sink.u64(record.counters.len() as u64);
     }
-    sink.u64s(record.counters);
+    record.counters.for_each_piece(|counters| sink.u64s(counters));
     if dialect.has(since::PACKED_BITMAPS) {
         write_padded(sink, record.bitmap);
     } else if dialect.has(since::BITMAPS) {

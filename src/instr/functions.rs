@@ -3,6 +3,7 @@
 //! Invariants: functions and records keep the order of first appearance;
 //! records of one function form a chain in that order; a name stands once.
 
+use super::counters::Counters;
 use super::name_order::name_order;
 use super::names::{NamePlace, NameStore, NameText};
 use super::record::RecordView;
@@ -261,6 +262,11 @@ impl FunctionTable {
         self.records.keep(file);
     }
 
+    /// Keeps counters that are added from now on in half of the memory where they fit.
+    pub(crate) fn keep_narrow(&mut self) {
+        self.records.keep_narrow();
+    }
+
     /// Takes the counters of a record out of the file in which they may stand, so that they can be changed.
     ///
     /// # Errors
@@ -320,7 +326,7 @@ impl FunctionTable {
     /// The counters of all records in a few pieces of memory, in the order of
     /// [`RecordId`]: those of one record are never apart. Where some stay in a file
     /// there is a piece for each record.
-    pub fn counter_blocks(&self) -> impl Iterator<Item = &[u64]> {
+    pub fn counter_blocks(&self) -> impl Iterator<Item = Counters<'_>> {
         self.records.counter_blocks()
     }
 

@@ -18,6 +18,7 @@
 //! the texts ([`NameText`]) that they were read from.
 
 mod counter_list;
+pub mod counters;
 pub mod description;
 pub mod functions;
 pub(crate) mod hash_order;
@@ -40,6 +41,7 @@ pub mod temporal;
 pub mod uniformity;
 pub mod value;
 
+pub use counters::{Counters, CountersIter};
 pub use description::Description;
 pub use functions::{FunctionId, FunctionTable, FunctionView, Functions, RecordId};
 pub use kind::ProfileKind;

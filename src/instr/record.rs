@@ -1,5 +1,6 @@
 //! One function's counters, bitmap and value sites: owned, or as a view.
 
+use super::counters::Counters;
 use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
 
@@ -104,7 +105,7 @@ pub struct RecordView<'a> {
     /// As [`FunctionRecord::func_hash`].
     pub func_hash: u64,
     /// As [`FunctionRecord::counters`].
-    pub counters: &'a [u64],
+    pub counters: Counters<'a>,
     /// As [`FunctionRecord::bitmap`].
     pub bitmap: &'a [u8],
     /// As [`FunctionRecord::uniformity`].
@@ -126,14 +127,14 @@ impl FunctionRecord {
     #[inline]
     pub fn view(&self) -> RecordView<'_> {
         let Self { func_hash, counters, bitmap, uniformity, sites } = self;
-        RecordView { func_hash: *func_hash, counters, bitmap, uniformity, sites }
+        RecordView { func_hash: *func_hash, counters: counters.into(), bitmap, uniformity, sites }
     }
 
     /// Makes the record a copy of another and keeps its memory.
     pub fn copy_from(&mut self, record: RecordView<'_>) {
         self.clear();
         self.func_hash = record.func_hash;
-        self.counters.extend_from_slice(record.counters);
+        record.counters.append_to(&mut self.counters);
         self.bitmap.extend_from_slice(record.bitmap);
         if !record.uniformity.is_empty() {
             self.uniformity.clone_from(record.uniformity);
@@ -186,7 +187,7 @@ impl<'a> RecordView<'a> {
     /// The mark in the first counter, if it is one.
     #[inline]
     pub fn pseudo_count(self) -> Option<PseudoCount> {
-        self.counters.first().copied().and_then(PseudoCount::from_counter)
+        self.counters.first().and_then(PseudoCount::from_counter)
     }
 
     /// The sites of one kind.
@@ -203,12 +204,12 @@ impl<'a> RecordView<'a> {
 
     /// Whether every counter and bitmap byte is zero.
     pub fn is_all_zero(self) -> bool {
-        self.counters.iter().all(|c| *c == 0) && self.bitmap.iter().all(|b| *b == 0)
+        self.counters.iter().all(|c| c == 0) && self.bitmap.iter().all(|b| *b == 0)
     }
 
     /// Largest counter, 0 without counters.
     pub fn max_counter(self) -> u64 {
-        self.counters.iter().fold(0, |max, count| max.max(*count))
+        self.counters.iter().fold(0, u64::max)
     }
 
     /// The record on its own, without spare memory.

@@ -5,6 +5,7 @@
 //! list, and what few records have stands apart.
 
 use super::counter_list::{CounterList, Place};
+use super::counters::Counters;
 use super::record::{FunctionRecord, RecordView, SitesByKind};
 use super::uniformity::{NO_UNIFORMITY, Uniformity};
 use super::value::{ValueKind, ValueSites};
@@ -75,6 +76,11 @@ impl RecordStore {
         self.counters.keep(file);
     }
 
+    /// Keeps counters that are added from now on in half of the memory where they fit.
+    pub(crate) fn keep_narrow(&mut self) {
+        self.counters.keep_narrow();
+    }
+
     /// Makes room for the counters of one more record: adding a record without
     /// ends the process where there is none.
     ///
@@ -85,7 +91,7 @@ impl RecordStore {
         self.counters.make_room_for(record.counters)
     }
 
-    /// Takes the counters of a record out of the file in which they may stand, so that they can be changed.
+    /// Takes the counters of a record out of the file in which they may stand and widens them, so that they can be changed.
     ///
     /// # Errors
     ///
@@ -143,13 +149,14 @@ impl RecordStore {
 
     /// The counters of all records in a few pieces of memory, in the order of
     /// the records: those of one record are never apart. Where some stay in a file
-    /// there is a piece for each record.
-    pub fn counter_blocks(&self) -> impl Iterator<Item = &[u64]> {
-        let (blocks, apart) = match self.counters.has_file() {
-            false => (Some(self.counters.blocks()), &[][..]),
-            true => (None, self.records.as_slice()),
+    /// or take 32 bits there is a piece for each record.
+    pub fn counter_blocks(&self) -> impl Iterator<Item = Counters<'_>> {
+        let (blocks, apart) = match self.counters.is_wide() {
+            true => (Some(self.counters.blocks()), &[][..]),
+            false => (None, self.records.as_slice()),
         };
-        blocks.into_iter().flatten().chain(apart.iter().map(|record| self.counters.at(record.counters)))
+        let blocks = blocks.into_iter().flatten().map(Counters::from);
+        blocks.chain(apart.iter().map(|record| self.counters.at(record.counters)))
     }
 
     /// The bitmap of a record, to change in place; panics as [`record`](Self::record).

@@ -68,6 +68,8 @@ pub struct SummaryBuilder {
     large: Vec<u64>,
     /// Large counts of parts that were sorted.
     runs: Vec<Vec<u64>>,
+    /// Room for counters of a record that are kept in 32 bits.
+    widened: Vec<u64>,
 }
 
 /// Counts below this are tallied in a table instead of being sorted.
@@ -118,7 +120,16 @@ impl SummaryBuilder {
     /// Adds a record's counters.
     #[inline]
     pub fn add_record(&mut self, record: RecordView<'_>) {
-        self.add_counters(record.counters);
+        match record.counters.as_words() {
+            Some(counters) => self.add_counters(counters),
+            None => {
+                let mut counters = std::mem::take(&mut self.widened);
+                counters.clear();
+                record.counters.append_to(&mut counters);
+                self.add_counters(&counters);
+                self.widened = counters;
+            }
+        }
     }
 
     /// Adds the counters of one record.

@@ -1,6 +1,6 @@
 //! Adding arrays of counters with a ceiling.
 
-use crate::instr::ValueCount;
+use crate::instr::{Counters, ValueCount};
 
 /// Adds `source` times `weight` to `target`, element by element.
 ///
@@ -25,6 +25,16 @@ pub(super) fn add_weighted(target: &mut [u64], source: &[u64], weight: u64, max:
             saturated |= over;
         }
     }
+    saturated
+}
+
+/// As [`add_weighted`], from a record.
+pub(super) fn add_record(target: &mut [u64], source: Counters<'_>, weight: u64, max: u64) -> bool {
+    let (mut at, mut saturated) = (0, false);
+    source.for_each_piece(|piece| {
+        saturated |= add_weighted(&mut target[at..at + piece.len()], piece, weight, max);
+        at += piece.len();
+    });
     saturated
 }
 

@@ -51,7 +51,7 @@ impl Merger {
         let their_bits = match theirs.counts.is_empty() {
             true => &theirs.bits,
             false => {
-                derived = theirs.derived_bits(source.counters);
+                derived = theirs.derived_bits(&source.counters.to_words());
                 &derived
             }
         };
@@ -63,7 +63,7 @@ impl Merger {
     fn derive_uniformity(&mut self, record: RecordId) {
         let functions = &mut self.profile.functions;
         let view = functions.record(record);
-        let bits = view.uniformity.derived_bits(view.counters);
+        let bits = view.uniformity.derived_bits(&view.counters.to_words());
         functions.uniformity_mut(record).bits = bits;
     }
 }

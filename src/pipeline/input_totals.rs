@@ -39,7 +39,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
     let mut total = 0u128;
     while let Some(read) = reader.next_record()? {
         if read.record.pseudo_count().is_none() {
-            total += read.record.counters.iter().map(|count| u128::from(*count)).sum::<u128>();
+            total += read.record.counters.iter().map(u128::from).sum::<u128>();
         }
     }
     Ok(total)

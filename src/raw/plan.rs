@@ -115,8 +115,8 @@ impl<'p> Plan<'p> {
         let complete = |item: &Item<'_>| {
             let uniformity = item.record.uniformity;
             let fits = uniformity.counts.len() as u64 == self.elements(item);
-            let follows =
-                uniformity.bits.is_empty() || uniformity.bits == uniformity.derived_bits(item.record.counters);
+            let follows = uniformity.bits.is_empty()
+                || uniformity.bits == uniformity.derived_bits(&item.record.counters.to_words());
             fits && !uniformity.counts.is_empty() && follows
         };
         self.uniform = self.encoding.version >= 11 && self.items.iter().all(complete) && !self.items.is_empty();
@@ -144,7 +144,7 @@ impl<'p> Plan<'p> {
 
     fn count_record_losses(&mut self, record: RecordView<'_>) {
         if self.byte_counters {
-            let counted = record.counters.iter().filter(|counter| **counter > 1).count();
+            let counted = record.counters.iter().filter(|counter| *counter > 1).count();
             self.losses.add(LossKind::CounterValues, counted as u64);
         }
         if self.encoding.version < 9 {

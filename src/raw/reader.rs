@@ -15,7 +15,7 @@ use crate::hint::{Hint, ImagePart};
 use crate::instr::description::hex;
 use crate::instr::symbols::Symbol;
 use crate::instr::{
-    BinaryId, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
+    BinaryId, Counters, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
 };
 use crate::memory::{self, HOLD_COUNTERS};
@@ -421,7 +421,7 @@ impl ProfileReader for RawReader<'_> {
         };
         self.note_large_counters(&data);
         let mut record = self.record.view();
-        record.counters = self.in_place.unwrap_or(record.counters);
+        record.counters = self.in_place.map_or(record.counters, Counters::from);
         if self.profile.header().version() <= 2 {
             // Checked when the names were read.
             let name = self.profile.plain_name(self.next_index - 1, &data)?;

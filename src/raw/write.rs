@@ -305,9 +305,9 @@ impl<'a> Writer<'a> {
             counters.extend_from_slice(&endian.u64_bytes(item.timestamp));
         }
         if self.plan.byte_counters {
-            counters.extend(item.record.counters.iter().map(|counter| if *counter == 0 { 0xff } else { 0 }));
+            counters.extend(item.record.counters.iter().map(|counter| if counter == 0 { 0xff } else { 0 }));
         } else {
-            item.record.counters.iter().for_each(|counter| counters.extend_from_slice(&endian.u64_bytes(*counter)));
+            item.record.counters.iter().for_each(|counter| counters.extend_from_slice(&endian.u64_bytes(counter)));
         }
         self.plan.elements(item)
     }

@@ -25,11 +25,8 @@ pub fn report(
         report.sections.extend(compare_shares(&shares(&functions), &shares(&before), "all counts"));
     }
     report.sections.push(Section::Table(hottest(&functions)));
-    let counts = profile
-        .functions
-        .iter()
-        .flat_map(|function| function.records())
-        .flat_map(|record| record.counters.iter().copied());
+    let counts =
+        profile.functions.iter().flat_map(|function| function.records()).flat_map(|record| record.counters.iter());
     let text = "How many counters have how large a value.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
     report.sections.push(Section::Table(cutoffs(profile)));
@@ -91,9 +88,9 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts> {
             let records = || function.records().filter(|record| record.pseudo_count().is_none());
             FunctionCounts {
                 name: display(function.name()),
-                entry: records().filter_map(|record| record.counters.first()).map(|count| u128::from(*count)).sum(),
+                entry: records().filter_map(|record| record.counters.first()).map(u128::from).sum(),
                 largest: records().map(|record| record.max_counter()).max().unwrap_or(0),
-                total: records().flat_map(|record| record.counters.iter()).map(|count| u128::from(*count)).sum(),
+                total: records().flat_map(|record| record.counters.iter()).map(u128::from).sum(),
                 counters: records().map(|record| record.counters.len()).sum(),
             }
         })

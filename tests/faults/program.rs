@@ -131,7 +131,7 @@ pub fn counts_of(file: &[u8]) -> BTreeMap<String, u64> {
     let mut reader = open_reader(file, &options).expect("the file is a profile");
     let mut counts = BTreeMap::new();
     while let Some(item) = reader.next_record().expect("the file is whole") {
-        counts.insert(String::from_utf8_lossy(item.name).into_owned(), item.record.counters[0]);
+        counts.insert(String::from_utf8_lossy(item.name).into_owned(), item.record.counters.first().unwrap_or(0));
     }
     counts
 }

@@ -9,7 +9,7 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, LargeListArray, RecordBatch, UInt64Array};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use profbridge::instr::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind, name_ref};
+use profbridge::instr::{Counters, FunctionId, PseudoCount, RecordId, RecordView, ValueKind, name_ref};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -52,10 +52,13 @@ struct Piece {
 
 fn pieces(merged: &Arc<Merged>, records: &[(FunctionId, RecordId)]) -> Vec<Piece> {
     let table = merged.functions();
-    let counters_of = |at: usize| table.record(records[at].1).counters;
+    let Some(blocks) = table.counter_blocks().map(Counters::as_words).collect::<Option<Vec<&[u64]>>>() else {
+        return vec![copied(records.iter().map(|(_, record)| table.record(*record).counters))];
+    };
+    let counters_of = |at: usize| table.record(records[at].1).counters.as_words().unwrap_or_default();
     let mut pieces = Vec::new();
     let mut from = 0;
-    let mut blocks = table.counter_blocks().enumerate();
+    let mut blocks = blocks.into_iter().enumerate();
     while from < records.len() {
         // Records without counters before the first with some go with it.
         let Some((number, block)) = blocks.next() else {
@@ -84,7 +87,17 @@ fn pieces(merged: &Arc<Merged>, records: &[(FunctionId, RecordId)]) -> Vec<Piece
 }
 
 fn block_of(merged: &Merged, number: usize) -> &[u64] {
-    merged.functions().counter_blocks().nth(number).unwrap_or_default()
+    merged.functions().counter_blocks().nth(number).and_then(Counters::as_words).unwrap_or_default()
+}
+
+/// Counters that do not stand in memory as the column has them.
+fn copied<'m>(records: impl ExactSizeIterator<Item = Counters<'m>>) -> Piece {
+    let (rows, mut counters, mut offsets) = (0..records.len(), Vec::new(), vec![0i64]);
+    for record in records {
+        record.append_to(&mut counters);
+        offsets.push(counters.len() as i64);
+    }
+    Piece { rows, counters: ScalarBuffer::from(counters), offsets: OffsetBuffer::new(offsets.into()) }
 }
 
 fn without_counters(rows: Range<usize>) -> Piece {
@@ -126,15 +139,15 @@ impl Columns {
         let counters = record.counters;
         let (mut max, mut total, mut covered) = (0u64, 0u64, 0usize);
         for count in counters {
-            max = max.max(*count);
-            total = total.saturating_add(*count);
-            covered += usize::from(*count != 0);
+            max = max.max(count);
+            total = total.saturating_add(count);
+            covered += usize::from(count != 0);
         }
         let sites: usize = ValueKind::ALL.into_iter().map(|kind| record.sites(kind).len()).sum();
         self.names.append_value(printable(name));
         self.name_refs.push(name_ref);
         self.func_hashes.push(record.func_hash);
-        self.entry_counts.push(counters.first().copied().unwrap_or(0));
+        self.entry_counts.push(counters.first().unwrap_or(0));
         self.max_counts.push(max);
         self.total_counts.push(total);
         self.num_counters.push(counters.len() as u32);

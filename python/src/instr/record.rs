@@ -65,7 +65,10 @@ impl Record {
     #[getter]
     fn counters(&self) -> Column {
         let record = self.record;
-        let counters = share(&self.merged, |merged| merged.functions().record(record).counters);
+        let counters = match self.view().counters.as_words() {
+            Some(_) => share(&self.merged, |merged| words_of(merged, record)),
+            None => self.view().counters.to_vec().into(),
+        };
         Column::of(Arc::new(UInt64Array::new(counters, None)))
     }
 
@@ -73,7 +76,7 @@ impl Record {
     #[getter]
     fn entry_count(&self) -> Option<u64> {
         let view = self.view();
-        if view.pseudo_count().is_some() { None } else { Some(view.counters.first().copied().unwrap_or(0)) }
+        if view.pseudo_count().is_some() { None } else { Some(view.counters.first().unwrap_or(0)) }
     }
 
     /// `"hot"` or `"warm"` where that is all that is known of the function.
@@ -107,4 +110,9 @@ impl Record {
         let (view, name) = (self.view(), self.name());
         format!("<profbridge.Record {name} {:#x}, {} counters>", view.func_hash, view.counters.len())
     }
+}
+
+/// Counters where they stand; nothing where they are narrower than what shares them.
+fn words_of(merged: &Merged, record: RecordId) -> &[u64] {
+    merged.functions().record(record).counters.as_words().unwrap_or_default()
 }

@@ -55,7 +55,7 @@ pub(crate) fn profile_extent(profile: &Profile, used: usize, options: &MergeOpti
     for function in functions {
         kept += 1;
         let records = function.records().filter(|record| record.pseudo_count().is_none());
-        total += records.flat_map(|record| record.counters).map(|count| u128::from(*count)).sum::<u128>();
+        total += records.flat_map(|record| record.counters).map(u128::from).sum::<u128>();
     }
     Extent::new(used, kept, total)
 }

@@ -135,7 +135,7 @@ impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("hash", &Number(self.0.func_hash))?;
-        map.serialize_entry("counters", &Numbers(self.0.counters))?;
+        map.serialize_entry("counters", &Numbers(&self.0.counters.to_words()))?;
         if !self.0.bitmap.is_empty() {
             map.serialize_entry("bitmap", &to_hex(self.0.bitmap))?;
         }

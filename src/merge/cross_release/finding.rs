@@ -189,5 +189,5 @@ impl Counted {
 fn sum_of(profile: &Profile, function: FunctionId) -> u64 {
     let records = profile.functions.function(function).records();
     let counted = records.filter(|record| record.pseudo_count().is_none());
-    counted.flat_map(|record| record.counters).fold(0, |sum: u64, count| sum.saturating_add(*count))
+    counted.flat_map(|record| record.counters).fold(0, |sum: u64, count| sum.saturating_add(count))
 }

@@ -39,7 +39,7 @@ fn content(profile: &Profile) -> Vec<(String, u64, u64)> {
             let name = String::from_utf8_lossy(function.name()).into_owned();
             function
                 .records()
-                .map(move |record| (name.clone(), record.func_hash, record.counters[0]))
+                .map(move |record| (name.clone(), record.func_hash, record.counters.first().unwrap()))
                 .collect::<Vec<_>>()
         })
         .collect()

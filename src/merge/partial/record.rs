@@ -22,7 +22,7 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn of(record: RecordView<'_>, is_left_out: bool) -> Self {
         // A mark, or a count that no sum of counts keeps as it is.
-        let beyond = record.counters.iter().any(|count| PseudoCount::from_counter(*count).is_some());
+        let beyond = record.counters.iter().any(|count| PseudoCount::from_counter(count).is_some());
         let length = |len: usize| u32::try_from(len).expect("a record has fewer than 2^32 parts");
         Self {
             counters: length(record.counters.len()),
@@ -104,7 +104,7 @@ impl Summed {
         if self.shape.is_left_out {
             return;
         }
-        if counters::add_weighted(&mut self.counters, record.counters, weight, max) {
+        if counters::add_record(&mut self.counters, record.counters, weight, max) {
             self.extra_mut().overflows.push(0);
         }
         self.bitmap.iter_mut().zip(record.bitmap).for_each(|(all, byte)| *all |= byte);

@@ -206,5 +206,5 @@ impl LlvmCheck {
 }
 
 fn is_executed(record: RecordView<'_>) -> bool {
-    record.counters.iter().any(|count| *count > 0)
+    record.counters.iter().any(|count| count > 0)
 }

@@ -90,8 +90,8 @@ impl LlvmSpace {
         if read.record.pseudo_count().is_none() {
             let site = self.site(function, hash, 0);
             let counters = facts.sections.entry(COUNTERS).or_default();
-            counters.extend((0..).zip(read.record.counters).map(|(at, count)| ((site, at), u128::from(*count))));
-            let events = read.record.counters.iter().map(|count| u128::from(*count)).sum();
+            counters.extend((0..).zip(read.record.counters).map(|(at, count)| ((site, at), u128::from(count))));
+            let events = read.record.counters.iter().map(u128::from).sum();
             facts.functions.push((function, events));
         }
         for kind in ValueKind::ALL {

@@ -241,7 +241,7 @@ mod tests {
                 let report = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
                 let table = &report.profile.functions;
                 assert_eq!((table.len(), table.records_len()), (2999, 2999));
-                let pieces: Vec<&[u64]> = table.counter_blocks().collect();
+                let pieces: Vec<&[u64]> = table.counter_blocks().map(|piece| piece.as_words().unwrap()).collect();
                 assert!(pieces.len() == 2999 && pieces.iter().all(|piece| piece.len() == 200));
                 // The first one was added to. The others stand one behind the other, as in the file.
                 let is_next = |pair: &[&[u64]]| std::ptr::addr_eq(pair[0].as_ptr_range().end, pair[1].as_ptr());

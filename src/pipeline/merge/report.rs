@@ -221,7 +221,7 @@ impl MergeReport {
             .flat_map(|function| function.records())
             .filter(|record| record.pseudo_count().is_none())
             .flat_map(|record| record.counters)
-            .fold(0u64, |sum, count| sum.saturating_add(*count))
+            .fold(0u64, |sum, count| sum.saturating_add(count))
     }
 
     /// Whether there are several inputs with functions, and no function is in two of them. Memory profiles are asked

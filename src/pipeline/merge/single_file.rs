@@ -110,7 +110,7 @@ impl SingleFile {
         for at in 0..functions.len() {
             functions.each_record(at, &mut |record, _| {
                 if record.pseudo_count().is_none() {
-                    total = record.counters.iter().fold(total, |sum, count| sum.saturating_add(*count));
+                    total = record.counters.iter().fold(total, |sum, count| sum.saturating_add(count));
                 }
             });
         }

@@ -61,7 +61,9 @@ struct Worker<'s, 'a, 'o> {
     batch: Batch,
     /// Names of the last raw file read record by record, for the next one.
     names: Option<Arc<RawNames>>,
-    /// The file that is kept, in which counters may stay.
+    /// Nothing is added to the counters of the input at hand.
+    stays: bool,
+    /// Its file, in which counters may stay, where it is kept.
     file: Option<SharedPages>,
     /// Threads for each input, this one included.
     threads: usize,
@@ -70,7 +72,15 @@ struct Worker<'s, 'a, 'o> {
 impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
     fn new(shared: &'s Shared<'a, 'o>) -> Self {
         let threads = threads::wanted(shared.options.threads).get() / shared.threads;
-        Self { shared, buffer: ReadBuffer::default(), batch: Batch::default(), names: None, file: None, threads }
+        Self {
+            shared,
+            buffer: ReadBuffer::default(),
+            batch: Batch::default(),
+            names: None,
+            stays: false,
+            file: None,
+            threads,
+        }
     }
 
     /// Merges one input and notes what became of it.
@@ -83,7 +93,8 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let read = load(prepared, &mut buffer, self.threads, &options.read.limits, &mut report);
         let read = read.map(|(bytes, file)| {
             let has_counters = matches!(input::detect(bytes), input::Format::Raw { .. });
-            self.file = file.filter(|_| has_counters && prepared.stays && prepared.input.weight.get() == 1);
+            self.stays = prepared.stays && prepared.input.weight.get() == 1;
+            self.file = file.filter(|_| has_counters && self.stays);
             bytes
         });
         let inflates = |data: &[u8]| !options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
@@ -305,7 +316,11 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let (at, uses_images) = (turn.at, self.shared.images.is_some());
         let state = turn.state();
         state.merger.begin_input(reader.kind())?;
-        self.file.iter().for_each(|file| state.merger.keep(file.clone()));
+        match &self.file {
+            Some(file) => state.merger.keep(file.clone()),
+            None if self.stays => state.merger.keep_narrow(),
+            None => {}
+        }
         state.bring_values_back(None, &self.shared.is_over);
         let State { merger, soft_errors, has_uniformity, .. } = state;
         let (errors_before, mut bits) = (soft_errors.len(), 0);
@@ -342,7 +357,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
 /// Bytes of counters and values.
 fn bytes_of(record: RecordView<'_>) -> usize {
     let values = ValueKind::ALL.map(|kind| record.sites(kind).values_len() * size_of::<ValueCount>());
-    size_of_val(record.counters) + values.iter().sum::<usize>()
+    record.counters.len() * size_of::<u64>() + values.iter().sum::<usize>()
 }
 
 /// The bytes of an input, in `buffer`; those of a large file can be kept.

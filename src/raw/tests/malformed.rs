@@ -345,7 +345,7 @@ fn a_profile_without_records_needs_its_image() {
     let file = counters_only();
     let mut reader = RawReader::new(&file.bytes, options.clone()).unwrap();
     let item = reader.next_record().unwrap().unwrap();
-    assert_eq!((item.name, item.record.counters), (&b"f"[..], &[7][..]));
+    assert_eq!((item.name, item.record.counters.to_vec()), (&b"f"[..], vec![7]));
     assert!(reader.next_record().unwrap().is_none());
 
     let complete = File::new(V10);

@@ -227,7 +227,8 @@ fn byte_counters_keep_covered_and_not_covered() {
         let lost = losses(&profile, &options).unwrap();
         assert_eq!(lost.iter().map(|l| (l.kind, l.count)).collect::<Vec<_>>(), [(LossKind::CounterValues, 1)]);
         let (read, _) = read(&write(&profile, &options).unwrap());
-        let counters: Vec<&[u64]> = read.functions.iter().flat_map(|f| f.records()).map(|r| r.counters).collect();
+        let counters: Vec<Vec<u64>> =
+            read.functions.iter().flat_map(|f| f.records()).map(|r| r.counters.to_vec()).collect();
         assert_eq!(counters, [&[1, 0, 1], &[0, 1, 1]], "{encoding:?}");
         assert_eq!(read.kind, profile.kind);
     }

@@ -63,7 +63,7 @@ impl Sums {
 
     /// Sums inside a record wrap, as in LLVM; those over records are floating.
     fn add_record(&mut self, record: RecordView<'_>) {
-        self.edges += record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(*count)) as f64;
+        self.edges += record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(count)) as f64;
         for (sum, kind) in self.values.iter_mut().zip(ValueKind::ALL) {
             *sum += record.sites(kind).values().iter().fold(0u64, |sum, v| sum.wrapping_add(v.count)) as f64;
         }
@@ -213,7 +213,7 @@ pub(super) fn contains(name: &[u8], part: &[u8]) -> bool {
 
 fn common_edges(base: RecordView<'_>, test: RecordView<'_>, base_sum: f64, test_sum: f64) -> f64 {
     let pairs = base.counters.iter().zip(test.counters);
-    pairs.fold(0.0, |sum, (b, t)| sum + common_share(*b, *t, base_sum, test_sum))
+    pairs.fold(0.0, |sum, (b, t)| sum + common_share(b, t, base_sum, test_sum))
 }
 
 /// The smaller of two shares; none when there is nothing to have a share of.

@@ -31,7 +31,7 @@ impl Details<'_> {
             None => text.push(b'\n'),
         }
         if !self.is_ir {
-            writeln!(text, "    Function count: {}", record.counters.first().copied().unwrap_or(0))?;
+            writeln!(text, "    Function count: {}", record.counters.first().unwrap_or(0))?;
         }
         let sites = |kind| record.sites(kind).len();
         if options.indirect_call_targets {
@@ -45,7 +45,7 @@ impl Details<'_> {
             writeln!(text, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
         }
         if options.counts {
-            self.push_counts(text, record.counters);
+            self.push_counts(text, &record.counters.to_words());
             self.push_uniformity(text, record);
         }
         let blocks = [

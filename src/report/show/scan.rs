@@ -182,7 +182,7 @@ impl Totals {
         }
         builder.add_record(record);
         if options.covered {
-            return if record.counters.iter().any(|count| *count != 0) { Plan::Covered } else { Plan::Skip };
+            return if record.counters.iter().any(|count| count != 0) { Plan::Covered } else { Plan::Skip };
         }
         if record.pseudo_count().is_some() {
             self.shown += u64::from(selected);
@@ -191,7 +191,7 @@ impl Totals {
         let max = record.max_counter();
         if max < options.value_cutoff {
             self.below_cutoff += 1;
-            let sum = record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(*count));
+            let sum = record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(count));
             return if options.only_below_cutoff { Plan::BelowCutoff { max, sum } } else { Plan::Skip };
         }
         if options.only_below_cutoff {

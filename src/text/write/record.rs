@@ -45,7 +45,7 @@ impl<'a> RecordFormat<'a> {
         out.extend_from_slice(b"# Num Counters:\n");
         push_line(out, record.counters.len() as u64);
         out.extend_from_slice(b"# Counter Values:\n");
-        push_decimals(out, record.counters, *b"\n");
+        record.counters.for_each_piece(|counters| push_decimals(out, counters, *b"\n"));
         let has_bitmap = self.has_bitmaps && !record.bitmap.is_empty();
         if has_bitmap {
             push_bitmap(out, record.bitmap);
