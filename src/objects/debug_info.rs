@@ -4,7 +4,8 @@ use super::image::{contents, unable};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants,
+    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, RangeIter, RunTimeEndian, Unit,
+    constants,
 };
 use object::Object;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,39 @@ pub(super) fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image
     let beside_image = image.parent().unwrap_or(Path::new("")).join(&name);
     let as_compiled = folder.unwrap_or_default().join(&name);
     Ok(Some(if as_compiled.is_file() { as_compiled } else { beside_image }))
+}
+
+/// The addresses of an entry.
+///
+/// # Errors
+///
+/// As any damage; an entry that goes on beyond the last address, which gimli
+/// adds up unchecked, among them.
+pub(crate) fn ranges_of<'a>(
+    dwarf: &Dwarf<Slice<'a>>,
+    unit: &Unit<Slice<'a>>,
+    entry: &Entry<'a>,
+) -> Result<RangeIter<Slice<'a>>> {
+    let low = entry.attr_value(constants::DW_AT_low_pc).map(|value| dwarf.attr_address(unit, value));
+    let low = low.transpose().map_err(damaged)?.flatten();
+    if let (Some(low), Some(AttributeValue::Udata(size))) = (low, entry.attr_value(constants::DW_AT_high_pc))
+        && low.checked_add(size).is_none()
+    {
+        return Err(unable(format!("debug info: {size} bytes at 0x{low:x} are more than there are addresses")));
+    }
+    dwarf.die_ranges(unit, entry).map_err(damaged)
+}
+
+/// The addresses of a unit.
+///
+/// # Errors
+///
+/// As [`ranges_of`].
+pub(super) fn ranges_of_unit<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<RangeIter<Slice<'a>>> {
+    let mut entries = unit.entries();
+    entries.next_dfs().map_err(damaged)?;
+    let root = entries.current().ok_or_else(|| damaged(gimli::Error::MissingUnitDie))?;
+    ranges_of(dwarf, unit, root)
 }
 
 /// An attribute of an entry, or of the declaration that it completes.

@@ -6,7 +6,7 @@
 //! call. The crate addr2line leaves out the declaration's line and the call's
 //! column, which are what the frames of a memory profile are made of.
 
-use super::debug_info::{Entry, Slice, damaged, load_sections};
+use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit};
 use super::lines::{LineTable, file_name};
 use super::split::SplitDebugInfo;
 use crate::error::{ErrorKind, Result};
@@ -89,7 +89,7 @@ fn addresses_of(
     found: &[Vec<InlineFrame>],
 ) -> Result<Vec<usize>> {
     let mut inside = Vec::new();
-    let mut ranges = dwarf.unit_ranges(unit).map_err(damaged)?;
+    let mut ranges = ranges_of_unit(dwarf, unit)?;
     while let Some(range) = ranges.next().map_err(damaged)? {
         inside.extend(within(addresses, range).filter(|index| found[*index].is_empty()));
     }
@@ -254,7 +254,7 @@ impl<'a> Functions<'_, 'a> {
             let this = found.len() - 1;
             around.push(this);
             bounds.check_depth(around.len())?;
-            let mut ranges = self.dwarf.die_ranges(unit, entry).map_err(damaged)?;
+            let mut ranges = ranges_of(self.dwarf, unit, entry)?;
             while let Some(range) = ranges.next().map_err(damaged)? {
                 // Those inside come later and take over.
                 within(addresses, range).for_each(|index| owners[index] = Some(this));

@@ -10,7 +10,7 @@ mod inlining;
 mod lines;
 mod split;
 
-pub(crate) use debug_info::{Entry, Slice, attribute, damaged, load_sections, text};
+pub(crate) use debug_info::{Entry, Slice, attribute, damaged, load_sections, ranges_of, text};
 pub(crate) use image::{ExecutableSegment, build_id, contents, executable_segments, parse, unable};
 pub(crate) use inlining::{InlineFrame, inline_chains};
 pub(crate) use split::SplitDebugInfo;

@@ -190,3 +190,10 @@ fn lines_of_frames_that_no_reader_takes_are_refused_unless_llvm_is_to_be_followe
     options.as_llvm = true;
     assert!(sampleprof::write(&profile, &options).is_ok());
 }
+
+/// gimli adds the size of a function to its address unchecked.
+#[test]
+fn functions_beyond_the_last_address_are_damage() {
+    let failed = super::failures("read_objects", &[found("read_objects-size-beyond-addresses")]);
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::objects::{Entry, Slice, attribute, damaged, load_sections, text};
+use crate::objects::{Entry, Slice, attribute, damaged, load_sections, ranges_of, text};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl UnitLines {
 
     fn add<'a>(&mut self, dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<usize> {
         let at = self.subroutines.len();
-        let mut ranges = dwarf.die_ranges(unit, entry).map_err(damaged)?;
+        let mut ranges = ranges_of(dwarf, unit, entry)?;
         while let Some(range) = ranges.next().map_err(damaged)? {
             if range.begin < range.end {
                 self.ranges.push((range.begin, range.end, at));
