@@ -1,26 +1,18 @@
 //! Whether a text is an iprof.
 
-use super::json::{Scan, Stop};
 use super::reader::is_known_member;
 use crate::bytes::{Confidence, Head};
 
 /// What speaks for an iprof: a JSON object with a member that the format has.
 /// Against it speak other members alone; `version` is a name that others use.
 pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
-    let mut scan = Scan::new(without_mark(head.bytes()), 0, u32::MAX);
-    // A name in braces is a function to LLVM.
-    if scan.take(b'{') != Ok(true) || !matches!(scan.peek(), Ok(b'"' | b'}') | Err(Stop::End)) {
-        return None;
-    }
+    let mut keys = Keys::new(head.bytes())?;
     let (mut versions, mut others) = (0, 0);
-    while let Ok(name) = scan.key() {
-        match &*name {
+    while let Some(key) = keys.next_key() {
+        match key {
             b"version" => versions += 1,
-            name if is_known_member(name) => return Some(Confidence::Certain),
+            key if is_known_member(key) => return Some(Confidence::Certain),
             _ => others += 1,
-        }
-        if scan.skip().is_err() || scan.take(b',') != Ok(true) {
-            break;
         }
     }
     match (versions, others) {
@@ -42,6 +34,55 @@ pub fn is_json(head: &Head<'_>) -> bool {
 
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Walks over the names of an object's members, as far as it is there. Values
+/// are passed over by their brackets and strings alone.
+struct Keys<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Keys<'a> {
+    /// `None` for what is no object; a name in braces is a function to LLVM.
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let inside = without_mark(bytes).trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+        inside.first().is_none_or(|byte| matches!(byte, b'"' | b'}')).then_some(Self { rest: inside })
+    }
+
+    /// The next name, without a look at what its escapes mean.
+    fn next_key(&mut self) -> Option<&'a [u8]> {
+        let mut depth = 0usize;
+        loop {
+            let (&byte, rest) = self.rest.split_first()?;
+            match byte {
+                b'"' => {
+                    let end = string_end(rest)?;
+                    let text = &rest[..end];
+                    self.rest = rest[end + 1..].trim_ascii_start();
+                    if depth == 0 && self.rest.first() == Some(&b':') {
+                        return Some(text);
+                    }
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.rest = rest;
+        }
+    }
+}
+
+/// Where the string ends whose opening quote stands in front of `text`.
+fn string_end(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -68,8 +68,9 @@ pub fn examine_from(stream: impl Read, options: &ReadOptions) -> Examination {
 }
 
 fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {
-    let mut document = Document::default();
-    let reading = read_with(window, options, &mut document);
+    let mut kept = Kept(Document::default());
+    let reading = read_with(window, options, &mut kept);
+    let Kept(mut document) = kept;
     let verdict = reading.verdict();
     let version = reading.version.filter(|_| !reading.unreadable);
     let document = version.map(|version| {
@@ -109,15 +110,18 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
     }
 }
 
-/// Keeps every entry.
-impl Sink for Document {
+/// A document that keeps every entry.
+struct Kept(Document);
+
+impl Sink for Kept {
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
-        let context = self.contexts.add(entry.frames);
+        let Self(document) = self;
+        let context = document.contexts.add(entry.frames);
         if let Some(members) = entry.members {
-            let at = self.sections.entries_count(entry.kind);
-            self.extras.insert((Table::Section(entry.kind), at), members);
+            let at = document.sections.entries_count(entry.kind);
+            document.extras.insert((Table::Section(entry.kind), at), members);
         }
-        self.sections.push(entry.kind, context, entry.records);
+        document.sections.push(entry.kind, context, entry.records);
     }
 }
 
