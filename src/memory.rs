@@ -7,6 +7,8 @@
 use crate::error::{Error, Result};
 use crate::system;
 use memmap2::MmapMut;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, Hash};
 use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 use std::ops::Deref;
@@ -73,14 +75,138 @@ impl SharedPages {
     }
 }
 
-/// Makes room for more items, of which there may be very many: a list that grows
+/// What holds items of which there may be very many, and can be asked for room before it grows: what grows
 /// without having asked ends the process where there is none.
+pub(crate) trait Growing {
+    /// Makes room for so many more items; whether there is.
+    fn try_grow(&mut self, more: usize) -> bool;
+}
+
+impl<T> Growing for Vec<T> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl Growing for String {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<T> Growing for VecDeque<T> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<K: Eq + Hash, V, S: BuildHasher> Growing for hashbrown::HashMap<K, V, S> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<K: Eq + Hash, V, S: BuildHasher> Growing for HashMap<K, V, S> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<T: Eq + Hash, S: BuildHasher> Growing for HashSet<T, S> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+/// Makes room for more items.
 ///
 /// # Errors
 ///
 /// Out of memory, as an I/O error of `action`.
-pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, action: &'static str) -> Result<()> {
-    list.try_reserve(more).map_err(|_| refused(action))
+#[inline]
+pub(crate) fn reserve(list: &mut impl Growing, more: usize, action: &'static str) -> Result<()> {
+    if list.try_grow(more) { Ok(()) } else { Err(refused(action)) }
+}
+
+/// Adds an item to a list.
+///
+/// # Errors
+///
+/// As [`reserve`].
+#[inline]
+pub(crate) fn push<T>(list: &mut Vec<T>, item: T, action: &'static str) -> Result<()> {
+    reserve(list, 1, action)?;
+    list.push(item);
+    Ok(())
+}
+
+/// Adds copies of items to a list.
+///
+/// # Errors
+///
+/// As [`reserve`].
+#[inline]
+pub(crate) fn extend<T: Clone>(list: &mut Vec<T>, items: &[T], action: &'static str) -> Result<()> {
+    reserve(list, items.len(), action)?;
+    list.extend_from_slice(items);
+    Ok(())
+}
+
+/// All items of an iterator.
+///
+/// # Errors
+///
+/// As [`reserve`].
+pub(crate) fn collect<T>(items: impl IntoIterator<Item = T>, action: &'static str) -> Result<Vec<T>> {
+    let items = items.into_iter();
+    let mut list = Vec::new();
+    reserve(&mut list, items.size_hint().0, action)?;
+    for item in items {
+        push(&mut list, item, action)?;
+    }
+    Ok(list)
+}
+
+/// All items of an iterator, or the first error among them.
+///
+/// # Errors
+///
+/// As [`reserve`], and those of the items.
+pub(crate) fn try_collect<T>(items: impl IntoIterator<Item = Result<T>>, action: &'static str) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    for item in items {
+        push(&mut list, item?, action)?;
+    }
+    Ok(list)
+}
+
+/// So many items that are the same.
+///
+/// # Errors
+///
+/// As [`reserve`].
+pub(crate) fn filled<T: Clone>(item: T, len: usize, action: &'static str) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    reserve(&mut list, len, action)?;
+    list.resize(len, item);
+    Ok(list)
+}
+
+/// Copies of all items.
+///
+/// # Errors
+///
+/// As [`reserve`].
+pub(crate) fn copied<T: Clone>(items: &[T], action: &'static str) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    extend(&mut list, items, action)?;
+    Ok(list)
 }
 
 /// The error where memory was refused.
@@ -111,6 +237,13 @@ pub(crate) const HOLD_SUMS: &str = "cannot hold the counters of all functions";
 pub(crate) const HOLD_OUTPUT: &str = "cannot hold the file to be written";
 /// … where what comes of compressed data does not.
 pub(crate) const HOLD_INFLATED: &str = "cannot hold inflated data";
+
+/// … where names, or what is known of each of them, do not.
+pub(crate) const HOLD_NAMES: &str = "cannot hold the names";
+/// … where sampled stacks do not.
+pub(crate) const HOLD_STACKS: &str = "cannot hold the stacks";
+/// … where the records of a profile do not.
+pub(crate) const HOLD_RECORDS: &str = "cannot hold the records";
 
 /// Bytes that are written to memory: more than there is are an error.
 #[derive(Debug, Default)]

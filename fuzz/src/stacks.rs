@@ -52,7 +52,7 @@ pub fn pprof(data: &[u8]) {
         Ok(data.to_vec())
     };
     let Ok((profile, _)) = inflated.and_then(|data| pprof::read(&data, &limits)) else { return };
-    let bytes = pprof::write(&profile);
+    let bytes = pprof::write(&profile).expect("there is memory");
     let (again, warnings) = pprof::read(&bytes, &limits).expect("what was written can be read");
     assert!(again == profile && warnings.is_empty(), "writing loses something");
     let _ = pprof::judge_for_go(&profile);
@@ -78,10 +78,12 @@ fn use_table(table: &StackTable) {
         let _ = table.display_function(function);
     }
     let _ = write_collapsed(table, &CollapsedOptions::default());
-    let (profile, _) = pprof::from_table(table);
-    let (again, _) = pprof::read(&pprof::write(&profile), &Limits::default()).expect("stacks become a sound profile");
+    let (profile, _) = pprof::from_table(table).expect("there is memory");
+    let (again, _) = pprof::read(&pprof::write(&profile).expect("there is memory"), &Limits::default())
+        .expect("stacks become a sound profile");
     assert!(again == profile, "writing loses something");
-    let (document, _) = profbridge::bridge::stacks::iprof_from_stacks(table, &Default::default());
+    let document = profbridge::bridge::stacks::iprof_from_stacks(table, &Default::default());
+    let (document, _) = document.expect("there is memory");
     let bytes = iprof::write(&document, &WriteOptions::default());
     iprof::read(&bytes, &ReadOptions::default()).expect("stacks become a sound document");
 }

@@ -4,6 +4,9 @@
 //! the front of its chain; each doubling turns the chains around
 //! (`OnDiskChainedHashTableGenerator` in `OnDiskHashTable.h`).
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_OUTPUT};
+
 const NONE: u32 = u32::MAX;
 
 /// Chains of items, as indexes in order of insertion.
@@ -16,11 +19,15 @@ impl Buckets {
     /// Fills the table with items of these key hashes, in this order. A table
     /// that `shrinks` ends with as many buckets as it needs, else with 64 at
     /// least.
-    pub(crate) fn fill(hashes: &[u64], shrinks: bool) -> Self {
-        let mut table = Self { heads: vec![NONE; 64], next: vec![NONE; hashes.len()] };
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn fill(hashes: &[u64], shrinks: bool) -> Result<Self> {
+        let mut table = Self { heads: vec![NONE; 64], next: memory::filled(NONE, hashes.len(), HOLD_OUTPUT)? };
         for at in 0..hashes.len() {
             if 4 * (at + 1) >= 3 * table.heads.len() {
-                table.resize(table.heads.len() * 2, hashes);
+                table.resize(table.heads.len() * 2, hashes)?;
             }
             table.push_front(at as u32, hashes);
         }
@@ -29,9 +36,9 @@ impl Buckets {
             entries => (entries * 4 / 3 + 1).next_power_of_two(),
         };
         if shrinks && target != table.heads.len() {
-            table.resize(target, hashes);
+            table.resize(target, hashes)?;
         }
-        table
+        Ok(table)
     }
 
     fn push_front(&mut self, item: u32, hashes: &[u64]) {
@@ -40,8 +47,9 @@ impl Buckets {
         self.next[item as usize] = std::mem::replace(head, item);
     }
 
-    fn resize(&mut self, len: usize, hashes: &[u64]) {
-        let old = std::mem::replace(&mut self.heads, vec![NONE; len]);
+    fn resize(&mut self, len: usize, hashes: &[u64]) -> Result<()> {
+        let heads = memory::filled(NONE, len, HOLD_OUTPUT)?;
+        let old = std::mem::replace(&mut self.heads, heads);
         for head in old {
             let mut item = head;
             while item != NONE {
@@ -50,6 +58,7 @@ impl Buckets {
                 item = following;
             }
         }
+        Ok(())
     }
 
     /// Number of buckets, a power of two.
@@ -74,7 +83,7 @@ mod tests {
             [(0, 1), (2, 1), (3, 8), (5, 8), (6, 16), (11, 16), (12, 32), (23, 32), (24, 64), (47, 64), (48, 128)]
         {
             let hashes: Vec<u64> = (0..items).collect();
-            assert_eq!(Buckets::fill(&hashes, true).len(), buckets, "{items} items");
+            assert_eq!(Buckets::fill(&hashes, true).unwrap().len(), buckets, "{items} items");
         }
     }
 
@@ -82,7 +91,7 @@ mod tests {
     fn every_doubling_turns_the_chains_around() {
         // All in bucket 0; 48 items make the table double once, before the last.
         let hashes = vec![0; 48];
-        let table = Buckets::fill(&hashes, true);
+        let table = Buckets::fill(&hashes, true).unwrap();
         let first: Vec<u32> = table.items(0).collect();
         assert!(first.into_iter().eq(std::iter::once(47).chain(0..47)));
     }

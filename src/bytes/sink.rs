@@ -60,6 +60,11 @@ impl Sink {
         !self.lacks_memory
     }
 
+    /// Says that something to be appended did not fit the memory: the bytes are of no use.
+    pub(crate) fn lack_memory(&mut self) {
+        self.lacks_memory = true;
+    }
+
     /// Appends bytes.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {

@@ -9,12 +9,12 @@ use crate::instr::value::MAX_VALUES_PER_SITE;
 use crate::instr::{FunctionView, RecordView, ValueKind, ValueSites};
 
 /// The records of a function that the version has room for, in file order.
-pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Vec<RecordView<'a>> {
-    let mut records = order::records_in_file_order(dialect.release, function);
+pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Result<Vec<RecordView<'a>>> {
+    let mut records = order::records_in_file_order(dialect.release, function)?;
     if !dialect.has(since::RECORD_COUNTS) {
         records.truncate(1);
     }
-    records
+    Ok(records)
 }
 
 /// Bytes of all records of a name.
@@ -24,7 +24,7 @@ pub(super) fn data_size(dialect: Dialect, function: FunctionView<'_>) -> Result<
         for record in function.records() {
             size += record_size(dialect, record)?;
         }
-    } else if let Some(record) = written_records(dialect, function).first() {
+    } else if let Some(record) = written_records(dialect, function)?.first() {
         size = record_size(dialect, *record)?;
     }
     Ok(size)
@@ -76,7 +76,10 @@ pub(super) fn write_item(sink: &mut Sink, dialect: Dialect, function: FunctionVi
     let mut records = function.records();
     match (records.next(), records.next()) {
         (Some(only), None) => write_record(sink, dialect, only),
-        _ => written_records(dialect, function).into_iter().for_each(|record| write_record(sink, dialect, record)),
+        _ => match written_records(dialect, function) {
+            Ok(records) => records.into_iter().for_each(|record| write_record(sink, dialect, record)),
+            Err(_) => sink.lack_memory(),
+        },
     }
     debug_assert!(sink.lacks_memory() || (sink.len() - start) as u64 == data_size);
 }

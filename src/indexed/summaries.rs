@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use super::layout::since;
 use super::payload::written_records;
 use crate::bytes::{Endian, Sink};
+use crate::error::Result;
 use crate::instr::{FunctionView, ProfileSummary, RecordView, Release, SummaryBuilder};
 
 /// Adds both summaries up.
@@ -21,12 +22,13 @@ impl Summaries {
     }
 
     /// Adds the records of a function that are written.
-    pub(super) fn add_function(&mut self, dialect: Dialect, function: FunctionView<'_>) {
+    pub(super) fn add_function(&mut self, dialect: Dialect, function: FunctionView<'_>) -> Result<()> {
         if dialect.has(since::RECORD_COUNTS) {
             function.records().for_each(|record| self.add(record));
         } else {
-            written_records(dialect, function).into_iter().for_each(|record| self.add(record));
+            written_records(dialect, function)?.into_iter().for_each(|record| self.add(record));
         }
+        Ok(())
     }
 
     /// Bit 60 of the hash decides, whatever the kind of the profile: a record
@@ -49,8 +51,8 @@ impl Summaries {
         self.sensitive.absorb(other.sensitive);
     }
 
-    pub(super) fn finish(self, cutoffs: &[u32]) -> (ProfileSummary, ProfileSummary) {
-        (self.plain.finish(cutoffs), self.sensitive.finish(cutoffs))
+    pub(super) fn finish(self, cutoffs: &[u32]) -> Result<(ProfileSummary, ProfileSummary)> {
+        Ok((self.plain.try_finish(cutoffs)?, self.sensitive.try_finish(cutoffs)?))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::bytes::{Endian, Sink};
 use crate::error::Result;
 use crate::instr::hash_order::string_map_order;
 use crate::instr::{BinaryId, Profile, ProfileKind, TemporalProfile};
+use crate::memory::{self, HOLD_NAMES};
 
 /// The sections, and where in the file they are; 0 for one that is not there.
 #[derive(Default)]
@@ -73,8 +74,8 @@ fn write_binary_ids(sink: &mut Sink, ids: &[&BinaryId]) {
 }
 
 fn write_vtable_names(sink: &mut Sink, profile: &Profile, dialect: Dialect) -> Result<()> {
-    let names: Vec<&[u8]> = profile.vtable_names.iter().map(Vec::as_slice).collect();
-    let order = string_map_order(dialect.release, names.iter().copied());
+    let names: Vec<&[u8]> = memory::collect(profile.vtable_names.iter().map(Vec::as_slice), HOLD_NAMES)?;
+    let order = string_map_order(dialect.release, names.iter().copied())?;
     let mut chunk = Sink::new(Endian::Little);
     write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib)?;
     let chunk = chunk.finish()?;

@@ -138,7 +138,7 @@ impl<'a> Encoder<'a> {
         // A name that was only ever mentioned has nothing to be written.
         let kept =
             |function: &FunctionView<'_>| function.record_ids().next().is_some() && options.selection.keeps(*function);
-        let kept: Vec<FunctionId> = table.iter().filter(kept).map(FunctionView::id).collect();
+        let kept: Vec<FunctionId> = memory::collect(table.iter().filter(kept).map(FunctionView::id), HOLD_OUTPUT)?;
         let helpers = if table.records_len() < FEW_RECORDS { 0 } else { threads - 1 };
         let (functions, measured) = std::thread::scope(|scope| {
             let part = kept.len().div_ceil(helpers.max(1)).max(1);
@@ -154,15 +154,17 @@ impl<'a> Encoder<'a> {
             };
             (functions, parts)
         });
-        let (mut data_sizes, mut summaries) = (vec![0; table.len()], Summaries::new(dialect));
+        let (mut data_sizes, mut summaries) = (memory::filled(0, table.len(), HOLD_OUTPUT)?, Summaries::new(dialect));
         let mut ids = kept.iter();
         for part in measured {
             let part = part?;
             summaries.absorb(part.summaries);
             ids.by_ref().zip(part.data_sizes).for_each(|(id, size)| data_sizes[id.index()] = size);
         }
-        let hashes: Vec<u64> = functions.iter().map(|id| table.function(*id).name_ref()).collect();
-        let buckets = Buckets::fill(&hashes, dialect.table_shrinks());
+        let functions = functions?;
+        let hashes = functions.iter().map(|id| table.function(*id).name_ref());
+        let hashes: Vec<u64> = memory::collect(hashes, HOLD_OUTPUT)?;
+        let buckets = Buckets::fill(&hashes, dialect.table_shrinks())?;
         let bits = dialect.kind_bits(profile.kind);
         let mut encoder = Self {
             profile,
@@ -171,7 +173,7 @@ impl<'a> Encoder<'a> {
             front: Vec::new(),
             functions,
             data_sizes,
-            offsets: vec![0; buckets.len()],
+            offsets: memory::filled(0, buckets.len(), HOLD_OUTPUT)?,
             buckets,
             index_offset: 0,
             trailing: Vec::new(),
@@ -205,7 +207,7 @@ impl<'a> Encoder<'a> {
     fn place_rest(&mut self, bits: u64, summaries: Summaries) -> Result<()> {
         let behind = self.index_offset.saturating_add(16 + 8 * self.offsets.len() as u64);
         let trailing = Trailing::new(self.profile, self.dialect, bits, behind)?;
-        let (plain, sensitive) = summaries.finish(self.dialect.cutoffs());
+        let (plain, sensitive) = summaries.finish(self.dialect.cutoffs())?;
         self.front = header(self.dialect, bits, self.index_offset, &trailing, &plain);
         if self.dialect.has(since::SUMMARY) {
             self.front.extend(summary_bytes(&plain));
@@ -299,11 +301,12 @@ struct Measured {
 impl Measured {
     fn new(profile: &Profile, dialect: Dialect, functions: &[FunctionId]) -> Result<Self> {
         let mut summaries = Summaries::new(dialect);
-        let mut data_sizes = Vec::with_capacity(functions.len());
+        let mut data_sizes = Vec::new();
+        memory::reserve(&mut data_sizes, functions.len(), HOLD_OUTPUT)?;
         for id in functions {
             let function = profile.functions.function(*id);
             data_sizes.push(data_size(dialect, function)?);
-            summaries.add_function(dialect, function);
+            summaries.add_function(dialect, function)?;
         }
         summaries.sort();
         Ok(Self { data_sizes, summaries })
@@ -311,21 +314,21 @@ impl Measured {
 }
 
 /// The order in which the release puts functions into the hash table.
-fn insertion_order(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Vec<FunctionId> {
+fn insertion_order(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Result<Vec<FunctionId>> {
     let table = &profile.functions;
     let mut functions = if dialect.release >= Release(17) {
-        table.sorted_by_name()
+        table.sorted_by_name()?
     } else {
-        let ids: Vec<FunctionId> = table.iter().map(FunctionView::id).collect();
-        let order = string_map_order(dialect.release, table.iter().map(FunctionView::name));
-        order.into_iter().map(|index| ids[index as usize]).collect()
+        let ids: Vec<FunctionId> = memory::collect(table.iter().map(FunctionView::id), HOLD_OUTPUT)?;
+        let order = string_map_order(dialect.release, table.iter().map(FunctionView::name))?;
+        memory::collect(order.into_iter().map(|index| ids[index as usize]), HOLD_OUTPUT)?
     };
     if kept.len() != functions.len() {
-        let mut is_kept = vec![false; table.len()];
+        let mut is_kept = memory::filled(false, table.len(), HOLD_OUTPUT)?;
         kept.iter().for_each(|id| is_kept[id.index()] = true);
         functions.retain(|id| is_kept[id.index()]);
     }
-    functions
+    Ok(functions)
 }
 
 /// Bytes before the hash table.

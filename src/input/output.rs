@@ -3,6 +3,7 @@
 use super::steps::{Step, step, writing};
 use super::temporary::{self, Temporary};
 use crate::error::{Error, Result};
+use crate::memory;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -75,9 +76,9 @@ pub fn on_removed_leftover(hear: fn(&Path)) {
 ///
 /// Never for lack of anything but memory; the signature is that of the encoder.
 pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut encoder = flate2::write::GzEncoder::new(memory::Buffer::default(), flate2::Compression::default());
     encoder.write_all(bytes)?;
-    encoder.finish()
+    Ok(encoder.finish()?.0)
 }
 
 type Failure = (&'static str, io::Error);

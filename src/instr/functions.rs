@@ -12,7 +12,7 @@ use super::symbols::{NameRef, name_ref};
 use super::uniformity::Uniformity;
 use super::value::{ValueKind, ValueSites};
 use crate::error::Result;
-use crate::memory::SharedPages;
+use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS, SharedPages};
 use hashbrown::{HashMap, HashTable};
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -169,12 +169,12 @@ impl FunctionTable {
         Self::default()
     }
 
-    /// Makes room for so many more records, each of a new function.
+    /// Makes room for so many more records, each of a new function, as far as there is memory for it.
     pub fn reserve(&mut self, records: usize) {
-        self.entries.reserve(records);
-        self.records.reserve(records);
         let entries = &self.entries;
-        self.index.reserve(records, |&at| spread(entries[at as usize].name_ref));
+        let _ = self.index.try_reserve(records, |&at| spread(entries[at as usize].name_ref));
+        let _ = self.entries.try_reserve(records);
+        self.records.reserve(records);
     }
 
     /// Number of functions (names).
@@ -276,13 +276,30 @@ impl FunctionTable {
         self.records.make_own(id.index())
     }
 
-    /// Makes room for the counters of one more record.
+    /// Makes room for one more record, which may be that of a new function.
     ///
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
+    pub(crate) fn make_room(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
+        self.make_room_for_name(name)?;
+        if !self.many.is_empty() {
+            memory::reserve(&mut self.many, FEW_RECORDS as usize + 1, HOLD_RECORDS)?;
+        }
         self.records.make_room(record)
+    }
+
+    /// Makes room for one more function.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_room_for_name(&mut self, name: &[u8]) -> Result<()> {
+        memory::reserve(&mut self.entries, 1, HOLD_NAMES)?;
+        let entries = &self.entries;
+        let grown = self.index.try_reserve(1, |&at| spread(entries[at as usize].name_ref));
+        grown.map_err(|_| memory::refused(HOLD_NAMES))?;
+        self.names.make_room(name.len())
     }
 
     /// Adds a copy of a record to a function; its FuncHash must be new there.
@@ -386,8 +403,13 @@ impl FunctionTable {
     }
 
     /// All functions ordered by name, a prefix before its extensions.
-    pub fn sorted_by_name(&self) -> Vec<FunctionId> {
-        name_order(self.entries.len() as u32, |at| self.name(FunctionId(at))).into_iter().map(FunctionId).collect()
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn sorted_by_name(&self) -> Result<Vec<FunctionId>> {
+        let order = name_order(self.entries.len() as u32, |at| self.name(FunctionId(at)))?;
+        Ok(order.into_iter().map(FunctionId).collect())
     }
 
     /// A table with only the functions that `keep` accepts, in the same order.

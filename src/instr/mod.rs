@@ -46,6 +46,7 @@ pub use description::Description;
 pub use functions::{FunctionId, FunctionTable, FunctionView, Functions, RecordId};
 pub use kind::ProfileKind;
 pub use loss::{Loss, LossKind, Losses, refuse_losses};
+pub(crate) use name_hash::hash_names;
 pub use name_hash::name_refs;
 pub use names::NameText;
 pub use reader::{ProfileReader, RecordRef};

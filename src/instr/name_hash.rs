@@ -85,6 +85,12 @@ const SINES: [u32; 64] = [
 /// The hash of each name, as [`name_ref`](super::name_ref) gives it.
 pub fn name_refs(names: &[&[u8]]) -> Vec<NameRef> {
     let mut hashes = vec![0; names.len()];
+    hash_names(names, &mut hashes);
+    hashes
+}
+
+/// Puts the hash of each name into its place of `hashes`, which are as many.
+pub(crate) fn hash_names(names: &[&[u8]], hashes: &mut [NameRef]) {
     let mut waiting = names.iter().enumerate();
     let mut lanes: [Option<Lane<'_>>; LANES] = Default::default();
     let mut state = START.map(|word| [word; LANES]);
@@ -106,7 +112,7 @@ pub fn name_refs(names: &[&[u8]]) -> Vec<NameRef> {
             }
         }
         if !busy {
-            return hashes;
+            return;
         }
         compress(&mut state, &words);
         for (at, place) in lanes.iter_mut().enumerate() {

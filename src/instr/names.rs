@@ -1,5 +1,7 @@
 //! Where names are kept: many in one text, and one text in many tables.
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_NAMES};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -93,14 +95,29 @@ impl NameStore {
         if let Some((text, start)) = shared {
             return NamePlace { start, len, text: self.share(text) };
         }
-        if self.own.last().is_none_or(|own| own.len() >= FULL) {
-            self.own.push(Vec::new());
-        }
+        self.begin_own();
         let at = self.own.len() - 1;
         let start = self.own[at].len();
         self.own[at].extend_from_slice(name);
         let number = |number: usize| u32::try_from(number).expect("own texts and their number are small");
         NamePlace { start: number(start), len, text: OWN + number(at) }
+    }
+
+    /// Sees to it that the last own text is not full.
+    fn begin_own(&mut self) {
+        if self.own.last().is_none_or(|own| own.len() >= FULL) {
+            self.own.push(Vec::new());
+        }
+    }
+
+    /// Makes room for a name of that length.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn make_room(&mut self, len: usize) -> Result<()> {
+        self.begin_own();
+        self.own.last_mut().map_or(Ok(()), |own| memory::reserve(own, len, HOLD_NAMES))
     }
 
     fn share(&mut self, text: &NameText) -> u32 {

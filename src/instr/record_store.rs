@@ -10,7 +10,7 @@ use super::record::{FunctionRecord, RecordView, SitesByKind};
 use super::uniformity::{NO_UNIFORMITY, Uniformity};
 use super::value::{ValueKind, ValueSites};
 use crate::error::Result;
-use crate::memory::SharedPages;
+use crate::memory::{self, HOLD_RECORDS, SharedPages};
 
 /// Records by their place in the order in which they were pushed. Numbers can
 /// be changed in place, how many there are cannot.
@@ -40,6 +40,11 @@ struct Extra {
     uniformity: Option<Box<Uniformity>>,
 }
 
+/// Whether a record has something that most records do not have.
+fn has_extra(record: RecordView<'_>) -> bool {
+    !record.bitmap.is_empty() || record.has_value_sites() || !record.uniformity.is_empty()
+}
+
 /// No index.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -49,9 +54,9 @@ impl RecordStore {
         Self::default()
     }
 
-    /// Makes room for so many more records.
+    /// Makes room for so many more records, as far as there is memory for it.
     pub fn reserve(&mut self, records: usize) {
-        self.records.reserve(records);
+        let _ = self.records.try_reserve(records);
     }
 
     /// Number of records.
@@ -81,13 +86,17 @@ impl RecordStore {
         self.counters.keep_narrow();
     }
 
-    /// Makes room for the counters of one more record: adding a record without
-    /// ends the process where there is none.
+    /// Makes room for one more record: adding a record without ends the process
+    /// where there is none.
     ///
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
     pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
+        memory::reserve(&mut self.records, 1, HOLD_RECORDS)?;
+        if has_extra(record) {
+            memory::reserve(&mut self.extras, 1, HOLD_RECORDS)?;
+        }
         self.counters.make_room_for(record.counters)
     }
 
@@ -103,7 +112,7 @@ impl RecordStore {
     /// Adds a copy of a record.
     pub fn push(&mut self, record: RecordView<'_>) {
         let mut extra = NONE;
-        if !record.bitmap.is_empty() || record.has_value_sites() || !record.uniformity.is_empty() {
+        if has_extra(record) {
             let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
             extra =
                 self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity });

@@ -1,6 +1,8 @@
 //! Names of functions and vtables, and their hashes.
 
 use super::names::{NamePlace, NameStore, NameText};
+use crate::error::Result;
+use crate::memory::{self, HOLD_NAMES};
 use hashbrown::{HashMap, HashTable, hash_table};
 use std::hash::BuildHasher;
 
@@ -48,11 +50,26 @@ impl SymbolTable {
         Self::default()
     }
 
-    /// Makes room for so many more names.
-    pub fn reserve(&mut self, names: usize) {
-        self.names.reserve(names);
+    /// Makes room for so many more names, which are pieces of shared texts.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn reserve(&mut self, names: usize) -> Result<()> {
+        memory::reserve(&mut self.names, names, HOLD_NAMES)?;
         let (known, hasher) = (&self.names, &self.hasher);
-        self.index.reserve(names, |&at| hasher.hash_one(known[at as usize].hash));
+        let grown = self.index.try_reserve(names, |&at| hasher.hash_one(known[at as usize].hash));
+        grown.map_err(|_| memory::refused(HOLD_NAMES))
+    }
+
+    /// Makes room for one more name.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_room(&mut self, name: &[u8]) -> Result<()> {
+        self.reserve(1)?;
+        self.store.make_room(name.len())
     }
 
     /// Adds a name and returns its hash.
@@ -80,10 +97,16 @@ impl SymbolTable {
     }
 
     /// Adds all names of another table; names that are there already stay.
-    pub fn absorb(&mut self, other: &Self) {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn absorb(&mut self, other: &Self) -> Result<()> {
         for (symbol, entry) in (0..).map(Symbol).zip(&other.names) {
+            self.make_room(other.resolve(symbol))?;
             self.insert_shared(entry.hash, other.resolve(symbol), other.text(symbol));
         }
+        Ok(())
     }
 
     /// The name of that hash.

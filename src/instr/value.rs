@@ -1,5 +1,7 @@
 //! Value profiles: which values were seen at a place in a function, how often.
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -103,6 +105,17 @@ impl ValueSites {
         self.values.clear();
         self.values.reserve_exact(other.values.len());
         self.values.extend_from_slice(&other.values);
+    }
+
+    /// Makes room for so many more values of a site, and for its end.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    #[inline]
+    pub(crate) fn make_room(&mut self, values: usize) -> Result<()> {
+        memory::reserve(&mut self.ends, 1, HOLD_RECORDS)?;
+        memory::reserve(&mut self.values, values, HOLD_RECORDS)
     }
 
     /// Adds a value to the site that [`end_site`](Self::end_site) will finish.

@@ -98,7 +98,7 @@ impl Merger {
         while let Some(incoming) = reader.next_record()? {
             *records += 1;
             let prepared = options.prepare(incoming)?;
-            self.make_room(prepared.record)?;
+            self.make_room(prepared.name, prepared.record)?;
             let outcome = match hashed {
                 true => self.add_hashed_record(prepared, options.weight),
                 false => self.add_record(prepared, options.weight),
@@ -155,6 +155,7 @@ impl Merger {
         for function in profile.functions.iter() {
             for record in function.records() {
                 let (name, name_ref, text) = (function.name(), Some(function.name_ref()), function.text());
+                self.make_room(name, record)?;
                 self.add_record(RecordRef { name, name_ref, text, record }, weight);
             }
         }

@@ -18,6 +18,9 @@ impl Merger {
     pub fn join(&mut self, mut other: Self) -> OrderEvents {
         self.events = self.events.union(other.events);
         self.had_soft_error |= other.had_soft_error;
+        if other.lacks_memory() {
+            self.lack_memory();
+        }
         self.join_kinds(&other);
         self.join_records(&mut other);
         self.profile.binary_ids.append(&mut other.profile.binary_ids);
@@ -48,8 +51,15 @@ impl Merger {
         let states = std::mem::take(&mut other.states);
         let functions = std::mem::take(&mut other.profile.functions);
         for function in functions.iter() {
+            // Whoever has the result asks whether memory was lacking.
+            if self.make_room_for_name(function.name()).is_err() {
+                return;
+            }
             let target = self.profile.functions.intern_shared(function.name(), function.name_ref(), function.text());
             for (id, record) in function.record_ids().zip(function.records()) {
+                if self.make_room(function.name(), record).is_err() {
+                    return;
+                }
                 let theirs = Theirs { record, state: states.of(id), logs: logs_of(&mut other.deferred, id) };
                 match self.profile.functions.find_record(target, record.func_hash) {
                     Some(known) => self.join_known(known, theirs),

@@ -17,7 +17,7 @@ use crate::instr::{
     RecordView, Release, TemporalProfile, ValueKind, ValueSites,
 };
 use crate::limits::Limits;
-use crate::memory::SharedPages;
+use crate::memory::{self, HOLD_NAMES, SharedPages};
 use crate::memprof::{self, MemoryMerger, MemoryProfile, MergedMemory};
 use std::collections::HashSet;
 
@@ -184,13 +184,24 @@ impl Merger {
         Ok(())
     }
 
-    /// Makes room for the counters of a record.
+    /// Makes room for a record.
     ///
     /// # Errors
     ///
     /// Out of memory: what was merged of its input cannot be taken back.
-    pub(super) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
-        let made = self.profile.functions.make_room(record);
+    pub(super) fn make_room(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
+        let made = self.profile.functions.make_room(name, record);
+        self.lacks_memory |= made.is_err();
+        made
+    }
+
+    /// Makes room for a function.
+    ///
+    /// # Errors
+    ///
+    /// As [`make_room`](Self::make_room).
+    pub(super) fn make_room_for_name(&mut self, name: &[u8]) -> Result<()> {
+        let made = self.profile.functions.make_room_for_name(name);
         self.lacks_memory |= made.is_err();
         made
     }
@@ -202,7 +213,7 @@ impl Merger {
 
     /// Whether an input was given up half way, for it did not fit the memory.
     pub(crate) fn lacks_memory(&self) -> bool {
-        self.lacks_memory
+        self.lacks_memory || self.states.lacks_memory()
     }
 
     /// Adds a record, every count times `weight` (1 and up).
@@ -502,11 +513,25 @@ impl Merger {
         if !self.options.keep_vtable_names {
             return;
         }
-        let mut seen = HashSet::new();
-        let names: Vec<Vec<u8>> = names.into_iter().filter(|name| seen.insert(name.clone())).collect();
-        for index in string_map_order(self.options.release, names.iter().map(Vec::as_slice)) {
-            self.keep_vtable_name(&names[index as usize]);
+        let kept = self.order_vtable_names(names);
+        // Whoever has the result asks whether memory was lacking.
+        self.lacks_memory |= kept.is_err();
+    }
+
+    fn order_vtable_names(&mut self, names: impl IntoIterator<Item = Vec<u8>>) -> Result<()> {
+        let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
+        for name in names {
+            memory::reserve(&mut seen, 1, HOLD_NAMES)?;
+            if seen.insert(name.clone()) {
+                memory::push(&mut distinct, name, HOLD_NAMES)?;
+            }
         }
+        memory::reserve(&mut self.vtable_names, distinct.len(), HOLD_NAMES)?;
+        memory::reserve(&mut self.profile.vtable_names, distinct.len(), HOLD_NAMES)?;
+        for index in string_map_order(self.options.release, distinct.iter().map(Vec::as_slice))? {
+            self.keep_vtable_name(&distinct[index as usize]);
+        }
+        Ok(())
     }
 
     pub(super) fn keep_vtable_name(&mut self, name: &[u8]) {

@@ -16,20 +16,35 @@ pub(super) struct RecordState {
 /// The states of all records. Those without value sites mostly have none, so
 /// the list reaches only as far as the last record that has one.
 #[derive(Debug, Default)]
-pub(super) struct RecordStates(Vec<RecordState>);
+pub(super) struct RecordStates {
+    states: Vec<RecordState>,
+    of_none: RecordState,
+    lacks_memory: bool,
+}
 
 impl RecordStates {
     /// The state of a record.
     pub(super) fn of(&self, record: RecordId) -> RecordState {
-        self.0.get(record.index()).copied().unwrap_or_default()
+        self.states.get(record.index()).copied().unwrap_or_default()
     }
 
-    /// The state of a record, to be changed.
+    /// The state of a record, to be changed. Where memory is refused it is that of no record, which
+    /// [`lacks_memory`](Self::lacks_memory) says.
     pub(super) fn of_mut(&mut self, record: RecordId) -> &mut RecordState {
-        if self.0.len() <= record.index() {
-            self.0.resize(record.index() + 1, RecordState::default());
+        let len = record.index() + 1;
+        if self.states.len() < len {
+            if self.states.try_reserve(len - self.states.len()).is_err() {
+                self.lacks_memory = true;
+                return &mut self.of_none;
+            }
+            self.states.resize(len, RecordState::default());
         }
-        &mut self.0[record.index()]
+        &mut self.states[record.index()]
+    }
+
+    /// Whether the state of some record is not known, for it did not fit the memory.
+    pub(super) fn lacks_memory(&self) -> bool {
+        self.lacks_memory
     }
 
     /// Replaces the events of a record and returns those before.

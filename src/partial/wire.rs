@@ -4,6 +4,7 @@
 
 use crate::bytes::{Cursor, Endian, Sink, leb128};
 use crate::error::{Error, Result};
+use crate::memory::{self, HOLD_INPUT};
 
 /// Writes a state.
 #[derive(Debug)]
@@ -146,9 +147,10 @@ impl<'data> Decoder<'data> {
     pub fn list<T>(&mut self, field: &'static str, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.count(field)?;
         // Items may be larger in memory than in the file: no more than is likely is asked for at once.
-        let mut items = Vec::with_capacity(count.min(1 << 16));
+        let mut items = Vec::new();
+        memory::reserve(&mut items, count.min(1 << 16), HOLD_INPUT)?;
         for _ in 0..count {
-            items.push(read(self)?);
+            memory::push(&mut items, read(self)?, HOLD_INPUT)?;
         }
         Ok(items)
     }

@@ -141,7 +141,7 @@ impl WriteOptions {
     /// What text cannot say, which no release of LLVM tells.
     fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
         let says = !self.compat.is_llvm() || self.strict;
-        let losses = if says { text::losses(profile, writing) } else { Vec::new() };
+        let losses = if says { text::losses(profile, writing)? } else { Vec::new() };
         self.check_losses(&losses)?;
         Ok(losses)
     }

@@ -80,9 +80,12 @@ impl Content {
     }
 
     /// The content with other stacks; what has none stays as it is.
-    #[must_use]
-    pub fn map_stacks(self, map: impl Fn(&StackTable) -> StackTable) -> Self {
-        Self { drawing: self.drawing.with_stacks(&map) }
+    ///
+    /// # Errors
+    ///
+    /// Those of `map`.
+    pub fn map_stacks(self, map: impl Fn(&StackTable) -> Result<StackTable>) -> Result<Self> {
+        Ok(Self { drawing: self.drawing.with_stacks(&map)? })
     }
 
     /// Whether there are stacks to draw; `None` for what never has any.
@@ -115,7 +118,7 @@ impl Content {
         if old.is_some_and(|(_, old_unit)| old_unit != unit) {
             return Err(different_kinds());
         }
-        let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
+        let (table, old) = (view.of(table)?, old.map(|(old, _)| view.of(old)).transpose()?);
         if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
             return Err(Error::nothing_found("no stack holds the method"));
         }
@@ -143,16 +146,16 @@ pub struct View {
 }
 
 impl View {
-    fn of(&self, table: &StackTable) -> StackTable {
+    fn of(&self, table: &StackTable) -> Result<StackTable> {
         let turned = match &self.method {
             Some(method) => {
                 let meant: HashSet<FunctionId> = functions_meant(method, table).into_iter().collect();
-                table.of_method(self.reversed, |id| meant.contains(&id))
+                table.of_method(self.reversed, |id| meant.contains(&id))?
             }
-            None if self.reversed => table.reversed(),
-            None => table.clone(),
+            None if self.reversed => table.reversed()?,
+            None => table.filter_samples(|_| true)?,
         };
-        if self.by_thread { turned.by_thread() } else { turned }
+        if self.by_thread { turned.by_thread() } else { Ok(turned) }
     }
 
     fn title(&self) -> &'static str {

@@ -163,7 +163,7 @@ fn partial_merges_of_every_family() {
                     sampleprof::write(&report.profile, &sampleprof::WriteOptions::default()).unwrap()
                 }
                 Finished::Iprof(report) => written(&report.document, threads),
-                Finished::Pprof(sum) => stacks::pprof::write(&sum.sum.0),
+                Finished::Pprof(sum) => stacks::pprof::write(&sum.sum.0).unwrap(),
                 Finished::Stacks(sum) => panic!("{} stacks are no pprof", sum.sum.functions().len()),
             }
         });

@@ -10,8 +10,10 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::instr::SymbolTable;
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_NAMES};
 use crate::threads;
 use flate2::{Decompress, FlushDecompress, Status};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,7 +51,7 @@ impl RawNames {
     pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
         let mut symbols = SymbolTable::new();
         let reader = ChunkReader { limits, known: None, threads: 1 };
-        insert_all(&mut symbols, &reader.read(section, 0)?, |_| ());
+        insert_all(&mut symbols, &reader.read(section, 0)?, |_| Ok(()))?;
         Ok(Self::from_symbols(symbols))
     }
 
@@ -71,8 +73,10 @@ fn read(profile: &RawProfile<'_>, limits: &Limits, known: Option<&NameChunks>, t
         reader.read(profile.section(section), base)
     };
     let (mut symbols, mut vtable_names) = (SymbolTable::new(), Vec::new());
-    insert_all(&mut symbols, &read(Section::Names)?, |_| ());
-    insert_all(&mut symbols, &read(Section::VTableNames)?, |name| vtable_names.push(name.to_vec()));
+    insert_all(&mut symbols, &read(Section::Names)?, |_| Ok(()))?;
+    insert_all(&mut symbols, &read(Section::VTableNames)?, |name| {
+        memory::push(&mut vtable_names, name.to_vec(), HOLD_NAMES)
+    })?;
     Ok(RawNames::of_sections(symbols, vtable_names, profile.name_sections()))
 }
 
@@ -80,20 +84,27 @@ fn read(profile: &RawProfile<'_>, limits: &Limits, known: Option<&NameChunks>, t
 fn read_plain(profile: &RawProfile<'_>) -> Result<RawNames> {
     let mut symbols = SymbolTable::new();
     for (index, record) in profile.records().enumerate() {
-        symbols.insert(profile.plain_name(index, &record)?);
+        let name = profile.plain_name(index, &record)?;
+        symbols.make_room(name)?;
+        symbols.insert(name);
     }
     Ok(RawNames::from_symbols(symbols))
 }
 
 /// Adds the names of chunks to a table and hands each on.
-fn insert_all(symbols: &mut SymbolTable, chunks: &[Arc<HashedChunk>], mut each: impl FnMut(&[u8])) {
-    symbols.reserve(chunks.iter().map(|chunk| chunk.names().len()).sum());
+fn insert_all(
+    symbols: &mut SymbolTable,
+    chunks: &[Arc<HashedChunk>],
+    mut each: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    symbols.reserve(chunks.iter().map(|chunk| chunk.names().len()).sum())?;
     for chunk in chunks {
         for (hash, name) in chunk.names() {
             symbols.insert_shared(hash, name, Some(chunk.text()));
-            each(name);
+            each(name)?;
         }
     }
+    Ok(())
 }
 
 /// Finds the chunks of a section and takes their names apart.
@@ -209,7 +220,7 @@ fn hash_chunk(chunk: &FoundChunk<'_>, limits: &Limits, known: Option<&NameChunks
     }
     let text = inflate(chunk, limits).and_then(|text| spans(&text, limits).map(|spans| (text, spans)));
     let (text, spans) = text.map_err(|error| error.at("names", chunk.offset))?;
-    let chunk = Arc::new(HashedChunk::new(source, text, &spans));
+    let chunk = Arc::new(HashedChunk::new(source, text, &spans)?);
     if let Some(known) = known {
         known.keep(Arc::clone(&chunk));
     }
@@ -222,7 +233,10 @@ fn inflate(chunk: &FoundChunk<'_>, limits: &Limits) -> Result<Vec<u8>> {
         let damaged = || ErrorKind::UncompressFailed { detail: "the stream is damaged".to_string() };
         return Ok(inflate_at_most(stored, text_len, limits).ok_or_else(damaged)?);
     }
-    Ok(Chunk { stored, text_len, compressed, offset: chunk.offset }.text()?.into_owned())
+    match (Chunk { stored, text_len, compressed, offset: chunk.offset }).text()? {
+        Cow::Owned(text) => Ok(text),
+        Cow::Borrowed(text) => memory::copied(text, HOLD_NAMES),
+    }
 }
 
 /// Where the names of a text stand.
@@ -236,7 +250,7 @@ fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
             let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
             return Err(kind.into());
         }
-        spans.push(start..start + name.len());
+        memory::push(&mut spans, start..start + name.len(), HOLD_NAMES)?;
         start += name.len() + 1;
     }
     Ok(spans)

@@ -459,13 +459,14 @@ impl ProfileReader for RawReader<'_> {
         if self.options.compat.is_llvm() || self.earlier_names.is_empty() {
             return Ok(self.names.symbols());
         }
-        Ok(self.all_symbols.get_or_insert_with(|| {
+        if self.all_symbols.is_none() {
             let mut all = SymbolTable::new();
             for names in self.earlier_names.iter().chain([&self.names]) {
-                all.absorb(names.symbols());
+                all.absorb(names.symbols())?;
             }
-            all
-        }))
+            self.all_symbols = Some(all);
+        }
+        Ok(self.all_symbols.as_ref().unwrap_or(self.names.symbols()))
     }
 
     fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {

@@ -3,6 +3,8 @@
 //!
 //! LLVM writes function metadata in the order of such a container.
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use std::iter;
 
 /// Numbers of buckets, from the first element on: what `std::unordered_map`
@@ -76,15 +78,18 @@ impl Chain {
     }
 
     /// Appends a node; the caller knows that the key is new.
-    pub(super) fn insert(&mut self, key: u64) {
+    pub(super) fn insert(&mut self, key: u64) -> Result<()> {
+        memory::reserve(&mut self.keys, 1, HOLD_RECORDS)?;
+        memory::reserve(&mut self.next, 1, HOLD_RECORDS)?;
         if self.len + 1 > self.buckets.len() || self.grown == 0 {
-            self.grow();
+            self.grow()?;
         }
         let node = self.keys.len() as u32;
         self.keys.push(key);
         self.next.push(NONE);
         self.len += 1;
         self.insert_into_bucket(node);
+        Ok(())
     }
 
     fn insert_into_bucket(&mut self, node: u32) {
@@ -106,17 +111,19 @@ impl Chain {
         self.buckets[bucket] = FRONT;
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Result<()> {
+        let wanted = BUCKETS.get(self.grown + 1).copied().unwrap_or(self.buckets.len() * 2 + 1);
+        let buckets = memory::filled(NONE, wanted, HOLD_RECORDS)?;
         self.grown += 1;
-        let wanted = BUCKETS.get(self.grown).copied().unwrap_or(self.buckets.len() * 2 + 1);
         let mut node = self.first;
         self.first = NONE;
-        self.buckets = vec![NONE; wanted];
+        self.buckets = buckets;
         while node != NONE {
             let next = self.next[node as usize];
             self.insert_into_bucket(node);
             node = next;
         }
+        Ok(())
     }
 
     /// Takes out a node; the number of buckets stays.
@@ -158,7 +165,7 @@ mod tests {
     fn a_bucket_takes_new_members_in_front() {
         let mut chain = Chain::default();
         for key in [1, 2, 14, 27, 3] {
-            chain.insert(key);
+            chain.insert(key).unwrap();
         }
         // 1, 14 and 27 share a bucket of 13; the newest bucket comes first.
         assert_eq!(chain.iter().collect::<Vec<_>>(), [4, 1, 3, 2, 0]);
@@ -167,7 +174,7 @@ mod tests {
         assert_eq!(chain.iter().collect::<Vec<_>>(), [1, 3, 0]);
         chain.remove(3);
         chain.remove(0);
-        chain.insert(14);
+        chain.insert(14).unwrap();
         assert_eq!(chain.iter().collect::<Vec<_>>(), [5, 1]);
     }
 }

@@ -73,7 +73,7 @@ impl Reader<'_> {
     fn function(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         let head = read_u64(cursor, "head of a function")?;
         let wanted = FunctionRecord::new(self.name(cursor)?);
-        let at = self.table.find_or_insert(&mut self.profile.functions, &wanted);
+        let at = self.table.find_or_insert(&mut self.profile.functions, &wanted)?;
         // A name with samples is an alias that was met before: it keeps them.
         let is_alias = self.profile.functions[at].total > 0;
         let mut record = FunctionRecord::new(wanted.name);

@@ -1,7 +1,9 @@
 //! Names of functions: strings, or the MD5 hashes that some encodings keep in
 //! their place.
 
+use crate::error::Result;
 use crate::instr::name_ref;
+use crate::memory::{self, HOLD_NAMES};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Ordering;
@@ -83,9 +85,34 @@ pub struct Names {
     entries: Vec<Entry>,
     table: HashTable<u32>,
     hasher: RandomState,
+    lacks_memory: bool,
 }
 
 impl Names {
+    /// Whether every name that was inserted is there. One that did not fit the memory has the number of the first.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn check_memory(&self) -> Result<()> {
+        if self.lacks_memory { Err(memory::refused(HOLD_NAMES)) } else { Ok(()) }
+    }
+
+    /// A copy of all of them.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        self.check_memory()?;
+        let mut copy = Self::default();
+        for name in self.iter() {
+            copy.insert(name);
+        }
+        copy.check_memory()?;
+        Ok(copy)
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -115,6 +142,10 @@ impl Names {
         let (bytes, entries) = (&mut self.bytes, &mut self.entries);
         if let Some(found) = self.table.find(hash, |at| of_entry(bytes, entries[*at as usize]) == name) {
             return NameId(*found);
+        }
+        if !entries.is_empty() && !has_room(bytes, entries, &mut self.table, &self.hasher, name) {
+            self.lacks_memory = true;
+            return NameId(0);
         }
         let entry = match name {
             FunctionName::Hash(hash) => Entry { start: hash, len: IS_HASH },
@@ -152,6 +183,21 @@ impl Names {
     pub fn compare(&self, a: NameId, b: NameId) -> Ordering {
         if a == b { Ordering::Equal } else { self.get(a).cmp(&self.get(b)) }
     }
+}
+
+/// Makes room for one more name; whether there is.
+fn has_room(
+    bytes: &mut Vec<u8>,
+    entries: &mut Vec<Entry>,
+    table: &mut HashTable<u32>,
+    hasher: &RandomState,
+    name: FunctionName<'_>,
+) -> bool {
+    let len = if let FunctionName::Text(text) = name { text.len() } else { 0 };
+    if bytes.try_reserve(len).is_err() || entries.try_reserve(1).is_err() {
+        return false;
+    }
+    table.try_reserve(1, |at| hasher.hash_one(of_entry(bytes, entries[*at as usize]))).is_ok()
 }
 
 fn of_entry(bytes: &[u8], entry: Entry) -> FunctionName<'_> {

@@ -5,6 +5,8 @@ use super::profile::SampleProfile;
 use super::record::{CallSite, FunctionRecord};
 use super::rules::Rules;
 use super::targets::CallTarget;
+use crate::error::Result;
+use crate::memory::{self, HOLD_OUTPUT};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -25,15 +27,19 @@ pub(super) fn compare_titles(names: &Names, a: &FunctionRecord, b: &FunctionReco
 }
 
 /// Records as they are written: by falling total, then by name or context.
-pub(super) fn written(profile: &SampleProfile, rules: Rules) -> Vec<&FunctionRecord> {
-    let mut records: Vec<&FunctionRecord> = profile.functions.iter().collect();
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn written(profile: &SampleProfile, rules: Rules) -> Result<Vec<&FunctionRecord>> {
+    let mut records: Vec<&FunctionRecord> = memory::collect(&profile.functions, HOLD_OUTPUT)?;
     records.sort_unstable_by(|a, b| {
         b.total.cmp(&a.total).then_with(|| {
             let titles = compare_titles(&profile.names, a, b);
             if rules.ties_rise() { titles } else { titles.reverse() }
         })
     });
-    records
+    Ok(records)
 }
 
 /// Call targets by falling count, then by name.

@@ -2,6 +2,8 @@
 
 use super::record::{FunctionRecord, attributes};
 use super::rules::Rules;
+use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 
 /// Millionths of the total for which a summary has rows.
 pub const CUTOFFS: [u32; 16] = [
@@ -47,20 +49,24 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of records, each function of which occurs once.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a FunctionRecord>, rules: Rules) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a FunctionRecord>, rules: Rules) -> Result<Self> {
         let mut counts = Vec::new();
         let mut summary = Self::default();
         for record in records {
             summary.functions += 1;
             summary.max_head = summary.max_head.max(record.head);
-            collect(record, rules, &mut counts);
+            collect(record, rules, &mut counts)?;
         }
         counts.sort_unstable_by(|a, b| b.cmp(a));
         summary.total = counts.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         summary.max = counts.first().copied().unwrap_or_default();
         summary.counts = counts.len() as u64;
         summary.rows = rows(&counts, summary.total, &CUTOFFS);
-        summary
+        Ok(summary)
     }
 
     /// The smallest count that is hot, or what another cutoff gives; `None`
@@ -70,14 +76,16 @@ impl Summary {
     }
 }
 
-fn collect(record: &FunctionRecord, rules: Rules, counts: &mut Vec<u64>) {
+fn collect(record: &FunctionRecord, rules: Rules, counts: &mut Vec<u64>) -> Result<()> {
+    memory::reserve(counts, record.body.len(), HOLD_RECORDS)?;
     counts.extend(record.body.iter().map(|entry| entry.samples));
     for site in &record.call_sites {
         let is_duplicate = site.callee.attributes & attributes::DUPLICATED_INTO_BASE != 0;
         if !(is_duplicate && rules.minds_duplicates()) {
-            collect(&site.callee, rules, counts);
+            collect(&site.callee, rules, counts)?;
         }
     }
+    Ok(())
 }
 
 /// Walks the counts from the largest on; equal ones are taken together.

@@ -5,7 +5,9 @@ use super::names::FunctionName;
 use super::profile::SampleProfile;
 use super::record::FunctionRecord;
 use super::summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary};
+use crate::error::Result;
 use crate::instr::{Profile, RecordId, SummaryBuilder, ValueKind};
+use crate::memory::{self, HOLD_NAMES};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
@@ -47,27 +49,33 @@ enum Static {
 /// Raises the counters of an instrumentation profile; gives the names of static
 /// functions that stay because there are several of them. `sample` has the
 /// order of [`Merger::load`](super::Merger::load).
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
 pub fn supplement(
     instr: &mut Profile,
     sample: &SampleProfile,
     summary: &Summary,
     options: &SupplementOptions,
-) -> Vec<Vec<u8>> {
+) -> Result<Vec<Vec<u8>>> {
     let mut builder = SummaryBuilder::default();
     let mut candidates: HashMap<Vec<u8>, RecordId> = HashMap::new();
     let mut statics: HashMap<Vec<u8>, Static> = HashMap::new();
     let is_unique = |record: &FunctionRecord| contains(&sample.title(record), UNIQUE_SUFFIX);
     let samples_are_unique = sample.functions.iter().any(is_unique);
-    for id in instr.functions.sorted_by_name() {
+    for id in instr.functions.sorted_by_name()? {
         let function = instr.functions.function(id);
         function.records().for_each(|record| builder.add_record(record));
         let mut records = function.record_ids();
         if let (Some(record), None) = (records.next(), records.next()) {
+            memory::reserve(&mut candidates, 1, HOLD_NAMES)?;
+            memory::reserve(&mut statics, 2, HOLD_NAMES)?;
             candidates.insert(function.name().to_vec(), record);
             add_static(&mut statics, function.name(), samples_are_unique);
         }
     }
-    let of_instr = builder.finish(&CUTOFFS);
+    let of_instr = builder.try_finish(&CUTOFFS)?;
     let threshold = |cutoff| of_instr.rows.iter().find(|row| row.cutoff >= cutoff).map_or(0, |row| row.min_count);
     let (hot, mut cold) = (threshold(HOT_CUTOFF), threshold(COLD_CUTOFF));
     if options.cold_threshold > 0 {
@@ -96,7 +104,7 @@ pub fn supplement(
             adjust(instr, *record, cold, target, options);
         }
     }
-    ambiguous
+    Ok(ambiguous)
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

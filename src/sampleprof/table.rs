@@ -2,6 +2,8 @@
 
 use super::names::NameId;
 use super::record::{Frame, FunctionRecord};
+use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -20,16 +22,26 @@ fn key(record: &FunctionRecord) -> (NameId, Option<&[Frame]>) {
 impl RecordTable {
     /// The position of the record of the same function and context; without
     /// one a copy of `wanted` is appended.
-    pub(super) fn find_or_insert(&mut self, records: &mut Vec<FunctionRecord>, wanted: &FunctionRecord) -> usize {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn find_or_insert(
+        &mut self,
+        records: &mut Vec<FunctionRecord>,
+        wanted: &FunctionRecord,
+    ) -> Result<usize> {
         match self.find(records, wanted) {
-            Some(found) => found,
+            Some(found) => Ok(found),
             None => {
                 let hash = self.hasher.hash_one(key(wanted));
                 let at = records.len();
-                records.push(wanted.clone());
+                memory::push(records, wanted.clone(), HOLD_RECORDS)?;
                 let hasher = &self.hasher;
+                let grown = self.table.try_reserve(1, |at| hasher.hash_one(key(&records[*at as usize])));
+                grown.map_err(|_| memory::refused(HOLD_RECORDS))?;
                 self.table.insert_unique(hash, at as u32, |at| hasher.hash_one(key(&records[*at as usize])));
-                at
+                Ok(at)
             }
         }
     }

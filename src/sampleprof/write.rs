@@ -9,6 +9,7 @@ use super::rules::Rules;
 use super::{binary, ext, text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{Loss, LossKind};
+use crate::memory::{self, HOLD_OUTPUT};
 use std::collections::HashSet;
 
 /// How a profile is written.
@@ -68,8 +69,8 @@ pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>>
     let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
     check_contexts(profile, kind, options)?;
-    let mut records = order::written(profile, options.rules);
-    let mut container: Vec<&FunctionRecord> = profile.functions.iter().collect();
+    let mut records = order::written(profile, options.rules)?;
+    let mut container: Vec<&FunctionRecord> = memory::collect(&profile.functions, HOLD_OUTPUT)?;
     let mut had_unique_suffix = false;
     loop {
         let bytes = encode(profile, &records, &container, kind, options, &mut had_unique_suffix)?;
@@ -84,7 +85,9 @@ pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>>
             return Err(ErrorKind::TooLarge { field: "the output with one function", found: size, limit }.into());
         }
         records.truncate(kept);
-        let left: HashSet<*const FunctionRecord> = records.iter().map(|record| std::ptr::from_ref(*record)).collect();
+        let mut left: HashSet<*const FunctionRecord> = HashSet::new();
+        memory::reserve(&mut left, records.len(), HOLD_OUTPUT)?;
+        left.extend(records.iter().map(|record| std::ptr::from_ref(*record)));
         container.retain(|record| left.contains(&std::ptr::from_ref(*record)));
     }
 }
@@ -187,7 +190,7 @@ fn encode(
             let mark_flat = options.split_layout && rules.knows_split_layout();
             let bracketed_callees = options.as_llvm && kind.context_sensitive;
             let text_options = text::WriteOptions { rules, kind, mark_flat, bracketed_callees };
-            Ok(text::write_records(names, records, &text_options))
+            text::write_records(names, records, &text_options)
         }
         Encoding::Binary => binary::write_records(&binary::Content { names, records, container, rules, kind }),
         Encoding::CompactBinary | Encoding::Gcc => {

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{
     NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
-use crate::memory::{self, HOLD_COUNTERS};
+use crate::memory::{self, HOLD_COUNTERS, HOLD_NAMES, HOLD_RECORDS};
 use std::borrow::Cow;
 
 /// What stands in front of the records.
@@ -69,20 +69,25 @@ impl<'data> Parser<'data> {
             let functions = if line.kind == LineKind::Functions {
                 self.trace_line()?;
                 let hashes = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
-                let hashes = hashes.map(|piece| parse_any_radix(piece).ok_or(piece));
-                hashes.collect::<Result<_, _>>().map_err(|piece| self.not_a_number(line, "name hash", piece))?
+                let hashes = hashes
+                    .map(|piece| parse_any_radix(piece).ok_or_else(|| self.not_a_number(line, "name hash", piece)));
+                memory::try_collect(hashes, HOLD_RECORDS)?
             } else {
                 let names = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
-                names.map(|name| self.trace_function(trim(name), header)).collect()
+                memory::try_collect(names.map(|name| self.trace_function(trim(name), header)), HOLD_RECORDS)?
             };
-            header.temporal.traces.push(TemporalTrace { weight, functions });
+            memory::push(&mut header.temporal.traces, TemporalTrace { weight, functions }, HOLD_RECORDS)?;
         }
         Ok(())
     }
 
     /// LLVM does not learn names from traces.
-    fn trace_function(&self, name: &[u8], header: &mut Header) -> NameRef {
-        if self.compat.is_llvm() { name_ref(name) } else { header.symbols.insert(name) }
+    fn trace_function(&self, name: &[u8], header: &mut Header) -> Result<NameRef> {
+        if self.compat.is_llvm() {
+            return Ok(name_ref(name));
+        }
+        header.symbols.make_room(name)?;
+        Ok(header.symbols.insert(name))
     }
 
     fn trace_number(&mut self, what: &'static str, max: u64) -> Result<u64> {
@@ -186,7 +191,7 @@ impl<'data> Parser<'data> {
             let byte = parse_any_radix(line.text).and_then(|byte| u8::try_from(byte).ok()).ok_or_else(|| {
                 self.not_a_number(line, "bitmap byte", line.text).with_llvm_detail("bitmap byte is not a valid integer")
             })?;
-            item.record.bitmap.push(byte);
+            memory::push(&mut item.record.bitmap, byte, HOLD_COUNTERS)?;
         }
         Ok(())
     }
@@ -244,8 +249,10 @@ impl<'data> Parser<'data> {
             };
             let count = count.get(1..).unwrap_or_default();
             let count = parse_decimal(count).ok_or_else(|| self.not_a_number(line, "count of a value", count))?;
+            sites.make_room(1)?;
             sites.push_value(ValueCount { value, count });
         }
+        sites.make_room(0)?;
         sites.end_site();
         Ok(())
     }
@@ -268,7 +275,8 @@ impl<'data> Parser<'data> {
             return Err(self.at(line, error));
         }
         let hash = name_ref(text);
-        batch.targets.push(Target { hash, name: text, is_vtable: kind == ValueKind::VTableTarget });
+        let target = Target { hash, name: text, is_vtable: kind == ValueKind::VTableTarget };
+        memory::push(&mut batch.targets, target, HOLD_NAMES)?;
         Ok(hash)
     }
 

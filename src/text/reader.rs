@@ -5,6 +5,7 @@ use super::parser::Parser;
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
+use crate::memory::{self, HOLD_NAMES};
 use crate::threads::{
     self,
     batch_channel::{User, batch_channel},
@@ -115,6 +116,17 @@ impl<'data> TextReader<'data> {
         }
     }
 
+    /// Makes room for the names of the next record.
+    fn make_room(&mut self) -> Result<()> {
+        let targets = self.batch.items()[self.handed_out].targets_end - self.targets_learnt();
+        self.make_room_for_targets(targets)
+    }
+
+    fn make_room_for_targets(&mut self, targets: usize) -> Result<()> {
+        memory::reserve(&mut self.unlisted, targets + 1, HOLD_NAMES)?;
+        memory::reserve(&mut self.vtable_names, targets, HOLD_NAMES)
+    }
+
     /// Hands out the next record of the batch.
     fn hand_out(&mut self) -> RecordRef<'_> {
         let at = self.handed_out;
@@ -169,12 +181,14 @@ impl ProfileReader for TextReader<'_> {
             }
             if let Some(error) = self.batch.error.take() {
                 self.finished = true;
+                self.make_room_for_targets(self.batch.targets.len() - self.targets_learnt())?;
                 self.learn_targets(self.targets_learnt(), self.batch.targets.len());
                 return Err(error);
             }
             self.next_batch();
             self.finished = self.batch.items().is_empty() && self.batch.error.is_none();
         }
+        self.make_room()?;
         Ok(Some(self.hand_out()))
     }
 
@@ -184,6 +198,7 @@ impl ProfileReader for TextReader<'_> {
 
     fn symbols(&mut self) -> Result<&SymbolTable> {
         for (hash, name) in self.unlisted.drain(..) {
+            self.symbols.make_room(&name)?;
             self.symbols.insert_hashed(hash, &name);
         }
         Ok(&self.symbols)
@@ -198,7 +213,7 @@ impl ProfileReader for TextReader<'_> {
     }
 
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
-        Ok(self.vtable_names.clone())
+        memory::copied(&self.vtable_names, HOLD_NAMES)
     }
 }
 

@@ -1,14 +1,20 @@
 //! Large allocations that are refused, one after the other: a message and no abort.
 
-use super::allocator::{LARGE, refuse};
+use super::allocator::refuse;
+use super::inputs::{self, Made};
 use super::{ONE, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::input::{Family, WeightedInput};
+use profbridge::input::{Family, WeightedInput, output};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
+use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
+use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::pipeline::merge::{InputOutcome, MergeReport};
 use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
 use profbridge::pipeline::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files, write_file};
-use profbridge::{Result, raw};
+use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use profbridge::stacks::model::Selection;
+use profbridge::stacks::pprof;
+use profbridge::{Result, raw, sampleprof};
 use std::path::Path;
 
 const ENCODING: Encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
@@ -76,8 +82,39 @@ fn in_parts(inputs: &[WeightedInput], _: &Path) -> Result<()> {
 
 type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
+fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
+    let content = |outcome: &Result<()>| {
+        let bytes = outcome.is_ok().then(|| std::fs::read(out).unwrap_or_default());
+        let _ = std::fs::remove_file(out);
+        bytes
+    };
+    let expected = command(inputs, out);
+    assert!(expected.is_ok(), "{name}, nothing refused: {expected:?}");
+    let expected = content(&expected);
+    let (mut number, mut refused) = (0, 0);
+    loop {
+        let mut outcome = Ok(());
+        let came_to_that = refuse(number, large, || outcome = command(inputs, out));
+        let found = content(&outcome);
+        match outcome {
+            Ok(()) => assert!(found == expected, "{name}, allocation {number}: another result"),
+            Err(error) => {
+                let words = error.to_string();
+                assert!(words.contains("out of memory"), "{name}, allocation {number}: {words}");
+                refused += 1;
+            }
+        }
+        if !came_to_that {
+            break;
+        }
+        number += 1;
+    }
+    eprintln!("{name}: {number} allocations of {large} bytes or more, {refused} of them end it");
+    assert!(refused > 1 && number < 300, "{name}: {refused} of {number}");
+}
+
 /// Commands, counters of each function, and bytes of its name.
-const CASES: [(&str, Command, usize, usize); 5] = [
+const DUMPS: [(&str, Command, usize, usize); 5] = [
     ("merge to indexed", to_indexed, 6000, 10),
     ("merge to bytes", to_indexed_bytes, 6000, 10),
     ("merge to raw", to_raw, 6000, 10),
@@ -91,25 +128,82 @@ fn a_large_allocation_that_is_refused_is_a_message() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let [input, out] = ["input", "out"].map(|name| folder.path().join(name));
-    for (name, command, counters, name_len) in CASES {
+    for (name, command, counters, name_len) in DUMPS {
         std::fs::write(&input, dump(counters, name_len)).unwrap();
-        let inputs = || [(); 3].map(|()| WeightedInput::new(&input));
-        let (mut number, mut refused) = (0, 0);
-        loop {
-            let inputs = inputs();
-            let mut outcome = Ok(());
-            if !refuse(number, || outcome = command(&inputs, &out)) {
-                assert!(outcome.is_ok(), "{name}, nothing refused: {outcome:?}");
-                break;
-            }
-            if let Err(error) = outcome {
-                let words = error.to_string();
-                assert!(words.contains("out of memory"), "{name}, allocation {number}: {words}");
-                refused += 1;
-            }
-            number += 1;
-        }
-        eprintln!("{name}: {number} allocations of {LARGE} bytes or more, {refused} of them end the merge");
-        assert!(refused > 1 && number < 200, "{name}: {refused} of {number}");
+        drive(name, 1 << 20, &[(); 3].map(|()| WeightedInput::new(&input)), &out, command);
+    }
+}
+
+fn to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    write_file(&merged(inputs)?, &write_options(OutputFormat::Text { release: Release::DEFAULT }), out).map(drop)
+}
+
+fn samples_to(encoding: sampleprof::Encoding, inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let mut options = SampleMergeOptions::default();
+    options.threads = ONE;
+    let report = merge_sample_files(inputs, &options, &mut Silent)?;
+    let mut write = sampleprof::WriteOptions::default();
+    write.encoding = encoding;
+    write_sample_file(&report.profile, &write, false, out).map(drop)
+}
+
+fn samples_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    samples_to(sampleprof::Encoding::Text, inputs, out)
+}
+
+fn samples_to_binary(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    samples_to(sampleprof::Encoding::ExtBinary, inputs, out)
+}
+
+fn samples_in_parts(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let options = PartialOptions::default();
+    let bytes = Partial::of(inputs, Family::SampleProf, &options)?.to_bytes()?;
+    let Finished::SampleProf(report) = Partial::from_bytes(&bytes, &options)?.finish(&options)? else {
+        panic!("a merge of another family")
+    };
+    write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, out).map(drop)
+}
+
+fn stacks_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
+    let text = write_collapsed(&sum.select(&Selection::default())?.0, &CollapsedOptions::default())?.0;
+    output::replace(out, text.as_bytes())
+}
+
+fn stacks_to_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
+    output::replace(out, &pprof::write(&pprof::from_table(&sum)?.0)?)
+}
+
+fn merged_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let (sum, _) = merge_pprof(inputs, &StackMergeOptions::default())?.sum;
+    output::replace(out, &pprof::write(&pprof::heaviest(&sum, 5000)?)?)
+}
+
+/// Inputs of many names and small records, and what is made of two of them.
+const TABLES: [(Made, Command, usize); 11] = [
+    (inputs::TEXT, to_indexed, 3600),
+    (inputs::TEXT, to_text, 3600),
+    (inputs::INDEXED, to_text, 3600),
+    (inputs::RAW, to_indexed, 3600),
+    (inputs::SAMPLE_TEXT, samples_to_binary, 2000),
+    (inputs::SAMPLE_TEXT, samples_in_parts, 2000),
+    (inputs::EXT_BINARY, samples_to_text, 2000),
+    (inputs::COLLAPSED, stacks_to_text, 3600),
+    (inputs::COLLAPSED, stacks_to_pprof, 3600),
+    (inputs::PPROF, merged_pprof, 3600),
+    (inputs::PPROF, stacks_to_text, 3600),
+];
+
+/// Tables of names and records are asked for as well, from 96 KiB on.
+#[test]
+fn a_table_that_is_refused_is_a_message() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    for (made, command, count) in TABLES {
+        let input = folder.path().join(format!("input.{}", made.ending));
+        std::fs::write(&input, (made.make)(count)).unwrap();
+        drive(made.name, 96 << 10, &[(); 2].map(|()| WeightedInput::new(&input)), &out, command);
     }
 }

@@ -240,14 +240,16 @@ fn iprof_outcome(report: Result<IprofMergeReport>) -> std::result::Result<(Strin
 /// Bytes and warnings of a merge of stacks.
 fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Vec<String>, usize), String> {
     let words = |warnings: &[profbridge::Warning]| warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    match finished.map_err(|error| error.to_string())? {
+    let said = |error: Error| error.to_string();
+    match finished.map_err(said)? {
         Finished::Pprof(sum) => {
+            let bytes = pprof::write(&sum.sum.0).map_err(said)?;
             let mut said = words(&sum.warnings);
             said.extend(sum.sum.1.warnings());
-            Ok((pprof::write(&sum.sum.0), said, sum.used()))
+            Ok((bytes, said, sum.used()))
         }
         Finished::Stacks(sum) => {
-            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default());
+            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default()).map_err(said)?;
             Ok((text.into_bytes(), words(&sum.warnings), sum.used()))
         }
         other => panic!("{other:?}"),

@@ -97,7 +97,8 @@ fn every_older_version_and_text_say_what_they_lose() {
         assert_eq!(losses[0], "3 uniformity bits of blocks", "version {version}");
     }
     assert!(indexed::losses(&profile, &WriteOptions::for_version(14)).is_empty());
-    assert_eq!(words(text::losses(&profile, &TextOptions::new(Compat::Profbridge))), ["3 uniformity bits of blocks"]);
+    let of_text = text::losses(&profile, &TextOptions::new(Compat::Profbridge)).unwrap();
+    assert_eq!(words(of_text), ["3 uniformity bits of blocks"]);
     for version in [10, 11] {
         let options = raw::WriteOptions::new(encoding(version));
         assert_eq!(words(raw::losses(&profile, &options).expect("a known version")), ["3 uniformity bits of blocks"]);

@@ -146,7 +146,7 @@ impl PictureArgs {
         if only.is_empty() && exclude.is_empty() {
             return Ok(content);
         }
-        Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
+        content.map_stacks(|table| samples_with_methods(table, &only, &exclude))
     }
 
     /// Whether the output's name, `.gz` aside, asks for a page or a drawing; `None` where it does not tell.

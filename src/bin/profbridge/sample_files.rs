@@ -484,7 +484,7 @@ impl SampleShow<'_> {
             return load_sample_file(self.file, options, Compat::Profbridge);
         }
         let profile = read_sample_file(self.file, options, Compat::Profbridge)?;
-        Ok((Merger::load(options.rules, profile).finish(), Summary::default()))
+        Ok((Merger::load(options.rules, profile)?.finish()?, Summary::default()))
     }
 
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {

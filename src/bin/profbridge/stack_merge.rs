@@ -177,7 +177,7 @@ impl StackJob<'_> {
             StackOutput::Collapsed => self.collapsed(&table, &mut losses)?,
             StackOutput::Pprof => {
                 let selected = self.select(&table, &mut losses)?;
-                let (profile, lost) = from_table(&selected);
+                let (profile, lost) = from_table(&selected)?;
                 losses.extend(lost.words());
                 // What one table says is told apart by names alone: it is trimmed as a merge would be.
                 return self.write_pprof(&profile, warnings, losses);
@@ -226,7 +226,7 @@ impl StackJob<'_> {
         let (kept, bytes) = match arguments.max_bytes {
             Some(most) => pprof::trim_to_bytes(&kept, most, encode)?,
             None => {
-                let bytes = encode(pprof::write(&kept))?;
+                let bytes = encode(pprof::write(&kept)?)?;
                 (kept, bytes)
             }
         };
@@ -249,7 +249,7 @@ impl StackJob<'_> {
         options.selection = self.read.selection();
         options.unknown_bci = self.write.bci_unknown;
         options.drop_hidden = self.write.drop_hidden;
-        let (document, report) = iprof_from_stacks(table, &options);
+        let (document, report) = iprof_from_stacks(table, &options)?;
         losses.extend(report.losses());
         if report.stacks == 0 && !self.allow_empty {
             return Err(nothing_to_write(table));
@@ -260,7 +260,7 @@ impl StackJob<'_> {
 
     /// An iprof's samples say how long something ran, which allocated bytes do not.
     fn refuse_weights(&self, table: &StackTable) -> Result<()> {
-        let (selected, _) = table.select(&self.read.selection());
+        let (selected, _) = table.select(&self.read.selection())?;
         let sorts = selected.hits_by_source();
         let weighed = sorts.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
         let unit = unit_of(&selected)?;
@@ -276,7 +276,7 @@ impl StackJob<'_> {
 
     /// The samples that are to be written.
     fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<StackTable> {
-        let (selected, left_out) = table.select(&self.read.selection());
+        let (selected, left_out) = table.select(&self.read.selection())?;
         if selected.is_empty() && !self.allow_empty {
             return Err(nothing_to_write(table));
         }
@@ -303,7 +303,7 @@ impl StackJob<'_> {
         options.descriptors = !self.write.no_descriptors;
         options.bcis = !self.write.no_bci;
         options.threads = self.write.threads;
-        let (text, joined) = write_collapsed(&selected, &options);
+        let (text, joined) = write_collapsed(&selected, &options)?;
         if joined > 0 {
             let stacks = number_of(joined, "stack");
             losses.push(format!("{stacks} joined others that differ only in what is not written"));

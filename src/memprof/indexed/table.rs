@@ -3,6 +3,7 @@
 use crate::bytes::hash_table::Buckets;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_OUTPUT};
 use std::collections::BTreeMap;
 
 /// What stands before the bytes of an item.
@@ -22,8 +23,9 @@ pub(super) fn write_table(
     header: ItemHeader,
     mut write_item: impl FnMut(&mut Sink, usize),
 ) -> Result<u64> {
-    let buckets = Buckets::fill(keys, true);
-    let mut offsets = Vec::with_capacity(buckets.len());
+    let buckets = Buckets::fill(keys, true)?;
+    let mut offsets = Vec::new();
+    memory::reserve(&mut offsets, buckets.len(), HOLD_OUTPUT)?;
     for bucket in 0..buckets.len() {
         let count = buckets.items(bucket).count();
         let Ok(short) = u16::try_from(count) else {

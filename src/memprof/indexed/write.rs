@@ -8,6 +8,7 @@ use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::hash_order::large_number_map_order;
 use crate::instr::{Loss, LossKind, Losses, Release};
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
 use crate::memprof::ids::{frame_ids, stack_ids, write_frame};
@@ -176,13 +177,13 @@ impl Writer<'_> {
 
     fn write_frames(&self, sink: &mut Sink) -> Result<u64> {
         let frames = self.profile.stacks.frames();
-        let (keys, order) = self.insertion_order(&self.frame_ids);
+        let (keys, order) = self.insertion_order(&self.frame_ids)?;
         write_table(sink, &keys, ItemHeader::WithKeyLength, |sink, at| write_frame(sink, &frames[order[at]]))
     }
 
     fn write_stacks(&self, sink: &mut Sink, keys: &[u64]) -> Result<u64> {
-        let stacks: Vec<_> = self.profile.stacks.iter().collect();
-        let (keys, order) = self.insertion_order(keys);
+        let stacks: Vec<_> = memory::collect(self.profile.stacks.iter(), HOLD_OUTPUT)?;
+        let (keys, order) = self.insertion_order(keys)?;
         write_table(sink, &keys, ItemHeader::WithoutKeyLength, |sink, at| {
             stacks[order[at]].iter().for_each(|frame| sink.u64(self.frame_ids[frame.index()]));
         })
@@ -190,12 +191,13 @@ impl Writer<'_> {
 
     /// Up to release 19 frames and stacks pass through one more map on their
     /// way into the table. The keys in the order of the table, and which they were.
-    fn insertion_order(&self, keys: &[u64]) -> (Vec<u64>, Vec<usize>) {
+    fn insertion_order(&self, keys: &[u64]) -> Result<(Vec<u64>, Vec<usize>)> {
         if self.options.release >= Release(20) {
-            return (keys.to_vec(), (0..keys.len()).collect());
+            return Ok((memory::copied(keys, HOLD_OUTPUT)?, memory::collect(0..keys.len(), HOLD_OUTPUT)?));
         }
-        let order = large_number_map_order(self.options.release, keys).into_iter().map(|at| at as usize);
-        order.map(|at| (keys[at], at)).unzip()
+        let order = large_number_map_order(self.options.release, keys)?.into_iter().map(|at| at as usize);
+        let order = memory::collect(order, HOLD_OUTPUT)?;
+        Ok((memory::collect(order.iter().map(|at| keys[*at]), HOLD_OUTPUT)?, order))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_STACKS};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use foldhash::HashMap;
 #[cfg(feature = "correlate")]
@@ -151,21 +152,23 @@ impl<'data> RawMemProf<'data> {
     #[cfg(feature = "correlate")]
     pub(super) fn stacks_in_map_order(
         &self,
-        map_order: impl Fn(&[u64]) -> Vec<u32>,
-    ) -> impl Iterator<Item = Addresses<'data>> {
-        let in_map_order = |entries: &[u32]| -> Vec<u32> {
-            let ids: Vec<u64> = entries.iter().map(|at| self.entries[*at as usize].id).collect();
-            map_order(&ids).into_iter().map(|at| entries[at as usize]).collect()
+        map_order: impl Fn(&[u64]) -> Result<Vec<u32>>,
+    ) -> Result<impl Iterator<Item = Addresses<'data>>> {
+        let in_map_order = |entries: &[u32]| -> Result<Vec<u32>> {
+            let ids: Vec<u64> = memory::collect(entries.iter().map(|at| self.entries[*at as usize].id), HOLD_STACKS)?;
+            memory::collect(map_order(&ids)?.into_iter().map(|at| entries[at as usize]), HOLD_STACKS)
         };
         // The first dump's map is kept; others are walked and put into it.
         let mut dumps = self.stack_order.iter();
         let mut inserted = dumps.next().cloned().unwrap_or_default();
         let mut known: HashSet<u32> = HashSet::default();
         for dump in dumps {
+            memory::reserve(&mut known, inserted.len(), HOLD_STACKS)?;
             known.extend(&inserted);
-            inserted.extend(in_map_order(dump).into_iter().filter(|at| !known.contains(at)));
+            memory::reserve(&mut inserted, dump.len(), HOLD_STACKS)?;
+            inserted.extend(in_map_order(dump)?.into_iter().filter(|at| !known.contains(at)));
         }
-        in_map_order(&inserted).into_iter().filter_map(|at| self.entries[at as usize].stack)
+        Ok(in_map_order(&inserted)?.into_iter().filter_map(|at| self.entries[at as usize].stack))
     }
 
     /// The build ids of all segments that have one, each once.

@@ -18,9 +18,9 @@ pub(in crate::pipeline) fn check_samples(bytes: &[u8], limits: Limits) -> FileCh
     let mut findings = Vec::new();
     let verdict = match sampleprof::read(bytes, &options) {
         Ok(profile) => {
-            check_profile(profile, &options, &mut findings);
+            let checked = check_profile(profile, &options, &mut findings);
             check_behind(bytes, &options, &mut findings);
-            match check_offsets(bytes, &options) {
+            match checked.and_then(|()| check_offsets(bytes, &options)) {
                 Ok(()) => Verdict::Usable,
                 Err(error) => {
                     findings.push(of_error(&error));
@@ -127,7 +127,7 @@ impl Places {
     }
 }
 
-fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
+fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &mut Vec<CheckFinding>) -> Result<()> {
     if profile.functions.is_empty() {
         let mut empty = Places::new();
         empty.add(|| "$".to_string(), || "the profile has no functions".to_string());
@@ -163,7 +163,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     }
     unlisted.finish(Level::Info, "unlisted-function", findings);
     let stored = profile.summary.take();
-    let computed = Merger::load(options.rules, profile).summary();
+    let computed = Merger::load(options.rules, profile)?.summary()?;
     if let Some(stored) = stored.filter(|stored| *stored != computed) {
         let mut stale = Places::new();
         let message = format!(
@@ -176,6 +176,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
         stale.add(|| "summary".to_string(), || message);
         stale.finish(Level::Warning, "stale-summary", findings);
     }
+    Ok(())
 }
 
 /// Calls `odd` where a record's body and inlined callees add up to more than its

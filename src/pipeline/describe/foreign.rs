@@ -159,7 +159,11 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
     if let Some(symbols) = &profile.symbols {
         part.fact("symbols", symbols.len().to_string());
     }
-    let summary = sampleprof::Merger::load(options.rules, profile).summary();
+    let summary = sampleprof::Merger::load(options.rules, profile).and_then(|merger| merger.summary());
+    let summary = match summary {
+        Ok(summary) => summary,
+        Err(error) => return description.set_error(&error),
+    };
     part.fact("total count", summary.total.to_string());
     part.fact("largest count", summary.max.to_string());
 }

@@ -10,6 +10,7 @@ use crate::indexed::{Entry, IndexedProfile, ReadOptions};
 use crate::input::InputBytes;
 use crate::instr::name_order::name_order;
 use crate::instr::{FunctionRecord, Profile, RecordView, Release, SymbolTable, ValueKind};
+use crate::memory::{self, HOLD_NAMES};
 use crate::merge::cross_release::{CrossReleaseOptions, Glance, Origins};
 use crate::merge::{MergeRules, repeats_size, sort_record_sites};
 use crate::text::{self, Functions, Source, TextOptions};
@@ -152,9 +153,9 @@ impl SingleFile {
 
 /// The places in the order of the names; `None` when a name stands twice.
 fn in_order(names: &[&[u8]], places: &[u64]) -> Option<Vec<u64>> {
-    let order = name_order(u32::try_from(names.len()).ok()?, |at| names[at as usize]);
+    let order = name_order(u32::try_from(names.len()).ok()?, |at| names[at as usize]).ok()?;
     let is_strict = order.is_sorted_by(|one, other| names[*one as usize] < names[*other as usize]);
-    is_strict.then(|| order.into_iter().map(|at| places[at as usize]).collect())
+    is_strict.then(|| memory::collect(order.into_iter().map(|at| places[at as usize]), HOLD_NAMES).ok()).flatten()
 }
 
 impl Seen {

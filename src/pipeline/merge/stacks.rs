@@ -4,6 +4,7 @@
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_NAMES};
 use crate::pipeline::merge::{Extent, FailureMode, InputOutcome};
 use crate::pipeline::partial::{self, KeptFamily};
 use crate::pipeline::read::stacks::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
@@ -55,12 +56,13 @@ impl<T> StackSum<T> {
 /// How much a sum of stacks holds that so many inputs went into: functions on the stacks that a selection takes, and
 /// their hits.
 pub fn extent_of(table: &StackTable, selection: &Selection, inputs: usize) -> Extent {
-    let (selected, _) = table.select(selection);
-    let functions: HashSet<_> = selected
-        .samples()
-        .flat_map(|sample| selected.frames(sample.key.stack).map(|frame| selected.frame(frame).function))
-        .collect();
-    Extent::new(inputs, functions.len(), selected.total_hits())
+    let is_selected = table.chooser(selection);
+    let (mut is_there, mut hits) = (vec![false; table.functions().len()], 0);
+    for sample in table.samples().filter(is_selected) {
+        hits += u128::from(sample.hits);
+        table.frames(sample.key.stack).for_each(|frame| is_there[table.frame(frame).function.index()] = true);
+    }
+    Extent::new(inputs, is_there.iter().filter(|is_there| **is_there).count(), hits)
 }
 
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
@@ -97,7 +99,7 @@ pub fn merge_pprof(
         }
         let (profile, warnings) = pprof::read(&data, limits)?;
         merger.add(&profile, input.weight.get())?;
-        names.add(&profile);
+        names.add(&profile)?;
         Ok(warnings)
     };
     let (warnings, outcomes) = each_input(inputs, options, &mut add)?;
@@ -115,17 +117,24 @@ struct SharedNames {
 }
 
 impl SharedNames {
-    fn add(&mut self, profile: &pprof::Profile) {
+    fn add(&mut self, profile: &pprof::Profile) -> Result<()> {
         if profile.functions.is_empty() {
-            return;
+            return Ok(());
         }
         self.inputs += 1;
         // What has no name is the same function nowhere.
         let names = || profile.functions.iter().map(|of| profile.strings.get(of.name)).filter(|name| !name.is_empty());
         self.are_shared = self.are_shared || names().any(|name| self.seen.contains(name));
         if !self.are_shared {
-            self.seen.extend(names().map(<[u8]>::to_vec));
+            for of in &profile.functions {
+                let name = profile.strings.get(of.name);
+                if !name.is_empty() && !self.seen.contains(name) {
+                    memory::reserve(&mut self.seen, 1, HOLD_NAMES)?;
+                    self.seen.insert(name.to_vec());
+                }
+            }
         }
+        Ok(())
     }
 }
 
@@ -149,7 +158,7 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
                 salvaged.push(place);
             }
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
-            sum.absorb_times(&table, input.weight.get());
+            sum.absorb_times(&table, input.weight.get())?;
         }
         place += 1;
         added

@@ -128,7 +128,7 @@ impl Partial {
         match (self, later) {
             (Self::Instr(sums), Self::Instr(later)) => sums.append(later),
             (Self::SampleProf(sums), Self::SampleProf(later)) if sums.rules().release() == later.rules().release() => {
-                sums.append(later);
+                sums.append(later)?;
             }
             (Self::Iprof(kept), Self::Iprof(later)) | (Self::Stacks(kept), Self::Stacks(later)) => kept.append(later),
             (Self::SampleProf(_), Self::SampleProf(_)) => {

@@ -41,7 +41,7 @@ fn add_input(sums: &mut PartialSamples, input: &Input, options: &SampleMergeOpti
             return Err(Error::usage(detail).in_file(&input.path).with_hint(hint));
         }
         Ok(Some(part)) => {
-            sums.append(part);
+            sums.append(part)?;
             return Ok(());
         }
         Err(error) => Err(error),
@@ -54,7 +54,7 @@ fn add_input(sums: &mut PartialSamples, input: &Input, options: &SampleMergeOpti
             adding.drop_symbols = options.drop_symbols;
             let keeps = |title: &[u8]| options.filter.keeps(title, hashed);
             adding.keeps = &keeps;
-            sums.add(profile, about, &adding);
+            sums.add(profile, about, &adding)?;
         }
         Err(error) => {
             about.state = match error.kind() {

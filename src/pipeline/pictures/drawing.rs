@@ -1,6 +1,6 @@
 //! What there is to draw of one family.
 
-use crate::error::Warning;
+use crate::error::{Result, Warning};
 use crate::hint::Hint;
 use crate::render::Report;
 use crate::stacks::model::StackTable;
@@ -13,7 +13,7 @@ pub(in crate::pipeline) trait Drawing: Any + fmt::Debug {
     fn stacks(&self) -> Option<(&StackTable, &'static str)>;
 
     /// The same with other stacks.
-    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing>;
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>>;
 
     /// The report, perhaps against a baseline; `None` when that is of another kind.
     fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report>;

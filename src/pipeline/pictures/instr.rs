@@ -55,8 +55,8 @@ impl Drawing for InstrContent {
         None
     }
 
-    fn with_stacks(self: Box<Self>, _: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
-        self
+    fn with_stacks(self: Box<Self>, _: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>> {
+        Ok(self)
     }
 
     fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {

@@ -30,9 +30,9 @@ pub(in crate::pipeline) fn draw(inputs: &[Input], options: &StackOptions, _: &Se
     let in_file = |error: Error| error.in_file(&input.path);
     let data = input.bytes(Access::Read, &options.limits)?;
     let (document, warnings) = read_iprof(&data, &options.limits).map_err(in_file)?;
-    let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples);
-    let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts);
-    let content = IprofContent { document, samples: without_addresses(&samples), calls };
+    let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples)?;
+    let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts)?;
+    let content = IprofContent { document, samples: without_addresses(&samples)?, calls };
     Ok((Box::new(content), warnings.into_iter().map(|warning| warning.in_file(&input.path)).collect()))
 }
 
@@ -49,9 +49,9 @@ impl Drawing for IprofContent {
         Some(if is_of_calls { (&self.calls, "calls") } else { (&self.samples, "hits") })
     }
 
-    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>> {
         let Self { document, samples, calls } = *self;
-        Box::new(Self { document, samples: map(&samples), calls: map(&calls) })
+        Ok(Box::new(Self { document, samples: map(&samples)?, calls: map(&calls)? }))
     }
 
     fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {

@@ -74,8 +74,8 @@ impl Drawing for MemoryContent {
         Some((&self.table, self.unit.word()))
     }
 
-    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
-        Box::new(Self { table: map(&self.table), ..*self })
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>> {
+        Ok(Box::new(Self { table: map(&self.table)?, ..*self }))
     }
 
     fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {

@@ -54,14 +54,15 @@ impl SampleSum {
     }
 
     /// The stacks and places of the sum.
-    fn finish(self) -> SampleContent {
-        let hot_threshold = self.merger.summary().threshold(HOT_CUTOFF).unwrap_or_default();
-        let profile = self.merger.finish();
+    fn finish(self) -> Result<SampleContent> {
+        let hot_threshold = self.merger.summary()?.threshold(HOT_CUTOFF).unwrap_or_default();
+        let profile = self.merger.finish()?;
         let mut walk = Walk::new(&profile);
         profile.functions.iter().for_each(|record| walk.top(record));
         let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();
         let (kind, records) = (profile.kind(), profile.functions.len());
-        SampleContent { table: walk.table, places, kind, records, hot_threshold }
+        walk.table.check_memory()?;
+        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold })
     }
 }
 
@@ -70,8 +71,8 @@ impl Drawing for SampleContent {
         Some((&self.table, "samples"))
     }
 
-    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
-        Box::new(Self { table: map(&self.table), ..*self })
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>> {
+        Ok(Box::new(Self { table: map(&self.table)?, ..*self }))
     }
 
     fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {
@@ -87,7 +88,7 @@ pub(in crate::pipeline) fn draw(inputs: &[Input], options: &StackOptions, _: &Se
         let data = input.bytes(Access::Read, &options.limits)?;
         sum.add(&data, &options.limits).map_err(|error| error.in_file(&input.path))?;
     }
-    Ok((Box::new(sum.finish()), Vec::new()))
+    Ok((Box::new(sum.finish()?), Vec::new()))
 }
 
 impl SampleContent {
@@ -174,7 +175,7 @@ mod tests {
     fn content(texts: &[&str]) -> Result<SampleContent> {
         let mut sum = SampleSum::default();
         texts.iter().try_for_each(|text| sum.add(text.as_bytes(), &Limits::default()))?;
-        Ok(sum.finish())
+        sum.finish()
     }
 
     fn collapsed(text: &str) -> Vec<String> {

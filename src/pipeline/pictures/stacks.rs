@@ -11,9 +11,9 @@ use crate::stacks::model::{Selection, StackTable, Unit};
 /// Reads sources of stacks.
 pub(in crate::pipeline) fn draw(inputs: &[Input], options: &StackOptions, selection: &Selection) -> Result<Drawn> {
     let (table, warnings) = read_stacks(inputs, options)?;
-    let selected = table.select(selection).0;
+    let selected = table.select(selection)?.0;
     unit_of(&selected)?;
-    Ok((Box::new(without_addresses(&selected)), warnings))
+    Ok((Box::new(without_addresses(&selected)?), warnings))
 }
 
 impl Drawing for StackTable {
@@ -21,8 +21,8 @@ impl Drawing for StackTable {
         Some((self, self.unit().map_or("hits", Unit::word)))
     }
 
-    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> StackTable) -> Box<dyn Drawing> {
-        Box::new(map(&self))
+    fn with_stacks(self: Box<Self>, map: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>> {
+        Ok(Box::new(map(&self)?))
     }
 
     /// The samples of an iprof are a baseline as well.

@@ -126,8 +126,8 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
         Format::Collapsed => read_text(data, &options.text, &options.limits, table),
         Format::Iprof => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
-            let (stacks, _) = stacks_from_iprof(&document, options.iprof);
-            table.absorb(&stacks);
+            let (stacks, _) = stacks_from_iprof(&document, options.iprof)?;
+            table.absorb(&stacks)?;
             Ok(warnings)
         }
         Format::Pprof => {
@@ -154,16 +154,19 @@ pub(in crate::pipeline) fn no_stacks(format: Format) -> Error {
 
 /// The same samples with hidden classes without their addresses, which differ
 /// from run to run: for people, and for comparing runs.
-#[must_use]
-pub fn without_addresses(table: &StackTable) -> StackTable {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn without_addresses(table: &StackTable) -> Result<StackTable> {
     let (joined, _) = table.map_frames(|out, frame| {
         let Function::Java { class, name, signature } = out.function(frame.function) else { return Some(frame) };
         let Some(short) = java::without_address(out.name(class)) else { return Some(frame) };
         let class = out.intern_name(&short);
         let function = out.intern_function(Function::Java { class, name, signature });
         Some(Frame { function, ..frame })
-    });
-    joined
+    })?;
+    Ok(joined)
 }
 
 /// Reads an iprof with its findings as warnings.

@@ -2,6 +2,7 @@
 
 use crate::call_chains::ChainTree;
 pub use crate::call_chains::{Direction, MethodPattern};
+use crate::error::Result;
 use crate::stacks::model::{Function, FunctionId, Sample, StackTable};
 use serde::Serialize;
 
@@ -48,7 +49,15 @@ pub fn functions_meant(pattern: &MethodPattern, table: &StackTable) -> Vec<Funct
 
 /// The samples whose stacks hold a method that one of `only` means (all, if
 /// there are none) and none that one of `exclude` means.
-pub fn samples_with_methods(table: &StackTable, only: &[MethodPattern], exclude: &[MethodPattern]) -> StackTable {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn samples_with_methods(
+    table: &StackTable,
+    only: &[MethodPattern],
+    exclude: &[MethodPattern],
+) -> Result<StackTable> {
     let meant = |patterns: &[MethodPattern]| {
         let mut marks = vec![false; table.functions().len()];
         patterns.iter().flat_map(|pattern| functions_meant(pattern, table)).for_each(|id| marks[id.index()] = true);

@@ -3,6 +3,7 @@
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Sink};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::error::name_index;
 use crate::sampleprof::names::{NameId, Names};
 use crate::sampleprof::order;
@@ -80,6 +81,7 @@ impl BodyReader<'_> {
             let line = read_cut(cursor, "line of an inlined callee")?;
             let discriminator = read_cut(cursor, "discriminator of an inlined callee")? & self.mask;
             let name = read_index(cursor, self.names)?;
+            memory::reserve(&mut record.call_sites, 1, HOLD_RECORDS)?;
             let at = record.call_site_at(LineLocation::new(line, discriminator), name);
             self.read_at(cursor, &mut record.call_sites[at].callee, depth + 1)?;
         }
@@ -101,12 +103,14 @@ impl BodyReader<'_> {
         let discriminator = read_cut(cursor, "discriminator of a place")? & self.mask;
         let samples = read_uleb128(cursor, "samples of a place")?;
         let targets = read_u32(cursor, "number of call targets")?;
+        memory::reserve(&mut record.body, 1, HOLD_RECORDS)?;
         let entry = record.body_at(LineLocation::new(line, discriminator));
         if targets > 0 {
             expect(entry.targets.list_mut(), targets);
         }
         for _ in 0..targets {
             let callee = read_index(cursor, self.names)?;
+            memory::reserve(entry.targets.list_mut(), 1, HOLD_RECORDS)?;
             add_target(entry.targets.list_mut(), callee, read_uleb128(cursor, "samples of a call target")?);
         }
         add_saturating(&mut entry.samples, samples);
@@ -120,7 +124,10 @@ impl BodyReader<'_> {
             for _ in 0..read_u32(cursor, "number of virtual tables")? {
                 let table = read_index(cursor, self.names)?;
                 let samples = read_uleb128(cursor, "samples of a virtual table")?;
-                add_target(record.vtables_at(LineLocation::new(line, discriminator)), table, samples);
+                memory::reserve(&mut record.vtables, 1, HOLD_RECORDS)?;
+                let tables = record.vtables_at(LineLocation::new(line, discriminator));
+                memory::reserve(tables, 1, HOLD_RECORDS)?;
+                add_target(tables, table, samples);
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::instr::hash_order::prepared_map_order;
+use crate::memory::{self, HOLD_NAMES};
 use crate::sampleprof::ReadOptions;
 use crate::sampleprof::hash::hash_range;
 use crate::sampleprof::names::{NameId, Names};
@@ -55,7 +56,7 @@ impl<'data> Index<'data> {
             places.push((name, read_uleb128(&mut table, "offset of a record")?));
         }
         if options.rules.has_compact_binary() {
-            places = in_map_order(&places, &profile.names, options.rules);
+            places = in_map_order(&places, &profile.names, options.rules)?;
         }
         profile.stated.hashed = true;
         profile.stated.flow_sensitive = Some(options.flow_sensitive);
@@ -94,10 +95,12 @@ impl<'data> Index<'data> {
 
 /// The places in the order in which the releases that know the form read them:
 /// that of a map by name, in which the last offset of a name holds.
-fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Vec<(NameId, u64)> {
+fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result<Vec<(NameId, u64)>> {
     let mut known = HashMap::default();
-    let mut distinct: Vec<(NameId, u64)> = Vec::with_capacity(places.len());
+    let mut distinct: Vec<(NameId, u64)> = Vec::new();
+    memory::reserve(&mut distinct, places.len(), HOLD_NAMES)?;
     for &(name, offset) in places {
+        memory::reserve(&mut known, 1, HOLD_NAMES)?;
         let at = *known.entry(name).or_insert(distinct.len());
         match distinct.get_mut(at) {
             Some(place) => place.1 = offset,
@@ -105,8 +108,9 @@ fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Vec<(N
         }
     }
     let hash = |(name, _): &(NameId, u64)| hash_range(&names.get(*name).to_bytes()) as u32;
-    let hashes: Vec<u32> = distinct.iter().map(hash).collect();
-    prepared_map_order(rules.release(), &hashes).into_iter().map(|at| distinct[at as usize]).collect()
+    let hashes: Vec<u32> = memory::collect(distinct.iter().map(hash), HOLD_NAMES)?;
+    let order = prepared_map_order(rules.release(), &hashes)?;
+    memory::collect(order.into_iter().map(|at| distinct[at as usize]), HOLD_NAMES)
 }
 
 /// Reads a compact binary. Which records there are is said by the table at its
@@ -132,7 +136,7 @@ fn at<'data>(file: &'data [u8], offset: u64, section: &'static str) -> Result<Cu
 ///
 /// Out of memory, as an I/O error.
 pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
-    let mut sink = content.begin(COMPACT_MAGIC);
+    let mut sink = content.begin(COMPACT_MAGIC)?;
     let table = content.name_table();
     write_uleb128(&mut sink, table.names.len() as u64);
     for name in &table.names {

@@ -65,7 +65,7 @@ pub(in crate::sampleprof) fn add_body(
     wanted: &FunctionRecord,
     head: u64,
 ) -> Result<()> {
-    let at = table.find_or_insert(&mut profile.functions, wanted);
+    let at = table.find_or_insert(&mut profile.functions, wanted)?;
     let record = &mut profile.functions[at];
     if !options.adds_repeated_records() {
         *record = wanted.clone();

@@ -4,6 +4,7 @@ use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_NAMES};
 use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::rules::Rules;
 use crate::sampleprof::summary::{Summary, SummaryRow};
@@ -93,7 +94,8 @@ pub(in crate::sampleprof) fn read_names(
     if count > cursor.left() / least {
         return Err(cursor.place(Error::truncated("names", count.saturating_mul(least), cursor.left())));
     }
-    let mut table = Vec::with_capacity(count as usize);
+    let mut table = Vec::new();
+    memory::reserve(&mut table, count as usize, HOLD_NAMES)?;
     for _ in 0..count {
         table.push(match form {
             NameForm::Strings => names.insert(FunctionName::Text(read_string(cursor, limits)?)),
@@ -101,6 +103,7 @@ pub(in crate::sampleprof) fn read_names(
             NameForm::FixedHashes => insert_hash(names, cursor.u64("MD5 of a name")?, rules),
         });
     }
+    names.check_memory()?;
     Ok(table)
 }
 

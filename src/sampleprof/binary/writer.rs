@@ -28,12 +28,12 @@ pub(in crate::sampleprof) struct Content<'a> {
 
 impl Content<'_> {
     /// What both forms begin with: magic, version and summary.
-    pub(super) fn begin(&self, magic: u64) -> Sink {
+    pub(super) fn begin(&self, magic: u64) -> Result<Sink> {
         let mut sink = Sink::new(Endian::Little);
         write_header(&mut sink, magic, VERSION);
         let records = self.container.iter().copied();
-        write_summary(&mut sink, &summarize(records, self.names, self.kind, self.rules));
-        sink
+        write_summary(&mut sink, &summarize(records, self.names, self.kind, self.rules)?);
+        Ok(sink)
     }
 
     /// The names that records mention.
@@ -59,7 +59,7 @@ pub(super) fn write_record(sink: &mut Sink, bodies: &BodyWriter<'_>, record: &Fu
 ///
 /// Out of memory, as an I/O error.
 pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
-    let mut sink = content.begin(MAGIC);
+    let mut sink = content.begin(MAGIC)?;
     let table = content.name_table();
     write_names(&mut sink, content.names, &table.names);
     let bodies = BodyWriter { names: content.names, index: &table.index, with_vtables: false };

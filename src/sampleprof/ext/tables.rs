@@ -5,6 +5,7 @@ use super::sections::{Section, flags};
 use crate::bytes::Cursor;
 use crate::bytes::leb128::read_uleb128;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::ReadOptions;
 use crate::sampleprof::binary::body::{BodyReader, read_cut, read_index};
 use crate::sampleprof::binary::tables::{NameForm, read_names};
@@ -78,8 +79,8 @@ impl Tables {
                 let kind = ErrorKind::LimitExceeded { what: "number of frames of a context", found: frames, limit };
                 return Err(cursor.place(kind.into()));
             }
-            let frames: Result<Vec<Frame>> = (0..frames).map(|_| self.frame(cursor, options)).collect();
-            self.contexts.push(frames?.into());
+            let frames = memory::try_collect((0..frames).map(|_| self.frame(cursor, options)), HOLD_RECORDS)?;
+            memory::push(&mut self.contexts, frames.into(), HOLD_RECORDS)?;
         }
         Ok(())
     }

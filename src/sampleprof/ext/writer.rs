@@ -225,7 +225,10 @@ impl<'a> Writer<'a> {
 
     fn summary(&self, sink: &mut Sink, container: &[&FunctionRecord]) {
         let options = self.options;
-        write_summary(sink, &summarize(container.iter().copied(), self.names, options.kind, options.rules));
+        match summarize(container.iter().copied(), self.names, options.kind, options.rules) {
+            Ok(summary) => write_summary(sink, &summary),
+            Err(_) => sink.lack_memory(),
+        }
     }
 
     fn name_section(&self, sink: &mut Sink) {

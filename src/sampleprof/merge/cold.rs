@@ -2,6 +2,7 @@
 
 use super::merger::{Merger, Records};
 use crate::error::{Error, Result};
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::merge::merge_record;
 use crate::sampleprof::record::{Frame, FunctionRecord};
 use crate::sampleprof::summary::COLD_CUTOFF;
@@ -37,13 +38,13 @@ impl Merger {
         if !(options.merge || options.trim) {
             return Ok(());
         }
-        let threshold = self.summary().threshold(COLD_CUTOFF).unwrap_or_default();
+        let threshold = self.summary()?.threshold(COLD_CUTOFF).unwrap_or_default();
         if threshold == 0 {
             return Ok(());
         }
         let is_cold = |record: &FunctionRecord| record.total < threshold;
-        let cold: Vec<usize> =
-            self.records.order().into_iter().filter(|at| self.records.get(*at).is_some_and(is_cold)).collect();
+        let cold = self.records.order()?.into_iter().filter(|at| self.records.get(*at).is_some_and(is_cold));
+        let cold: Vec<usize> = memory::collect(cold, HOLD_RECORDS)?;
         let has_context = |at: &usize| self.records.get(*at).is_some_and(|record| record.context.is_some());
         if options.merge && !cold.iter().all(has_context) {
             let text = "cold contexts cannot be merged: the profile has functions without context";
@@ -56,28 +57,32 @@ impl Merger {
         for at in cold {
             let Some(record) = self.records.remove(at) else { continue };
             if options.merge {
-                self.fold(record, options.frames, &mut folded);
+                self.fold(record, options.frames, &mut folded)?;
             }
         }
-        for record in folded.into_ordered() {
+        for record in folded.into_ordered()? {
             let key = self.key(&record);
             if !(options.trim && is_cold(&record) && self.records.find(key).is_none()) {
-                self.merge_record(record);
+                self.merge_record(record)?;
             }
         }
         Ok(())
     }
 
     /// Adds a record to that of the last frames of its context.
-    fn fold(&mut self, record: FunctionRecord, frames: usize, folded: &mut Records) {
+    fn fold(&mut self, record: FunctionRecord, frames: usize, folded: &mut Records) -> Result<()> {
         let frames = if self.rules.folds_to_one_frame() { frames.min(1) } else { frames };
         let context = record.context.as_deref().unwrap_or_default();
         let last: &[Frame] = &context[context.len().saturating_sub(frames)..];
         let shorter = FunctionRecord::in_context(last.into()).unwrap_or_else(|| FunctionRecord::new(record.name));
         let key = self.key(&shorter);
-        let at = folded.find(key).unwrap_or_else(|| folded.insert(key, shorter));
+        let at = match folded.find(key) {
+            Some(at) => at,
+            None => folded.insert(key, shorter)?,
+        };
         if let Some(into) = folded.get_mut(at) {
             merge_record(into, record, 1);
         }
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Contexts as trees of inlined callees, and inlined callees as functions.
 
 use super::merger::{Merger, Records};
+use crate::error::Result;
 use crate::sampleprof::merge::merge_record;
 use crate::sampleprof::names::NameId;
 use crate::sampleprof::record::{BodyEntry, FunctionRecord, LineLocation, add_saturating, add_target, attributes};
@@ -31,23 +32,28 @@ struct Node {
 
 impl Merger {
     /// Changes the layout. Only profiles in contexts can be nested; others stay.
-    pub fn convert(&mut self, layout: Layout) {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn convert(&mut self, layout: Layout) -> Result<()> {
         match layout {
-            Layout::Flat => self.flatten(),
+            Layout::Flat => self.flatten()?,
             Layout::Nest { merged_base } if self.kind().context_sensitive => {
-                self.nest(merged_base || self.rules.always_merges_base_profiles());
+                self.nest(merged_base || self.rules.always_merges_base_profiles())?;
                 if self.rules.nesting_is_preinlining() {
                     self.mark_preinlined();
                 }
             }
-            Layout::Nest { .. } => return,
+            Layout::Nest { .. } => return Ok(()),
         }
         self.leave_contexts();
+        Ok(())
     }
 
-    fn nest(&mut self, merged_base: bool) {
+    fn nest(&mut self, merged_base: bool) -> Result<()> {
         let mut root = Node::default();
-        for at in self.records.order() {
+        for at in self.records.order()? {
             let frames = self.records.get(at).and_then(|record| record.context.clone()).unwrap_or_default();
             let (mut node, mut location) = (&mut root, LineLocation::default());
             for frame in &frames {
@@ -60,39 +66,42 @@ impl Merger {
             // becomes the caller of all outermost frames.
             node.record = Some(at);
         }
-        self.nest_children(root, merged_base);
+        self.nest_children(root, merged_base)
     }
 
     /// Turns the children of a node into inlined callees of its record.
-    fn nest_children(&mut self, node: Node, merged_base: bool) {
+    fn nest_children(&mut self, node: Node, merged_base: bool) -> Result<()> {
         for child in node.children.into_values() {
             let (location, Some(at)) = (child.location, child.record) else {
-                self.nest_children(child, merged_base);
+                self.nest_children(child, merged_base)?;
                 continue;
             };
-            self.nest_children(child, merged_base);
+            self.nest_children(child, merged_base)?;
             let old_key = self.records.key(at);
             let Some(mut callee) = self.records.get(at).cloned() else { continue };
             callee.context = None;
             let new_key = match node.record {
                 None => {
                     let key = self.key(&callee);
-                    self.merge_record(callee);
+                    self.merge_record(callee)?;
                     Some(key)
                 }
                 Some(parent) => {
                     self.adopt(parent, location, &callee, merged_base);
-                    merged_base.then(|| {
+                    if merged_base {
                         let key = self.key(&callee);
-                        self.merge_record(callee);
-                        key
-                    })
+                        self.merge_record(callee)?;
+                        Some(key)
+                    } else {
+                        None
+                    }
                 }
             };
             if new_key != Some(old_key) {
                 self.records.remove(at);
             }
         }
+        Ok(())
     }
 
     fn adopt(&mut self, parent: usize, location: LineLocation, callee: &FunctionRecord, merged_base: bool) {
@@ -113,27 +122,31 @@ impl Merger {
         }
     }
 
-    fn flatten(&mut self) {
+    fn flatten(&mut self) -> Result<()> {
         let has_contexts = self.kind().context_sensitive;
-        let old = std::mem::take(&mut self.records).into_ordered();
+        let old = std::mem::take(&mut self.records).into_ordered()?;
         let mut flat = Records::default();
         for record in old {
             if has_contexts {
                 let base = FunctionRecord::new(record.name);
                 let key = self.key(&base);
-                let at = flat.find(key).unwrap_or_else(|| flat.insert(key, base));
+                let at = match flat.find(key) {
+                    Some(at) => at,
+                    None => flat.insert(key, base)?,
+                };
                 if let Some(into) = flat.get_mut(at) {
                     merge_record(into, record, 1);
                 }
             } else {
-                self.flatten_record(record, &mut flat);
+                self.flatten_record(record, &mut flat)?;
             }
         }
         self.records = flat;
+        Ok(())
     }
 
     /// Adds a record and its inlined callees to functions of their own.
-    fn flatten_record(&mut self, record: FunctionRecord, flat: &mut Records) {
+    fn flatten_record(&mut self, record: FunctionRecord, flat: &mut Records) -> Result<()> {
         let key = self.key(&record);
         let FunctionRecord { name, checksum, attributes, head, body, mut call_sites, vtables, .. } = record;
         let names = &self.names;
@@ -149,7 +162,7 @@ impl Merger {
             }
             None => {
                 let fresh = FunctionRecord::new(name);
-                flat.insert(key, FunctionRecord { checksum, attributes, head, body, vtables, ..fresh })
+                flat.insert(key, FunctionRecord { checksum, attributes, head, body, vtables, ..fresh })?
             }
         };
         for site in call_sites {
@@ -160,12 +173,13 @@ impl Merger {
                 add_target(entry.targets.list_mut(), site.callee.name, estimate);
             }
             total = total.saturating_sub(site.callee.total).wrapping_add(estimate);
-            self.flatten_record(site.callee, flat);
+            self.flatten_record(site.callee, flat)?;
         }
         if let Some(into) = flat.get_mut(at) {
             add_saturating(&mut into.total, total);
             into.head = into.entry_estimate(false);
         }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use super::fold::{RecordFault, merge_record};
 use super::remap::remap;
 use super::rename::rename;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
 use crate::merge::Remapping;
 use crate::sampleprof::chain::Chain;
 use crate::sampleprof::hash::{hash_range, hash_range_xxh3, std_hash};
@@ -49,13 +50,16 @@ impl Records {
     }
 
     /// Appends a record whose key is new.
-    pub(super) fn insert(&mut self, key: u64, record: FunctionRecord) -> usize {
+    pub(super) fn insert(&mut self, key: u64, record: FunctionRecord) -> Result<usize> {
+        memory::reserve(&mut self.records, 1, HOLD_RECORDS)?;
+        memory::reserve(&mut self.keys, 1, HOLD_RECORDS)?;
+        memory::reserve(&mut self.index, 1, HOLD_RECORDS)?;
+        self.chain.insert(key)?;
         let at = self.records.len();
         self.records.push(Some(record));
         self.keys.push(key);
-        self.chain.insert(key);
         self.index.insert(key, at as u32);
-        at
+        Ok(at)
     }
 
     /// Takes out the record at a place.
@@ -79,14 +83,14 @@ impl Records {
     }
 
     /// Places of the records in LLVM's order.
-    pub(super) fn order(&self) -> Vec<usize> {
-        self.chain.iter().collect()
+    pub(super) fn order(&self) -> Result<Vec<usize>> {
+        memory::collect(self.chain.iter(), HOLD_RECORDS)
     }
 
     /// The records in LLVM's order.
-    pub(super) fn into_ordered(mut self) -> Vec<FunctionRecord> {
-        let order = self.order();
-        order.into_iter().filter_map(|at| self.records[at].take()).collect()
+    pub(super) fn into_ordered(mut self) -> Result<Vec<FunctionRecord>> {
+        let order = self.order()?;
+        memory::collect(order.into_iter().filter_map(|at| self.records[at].take()), HOLD_RECORDS)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -134,7 +138,9 @@ impl Merger {
         on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) -> Result<()> {
         self.begin(profile.stated)?;
-        let numbers: Vec<NameId> = profile.names.iter().map(|name| self.names.insert(name)).collect();
+        let numbers = profile.names.iter().map(|name| self.names.insert(name));
+        let numbers: Vec<NameId> = memory::collect(numbers, HOLD_NAMES)?;
+        self.names.check_memory()?;
         let same_order = numbers.is_sorted();
         let is_same = same_order && numbers.last().is_none_or(|last| last.index() + 1 == numbers.len());
         if !is_same {
@@ -142,12 +148,13 @@ impl Merger {
         }
         // The order in which the functions stand in LLVM's container.
         let mut chain = Chain::default();
-        let keys: Vec<u64> = profile.functions.iter().map(|record| self.key(record)).collect();
-        keys.iter().for_each(|key| chain.insert(*key));
-        let mut functions: Vec<Option<FunctionRecord>> = profile.functions.into_iter().map(Some).collect();
+        let keys: Vec<u64> = memory::collect(profile.functions.iter().map(|record| self.key(record)), HOLD_RECORDS)?;
+        keys.iter().try_for_each(|key| chain.insert(*key))?;
+        let functions = profile.functions.into_iter().map(Some);
+        let mut functions: Vec<Option<FunctionRecord>> = memory::collect(functions, HOLD_RECORDS)?;
         for at in chain.iter() {
             let Some(record) = functions[at].take() else { continue };
-            self.add_record(keys[at], record, weight, on_fault);
+            self.add_record(keys[at], record, weight, on_fault)?;
         }
         Ok(())
     }
@@ -168,10 +175,10 @@ impl Merger {
     }
 
     /// Adds a record; says whether it was added to another, and what was wrong then.
-    pub(in crate::sampleprof) fn add_sum(&mut self, record: FunctionRecord) -> (bool, Option<RecordFault>) {
+    pub(in crate::sampleprof) fn add_sum(&mut self, record: FunctionRecord) -> Result<(bool, Option<RecordFault>)> {
         let key = self.key(&record);
-        let merged = self.merge_at(key, record, 1);
-        (merged.is_some(), merged.and_then(|(_, fault)| fault))
+        let merged = self.merge_at(key, record, 1)?;
+        Ok((merged.is_some(), merged.and_then(|(_, fault)| fault)))
     }
 
     fn add_record(
@@ -180,13 +187,14 @@ impl Merger {
         mut record: FunctionRecord,
         weight: u64,
         on_fault: &mut dyn FnMut(&[u8], RecordFault),
-    ) {
+    ) -> Result<()> {
         let mut fault = None;
         if !self.remapping.is_empty() {
             record = remap(&record, &mut self.names, &self.remapping, self.remapping_mask, &mut fault);
+            self.names.check_memory()?;
             key = self.key(&record);
         }
-        let (name, found) = (record.name, self.merge_at(key, record, weight));
+        let (name, found) = (record.name, self.merge_at(key, record, weight)?);
         if let Some((context, merged)) = found
             && let Some(fault) = fault.or(merged)
         {
@@ -194,34 +202,35 @@ impl Merger {
             push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
             on_fault(&title, fault);
         }
+        Ok(())
     }
 
     /// Adds a record to the one of that key, or as a new one; gives the context
     /// of a record that was added to another, and what was wrong.
-    fn merge_at(&mut self, key: u64, mut record: FunctionRecord, weight: u64) -> Option<Merged> {
+    fn merge_at(&mut self, key: u64, mut record: FunctionRecord, weight: u64) -> Result<Option<Merged>> {
         let at = match self.records.find(key) {
             Some(at) => at,
             None if weight == 1 => {
-                self.records.insert(key, record);
-                return None;
+                self.records.insert(key, record)?;
+                return Ok(None);
             }
             None => {
                 let mut fresh = FunctionRecord::new(record.name);
                 fresh.context.clone_from(&record.context);
                 fresh.attributes = record.attributes;
-                self.records.insert(key, fresh)
+                self.records.insert(key, fresh)?
             }
         };
         let context = record.context.take();
-        let into = self.records.get_mut(at)?;
-        Some((context, merge_record(into, record, weight)))
+        let into = self.records.get_mut(at);
+        Ok(into.map(|into| (context, merge_record(into, record, weight))))
     }
 
     /// Merges a record into the one of the same function and context, or adds
     /// it as a new one.
-    pub(super) fn merge_record(&mut self, record: FunctionRecord) {
+    pub(super) fn merge_record(&mut self, record: FunctionRecord) -> Result<()> {
         let key = self.key(&record);
-        self.merge_at(key, record, 1);
+        self.merge_at(key, record, 1).map(drop)
     }
 
     fn check_kind(&mut self) -> Result<()> {
@@ -242,15 +251,19 @@ impl Merger {
     /// Takes the functions of a profile in the order in which they were read, as
     /// LLVM's reader does: what [`finish`](Self::finish) gives stands in the
     /// order of its container.
-    pub fn load(rules: Rules, profile: SampleProfile) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn load(rules: Rules, profile: SampleProfile) -> Result<Self> {
         let mut merger = Self::new(rules);
         merger.kind = profile.kind();
         merger.names = profile.names;
         merger.symbols = profile.symbols.unwrap_or_default();
         for record in profile.functions {
-            merger.merge_record(record);
+            merger.merge_record(record)?;
         }
-        merger
+        Ok(merger)
     }
 
     /// Adds symbols to the list.
@@ -274,8 +287,12 @@ impl Merger {
     }
 
     /// Keeps the records whose name or context `keep` wants.
-    pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
-        for at in self.records.order() {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) -> Result<()> {
+        for at in self.records.order()? {
             let Some(record) = self.records.get(at) else { continue };
             let mut title = Vec::new();
             push_title(&mut title, &self.names, record);
@@ -283,21 +300,31 @@ impl Merger {
                 self.records.remove(at);
             }
         }
+        Ok(())
     }
 
     /// The summary of what was added so far.
-    pub fn summary(&self) -> Summary {
-        let records = self.records.order().into_iter().filter_map(|at| self.records.get(at));
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn summary(&self) -> Result<Summary> {
+        let records = self.records.order()?.into_iter().filter_map(|at| self.records.get(at));
         summarize(records, &self.names, self.kind, self.rules)
     }
 
     /// The profile; its functions stand in the order in which LLVM's container
     /// has them, which is that of the function metadata.
-    pub fn finish(self) -> SampleProfile {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn finish(self) -> Result<SampleProfile> {
         let kind = self.kind;
-        SampleProfile {
+        self.names.check_memory()?;
+        Ok(SampleProfile {
             names: self.names,
-            functions: self.records.into_ordered(),
+            functions: self.records.into_ordered()?,
             stated: StatedKind {
                 context_sensitive: Some(kind.context_sensitive),
                 probe_based: Some(kind.probe_based),
@@ -308,7 +335,7 @@ impl Merger {
             },
             symbols: Some(self.symbols),
             summary: None,
-        }
+        })
     }
 
     /// The functions are no longer in contexts.
@@ -365,6 +392,10 @@ impl Merger {
 
     fn hash_of(&mut self, name: NameId) -> u64 {
         if self.hashes.len() <= name.index() {
+            // Without room they are computed each time.
+            if self.hashes.try_reserve(self.names.len() - self.hashes.len()).is_err() {
+                return self.names.get(name).hash();
+            }
             self.hashes.resize(self.names.len(), None);
         }
         let names = &self.names;
@@ -374,11 +405,11 @@ impl Merger {
 
 /// Places of the functions of a profile in the order in which LLVM's container
 /// gives them to a merge.
-pub(in crate::sampleprof) fn order_of_input(rules: Rules, profile: &SampleProfile) -> Vec<usize> {
-    let mut merger = Merger::of_names(rules, profile.names.clone());
+pub(in crate::sampleprof) fn order_of_input(rules: Rules, profile: &SampleProfile) -> Result<Vec<usize>> {
+    let mut merger = Merger::of_names(rules, profile.names.try_clone()?);
     let mut chain = Chain::default();
-    profile.functions.iter().for_each(|record| chain.insert(merger.key(record)));
-    chain.iter().collect()
+    profile.functions.iter().try_for_each(|record| chain.insert(merger.key(record)))?;
+    memory::collect(chain.iter(), HOLD_RECORDS)
 }
 
 /// The summary of records in LLVM's order. Those of one function in several
@@ -388,13 +419,15 @@ pub(in crate::sampleprof) fn summarize<'a>(
     names: &Names,
     kind: Kind,
     rules: Rules,
-) -> Summary {
+) -> Result<Summary> {
     if !kind.context_sensitive {
         return Summary::of(records, rules);
     }
     let mut functions: HashMap<u64, usize, RandomState> = HashMap::default();
     let mut folded: Vec<FunctionRecord> = Vec::new();
     for record in records {
+        memory::reserve(&mut functions, 1, HOLD_RECORDS)?;
+        memory::reserve(&mut folded, 1, HOLD_RECORDS)?;
         let at = *functions.entry(names.get(record.name).hash()).or_insert_with(|| {
             folded.push(FunctionRecord::new(record.name));
             folded.len() - 1

@@ -4,6 +4,7 @@ use super::shape::Shape;
 use super::sums::{Contribution, KnownFault, PartialSamples, Sum};
 use crate::error::{ErrorKind, Result};
 use crate::instr::Release;
+use crate::memory::{self, HOLD_NAMES};
 use crate::partial::{Decoder, PartialInput};
 use crate::sampleprof::merge::{RecordFault, rename};
 use crate::sampleprof::names::{FunctionName, NameId, Names};
@@ -61,7 +62,7 @@ impl PartialSamples {
             }
         })?;
         for (at, sum) in sums.into_iter().enumerate() {
-            if all.add_sum(sum).0 as usize != at {
+            if all.add_sum(sum)?.0 as usize != at {
                 return Err(from.malformed("a record stands twice"));
             }
         }
@@ -79,7 +80,7 @@ impl PartialSamples {
 }
 
 fn decode_names(names: &mut Names, front: &Names, from: &mut Decoder<'_>) -> Result<Vec<NameId>> {
-    let in_front: Vec<FunctionName<'_>> = front.iter().collect();
+    let in_front: Vec<FunctionName<'_>> = memory::collect(front.iter(), HOLD_NAMES)?;
     let ids = from.list("names", |from| {
         Ok(match from.place("name", in_front.len() + 2)? {
             0 => names.insert(FunctionName::Text(from.text("name")?)),
@@ -87,6 +88,7 @@ fn decode_names(names: &mut Names, front: &Names, from: &mut Decoder<'_>) -> Res
             place => names.insert(in_front[place - 2]),
         })
     })?;
+    names.check_memory()?;
     if names.len() != ids.len() {
         return Err(from.malformed("a name stands twice"));
     }

@@ -5,6 +5,7 @@
 
 use super::sums::{Contribution, KnownFault, PartialSamples};
 use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::merge::{Merger, RecordFault};
 use crate::sampleprof::profile::push_title;
 use std::collections::HashSet;
@@ -49,8 +50,10 @@ impl PartialSamples {
     /// A kind conflict between inputs, with the number of the input; what the
     /// observer says of inputs that could not be read.
     pub fn replay(&self, observer: &mut dyn ReplayObserver) -> Result<Replayed, (usize, crate::Error)> {
-        let mut merger = Merger::of_names(self.rules, self.names.clone());
-        let mut progress = vec![Progress::default(); self.sums.len()];
+        let names = self.names.try_clone().map_err(|error| (0, error))?;
+        let mut merger = Merger::of_names(self.rules, names);
+        let progress = memory::filled(Progress::default(), self.sums.len(), HOLD_RECORDS);
+        let mut progress = progress.map_err(|error| (0, error))?;
         for (number, contribution) in self.contributions.iter().enumerate() {
             let Some(visits) = &contribution.visits else {
                 merger.learn_failed(contribution.stated);
@@ -58,7 +61,8 @@ impl PartialSamples {
                 continue;
             };
             merger.begin(contribution.stated).map_err(|error| (number, error))?;
-            self.visit(&mut merger, &mut progress, number, contribution, visits, observer);
+            let visited = self.visit(&mut merger, &mut progress, number, contribution, visits, observer);
+            visited.map_err(|error| (number, error))?;
         }
         merger.add_symbols(self.symbols.iter().cloned());
         Ok(Replayed { merger, left_out: self.left_out() })
@@ -72,7 +76,7 @@ impl PartialSamples {
         contribution: &Contribution,
         visits: &[u32],
         observer: &mut dyn ReplayObserver,
-    ) {
+    ) -> Result<(), crate::Error> {
         let mut known = contribution.faults.iter().peekable();
         for (at, place) in visits.iter().enumerate() {
             let sum = &self.sums[*place as usize];
@@ -81,7 +85,7 @@ impl PartialSamples {
             let (mut was_there, mut merged) = (true, None);
             if !so_far.is_added {
                 so_far.is_added = true;
-                (was_there, merged) = merger.add_sum(sum.record.clone());
+                (was_there, merged) = merger.add_sum(sum.record.clone())?;
                 so_far.mismatches = merged == Some(RecordFault::HashMismatch);
             } else if so_far.mismatches {
                 merged = Some(RecordFault::HashMismatch);
@@ -92,6 +96,7 @@ impl PartialSamples {
                 observer.record_fault(number, &title, fault);
             }
         }
+        Ok(())
     }
 
     /// Titles of what filters left out and nothing else kept.

@@ -1,6 +1,8 @@
 //! The sums over a run of inputs.
 
 use super::shape::Shape;
+use crate::error::Result;
+use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
 use crate::merge::Remapping;
 use crate::partial::PartialInput;
 use crate::sampleprof::merge::{RecordFault, merge_record, order_of_input, remap, rename};
@@ -134,29 +136,35 @@ impl PartialSamples {
     }
 
     /// Adds an input, as often as its weight says.
-    pub fn add(&mut self, mut profile: SampleProfile, input: PartialInput, adding: &Adding<'_>) {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn add(&mut self, mut profile: SampleProfile, input: PartialInput, adding: &Adding<'_>) -> Result<()> {
         let mut one = Self::new(self.rules);
         let mut contribution = Contribution { stated: profile.stated, ..Contribution::default() };
         if let Some(symbols) = profile.symbols.take().filter(|_| !adding.drop_symbols) {
             one.symbols = symbols;
         }
-        let order = order_of_input(self.rules, &profile);
+        let order = order_of_input(self.rules, &profile)?;
         one.names = profile.names;
-        let mut records: Vec<Option<FunctionRecord>> = profile.functions.into_iter().map(Some).collect();
-        let mut visits = Vec::with_capacity(records.len());
+        let mut records: Vec<Option<FunctionRecord>> =
+            memory::collect(profile.functions.into_iter().map(Some), HOLD_RECORDS)?;
+        let mut visits = Vec::new();
+        memory::reserve(&mut visits, records.len(), HOLD_RECORDS)?;
         for record in order.into_iter().filter_map(|at| records[at].take()) {
             let visit = visits.len() as u32;
             let (record, fault) = one.prepare(record, input.weight, adding);
             if let Some((fault, is_of_a_join)) = fault {
-                contribution.faults.push(KnownFault { visit, fault, is_of_a_join });
+                memory::push(&mut contribution.faults, KnownFault { visit, fault, is_of_a_join }, HOLD_RECORDS)?;
             }
-            visits.push(one.add_record(record, adding));
+            visits.push(one.add_record(record, adding)?);
         }
         contribution.visits = Some(visits);
         let records = contribution.visits.as_ref().map_or(0, Vec::len) as u64;
         one.inputs.push(PartialInput { records, ..input });
         one.contributions.push(contribution);
-        self.append(one);
+        self.append(one)
     }
 
     /// A record with other names and multiplied, and what went wrong with that.
@@ -183,7 +191,7 @@ impl PartialSamples {
     }
 
     /// Adds a record of the only input.
-    fn add_record(&mut self, mut record: FunctionRecord, adding: &Adding<'_>) -> u32 {
+    fn add_record(&mut self, mut record: FunctionRecord, adding: &Adding<'_>) -> Result<u32> {
         let mut title = Vec::new();
         push_title(&mut title, &self.names, &record);
         let shape = Shape::of(&record, &self.names);
@@ -192,35 +200,43 @@ impl PartialSamples {
             let bare = FunctionRecord { context: record.context, ..FunctionRecord::new(record.name) };
             record = FunctionRecord { checksum: record.checksum, attributes: record.attributes, ..bare };
         }
-        self.add_sum(Sum { record, shape, is_left_out }).0
+        Ok(self.add_sum(Sum { record, shape, is_left_out })?.0)
     }
 
     /// Adds a sum to the one that it can be added to; says whether a count
     /// became too large.
-    pub(super) fn add_sum(&mut self, sum: Sum) -> (u32, bool) {
+    pub(super) fn add_sum(&mut self, sum: Sum) -> Result<(u32, bool)> {
+        memory::reserve(&mut self.places, 1, HOLD_RECORDS)?;
         let next = u32::try_from(self.sums.len()).expect("fewer than 2^32 records fit in memory");
         if sum.shape != Shape::Whole {
             let key = (sum.record.name, sum.record.context.clone(), sum.shape, sum.is_left_out);
             let place = *self.places.entry(key).or_insert(next);
             if place != next {
                 let fault = merge_record(&mut self.sums[place as usize].record, sum.record, 1);
-                return (place, fault.is_some());
+                return Ok((place, fault.is_some()));
             }
         }
-        self.sums.push(sum);
-        (next, false)
+        memory::push(&mut self.sums, sum, HOLD_RECORDS)?;
+        Ok((next, false))
     }
 
     /// Adds the sums of inputs that come after those of this one.
-    pub fn append(&mut self, other: Self) {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error: only a part was added then.
+    pub fn append(&mut self, other: Self) -> Result<()> {
         let Self { inputs, contributions, names, sums, symbols, applied, .. } = other;
-        let numbers: Vec<NameId> = names.iter().map(|name| self.names.insert(name)).collect();
+        let numbers = names.iter().map(|name| self.names.insert(name));
+        let numbers: Vec<NameId> = memory::collect(numbers, HOLD_NAMES)?;
+        self.names.check_memory()?;
         let same_order = numbers.is_sorted();
         let mut overflowed = Vec::new();
-        let mut places = Vec::with_capacity(sums.len());
+        let mut places = Vec::new();
+        memory::reserve(&mut places, sums.len(), HOLD_RECORDS)?;
         for (at, mut sum) in sums.into_iter().enumerate() {
             rename(&mut sum.record, &numbers, same_order);
-            let (place, has_overflowed) = self.add_sum(sum);
+            let (place, has_overflowed) = self.add_sum(sum)?;
             places.push(place);
             if has_overflowed {
                 overflowed.push(at as u32);
@@ -236,6 +252,7 @@ impl PartialSamples {
         self.inputs.extend(inputs);
         self.symbols.extend(symbols);
         applied.into_iter().for_each(|words| self.note_applied(words));
+        Ok(())
     }
 }
 

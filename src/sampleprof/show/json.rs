@@ -19,7 +19,7 @@ use std::io::{self, Write};
 pub fn write_json(profile: &SampleProfile, rules: Rules, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut printer = Printer { names: &profile.names, text: Vec::new(), indent: 0, is_first: true };
     printer.open(b'[');
-    for record in order::written(profile, rules).into_iter().take(most) {
+    for record in order::written(profile, rules).map_err(|_| io::ErrorKind::OutOfMemory)?.into_iter().take(most) {
         printer.item();
         printer.record(record, true);
         if printer.text.len() >= BLOCK {

@@ -20,7 +20,8 @@ pub(super) const BLOCK: usize = 64 << 10;
 ///
 /// Those of `out`.
 pub fn write_functions(profile: &SampleProfile, rules: Rules, out: &mut dyn Write) -> io::Result<()> {
-    write_records(&profile.names, order::written(profile, rules), rules, out)
+    let records = order::written(profile, rules).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    write_records(&profile.names, records, rules, out)
 }
 
 /// Lists the function of that name, without a context, or an empty record when

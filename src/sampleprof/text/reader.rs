@@ -2,6 +2,7 @@
 
 use super::line::{self, Content, Fault, Head, PlainLine};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::ReadOptions;
 use crate::sampleprof::error::counter_overflow;
 use crate::sampleprof::names::FunctionName;
@@ -161,7 +162,7 @@ impl Reader<'_> {
         } else {
             FunctionRecord::new(self.profile.names.insert(FunctionName::Text(name)))
         };
-        let at = self.table.find_or_insert(&mut self.profile.functions, &fresh);
+        let at = self.table.find_or_insert(&mut self.profile.functions, &fresh)?;
         let record = &mut self.profile.functions[at];
         // The record is worked on apart and put back when the next one begins.
         let mut record = std::mem::replace(record, FunctionRecord::new(fresh.name));
@@ -170,19 +171,20 @@ impl Reader<'_> {
         }
         self.overflowed |= add_saturating(&mut record.total, total);
         self.overflowed |= add_saturating(&mut record.head, head);
-        self.push(LineLocation::new(at as u32, 0), record);
-        Ok(())
+        self.push(LineLocation::new(at as u32, 0), record)
     }
 
     /// Opens a record, whose first lists are borrowed.
-    fn push(&mut self, location: LineLocation, mut record: FunctionRecord) {
+    fn push(&mut self, location: LineLocation, mut record: FunctionRecord) -> Result<()> {
         if record.body.is_empty() {
             record.body = self.spare_bodies.pop().unwrap_or_default();
         }
         if record.call_sites.is_empty() {
             record.call_sites = self.spare_sites.pop().unwrap_or_default();
         }
-        self.open.push(Open { location, record });
+        // The number of every line so far is right where all names are there.
+        self.profile.names.check_memory()?;
+        memory::push(&mut self.open, Open { location, record }, HOLD_RECORDS)
     }
 
     /// Takes a line of the most common kind, unless something is wrong with it.
@@ -193,6 +195,9 @@ impl Reader<'_> {
         self.close_to(line.depth);
         let location = self.masked(line.location);
         let Some(open) = self.open.last_mut() else { return false };
+        if open.record.body.try_reserve(1).is_err() {
+            return false;
+        }
         self.overflowed |= add_saturating(&mut open.record.body_at(location).samples, line.samples);
         true
     }
@@ -223,7 +228,8 @@ impl Reader<'_> {
                 signed_32(line).unwrap_or_default(),
                 line::number(discriminator).and_then(|value| value.try_into().ok()).unwrap_or_default(),
             );
-            frames.push(Frame { function: self.profile.names.insert(FunctionName::Text(function)), location });
+            let frame = Frame { function: self.profile.names.insert(FunctionName::Text(function)), location };
+            memory::push(&mut frames, frame, HOLD_RECORDS)?;
         }
         let most = self.options.limits.context_depth;
         if frames.len() as u64 > u64::from(most) {
@@ -257,30 +263,36 @@ impl Reader<'_> {
                 self.check_name(name)?;
                 return self.open_callee(self.masked(location), name, total);
             }
-            Content::Body { location, samples } => self.body(self.masked(location), samples, counts),
-            Content::Vtables { location } => self.vtables(self.masked(location), counts),
+            Content::Body { location, samples } => self.body(self.masked(location), samples, counts)?,
+            Content::Vtables { location } => self.vtables(self.masked(location), counts)?,
             Content::Metadata { checksum, attributes } => self.metadata(depth, checksum, attributes),
         }
         Ok(())
     }
 
-    fn body(&mut self, location: LineLocation, samples: u64, counts: &mut Vec<(&[u8], u64)>) {
+    fn body(&mut self, location: LineLocation, samples: u64, counts: &mut Vec<(&[u8], u64)>) -> Result<()> {
         keep_last(counts);
-        let Some(open) = self.open.last_mut() else { return };
+        let Some(open) = self.open.last_mut() else { return Ok(()) };
+        memory::reserve(&mut open.record.body, 1, HOLD_RECORDS)?;
         let entry = open.record.body_at(location);
         for &(name, count) in counts.iter() {
             let callee = self.profile.names.insert(FunctionName::Text(name));
+            memory::reserve(entry.targets.list_mut(), 1, HOLD_RECORDS)?;
             self.overflowed |= add_target(entry.targets.list_mut(), callee, count);
         }
         self.overflowed |= add_saturating(&mut entry.samples, samples);
+        Ok(())
     }
 
-    fn vtables(&mut self, location: LineLocation, counts: &[(&[u8], u64)]) {
-        let Some(open) = self.open.last_mut() else { return };
+    fn vtables(&mut self, location: LineLocation, counts: &[(&[u8], u64)]) -> Result<()> {
+        let Some(open) = self.open.last_mut() else { return Ok(()) };
+        memory::reserve(&mut open.record.vtables, 1, HOLD_RECORDS)?;
         for &(name, count) in counts {
             let table = self.profile.names.insert(FunctionName::Text(name));
+            memory::reserve(open.record.vtables_at(location), 1, HOLD_RECORDS)?;
             self.overflowed |= add_target(open.record.vtables_at(location), table, count);
         }
+        Ok(())
     }
 
     fn metadata(&mut self, depth: usize, checksum: u64, attributes: u32) {
@@ -307,12 +319,13 @@ impl Reader<'_> {
         let mut record = match found {
             Ok(at) => std::mem::replace(&mut sites[at].callee, FunctionRecord::new(name)),
             Err(at) => {
+                memory::reserve(sites, 1, HOLD_RECORDS)?;
                 sites.insert(at, CallSite { location, callee: FunctionRecord::new(name) });
                 FunctionRecord::new(name)
             }
         };
         self.overflowed |= add_saturating(&mut record.total, total);
-        self.push(location, record);
+        self.push(location, record)?;
         self.metadata_depth = 0;
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Writing text.
 
-use crate::sampleprof::names::{NameId, Names};
+use crate::error::Result;
+use crate::memory::{self, HOLD_OUTPUT};
+use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::order;
 use crate::sampleprof::profile::{Kind, push_title};
 use crate::sampleprof::record::{FunctionRecord, LineLocation};
@@ -20,14 +22,26 @@ pub struct WriteOptions {
     pub bracketed_callees: bool,
 }
 
+/// Bytes of the numbers and marks of a line.
+const LINE: usize = 128;
+
 /// The text of records in the order given.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
 pub(in crate::sampleprof) fn write_records(
     names: &Names,
     records: &[&FunctionRecord],
     options: &WriteOptions,
-) -> Vec<u8> {
-    let mut writer = Writer { names, options, text: Vec::new() };
+) -> Result<Vec<u8>> {
+    let mut writer = Writer { names, options, text: Vec::new(), lacks_memory: false };
     for record in records {
+        let frames = record.context.iter().flatten().map(|frame| writer.name_len(frame.function) + LINE);
+        let title = frames.sum::<usize>() + writer.name_len(record.name);
+        if !writer.has_room(title) {
+            break;
+        }
         if options.kind.context_sensitive {
             writer.text.push(b'[');
             push_title(&mut writer.text, names, record);
@@ -39,16 +53,31 @@ pub(in crate::sampleprof) fn write_records(
         writer.number(b':', record.head);
         writer.record(record, 1);
     }
-    writer.text
+    if writer.lacks_memory { Err(memory::refused(HOLD_OUTPUT)) } else { Ok(writer.text) }
 }
 
 struct Writer<'a> {
     names: &'a Names,
     options: &'a WriteOptions,
     text: Vec<u8>,
+    lacks_memory: bool,
 }
 
 impl Writer<'_> {
+    /// Makes room for a line with so many bytes of names; `false` where there is none, once and for all.
+    fn has_room(&mut self, names: usize) -> bool {
+        self.lacks_memory |= self.text.try_reserve(names + LINE).is_err();
+        !self.lacks_memory
+    }
+
+    fn name_len(&self, name: NameId) -> usize {
+        match self.names.get(name) {
+            FunctionName::Text(text) => text.len(),
+            // As many digits as a hash has at most.
+            FunctionName::Hash(_) => 20,
+        }
+    }
+
     fn number(&mut self, before: u8, value: u64) {
         self.text.push(before);
         self.digits(value);
@@ -71,9 +100,15 @@ impl Writer<'_> {
     fn record(&mut self, record: &FunctionRecord, depth: usize) {
         self.text.push(b'\n');
         for entry in &record.body {
+            if !self.has_room(depth) {
+                return;
+            }
             self.location(depth, entry.location);
             self.digits(entry.samples);
             for target in &*order::targets(self.names, &entry.targets) {
+                if !self.has_room(self.name_len(target.callee)) {
+                    return;
+                }
                 self.text.push(b' ');
                 self.names.get(target.callee).push_to(&mut self.text);
                 self.number(b':', target.samples);
@@ -83,6 +118,9 @@ impl Writer<'_> {
         }
         let sites = order::call_sites(self.names, record);
         for (at, site) in sites.iter().enumerate() {
+            if !self.has_room(depth + self.name_len(site.callee.name)) {
+                return;
+            }
             self.location(depth, site.location);
             self.callee(site.callee.name);
             self.number(b':', site.callee.total);
@@ -109,9 +147,15 @@ impl Writer<'_> {
         if record.vtables[at].tables.is_empty() {
             return;
         }
+        if !self.has_room(depth) {
+            return;
+        }
         self.location(depth, location);
         self.text.extend_from_slice(b"vtables ");
         for table in order::tables(self.names, &record.vtables[at].tables) {
+            if !self.has_room(self.name_len(table.callee)) {
+                return;
+            }
             self.names.get(table.callee).push_to(&mut self.text);
             self.number(b':', table.samples);
             self.text.push(b' ');
@@ -120,6 +164,9 @@ impl Writer<'_> {
     }
 
     fn metadata(&mut self, record: &FunctionRecord, depth: usize) {
+        if !self.has_room(2 * depth) {
+            return;
+        }
         let nested = self.options.rules.writes_nested_checksums();
         if self.options.kind.probe_based && (depth == 1 || nested) {
             self.line(depth, b"!CFGChecksum: ", record.checksum);

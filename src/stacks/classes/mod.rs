@@ -7,7 +7,8 @@ mod zip;
 use crate::error::{Error, ErrorKind, Result};
 use crate::java;
 use crate::limits::Limits;
-use crate::stacks::model::{Frame, Function, FunctionId, MAX_HITS, NameId, SampleKey, SignatureId, StackTable};
+use crate::memory::{self, HOLD_STACKS};
+use crate::stacks::model::{Frame, Function, FunctionId, MAX_HITS, NameId, Sample, SampleKey, SignatureId, StackTable};
 use foldhash::{HashMap, HashMapExt};
 
 /// Binary names of a return type, then of the parameters.
@@ -153,19 +154,24 @@ impl Reference {
     }
 
     /// The same stacks with the types of methods that lack them.
-    pub fn resolve(&self, table: &StackTable, overload: Overload) -> (StackTable, Resolved) {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn resolve(&self, table: &StackTable, overload: Overload) -> Result<(StackTable, Resolved)> {
         let mut report = Resolved::default();
         let mut known: HashMap<FunctionId, Answer> = HashMap::new();
         let (mut out, dropped) = table.map_frames(|out, frame| {
             let answer =
                 known.entry(frame.function).or_insert_with(|| self.answer(out, frame.function, overload, &mut report));
             answer.function().map(|function| Frame { function, ..frame })
-        });
+        })?;
         report.dropped_hits = dropped;
         if overload == Overload::All {
-            report.repeated_hits = self.repeat_leaves(&mut out);
+            report.repeated_hits = self.repeat_leaves(&mut out)?;
+            out.check_memory()?;
         }
-        (out, report)
+        Ok((out, report))
     }
 
     fn answer(&self, out: &mut StackTable, id: FunctionId, overload: Overload, report: &mut Resolved) -> Answer {
@@ -193,9 +199,9 @@ impl Reference {
     }
 
     /// Counts each stack whose leaf was one of several overloads for the others too.
-    fn repeat_leaves(&self, out: &mut StackTable) -> u64 {
+    fn repeat_leaves(&self, out: &mut StackTable) -> Result<u64> {
         let mut repeated = 0u64;
-        let samples: Vec<_> = out.samples().collect();
+        let samples: Vec<Sample> = memory::collect(out.samples(), HOLD_STACKS)?;
         for sample in samples {
             let frame = out.frame(out.leaf(sample.key.stack));
             let Function::Java { class, name, .. } = out.function(frame.function) else { continue };
@@ -213,7 +219,7 @@ impl Reference {
                 repeated = repeated.saturating_add(sample.hits).min(MAX_HITS);
             }
         }
-        repeated
+        Ok(repeated)
     }
 }
 

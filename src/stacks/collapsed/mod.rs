@@ -28,6 +28,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_STACKS};
 use crate::stacks::model::{
     Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
     Unit,
@@ -121,6 +122,7 @@ pub fn read_stacks(
     let mut reader = TextReader::new(folded, options, limits, table);
     reader.read(data).map_err(|error| error.in_format(format))?;
     let warnings = reader.warnings();
+    table.check_memory()?;
     table.observed.add_source(format);
     table.observed.parts += 1;
     table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
@@ -143,6 +145,7 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
         let message = format!("samples of several events are added up: {}", events.join(", "));
         warnings.push(Warning::new(message));
     }
+    table.check_memory()?;
     table.observed.lines_skipped += skipped.len() as u64;
     table.observed.add_source(SCRIPT);
     table.observed.parts += 1;
@@ -273,8 +276,9 @@ impl<'a> TextReader<'a> {
             let pushed = self.table.push_frame(parent, frame);
             at += text.len();
             parent = Some(pushed);
-            self.path.push((at, pushed));
+            memory::push(&mut self.path, (at, pushed), HOLD_STACKS)?;
         }
+        memory::reserve(&mut self.before, stack.len(), HOLD_STACKS)?;
         self.before.push_str(stack);
         Ok(parent)
     }
@@ -373,6 +377,7 @@ impl<'a> TextReader<'a> {
             if self.folded { names::parse_perf(text) } else { names::parse_collapsed(text) };
         let function = self.function(name);
         let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
+        memory::reserve(&mut self.known, 1, HOLD_STACKS)?;
         self.known.insert(text.into(), frame);
         Ok(frame)
     }

@@ -2,6 +2,8 @@
 
 use super::exact;
 use super::names::UNKNOWN_BCI;
+use crate::error::Result;
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::stacks::model::{Frame, FrameId, Function, StackTable, ThreadId};
 use std::collections::BTreeMap;
 
@@ -36,31 +38,45 @@ pub struct CollapsedOptions {
 ///
 /// Also says how many stacks of the table had to be joined since what tells
 /// them apart is not written.
-pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (String, u64) {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> Result<(String, u64)> {
     let mut frames: Vec<Option<Box<str>>> = Vec::new();
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     let mut distinct = std::collections::BTreeSet::new();
     for sample in table.samples() {
         let thread = sample.key.thread.filter(|_| options.threads);
         let mut line = thread.map(|thread| thread_frame(table, thread)).unwrap_or_default();
-        let mut chain: Vec<FrameId> = table.frames(sample.key.stack).collect();
+        let mut chain: Vec<FrameId> = memory::collect(table.frames(sample.key.stack), HOLD_OUTPUT)?;
         chain.reverse();
         for (position, id) in chain.into_iter().enumerate() {
             if position > 0 {
                 line.push(';');
             }
-            if frames.len() <= id.index() {
+            let known = frames.len();
+            if known <= id.index() {
+                memory::reserve(&mut frames, id.index() + 1 - known, HOLD_OUTPUT)?;
                 frames.resize(id.index() + 1, None);
             }
-            line.push_str(frames[id.index()].get_or_insert_with(|| frame_text(table, table.frame(id), options).into()));
+            let text = frames[id.index()].get_or_insert_with(|| frame_text(table, table.frame(id), options).into());
+            memory::reserve(&mut line, text.len() + 1, HOLD_OUTPUT)?;
+            line.push_str(text);
         }
         let hits = lines.entry(line).or_default();
         *hits = hits.saturating_add(sample.hits).min(crate::stacks::model::MAX_HITS);
         distinct.insert((sample.key.stack.index(), thread.map(ThreadId::index)));
     }
     let joined = (distinct.len() - lines.len()) as u64;
-    let text = lines.into_iter().map(|(line, hits)| format!("{line} {hits}\n")).collect();
-    (text, joined)
+    let mut text = String::new();
+    for (line, hits) in lines {
+        let hits = format!(" {hits}\n");
+        memory::reserve(&mut text, line.len() + hits.len(), HOLD_OUTPUT)?;
+        text.push_str(&line);
+        text.push_str(&hits);
+    }
+    Ok((text, joined))
 }
 
 fn thread_frame(table: &StackTable, thread: ThreadId) -> String {

@@ -7,17 +7,19 @@ use std::hash::{BuildHasher, Hash};
 /// Gives equal values the same number; numbers count up from 0.
 ///
 /// Numbers depend only on the order of calls, so nothing leaks the order of the
-/// hash table.
+/// hash table. Where memory is refused a value gets the number of another one,
+/// which [`Interner::lacks_memory`] says.
 #[derive(Debug, Clone)]
 pub(super) struct Interner<T> {
     values: Vec<T>,
     table: HashTable<u32>,
     state: RandomState,
+    lacks_memory: bool,
 }
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default() }
+        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default(), lacks_memory: false }
     }
 }
 
@@ -27,7 +29,7 @@ impl<T: Eq + Hash> Interner<T> {
     /// # Panics
     ///
     /// At 2^32 distinct values, which would take more than 64 GiB.
-    pub(super) fn intern<Q>(&mut self, value: &Q, make: impl FnOnce(&Q) -> T) -> u32
+    pub(super) fn intern<Q>(&mut self, value: &Q, make: impl FnOnce(&Q) -> Option<T>) -> u32
     where
         Q: Eq + Hash + ?Sized,
         T: std::borrow::Borrow<Q>,
@@ -37,10 +39,51 @@ impl<T: Eq + Hash> Interner<T> {
             return *found;
         }
         let index = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values fit into memory");
-        self.values.push(make(value));
+        let Some(made) = self.grow::<Q>(1).and_then(|()| make(value)) else {
+            self.lacks_memory = true;
+            return 0;
+        };
+        self.values.push(made);
         let (values, state) = (&self.values, &self.state);
         self.table.insert_unique(hash, index, |index| state.hash_one(values[*index as usize].borrow()));
         index
+    }
+
+    /// Makes room for so many more values; nothing where there is none. The first one may end the process: it
+    /// has no other whose number it could have.
+    fn grow<Q>(&mut self, more: usize) -> Option<()>
+    where
+        Q: Eq + Hash + ?Sized,
+        T: std::borrow::Borrow<Q>,
+    {
+        if self.values.is_empty() {
+            self.values.reserve(1);
+        }
+        self.values.try_reserve(more).ok()?;
+        let (values, state) = (&self.values, &self.state);
+        self.table.try_reserve(more, |index| state.hash_one(values[*index as usize].borrow())).ok()
+    }
+
+    /// A copy; nothing where there is no room for one.
+    pub(super) fn try_clone(&self) -> Option<Self>
+    where
+        T: Clone,
+    {
+        let mut copy = Self::default();
+        copy.grow::<T>(self.values.len())?;
+        for (index, value) in (0..).zip(&self.values) {
+            let hash = copy.state.hash_one(value);
+            copy.values.push(value.clone());
+            let (values, state) = (&copy.values, &copy.state);
+            copy.table.insert_unique(hash, index, |index| state.hash_one(&values[*index as usize]));
+        }
+        copy.lacks_memory = self.lacks_memory;
+        Some(copy)
+    }
+
+    /// Whether a value has the number of another one, for it did not fit the memory.
+    pub(super) fn lacks_memory(&self) -> bool {
+        self.lacks_memory
     }
 
     /// The value behind a number.

@@ -22,7 +22,9 @@ mod serialize;
 mod source;
 mod turned;
 
+use crate::error::Result;
 pub use crate::java;
+use crate::memory::{self, HOLD_STACKS};
 use observed::Observed;
 pub use select::{NotSelected, Selection};
 pub use source::{SampleSource, Unit, Weight};
@@ -203,6 +205,9 @@ struct Node {
 }
 
 /// Samples with all they refer to.
+///
+/// What does not fit the memory is not in it: [`check_memory`](Self::check_memory) says so, which all that
+/// reads, turns or adds up tables in this library asks before it gives one out.
 #[derive(Debug, Clone, Default)]
 pub struct StackTable {
     names: Interner<Box<str>>,
@@ -215,6 +220,7 @@ pub struct StackTable {
     keys: Interner<SampleKey>,
     hits: Vec<u64>,
     saturated: u64,
+    lacks_memory: bool,
     /// What the sources said about themselves and what was left out of them.
     pub observed: Observed,
 }
@@ -227,17 +233,17 @@ impl StackTable {
 
     /// The number of a text.
     pub fn intern_name(&mut self, text: &str) -> NameId {
-        NameId(self.names.intern(text, |text| text.into()))
+        NameId(self.names.intern(text, boxed))
     }
 
     /// The number of a list of types: return type, then parameters.
     pub fn intern_signature(&mut self, types: &[NameId]) -> SignatureId {
-        SignatureId(self.signatures.intern(types, |types| types.into()))
+        SignatureId(self.signatures.intern(types, |types| Some(types.into())))
     }
 
     /// The number of a function.
     pub fn intern_function(&mut self, function: Function) -> FunctionId {
-        FunctionId(self.functions.intern(&function, |function| *function))
+        FunctionId(self.functions.intern(&function, |function| Some(*function)))
     }
 
     /// The number of a Java method; `types` is its return type, then its parameters.
@@ -258,12 +264,16 @@ impl StackTable {
 
     /// The number of a frame.
     pub fn intern_frame(&mut self, frame: Frame) -> FrameId {
-        FrameId(self.frames.intern(&frame, |frame| *frame))
+        FrameId(self.frames.intern(&frame, |frame| Some(*frame)))
     }
 
     /// The stack that `frame` makes on top of `parent`; `None` starts a thread.
     pub fn push_frame(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
-        let stack = StackId(self.nodes.intern(&Node { parent, frame }, |node| *node));
+        if !self.depths.is_empty() && self.depths.try_reserve(1).is_err() {
+            self.lacks_memory = true;
+            return StackId(0);
+        }
+        let stack = StackId(self.nodes.intern(&Node { parent, frame }, |node| Some(*node)));
         if stack.index() == self.depths.len() {
             let below = parent.map_or(0, |parent| self.depths[parent.index()]);
             self.depths.push(below.saturating_add(1));
@@ -273,12 +283,16 @@ impl StackTable {
 
     /// The number of a thread name.
     pub fn intern_thread(&mut self, name: &str) -> ThreadId {
-        ThreadId(self.threads.intern(name, |name| name.into()))
+        ThreadId(self.threads.intern(name, boxed))
     }
 
     /// Counts `hits` more samples.
     pub fn add(&mut self, key: SampleKey, hits: u64) {
-        let index = self.keys.intern(&key, |key| *key) as usize;
+        if self.hits.try_reserve(1).is_err() {
+            self.lacks_memory = true;
+            return;
+        }
+        let index = self.keys.intern(&key, |key| Some(*key)) as usize;
         if index == self.hits.len() {
             self.hits.push(0);
         }
@@ -287,6 +301,23 @@ impl StackTable {
             self.saturated += 1;
         }
         self.hits[index] = sum.min(MAX_HITS);
+    }
+
+    /// Whether everything that was added is there.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn check_memory(&self) -> Result<()> {
+        let lacks = self.lacks_memory
+            || self.names.lacks_memory()
+            || self.signatures.lacks_memory()
+            || self.functions.lacks_memory()
+            || self.frames.lacks_memory()
+            || self.nodes.lacks_memory()
+            || self.threads.lacks_memory()
+            || self.keys.lacks_memory();
+        if lacks { Err(memory::refused(HOLD_STACKS)) } else { Ok(()) }
     }
 
     /// How many additions went beyond [`MAX_HITS`] and stopped there.
@@ -378,14 +409,23 @@ impl StackTable {
     ///
     /// A stack that loses its leaf counts for its innermost frame left. A stack
     /// that loses all frames is dropped; the hits dropped that way are returned.
-    pub fn map_frames(&self, mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>) -> (StackTable, u64) {
-        let mut out = self.with_same_names();
-        let mut frames: Vec<Option<FrameId>> = Vec::with_capacity(self.frames.values().len());
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn map_frames(
+        &self,
+        mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>,
+    ) -> Result<(StackTable, u64)> {
+        let mut out = self.with_same_names()?;
+        let mut frames: Vec<Option<FrameId>> = Vec::new();
+        memory::reserve(&mut frames, self.frames.values().len(), HOLD_STACKS)?;
         for frame in self.frames.values() {
             let mapped = map(&mut out, *frame);
             frames.push(mapped.map(|frame| out.intern_frame(frame)));
         }
-        let mut stacks: Vec<Option<StackId>> = Vec::with_capacity(self.depths.len());
+        let mut stacks: Vec<Option<StackId>> = Vec::new();
+        memory::reserve(&mut stacks, self.depths.len(), HOLD_STACKS)?;
         for stack in self.stacks() {
             let parent = self.parent(stack).and_then(|parent| stacks[parent.index()]);
             stacks.push(match frames[self.leaf(stack).index()] {
@@ -400,28 +440,50 @@ impl StackTable {
                 None => dropped = dropped.saturating_add(sample.hits),
             }
         }
-        (out, dropped)
+        out.check_memory()?;
+        Ok((out, dropped))
     }
 
     /// The samples for which `keep` says so.
-    pub fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
-        let mut out = StackTable { keys: Interner::default(), hits: Vec::new(), ..self.clone() };
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> Result<StackTable> {
+        let mut out = StackTable {
+            frames: copy_of(&self.frames)?,
+            nodes: copy_of(&self.nodes)?,
+            depths: memory::copied(&self.depths, HOLD_STACKS)?,
+            ..self.with_same_names()?
+        };
         for sample in self.samples().filter(keep) {
             out.add(sample.key, sample.hits);
         }
-        out
+        out.check_memory()?;
+        Ok(out)
     }
 
     /// Adds all samples of another table, and what its sources showed.
-    pub fn absorb(&mut self, other: &StackTable) {
-        self.absorb_times(other, 1);
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error: then only a part was added.
+    pub fn absorb(&mut self, other: &StackTable) -> Result<()> {
+        self.absorb_times(other, 1)
     }
 
     /// As [`absorb`](Self::absorb), with all hits multiplied by `weight`.
-    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) {
-        let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
-        let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
-        let mut functions = Vec::with_capacity(other.functions.values().len());
+    ///
+    /// # Errors
+    ///
+    /// As [`absorb`](Self::absorb).
+    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) -> Result<()> {
+        let names = other.names.values().iter().map(|name| self.intern_name(name));
+        let names: Vec<NameId> = memory::collect(names, HOLD_STACKS)?;
+        let threads = other.threads.values().iter().map(|name| self.intern_thread(name));
+        let threads: Vec<ThreadId> = memory::collect(threads, HOLD_STACKS)?;
+        let mut functions = Vec::new();
+        memory::reserve(&mut functions, other.functions.values().len(), HOLD_STACKS)?;
         for function in other.functions.values() {
             let mapped = match *function {
                 Function::Symbol { name } => Function::Symbol { name: names[name.index()] },
@@ -433,7 +495,8 @@ impl StackTable {
             };
             functions.push(self.intern_function(mapped));
         }
-        let mut stacks: Vec<StackId> = Vec::with_capacity(other.depths.len());
+        let mut stacks: Vec<StackId> = Vec::new();
+        memory::reserve(&mut stacks, other.depths.len(), HOLD_STACKS)?;
         for stack in other.stacks() {
             let frame = other.frame(other.leaf(stack));
             let frame = self.intern_frame(Frame { function: functions[frame.function.index()], ..frame });
@@ -446,20 +509,23 @@ impl StackTable {
         }
         self.saturated += other.saturated;
         self.observed.absorb(&other.observed);
+        other.check_memory()?;
+        self.check_memory()
     }
 
     /// A table without frames and samples whose names, signatures, functions
     /// and threads have the same numbers.
-    fn with_same_names(&self) -> StackTable {
-        StackTable {
-            names: self.names.clone(),
-            signatures: self.signatures.clone(),
-            functions: self.functions.clone(),
-            threads: self.threads.clone(),
+    fn with_same_names(&self) -> Result<StackTable> {
+        Ok(StackTable {
+            names: copy_of(&self.names)?,
+            signatures: copy_of(&self.signatures)?,
+            functions: copy_of(&self.functions)?,
+            threads: copy_of(&self.threads)?,
             saturated: self.saturated,
+            lacks_memory: self.lacks_memory,
             observed: self.observed.clone(),
             ..StackTable::default()
-        }
+        })
     }
 
     /// A method as people write it: `app.Main.loop(int)`, or its bare name when
@@ -478,6 +544,18 @@ impl StackTable {
             }
         }
     }
+}
+
+fn copy_of<T: Clone + Eq + std::hash::Hash>(values: &Interner<T>) -> Result<Interner<T>> {
+    values.try_clone().ok_or_else(|| memory::refused(HOLD_STACKS))
+}
+
+/// A copy of a text; nothing where there is no room for it.
+fn boxed(text: &str) -> Option<Box<str>> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len()).ok()?;
+    copy.push_str(text);
+    Some(copy.into_boxed_str())
 }
 
 /// A type as it is written in source code: `[Ljava.lang.String;` is

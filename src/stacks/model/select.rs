@@ -1,6 +1,7 @@
 //! Which samples of a table are meant.
 
 use super::{Sample, SampleSource, StackTable, Unit};
+use crate::error::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Samples that count, of a table that may hold several sorts.
@@ -68,20 +69,17 @@ impl StackTable {
     }
 
     /// The selected samples, and how many hits were not selected.
-    pub fn select(&self, selection: &Selection) -> (StackTable, NotSelected) {
-        let main = self.main_source();
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn select(&self, selection: &Selection) -> Result<(StackTable, NotSelected)> {
+        let has_source = self.source_chooser(selection);
         let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
-        let wanted_source = |sample: &Sample| {
-            if selection.sources.is_empty() {
-                Some(sample.key.source) == main
-            } else {
-                selection.sources.contains(&sample.key.source)
-            }
-        };
         let mut left_out = NotSelected::default();
         for sample in self.samples() {
             let hits = u128::from(sample.hits);
-            if !wanted_source(&sample) {
+            if !has_source(&sample) {
                 left_out.other_sources += hits;
             } else if selection.drop_truncated && sample.key.truncated {
                 left_out.truncated += hits;
@@ -89,11 +87,27 @@ impl StackTable {
                 left_out.other_threads += hits;
             }
         }
-        let selected = self.filter_samples(|sample| {
-            wanted_source(sample)
+        let selected = self.filter_samples(self.chooser(selection))?;
+        Ok((selected, left_out))
+    }
+
+    /// Whether a sample is selected.
+    pub(crate) fn chooser<'a>(&'a self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + 'a {
+        let has_source = self.source_chooser(selection);
+        let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
+        move |sample| {
+            has_source(sample)
                 && !(selection.drop_truncated && sample.key.truncated)
                 && thread.is_none_or(|thread| thread.is_some() && thread == sample.key.thread)
-        });
-        (selected, left_out)
+        }
+    }
+
+    /// Whether a sample is of a sort that is selected.
+    fn source_chooser<'a>(&self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + use<'a> {
+        let main = self.main_source();
+        move |sample| match selection.sources.is_empty() {
+            true => Some(sample.key.source) == main,
+            false => selection.sources.contains(&sample.key.source),
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::strings::StringInterner;
 use super::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_NAMES, HOLD_STACKS};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -101,27 +102,29 @@ impl Merger {
     /// As [`add`](Self::add), only the samples at positions for which `keep` says so.
     pub(super) fn add_some(&mut self, other: &Profile, weight: u64, keep: impl Fn(usize) -> bool) -> Result<()> {
         let mut places = Places {
-            strings: vec![None; other.strings.len()],
-            mappings: vec![None; other.mappings.len()],
-            functions: vec![None; other.functions.len()],
-            locations: vec![None; other.locations.len()],
+            strings: memory::filled(None, other.strings.len(), HOLD_STACKS)?,
+            mappings: memory::filled(None, other.mappings.len(), HOLD_STACKS)?,
+            functions: memory::filled(None, other.functions.len(), HOLD_STACKS)?,
+            locations: memory::filled(None, other.locations.len(), HOLD_STACKS)?,
         };
         let columns = self.columns(other, &mut places)?;
-        self.add_head(other, &mut places);
+        self.add_head(other, &mut places)?;
         self.inputs += 1;
         let weight = i64::try_from(weight).unwrap_or(i64::MAX);
         let (mut locations, mut labels) = (Vec::new(), Vec::new());
         for sample in other.samples.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, sample)| sample) {
             locations.clear();
             for at in sample.locations {
-                locations.push(self.location(other, *at, &mut places));
+                memory::push(&mut locations, self.location(other, *at, &mut places)?, HOLD_STACKS)?;
             }
             labels.clear();
             if !self.options.drop_labels {
-                labels.extend(sample.labels.iter().map(|label| self.label(other, label, &mut places)));
+                for label in sample.labels {
+                    memory::push(&mut labels, self.label(other, label, &mut places)?, HOLD_STACKS)?;
+                }
                 labels.sort_unstable();
             }
-            let at = self.sample(&locations, &labels);
+            let at = self.sample(&locations, &labels)?;
             self.add_values(at, sample, &columns, weight);
         }
         Ok(())
@@ -138,7 +141,8 @@ impl Merger {
     /// The columns of `other` that are added to ours, after ours were cut down
     /// to what both have.
     fn columns(&mut self, other: &Profile, places: &mut Places) -> Result<Vec<usize>> {
-        let theirs: Vec<ValueType> = other.sample_types.iter().map(|of| self.value_type(other, *of, places)).collect();
+        let theirs = other.sample_types.iter().map(|of| self.value_type(other, *of, places));
+        let theirs: Vec<ValueType> = memory::try_collect(theirs, HOLD_STACKS)?;
         if self.inputs == 0 {
             self.profile.samples = Samples::new(theirs.len());
             self.profile.sample_types = theirs;
@@ -159,7 +163,7 @@ impl Merger {
         let lost: Vec<String> = lost.chain(foreign).map(|of| self.value_name(of)).collect();
         self.report.dropped_types.extend(lost);
         if kept.len() < ours.len() {
-            self.profile.samples.keep_columns(&kept);
+            self.profile.samples.keep_columns(&kept)?;
             self.profile.sample_types = kept.iter().map(|at| ours[*at]).collect();
         }
         Ok(columns)
@@ -172,16 +176,16 @@ impl Merger {
 
     /// What stands beside the samples: the first profile that says something
     /// is believed; times add up.
-    fn add_head(&mut self, other: &Profile, places: &mut Places) {
+    fn add_head(&mut self, other: &Profile, places: &mut Places) -> Result<()> {
         let is_first = self.inputs == 0;
         let mut string = |id| self.strings_of(other, id, places);
-        let (drop, keep) = (string(other.drop_frames), string(other.keep_frames));
-        let (default, url) = (string(other.default_sample_type), string(other.doc_url));
-        let comments: Vec<StringId> = other.comments.iter().map(|id| string(*id)).collect();
-        let period_type = other.period_type.map(|of| self.value_type(other, of, places));
+        let (drop, keep) = (string(other.drop_frames)?, string(other.keep_frames)?);
+        let (default, url) = (string(other.default_sample_type)?, string(other.doc_url)?);
+        let comments: Vec<StringId> = memory::try_collect(other.comments.iter().map(|id| string(*id)), HOLD_NAMES)?;
+        let period_type = other.period_type.map(|of| self.value_type(other, of, places)).transpose()?;
         // The main program comes first, whatever the first sample ran.
         if is_first && !other.mappings.is_empty() && !self.options.drop_addresses {
-            self.mapping(other, 0, places);
+            self.mapping(other, 0, places)?;
         }
         let sum = &mut self.profile;
         if is_first {
@@ -198,7 +202,7 @@ impl Merger {
         }
         for comment in comments {
             if !sum.comments.contains(&comment) {
-                sum.comments.push(comment);
+                memory::push(&mut sum.comments, comment, HOLD_NAMES)?;
             }
         }
         sum.period_type = sum.period_type.or(period_type);
@@ -207,39 +211,48 @@ impl Merger {
         if sum.time_nanos == 0 || (other.time_nanos != 0 && other.time_nanos < sum.time_nanos) {
             sum.time_nanos = other.time_nanos;
         }
+        Ok(())
     }
 
-    fn strings_of(&mut self, other: &Profile, id: StringId, places: &mut Places) -> StringId {
-        *places.strings[id.0 as usize].get_or_insert_with(|| self.strings.intern(other.strings.get(id)))
-    }
-
-    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> ValueType {
-        ValueType { kind: self.strings_of(other, of.kind, places), unit: self.strings_of(other, of.unit, places) }
-    }
-
-    fn label(&mut self, other: &Profile, label: &Label, places: &mut Places) -> Label {
-        Label {
-            key: self.strings_of(other, label.key, places),
-            text: self.strings_of(other, label.text, places),
-            number: label.number,
-            unit: self.strings_of(other, label.unit, places),
+    fn strings_of(&mut self, other: &Profile, id: StringId, places: &mut Places) -> Result<StringId> {
+        if let Some(known) = places.strings[id.0 as usize] {
+            return Ok(known);
         }
+        let new = self.strings.intern(other.strings.get(id))?;
+        places.strings[id.0 as usize] = Some(new);
+        Ok(new)
+    }
+
+    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> Result<ValueType> {
+        let (kind, unit) = (self.strings_of(other, of.kind, places)?, self.strings_of(other, of.unit, places)?);
+        Ok(ValueType { kind, unit })
+    }
+
+    fn label(&mut self, other: &Profile, label: &Label, places: &mut Places) -> Result<Label> {
+        Ok(Label {
+            key: self.strings_of(other, label.key, places)?,
+            text: self.strings_of(other, label.text, places)?,
+            number: label.number,
+            unit: self.strings_of(other, label.unit, places)?,
+        })
     }
 
     /// The place of a mapping, and what is added to its addresses there.
-    fn mapping(&mut self, other: &Profile, at: u32, places: &mut Places) -> (u32, u64) {
+    fn mapping(&mut self, other: &Profile, at: u32, places: &mut Places) -> Result<(u32, u64)> {
         if let Some(known) = places.mappings[at as usize] {
-            return known;
+            return Ok(known);
         }
         let mapping = other.mappings[at as usize];
         let new = Mapping {
-            file: self.strings_of(other, mapping.file, places),
-            build_id: self.strings_of(other, mapping.build_id, places),
+            file: self.strings_of(other, mapping.file, places)?,
+            build_id: self.strings_of(other, mapping.build_id, places)?,
             ..mapping
         };
         let build = if new.build_id.is_empty() { new.file } else { new.build_id };
         let size = mapping.limit.wrapping_sub(mapping.start);
+        memory::reserve(&mut self.mappings, 1, HOLD_STACKS)?;
         let mappings = &mut self.profile.mappings;
+        memory::reserve(mappings, 1, HOLD_STACKS)?;
         let place = *self.mappings.entry((size, mapping.offset, build)).or_insert_with(|| {
             mappings.push(new);
             (mappings.len() - 1) as u32
@@ -251,41 +264,48 @@ impl Merger {
         }
         let found = (place, known.start.wrapping_sub(mapping.start));
         places.mappings[at as usize] = Some(found);
-        found
+        Ok(found)
     }
 
-    fn function(&mut self, other: &Profile, at: u32, places: &mut Places) -> u32 {
+    fn function(&mut self, other: &Profile, at: u32, places: &mut Places) -> Result<u32> {
         if let Some(known) = places.functions[at as usize] {
-            return known;
+            return Ok(known);
         }
         let function = other.functions[at as usize];
         let function = Function {
-            name: self.strings_of(other, function.name, places),
-            system_name: self.strings_of(other, function.system_name, places),
-            file: self.strings_of(other, function.file, places),
+            name: self.strings_of(other, function.name, places)?,
+            system_name: self.strings_of(other, function.system_name, places)?,
+            file: self.strings_of(other, function.file, places)?,
             start_line: function.start_line,
         };
+        memory::reserve(&mut self.functions, 1, HOLD_STACKS)?;
         let functions = &mut self.profile.functions;
+        memory::reserve(functions, 1, HOLD_STACKS)?;
         let place = *self.functions.entry(function).or_insert_with(|| {
             functions.push(function);
             (functions.len() - 1) as u32
         });
         places.functions[at as usize] = Some(place);
-        place
+        Ok(place)
     }
 
-    fn location(&mut self, other: &Profile, at: u32, places: &mut Places) -> u32 {
+    fn location(&mut self, other: &Profile, at: u32, places: &mut Places) -> Result<u32> {
         if let Some(known) = places.locations[at as usize] {
-            return known;
+            return Ok(known);
         }
         let location = &other.locations[at as usize];
-        let line = |line: &Line| Line { function: line.function.map(|at| self.function(other, at, places)), ..*line };
-        let lines: Box<[Line]> = location.lines.iter().map(line).collect();
+        let mut lines = Vec::new();
+        memory::reserve(&mut lines, location.lines.len(), HOLD_STACKS)?;
+        for line in &location.lines {
+            let function = line.function.map(|at| self.function(other, at, places)).transpose()?;
+            lines.push(Line { function, ..*line });
+        }
+        let lines: Box<[Line]> = lines.into();
         let mut new = Location { lines, is_folded: location.is_folded, ..Location::default() };
         // Without a mapping, an address may be all that tells locations apart.
         let is_named = !new.lines.is_empty() && location.mapping.is_some();
         if !(self.options.drop_addresses && is_named) {
-            let mapping = location.mapping.map(|at| self.mapping(other, at, places));
+            let mapping = location.mapping.map(|at| self.mapping(other, at, places)).transpose()?;
             new.mapping = mapping.map(|(place, _)| place);
             new.address = location.address.wrapping_add(mapping.map_or(0, |(_, moved)| moved));
         }
@@ -293,17 +313,18 @@ impl Merger {
         let place = match self.locations.get(&new) {
             Some(known) => *known,
             None => {
+                memory::reserve(&mut self.locations, 1, HOLD_STACKS)?;
                 let place = locations.len() as u32;
-                locations.push(new.clone());
+                memory::push(locations, new.clone(), HOLD_STACKS)?;
                 self.locations.insert(new, place);
                 place
             }
         };
         places.locations[at as usize] = Some(place);
-        place
+        Ok(place)
     }
 
-    fn sample(&mut self, locations: &[u32], labels: &[Label]) -> usize {
+    fn sample(&mut self, locations: &[u32], labels: &[Label]) -> Result<usize> {
         let hash = self.state.hash_one((locations, labels));
         let samples = &mut self.profile.samples;
         let is_equal = |at: &u32| {
@@ -311,16 +332,20 @@ impl Merger {
             known.locations == locations && known.labels == labels
         };
         if let Some(known) = self.samples.find(hash, is_equal) {
-            return *known as usize;
+            return Ok(*known as usize);
         }
+        let state = &self.state;
+        let hash_of = |samples: &Samples, at: u32| {
+            let known = samples.get(at as usize);
+            state.hash_one((known.locations, known.labels))
+        };
+        samples.make_room(locations.len(), labels.len())?;
+        let grown = self.samples.try_reserve(1, |at| hash_of(samples, *at));
+        grown.map_err(|_| memory::refused(HOLD_STACKS))?;
         let at = samples.len();
         samples.push(locations, &vec![0; samples.width], labels);
-        let (samples, state) = (&*samples, &self.state);
-        self.samples.insert_unique(hash, at as u32, |at| {
-            let known = samples.get(*at as usize);
-            state.hash_one((known.locations, known.labels))
-        });
-        at
+        self.samples.insert_unique(hash, at as u32, |at| hash_of(samples, *at));
+        Ok(at)
     }
 
     fn add_values(&mut self, at: usize, sample: SampleRef<'_>, columns: &[usize], weight: i64) {

@@ -1,6 +1,8 @@
 //! A pprof profile in memory.
 
 use super::strings::{StringId, Strings};
+use crate::error::Result;
+use crate::memory::{self, HOLD_STACKS};
 
 /// What a value measures: `cpu` in `nanoseconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -118,6 +120,18 @@ impl Samples {
         self.ends.is_empty()
     }
 
+    /// Makes room for one more, of so many locations and labels.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn make_room(&mut self, locations: usize, labels: usize) -> Result<()> {
+        memory::reserve(&mut self.ends, 1, HOLD_STACKS)?;
+        memory::reserve(&mut self.values, self.width, HOLD_STACKS)?;
+        memory::reserve(&mut self.locations, locations, HOLD_STACKS)?;
+        memory::reserve(&mut self.labels, labels, HOLD_STACKS)
+    }
+
     /// Adds one; its values are as many as all others have.
     ///
     /// # Panics
@@ -159,13 +173,19 @@ impl Samples {
     }
 
     /// The same samples with only the values in these columns.
-    pub(super) fn keep_columns(&mut self, columns: &[usize]) {
-        let mut values = Vec::with_capacity(self.len() * columns.len());
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn keep_columns(&mut self, columns: &[usize]) -> Result<()> {
+        let mut values = Vec::new();
+        memory::reserve(&mut values, self.len() * columns.len(), HOLD_STACKS)?;
         for index in 0..self.len() {
             values.extend(columns.iter().map(|column| self.values[index * self.width + column]));
         }
         self.values = values;
         self.width = columns.len();
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use super::{Function, Label, Line, Location, Mapping, Profile, Samples, StringId
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_NAMES, HOLD_STACKS};
 use foldhash::HashMap;
 
 /// The format in words, as errors and reports name it.
@@ -53,7 +54,14 @@ impl Ids {
         if self.positions.is_none() && id == u64::from(self.count) {
             return Ok(());
         }
-        let positions = self.positions.get_or_insert_with(|| (0..position).map(|at| (u64::from(at) + 1, at)).collect());
+        if self.positions.is_none() {
+            let mut positions = HashMap::default();
+            memory::reserve(&mut positions, position as usize, HOLD_STACKS)?;
+            positions.extend((0..position).map(|at| (u64::from(at) + 1, at)));
+            self.positions = Some(positions);
+        }
+        let Some(positions) = &mut self.positions else { return Ok(()) };
+        memory::reserve(positions, 1, HOLD_STACKS)?;
         match positions.insert(id, position) {
             None => Ok(()),
             Some(_) => Err(Error::malformed(format!("two {what}s have the id {id}"))),
@@ -152,6 +160,7 @@ impl<'a> Reader<'a> {
                 _ => Err(Error::malformed("the first text is not empty").at("string table", field.offset)),
             };
         }
+        self.profile.strings.make_room(text.len())?;
         let pushed = self.profile.strings.push(text);
         pushed.map(|_| ()).ok_or_else(|| Error::malformed("more than 2^32 texts"))
     }
@@ -173,7 +182,7 @@ impl<'a> Reader<'a> {
         match field.number {
             1 => {
                 let value_type = self.value_type(field, "sample type")?;
-                self.profile.sample_types.push(value_type);
+                memory::push(&mut self.profile.sample_types, value_type, HOLD_STACKS)?;
             }
             2 | 4 | 6 => {}
             3 => self.mapping(field)?,
@@ -186,11 +195,8 @@ impl<'a> Reader<'a> {
             12 => self.profile.period = field.signed("profile")?,
             13 => {
                 let mut comments = Vec::new();
-                field.numbers("comment", |id| {
-                    comments.push(self.string(id)?);
-                    Ok(())
-                })?;
-                self.profile.comments.append(&mut comments);
+                field.numbers("comment", |id| memory::push(&mut comments, self.string(id)?, HOLD_NAMES))?;
+                memory::extend(&mut self.profile.comments, &comments, HOLD_NAMES)?;
             }
             14 => self.profile.default_sample_type = self.string_field(field, "profile")?,
             15 => self.profile.doc_url = self.string_field(field, "profile")?,
@@ -229,8 +235,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.mappings.add(id).map_err(|error| error.at(SECTION, field.offset))?;
-        self.profile.mappings.push(mapping);
-        Ok(())
+        memory::push(&mut self.profile.mappings, mapping, HOLD_STACKS)
     }
 
     fn function(&mut self, field: &Field<'a>) -> Result<()> {
@@ -248,8 +253,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.functions.add(id).map_err(|error| error.at(SECTION, field.offset))?;
-        self.profile.functions.push(function);
-        Ok(())
+        memory::push(&mut self.profile.functions, function, HOLD_STACKS)
     }
 
     fn location(&mut self, field: &Field<'a>) -> Result<()> {
@@ -267,15 +271,15 @@ impl<'a> Reader<'a> {
                     location.mapping = mapping.map_err(|error| error.at(SECTION, part.offset))?;
                 }
                 3 => location.address = part.number(SECTION)?,
-                4 => lines.push(self.line(&part)?),
+                4 => memory::push(&mut lines, self.line(&part)?, HOLD_STACKS)?,
                 5 => location.is_folded = part.number(SECTION)? != 0,
                 _ => self.unknown(&part),
             }
         }
         self.locations.add(id).map_err(|error| error.at(SECTION, field.offset))?;
-        location.lines = lines.into();
-        self.profile.locations.push(location);
-        Ok(())
+        // Exactly as long: making a slice of it takes no memory.
+        location.lines = memory::copied(&lines, HOLD_STACKS)?.into();
+        memory::push(&mut self.profile.locations, location, HOLD_STACKS)
     }
 
     fn line(&mut self, field: &Field<'a>) -> Result<Line> {
@@ -307,20 +311,14 @@ impl<'a> Reader<'a> {
             let place = |error: Error| error.at(SECTION, part.offset);
             match part.number {
                 1 => {
-                    let take = |id| {
-                        scratch.locations.push(self.locations.find(id)?);
-                        Ok(())
-                    };
+                    let take = |id| memory::push(&mut scratch.locations, self.locations.find(id)?, HOLD_STACKS);
                     part.numbers(SECTION, take).map_err(place)?;
                 }
                 2 => {
-                    let take = |value: u64| {
-                        scratch.values.push(value.cast_signed());
-                        Ok(())
-                    };
+                    let take = |value: u64| memory::push(&mut scratch.values, value.cast_signed(), HOLD_STACKS);
                     part.numbers(SECTION, take)?;
                 }
-                3 => scratch.labels.push(self.label(&part)?),
+                3 => memory::push(&mut scratch.labels, self.label(&part)?, HOLD_STACKS)?,
                 _ => self.unknown(&part),
             }
         }
@@ -334,6 +332,7 @@ impl<'a> Reader<'a> {
             let kind = ErrorKind::LimitExceeded { what: "depth of a stack", found: depth, limit };
             return Err(Error::new(kind).at(SECTION, field.offset));
         }
+        self.profile.samples.make_room(scratch.locations.len(), scratch.labels.len())?;
         self.profile.samples.push(&scratch.locations, &scratch.values, &scratch.labels);
         Ok(())
     }

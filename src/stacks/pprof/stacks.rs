@@ -8,6 +8,7 @@ use super::strings::StringInterner;
 use super::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
+use crate::memory::{self, HOLD_STACKS};
 use crate::stacks::collapsed::exact;
 use crate::stacks::model::{
     self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable,
@@ -97,7 +98,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         table,
         dropped: DropFrames::new(profile)?,
         functions: HashMap::new(),
-        locations: vec![None; profile.locations.len()],
+        locations: memory::filled(None, profile.locations.len(), HOLD_STACKS)?,
         mended: 0,
     };
     let (mut negative, mut labelled) = (0u64, 0u64);
@@ -106,7 +107,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         if columns.iter().all(|(at, _, _)| hits(*at) == Ok(0)) {
             continue;
         }
-        let Some(stack) = adder.stack(sample.locations) else {
+        let Some(stack) = adder.stack(sample.locations)? else {
             adder.table.observed.samples_without_stack += 1;
             continue;
         };
@@ -126,6 +127,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         }
     }
     let mended = adder.mended;
+    table.check_memory()?;
     let names: Vec<String> = columns.iter().map(|(at, _, _)| profile.value_name(profile.sample_types[*at])).collect();
     let observed = &mut table.observed;
     observed.add_source(&format!("{FORMAT} ({})", names.join(", ")));
@@ -188,26 +190,26 @@ struct Adder<'a> {
 }
 
 impl Adder<'_> {
-    fn stack(&mut self, locations: &[u32]) -> Option<StackId> {
+    fn stack(&mut self, locations: &[u32]) -> Result<Option<StackId>> {
         let mut stack = None;
         // What is dropped before anything else came is kept, or nothing would be left.
         let mut seen_other = false;
         for at in locations.iter().rev() {
             if self.locations[*at as usize].is_none() {
-                self.locations[*at as usize] = Some(self.frames(*at));
+                self.locations[*at as usize] = Some(self.frames(*at)?);
             }
             for (frame, is_dropped) in self.locations[*at as usize].iter().flatten() {
                 if *is_dropped && seen_other {
-                    return stack;
+                    return Ok(stack);
                 }
                 seen_other |= !is_dropped;
                 stack = Some(self.table.push_frame(stack, *frame));
             }
         }
-        stack
+        Ok(stack)
     }
 
-    fn frames(&mut self, at: u32) -> Frames {
+    fn frames(&mut self, at: u32) -> Result<Frames> {
         let profile = self.profile;
         let location = &profile.locations[at as usize];
         let mapping = location.mapping.map(|at| &profile.mappings[at as usize]);
@@ -216,9 +218,11 @@ impl Adder<'_> {
         if location.lines.is_empty() {
             let function = self.table.intern_symbol(&self.address(location));
             let frame = Frame { function, bci: None, line: None, kind: outermost };
-            return Box::new([(self.table.intern_frame(frame), false)]);
+            return Ok(Box::new([(self.table.intern_frame(frame), false)]));
         }
-        let mut frames = Vec::with_capacity(location.lines.len());
+        let mut frames = Vec::new();
+        memory::reserve(&mut frames, location.lines.len(), HOLD_STACKS)?;
+        memory::reserve(&mut self.functions, location.lines.len(), HOLD_STACKS)?;
         for (depth, line) in location.lines.iter().rev().enumerate() {
             let function = self.function(line.function);
             let name = self.table.display_function(function);
@@ -232,7 +236,7 @@ impl Adder<'_> {
             };
             frames.push((self.table.intern_frame(frame), self.dropped.drops(&name)));
         }
-        frames.into()
+        Ok(frames.into())
     }
 
     /// What stands for a function that nobody named: file and offset, or the address.
@@ -310,7 +314,11 @@ impl PprofLosses {
 }
 
 /// A profile of a table's samples: one value for each sort of sample, threads as labels.
-pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn from_table(table: &StackTable) -> Result<(Profile, PprofLosses)> {
     let mut builder = Builder {
         table,
         profile: Profile::default(),
@@ -319,9 +327,9 @@ pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
         locations: HashMap::new(),
         losses: PprofLosses::default(),
     };
-    builder.build();
+    builder.build()?;
     builder.profile.strings = builder.strings.strings;
-    (builder.profile, builder.losses)
+    Ok((builder.profile, builder.losses))
 }
 
 struct Builder<'a> {
@@ -334,35 +342,36 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(&mut self) {
+    fn build(&mut self) -> Result<()> {
         let sorts: Vec<SampleSource> = self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
         for sort in &sorts {
             let units = &self.table.observed.units;
             let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
-            let unit = self.strings.intern(unit_name(unit).as_bytes());
-            let kind = self.strings.intern(sort.word().as_bytes());
+            let unit = self.strings.intern(unit_name(unit).as_bytes())?;
+            let kind = self.strings.intern(sort.word().as_bytes())?;
             self.profile.sample_types.push(ValueType { kind, unit });
         }
         if let Some(main) = self.table.main_source().filter(|_| sorts.len() > 1) {
-            self.profile.default_sample_type = self.strings.intern(main.word().as_bytes());
+            self.profile.default_sample_type = self.strings.intern(main.word().as_bytes())?;
         }
         self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
         self.profile.samples = Samples::new(sorts.len());
         let thread_key = self.table.samples().any(|sample| sample.key.thread.is_some());
-        let thread_key = if thread_key { self.strings.intern(b"thread") } else { StringId::default() };
+        let thread_key = if thread_key { self.strings.intern(b"thread")? } else { StringId::default() };
         let mut places: HashMap<(StackId, Option<model::ThreadId>), usize> = HashMap::new();
         for sample in self.table.samples() {
             let key = sample.key;
             let at = match places.get(&(key.stack, key.thread)) {
                 Some(at) => *at,
                 None => {
-                    let locations: Vec<u32> = self.table.frames(key.stack).map(|id| self.location(id)).collect();
-                    let label = key.thread.map(|id| Label {
-                        key: thread_key,
-                        text: self.strings.intern(self.table.thread(id).as_bytes()),
-                        ..Label::default()
-                    });
+                    let locations = self.table.frames(key.stack).map(|id| self.location(id));
+                    let locations: Vec<u32> = memory::try_collect(locations, HOLD_STACKS)?;
+                    let text =
+                        key.thread.map(|id| self.strings.intern(self.table.thread(id).as_bytes())).transpose()?;
+                    let label = text.map(|text| Label { key: thread_key, text, ..Label::default() });
                     let at = self.profile.samples.len();
+                    self.profile.samples.make_room(locations.len(), 1)?;
+                    memory::reserve(&mut places, 1, HOLD_STACKS)?;
                     self.profile.samples.push(&locations, &vec![0; sorts.len()], label.as_slice());
                     places.insert((key.stack, key.thread), at);
                     at
@@ -377,34 +386,38 @@ impl Builder<'_> {
                 *value = value.saturating_add(sample.hits.min(MAX_HITS).cast_signed());
             }
         }
+        Ok(())
     }
 
-    fn location(&mut self, id: FrameId) -> u32 {
+    fn location(&mut self, id: FrameId) -> Result<u32> {
         if let Some(known) = self.locations.get(&id) {
-            return *known;
+            return Ok(*known);
         }
+        memory::reserve(&mut self.locations, 1, HOLD_STACKS)?;
         let frame = self.table.frame(id);
         let is_java = matches!(self.table.function(frame.function), model::Function::Java { .. });
         let bci = frame.bci.filter(|_| is_java);
         self.losses.kinds += u64::from(frame.kind != FrameKind::Unknown);
         self.losses.placeholders += u64::from(bci.is_some_and(|bci| bci < 0));
-        let function = Some(self.function(frame.function));
+        let function = Some(self.function(frame.function)?);
         let line = Line { function, line: frame.line.unwrap_or(0).into(), column: 0 };
         let place = self.profile.locations.len() as u32;
-        self.profile.locations.push(Location {
+        let location = Location {
             address: bci.and_then(|bci| u64::try_from(bci).ok()).map_or(0, |bci| bci + 1),
             lines: Box::new([line]),
             ..Location::default()
-        });
+        };
+        memory::push(&mut self.profile.locations, location, HOLD_STACKS)?;
         self.locations.insert(id, place);
-        place
+        Ok(place)
     }
 
-    fn function(&mut self, id: FunctionId) -> u32 {
+    fn function(&mut self, id: FunctionId) -> Result<u32> {
         if let Some(known) = self.functions.get(&id) {
-            return *known;
+            return Ok(*known);
         }
-        let name = self.strings.intern(self.table.display_function(id).as_bytes());
+        memory::reserve(&mut self.functions, 1, HOLD_STACKS)?;
+        let name = self.strings.intern(self.table.display_function(id).as_bytes())?;
         let system_name = match self.table.function(id) {
             model::Function::Symbol { .. } => name,
             model::Function::Java { class, name, signature } => {
@@ -412,12 +425,12 @@ impl Builder<'_> {
                     signature.map(|types| self.table.signature(types).iter().map(|id| self.table.name(*id)).collect());
                 let mut text = JAVA.to_string();
                 exact::write_method(self.table.name(class), self.table.name(name), types.as_deref(), &mut text);
-                self.strings.intern(text.as_bytes())
+                self.strings.intern(text.as_bytes())?
             }
         };
         let place = self.profile.functions.len() as u32;
-        self.profile.functions.push(Function { name, system_name, ..Function::default() });
+        memory::push(&mut self.profile.functions, Function { name, system_name, ..Function::default() }, HOLD_STACKS)?;
         self.functions.insert(id, place);
-        place
+        Ok(place)
     }
 }

@@ -1,5 +1,7 @@
 //! The texts of a profile.
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_NAMES};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -51,6 +53,16 @@ impl Strings {
         (0..self.ends.len()).map(|at| self.get(StringId(at as u32)))
     }
 
+    /// Makes room for one more text of that length.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn make_room(&mut self, len: usize) -> Result<()> {
+        memory::reserve(&mut self.ends, 1, HOLD_NAMES)?;
+        memory::reserve(&mut self.bytes, len, HOLD_NAMES)
+    }
+
     /// Adds a text, whether there is an equal one or not; `None` after 2^32.
     pub(super) fn push(&mut self, text: &[u8]) -> Option<StringId> {
         let id = u32::try_from(self.ends.len()).ok()?;
@@ -71,20 +83,28 @@ pub(super) struct StringInterner {
 impl StringInterner {
     /// The number of `text`, new or old.
     ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    ///
     /// # Panics
     ///
     /// At 2^32 distinct texts, which would take more than 32 GiB.
-    pub(super) fn intern(&mut self, text: &[u8]) -> StringId {
+    pub(super) fn intern(&mut self, text: &[u8]) -> Result<StringId> {
         if text.is_empty() {
-            return StringId::default();
+            return Ok(StringId::default());
         }
         let hash = self.state.hash_one(text);
         if let Some(found) = self.table.find(hash, |id| self.strings.get(*id) == text) {
-            return *found;
+            return Ok(*found);
         }
+        self.strings.make_room(text.len())?;
+        let (strings, state) = (&self.strings, &self.state);
+        let grown = self.table.try_reserve(1, |id| state.hash_one(strings.get(*id)));
+        grown.map_err(|_| memory::refused(HOLD_NAMES))?;
         let id = self.strings.push(text).expect("fewer than 2^32 distinct texts fit into memory");
         let (strings, state) = (&self.strings, &self.state);
         self.table.insert_unique(hash, id, |id| state.hash_one(strings.get(*id)));
-        id
+        Ok(id)
     }
 }

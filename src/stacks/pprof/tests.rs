@@ -66,7 +66,7 @@ fn fields() -> Vec<(u64, Part)> {
 }
 
 fn bytes(fields: &[(u64, Part)]) -> Vec<u8> {
-    message(fields).into_bytes()
+    message(fields).finish().unwrap()
 }
 
 fn profile() -> Profile {
@@ -95,7 +95,7 @@ fn table(profile: &Profile) -> StackTable {
 fn collapsed(table: &StackTable) -> String {
     let mut options = CollapsedOptions::default();
     (options.descriptors, options.bcis, options.threads) = (true, true, true);
-    write_collapsed(table, &options).0
+    write_collapsed(table, &options).unwrap().0
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn everything_is_read_and_written_as_it_was() {
     assert_eq!(profile.mappings[0].resolved, [true, false, false, false]);
     assert_eq!((profile.time_nanos, profile.duration_nanos, profile.period), (1_000, 2_000, 10));
     assert_eq!(profile.comments.iter().map(|id| profile.text(*id)).collect::<Vec<_>>(), ["main.go", "main.loop"]);
-    assert_eq!(write(&profile), bytes(&fields()));
+    assert_eq!(write(&profile).unwrap(), bytes(&fields()));
 }
 
 #[test]
@@ -304,11 +304,11 @@ fn the_heaviest_stacks_stay_in_their_order() {
 #[test]
 fn a_size_keeps_as_many_stacks_as_fit() {
     let profile = with_stacks(&(1..200).collect::<Vec<i64>>());
-    let whole = write(&heaviest(&profile, 1_000).unwrap()).len();
+    let whole = write(&heaviest(&profile, 1_000).unwrap()).unwrap().len();
     let (kept, file) = trim_to_bytes(&profile, whole / 2, Ok).unwrap();
     let stacks = kept.samples.len();
     assert!(file.len() <= whole / 2 && stacks > 50, "{stacks}");
-    assert!(write(&heaviest(&profile, stacks + 1).unwrap()).len() > whole / 2);
+    assert!(write(&heaviest(&profile, stacks + 1).unwrap()).unwrap().len() > whole / 2);
     assert_eq!(trim_to_bytes(&profile, whole, Ok).unwrap().0.samples.len(), 199);
     let error = trim_to_bytes(&profile, 3, Ok).unwrap_err().to_string();
     assert_eq!(error, "not even a profile without stacks fits into 3 bytes");
@@ -402,12 +402,12 @@ fn java_stacks_survive_the_way_there_and_back() {
     let text = "[main tid=1];app/Main.main([Ljava/lang/String|)V@0;app/Main.loop(I)V@12;memcpy 2\n[main tid=1];app/Main.main([Ljava/lang/String|)V@3 5\n[other tid=2];p/Outer$$Lambda.0x7f.run()V@-5 1\n";
     let mut table_of_text = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table_of_text).unwrap();
-    let (profile, losses) = from_table(&table_of_text);
+    let (profile, losses) = from_table(&table_of_text).unwrap();
     // Text calls what is no Java method native.
     assert_eq!((losses.kinds, losses.words().len()), (1, 1));
     assert_eq!(profile.text(profile.functions[0].name), "memcpy");
     assert_eq!(profile.text(profile.functions[1].name), "app.Main.loop(int)");
-    let (again, _) = read(&write(&profile), &Limits::default()).unwrap();
+    let (again, _) = read(&write(&profile).unwrap(), &Limits::default()).unwrap();
     assert_eq!(again, profile);
     assert_eq!(collapsed(&table(&again)), collapsed(&table_of_text));
     assert_eq!(judge_for_go(&profile).0, GoVerdict::Refuses);
@@ -450,10 +450,10 @@ prop_compose! {
 proptest! {
     #[test]
     fn what_is_written_reads_back_equal(profile in any_profile()) {
-        let bytes = write(&profile);
+        let bytes = write(&profile).unwrap();
         let (again, warnings) = read(&bytes, &Limits::default()).unwrap();
         prop_assert!(warnings.is_empty());
-        prop_assert_eq!(write(&again), bytes);
+        prop_assert_eq!(write(&again).unwrap(), bytes);
         prop_assert_eq!(again, profile);
     }
 

@@ -4,6 +4,7 @@ use super::merge::{MergeOptions, Merger};
 use super::{Profile, write};
 use crate::digits::number_of;
 use crate::error::{Error, Result};
+use crate::memory::{self, HOLD_STACKS};
 use std::cmp::Reverse;
 
 /// The profile with its `stacks` heaviest samples, by [`Profile::main_value`],
@@ -12,24 +13,26 @@ use std::cmp::Reverse;
 ///
 /// # Errors
 ///
-/// None but those of [`Merger::add`], which one profile alone does not cause.
+/// Out of memory, as an I/O error.
 pub fn heaviest(profile: &Profile, stacks: usize) -> Result<Profile> {
-    let ranks = ranks(profile);
+    let ranks = ranks(profile)?;
     let mut merger = Merger::new(MergeOptions::default());
     merger.add_some(profile, 1, |at| ranks[at] < stacks)?;
     Ok(merger.finish().0)
 }
 
 /// The place of each sample, heaviest first.
-fn ranks(profile: &Profile) -> Vec<usize> {
+fn ranks(profile: &Profile) -> Result<Vec<usize>> {
     let value = profile.main_value();
-    let mut order: Vec<usize> = (0..profile.samples.len()).collect();
-    order.sort_by_key(|at| Reverse(value.map(|value| profile.samples.get(*at).values[value].unsigned_abs())));
-    let mut ranks = vec![0; order.len()];
+    let mut order: Vec<usize> = memory::collect(0..profile.samples.len(), HOLD_STACKS)?;
+    // The position decides where the values are equal.
+    let value = |at: usize| value.map(|value| profile.samples.get(at).values[value].unsigned_abs());
+    order.sort_unstable_by_key(|at| (Reverse(value(*at)), *at));
+    let mut ranks = memory::filled(0, order.len(), HOLD_STACKS)?;
     for (rank, at) in order.into_iter().enumerate() {
         ranks[at] = rank;
     }
-    ranks
+    Ok(ranks)
 }
 
 /// As many of the heaviest stacks as fit into `bytes` when `encode` has made a
@@ -45,7 +48,7 @@ pub fn trim_to_bytes(
 ) -> Result<(Profile, Vec<u8>)> {
     let attempt = |stacks: usize| {
         let kept = heaviest(profile, stacks)?;
-        let file = encode(write(&kept))?;
+        let file = encode(write(&kept)?)?;
         Ok::<_, Error>((file.len() <= bytes).then_some((kept, file)))
     };
     let all = profile.samples.len();

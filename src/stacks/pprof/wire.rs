@@ -126,20 +126,31 @@ impl Message {
 
     /// A message.
     pub(super) fn message(&mut self, field: u64, message: &Message) {
-        self.bytes(field, message.0.as_slice());
+        self.piece(field, &message.0);
+    }
+
+    fn piece(&mut self, field: u64, piece: &Sink) {
+        if piece.lacks_memory() {
+            self.0.lack_memory();
+        }
+        self.bytes(field, piece.as_slice());
     }
 
     /// Numbers end to end; nothing when there is none.
     pub(super) fn packed(&mut self, field: u64, numbers: impl Iterator<Item = u64>) {
         let mut packed = Sink::new(Endian::Little);
         numbers.for_each(|number| write_uleb128(&mut packed, number));
-        if !packed.is_empty() {
-            self.bytes(field, packed.as_slice());
+        if !packed.is_empty() || packed.lacks_memory() {
+            self.piece(field, &packed);
         }
     }
 
     /// The encoded bytes.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.0.into_bytes()
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn finish(self) -> Result<Vec<u8>> {
+        self.0.finish()
     }
 }

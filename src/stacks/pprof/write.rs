@@ -2,10 +2,15 @@
 
 use super::wire::Message;
 use super::{Function, Label, Location, Mapping, Profile, SampleRef, StringId, ValueType};
+use crate::error::Result;
 
 /// The profile, not compressed. Fields stand in order of their numbers and ids
 /// count up from 1, so equal profiles are equal bytes.
-pub fn write(profile: &Profile) -> Vec<u8> {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn write(profile: &Profile) -> Result<Vec<u8>> {
     let mut out = Message::default();
     profile.sample_types.iter().for_each(|of| out.message(1, &value_type(*of)));
     profile.samples.iter().for_each(|of| out.message(2, &sample(of)));
@@ -30,7 +35,7 @@ pub fn write(profile: &Profile) -> Vec<u8> {
     out.packed(13, profile.comments.iter().map(|id| number(*id)));
     out.number(14, number(profile.default_sample_type));
     out.number(15, number(profile.doc_url));
-    out.into_bytes()
+    out.finish()
 }
 
 fn number(id: StringId) -> u64 {

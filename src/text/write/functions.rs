@@ -1,6 +1,7 @@
 //! The functions that a text is made of.
 
 use crate::compat::Compat;
+use crate::error::{Error, Result};
 use crate::instr::{FunctionId, FunctionView, Profile, RecordView, Selection, SymbolTable, ValueKind};
 
 /// Functions in the order of their names, wherever they are.
@@ -26,10 +27,14 @@ pub(super) struct Selected<'a> {
 
 impl<'a> Selected<'a> {
     /// Those that `selection` keeps.
-    pub(super) fn of(profile: &'a Profile, selection: Selection<'_>) -> Self {
-        let mut ids = profile.functions.sorted_by_name();
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn of(profile: &'a Profile, selection: Selection<'_>) -> Result<Self> {
+        let mut ids = profile.functions.sorted_by_name()?;
         ids.retain(|id| selection.keeps(profile.functions.function(*id)));
-        Self { profile, ids }
+        Ok(Self { profile, ids })
     }
 
     fn function(&self, at: usize) -> FunctionView<'a> {
@@ -71,21 +76,30 @@ impl Functions for Selected<'_> {
 
 /// Names that the text may call targets and functions of traces by: LLVM knows those that it
 /// writes, mended text may use all. None where it calls nothing by its name hash.
-pub(super) fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> SymbolTable {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> Result<SymbolTable> {
     let mut symbols = SymbolTable::new();
     if !needs_symbols(profile) {
-        return symbols;
+        return Ok(symbols);
     }
-    let mut insert = |function: FunctionView<'_>| symbols.insert_hashed(function.name_ref(), function.name());
+    let mut insert = |function: FunctionView<'_>| {
+        symbols.make_room(function.name())?;
+        symbols.insert_hashed(function.name_ref(), function.name());
+        Ok::<_, Error>(())
+    };
     if compat.mends_text_output() {
-        profile.functions.iter().for_each(&mut insert);
+        profile.functions.iter().try_for_each(&mut insert)?;
     } else {
-        functions.iter().for_each(&mut insert);
+        functions.iter().try_for_each(&mut insert)?;
     }
-    profile.vtable_names.iter().for_each(|name| {
+    for name in &profile.vtable_names {
+        symbols.make_room(name)?;
         symbols.insert(name);
-    });
-    symbols
+    }
+    Ok(symbols)
 }
 
 /// Whether the text will call something by its name hash.

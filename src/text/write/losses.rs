@@ -3,13 +3,18 @@
 use super::functions::{Functions, Selected, symbols_of};
 use super::names::NamePlace;
 use super::options::TextOptions;
+use crate::error::Result;
 use crate::instr::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
 
 /// What text written with these options cannot say of a profile.
-pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Result<Vec<Loss>> {
     let mut losses = Losses::new();
     if !options.compat.mends_text_output() {
-        count_unsaid_names(&mut losses, profile, options);
+        count_unsaid_names(&mut losses, profile, options)?;
     }
     if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {
         count_unknown_parts(&mut losses, profile, options);
@@ -25,13 +30,13 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let unsaid = profile.kind.without(flags | counted).indexed_bits();
     losses.add(LossKind::KindBits, u64::from(unsaid.count_ones()));
-    losses.into_vec()
+    Ok(losses.into_vec())
 }
 
 /// Counts names that LLVM's text loses: of functions and of targets.
-fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
-    let functions = Selected::of(profile, options.selection);
-    let symbols = symbols_of(profile, &functions, options.compat);
+fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) -> Result<()> {
+    let functions = Selected::of(profile, options.selection)?;
+    let symbols = symbols_of(profile, &functions, options.compat)?;
     let mut place = NamePlace::default();
     for (at, function) in functions.iter().enumerate() {
         let is_hidden = place.hides(function.name(), functions.has_several_records(at));
@@ -44,6 +49,7 @@ fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOpti
             }
         }
     }
+    Ok(())
 }
 
 /// Counts parts of records that the release does not know.

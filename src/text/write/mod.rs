@@ -17,10 +17,12 @@ use super::parser::trim;
 use crate::compat::Compat;
 use crate::error::Error;
 use crate::instr::{Profile, ProfileKind, RecordView, Release, SymbolTable, TemporalProfile, TemporalTrace};
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::threads::ordered_writer::write_in_order;
 use functions::{Selected, symbols_of};
 use names::{NamePlace, is_speakable_target};
 use record::{RecordFormat, hide, push_line};
+use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
@@ -53,8 +55,8 @@ pub fn write_to(
     options: &TextOptions<'_>,
     out: &mut (dyn Write + Send),
 ) -> io::Result<Option<Error>> {
-    let functions = Selected::of(profile, options.selection);
-    let symbols = symbols_of(profile, &functions, options.compat);
+    let functions = Selected::of(profile, options.selection).map_err(|_| OutOfMemory)?;
+    let symbols = symbols_of(profile, &functions, options.compat).map_err(|_| OutOfMemory)?;
     let source = Source {
         kind: profile.kind,
         temporal: &profile.temporal,
@@ -73,7 +75,9 @@ pub fn write_to(
 /// Those of `out`.
 pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, symbols: &SymbolTable) -> io::Result<()> {
     let mut text = Vec::new();
-    RecordFormat::new(&TextOptions::new(Compat::Llvm22), symbols).push(&mut text, name, record, false);
+    if !RecordFormat::new(&TextOptions::new(Compat::Llvm22), symbols).push(&mut text, name, record, false) {
+        return Err(OutOfMemory.into());
+    }
     out.write_all(&text)
 }
 
@@ -188,10 +192,10 @@ impl Content<'_> {
     fn write_functions(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let functions = self.source.functions;
         let format = RecordFormat::new(self.options, self.source.symbols).names_are_plain(self.source.has_plain_names);
-        let mends = if self.mends && !self.source.has_plain_names { self.find_mends() } else { Vec::new() };
+        let mends = if self.mends && !self.source.has_plain_names { self.find_mends()? } else { Vec::new() };
         let make = |block: usize, text: &mut Vec<u8>| {
             for at in block * BLOCK..functions.len().min((block + 1) * BLOCK) {
-                self.push_function(text, format, at, mends.get(at).copied().unwrap_or_default());
+                self.push_function(text, format, at, mends.get(at).copied().unwrap_or_default())?;
             }
             Ok(())
         };
@@ -200,11 +204,12 @@ impl Content<'_> {
     }
 
     /// What each function needs so that it is read as it is.
-    fn find_mends(&self) -> Vec<Mends> {
+    fn find_mends(&self) -> io::Result<Vec<Mends>> {
         let functions = self.source.functions;
         let mut place = NamePlace::default();
         let hides = (0..functions.len()).map(|at| place.hides(functions.name(at), functions.has_several_records(at)));
-        let mut mends: Vec<Mends> = hides.map(|is_hidden| Mends { is_hidden, dollar_follows: false }).collect();
+        let mends = hides.map(|is_hidden| Mends { is_hidden, dollar_follows: false });
+        let mut mends = memory::collect(mends, HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
         // What follows for us, and for LLVM, which does not see hidden records.
         let (mut next, mut next_visible) = (false, false);
         for (at, mend) in mends.iter_mut().enumerate().rev() {
@@ -214,19 +219,21 @@ impl Content<'_> {
                 next_visible = next;
             }
         }
-        mends
+        Ok(mends)
     }
 
-    fn push_function(&self, out: &mut Vec<u8>, format: RecordFormat<'_>, at: usize, mends: Mends) {
+    fn push_function(&self, out: &mut Vec<u8>, format: RecordFormat<'_>, at: usize, mends: Mends) -> io::Result<()> {
         let name = self.source.functions.name(at);
+        let mut has_room = true;
         self.source.functions.each_record(at, &mut |record, is_last| {
             let start = out.len();
             let dollar_follows = if is_last { mends.dollar_follows } else { name.starts_with(b"$") };
-            format.push(out, name, record, dollar_follows);
-            if mends.is_hidden {
-                hide(out, start, name);
+            has_room = has_room && format.push(out, name, record, dollar_follows);
+            if has_room && mends.is_hidden {
+                has_room = hide(out, start, name);
             }
         });
+        if has_room { Ok(()) } else { Err(OutOfMemory.into()) }
     }
 }
 

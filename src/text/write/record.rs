@@ -4,9 +4,15 @@ use super::names::is_speakable_target;
 use super::options::TextOptions;
 use crate::digits::{push_decimal, push_decimals};
 use crate::instr::{RecordView, SymbolTable, ValueKind};
+use crate::memory;
 use crate::text::lines::escape_name;
 use crate::text::numbers::push_hex;
 use crate::text::{EXTERNAL, directive};
+
+/// Bytes of the longest number with the end of its line.
+const LONGEST_NUMBER: usize = 21;
+/// Bytes of all that stands between the lists of a record, or behind a value.
+const COMMENTS: usize = 512;
 
 /// How records are written.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +43,13 @@ impl<'a> RecordFormat<'a> {
     }
 
     /// Appends a record; `dollar_follows` says whether the next line may begin
-    /// with `$` and is no bitmap.
-    pub(super) fn push(self, out: &mut Vec<u8>, name: &[u8], record: RecordView<'_>, dollar_follows: bool) {
+    /// with `$` and is no bitmap. `false` where there is no room for it.
+    #[must_use]
+    pub(super) fn push(self, out: &mut Vec<u8>, name: &[u8], record: RecordView<'_>, dollar_follows: bool) -> bool {
+        let numbers = record.counters.len() + record.bitmap.len();
+        if out.try_reserve(numbers.saturating_mul(LONGEST_NUMBER).saturating_add(name.len() + COMMENTS)).is_err() {
+            return false;
+        }
         out.extend_from_slice(name);
         out.extend_from_slice(b"\n# Func Hash:\n");
         push_line(out, record.func_hash);
@@ -50,18 +61,20 @@ impl<'a> RecordFormat<'a> {
         if has_bitmap {
             push_bitmap(out, record.bitmap);
         }
-        let has_values = self.push_values(out, record);
+        let Some(has_values) = self.push_values(out, record) else { return false };
         if self.mends && dollar_follows && !has_bitmap && !has_values {
             out.extend_from_slice(b"$0\n");
         }
         out.push(b'\n');
+        true
     }
 
-    fn push_values(self, out: &mut Vec<u8>, record: RecordView<'_>) -> bool {
+    /// Whether there are values; nothing where there is no room for them.
+    fn push_values(self, out: &mut Vec<u8>, record: RecordView<'_>) -> Option<bool> {
         let with_sites = || self.kinds.iter().copied().filter(|kind| !record.sites(*kind).is_empty());
         let kinds = with_sites().count();
         if kinds == 0 {
-            return false;
+            return Some(false);
         }
         out.extend_from_slice(b"# Num Value Kinds:\n");
         push_line(out, kinds as u64);
@@ -75,23 +88,29 @@ impl<'a> RecordFormat<'a> {
             push_line(out, sites.len() as u64);
             for site in sites.iter() {
                 push_line(out, site.len() as u64);
+                out.try_reserve(COMMENTS).ok()?;
                 for v in site {
-                    self.push_value(out, kind, v.value);
+                    self.push_value(out, kind, v.value)?;
                     out.push(b':');
                     push_line(out, v.count);
                 }
             }
         }
-        true
+        Some(true)
     }
 
-    fn push_value(self, out: &mut Vec<u8>, kind: ValueKind, value: u64) {
+    /// Appends a value, and makes room for what stands behind it; nothing where there is none.
+    fn push_value(self, out: &mut Vec<u8>, kind: ValueKind, value: u64) -> Option<()> {
+        out.try_reserve(COMMENTS).ok()?;
         if !kind.is_name() {
             push_decimal(out, value);
-            return;
+            return Some(());
         }
         match self.symbols.name(value).filter(|name| !self.mends || self.names_are_plain || is_speakable_target(name)) {
-            Some(name) => out.extend_from_slice(name),
+            Some(name) => {
+                out.try_reserve(name.len() + COMMENTS).ok()?;
+                out.extend_from_slice(name);
+            }
             None => {
                 if self.mends && value != 0 {
                     out.extend_from_slice(directive::TARGET);
@@ -101,6 +120,7 @@ impl<'a> RecordFormat<'a> {
                 out.extend_from_slice(EXTERNAL);
             }
         }
+        Some(())
     }
 }
 
@@ -120,9 +140,16 @@ fn push_bitmap(out: &mut Vec<u8>, bitmap: &[u8]) {
     out.push(b'\n');
 }
 
-/// Makes comments of the lines since `start`, the first of which is `name`.
-pub(super) fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) {
-    let text = out.split_off(start);
+/// Makes comments of the lines since `start`, the first of which is `name`. `false` where there is no room for that.
+#[must_use]
+pub(super) fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) -> bool {
+    let Some(text) = memory::copy_of(&out[start..]) else { return false };
+    out.truncate(start);
+    // Every line but the first gets a mark, and is two bytes long at least.
+    let marks = (text.len() / 2).saturating_mul(directive::HIDDEN.len());
+    if out.try_reserve(text.len().saturating_add(marks).saturating_add(3 * name.len() + COMMENTS)).is_err() {
+        return false;
+    }
     out.extend_from_slice(directive::NAME);
     escape_name(out, name);
     out.push(b'\n');
@@ -133,4 +160,5 @@ pub(super) fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) {
         }
         out.extend_from_slice(line);
     }
+    true
 }

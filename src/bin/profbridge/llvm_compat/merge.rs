@@ -64,7 +64,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Resu
             let whence = Some(input.input.path.as_os_str().as_encoded_bytes().to_vec());
             return Err(Failure::of_whence(error, whence));
         }
-        samples.apply(&mut report.profile);
+        samples.apply(&mut report.profile)?;
     }
     print_failures(parsed, &report);
     report.verdict(&options)?;

@@ -19,7 +19,7 @@ use profbridge::sampleprof::{
     self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary,
     SupplementOptions, WriteOptions, is_text_fault, show,
 };
-use profbridge::{Compat, Error};
+use profbridge::{Compat, Error, Result};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -193,15 +193,18 @@ pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dy
     let mut profile = sampleprof::read(&bytes, &options).map_err(said)?;
     let symbols = profile.symbols.take();
     let stored = profile.summary.take();
-    let merger = Merger::load(rules, profile);
+    let merger = Merger::load(rules, profile)?;
     let function = parsed.value("function").unwrap_or_default();
     let all = parsed.is_on("all-functions") || function.is_empty();
     let most = parsed.number("topn").unwrap_or_default();
     let lists_hot = parsed.is_on("hot-func-list") || most > 0;
     // Sorting all counts takes long; most listings need no summary.
     let needs_summary = lists_hot || parsed.is_on("detailed-summary");
-    let summary = stored.or_else(|| needs_summary.then(|| merger.summary())).unwrap_or_default();
-    let profile = merger.finish();
+    let summary = match stored {
+        None if needs_summary => merger.summary()?,
+        stored => stored.unwrap_or_default(),
+    };
+    let profile = merger.finish()?;
     match (all, format) {
         (true, b"json") => show::write_json(&profile, rules, usize::MAX, out)?,
         (true, _) => show::write_functions(&profile, rules, out)?,
@@ -250,12 +253,13 @@ pub(super) struct Supplement {
 
 impl Supplement {
     /// Raises the counters of functions that are warm by the samples alone.
-    pub(super) fn apply(&self, profile: &mut Profile) {
-        for name in sampleprof::supplement(profile, &self.profile, &self.summary, &self.options) {
+    pub(super) fn apply(&self, profile: &mut Profile) -> Result<()> {
+        for name in sampleprof::supplement(profile, &self.profile, &self.summary, &self.options)? {
             let name = String::from_utf8_lossy(&name).into_owned();
             let text = format!("Static function {name} has multiple promoted names, cannot adjust profile.");
             messages::warning(None, &text);
         }
+        Ok(())
     }
 }
 

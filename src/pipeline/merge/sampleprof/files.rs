@@ -198,9 +198,9 @@ pub fn load_sample_file(
 ) -> Result<(SampleProfile, Summary)> {
     let mut profile = read_sample_file(input, options, compat)?;
     let stored = profile.summary.take();
-    let merger = Merger::load(options.rules, profile);
-    let summary = stored.unwrap_or_else(|| merger.summary());
-    Ok((merger.finish(), summary))
+    let merger = Merger::load(options.rules, profile)?;
+    let summary = stored.map_or_else(|| merger.summary(), Ok)?;
+    Ok((merger.finish()?, summary))
 }
 
 /// The sections of an extensible binary, in llvm-profdata's words.
@@ -390,17 +390,17 @@ pub(in crate::pipeline) fn complete(
 ) -> Result<SampleMergeReport> {
     merger.treat_cold_contexts(options.cold)?;
     if let Some(layout) = options.layout {
-        merger.convert(layout);
+        merger.convert(layout)?;
     }
     let mut filtered = None;
     if !options.filter.is_none() || !left_out.is_empty() {
         let all = merger.len();
         let hashed = merger.kind().hashed;
-        merger.retain(|title| !left_out.contains(title) && options.filter.keeps(title, hashed));
+        merger.retain(|title| !left_out.contains(title) && options.filter.keeps(title, hashed))?;
         filtered = Some((all, all - merger.len()));
     }
     merger.add_symbols(options.symbols.iter().cloned());
-    Ok(SampleMergeReport { profile: merger.finish(), filtered, used, shares_nothing: false })
+    Ok(SampleMergeReport { profile: merger.finish()?, filtered, used, shares_nothing: false })
 }
 
 /// Writes a profile to a file, which is replaced whole, and compressed where its
