@@ -95,10 +95,8 @@ impl CounterList {
                 wide.push(place.len, |own| own.copy_from_slice(&file.words()[at]))
             }
             (_, Some(narrow)) => {
-                let counters = &narrow.of(place.block - NARROW)[at];
-                wide.push(place.len, |own| {
-                    own.iter_mut().zip(counters).for_each(|(own, counter)| *own = u64::from(*counter))
-                })
+                let counters = Counters(Width::Narrow(&narrow.of(place.block - NARROW)[at]));
+                wide.push(place.len, |own| counters.copy_to(own))
             }
             _ => *place,
         };
@@ -113,15 +111,10 @@ impl CounterList {
         let len = counters.len();
         match &mut self.narrow {
             Some(narrow) if is_narrow(counters) => {
-                let copy =
-                    |own: &mut [u32]| own.iter_mut().zip(counters).for_each(|(own, counter)| *own = counter as u32);
-                let place = narrow.push(len, copy);
+                let place = narrow.push(len, |own| counters.copy_narrow(own));
                 Place { block: place.block | NARROW, ..place }
             }
-            _ => self.wide.push(len, |own| match counters.as_words() {
-                Some(words) => own.copy_from_slice(words),
-                None => own.iter_mut().zip(counters).for_each(|(own, counter)| *own = counter),
-            }),
+            _ => self.wide.push(len, |own| counters.copy_to(own)),
         }
     }
 

@@ -27,8 +27,8 @@ pub(super) enum Width<'a> {
     Narrow(&'a [u32]),
 }
 
-/// Counters of a piece at most: they fit the processor's nearest cache.
-const PIECE: usize = 128;
+/// Counters of a piece at most; most records have fewer than a few dozen.
+const PIECE: usize = 64;
 
 impl<'a> Counters<'a> {
     /// Number of counters.
@@ -94,13 +94,31 @@ impl<'a> Counters<'a> {
         match self.0 {
             Width::Wide(counters) => each(counters),
             Width::Narrow(counters) => {
+                let mut wide = [0; PIECE];
                 for piece in counters.chunks(PIECE) {
-                    let mut wide = [0; PIECE];
                     let wide = &mut wide[..piece.len()];
-                    wide.iter_mut().zip(piece).for_each(|(wide, counter)| *wide = u64::from(*counter));
+                    Counters(Width::Narrow(piece)).copy_to(wide);
                     each(wide);
                 }
             }
+        }
+    }
+
+    /// Copies all counters to as many numbers.
+    pub(super) fn copy_to(self, target: &mut [u64]) {
+        match self.0 {
+            Width::Wide(counters) => target.copy_from_slice(counters),
+            Width::Narrow(counters) => {
+                target.iter_mut().zip(counters).for_each(|(to, counter)| *to = u64::from(*counter))
+            }
+        }
+    }
+
+    /// Copies all counters, which fit, to as many numbers of 32 bits.
+    pub(super) fn copy_narrow(self, target: &mut [u32]) {
+        match self.0 {
+            Width::Wide(counters) => target.iter_mut().zip(counters).for_each(|(to, counter)| *to = *counter as u32),
+            Width::Narrow(counters) => target.copy_from_slice(counters),
         }
     }
 

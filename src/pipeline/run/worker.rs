@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{self, ReadBuffer};
 use crate::instr::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
 use crate::limits::Limits;
-use crate::memory::SharedPages;
+use crate::memory::{self, SharedPages};
 use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
 use crate::partial::Frame;
@@ -61,8 +61,8 @@ struct Worker<'s, 'a, 'o> {
     batch: Batch,
     /// Names of the last raw file read record by record, for the next one.
     names: Option<Arc<RawNames>>,
-    /// Nothing is added to the counters of the input at hand.
-    stays: bool,
+    /// Nothing is added to the counters of the input at hand, which are many.
+    is_narrow: bool,
     /// Its file, in which counters may stay, where it is kept.
     file: Option<SharedPages>,
     /// Threads for each input, this one included.
@@ -77,7 +77,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             buffer: ReadBuffer::default(),
             batch: Batch::default(),
             names: None,
-            stays: false,
+            is_narrow: false,
             file: None,
             threads,
         }
@@ -93,8 +93,9 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let read = load(prepared, &mut buffer, self.threads, &options.read.limits, &mut report);
         let read = read.map(|(bytes, file)| {
             let has_counters = matches!(input::detect(bytes), input::Format::Raw { .. });
-            self.stays = prepared.stays && prepared.input.weight.get() == 1;
-            self.file = file.filter(|_| has_counters && self.stays);
+            let stays = prepared.stays && prepared.input.weight.get() == 1;
+            self.is_narrow = stays && bytes.len() >= memory::LARGE;
+            self.file = file.filter(|_| has_counters && stays);
             bytes
         });
         let inflates = |data: &[u8]| !options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
@@ -318,7 +319,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         state.merger.begin_input(reader.kind())?;
         match &self.file {
             Some(file) => state.merger.keep(file.clone()),
-            None if self.stays => state.merger.keep_narrow(),
+            None if self.is_narrow => state.merger.keep_narrow(),
             None => {}
         }
         state.bring_values_back(None, &self.shared.is_over);
