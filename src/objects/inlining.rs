@@ -191,10 +191,11 @@ impl<'a> Functions<'_, 'a> {
         bounds: &mut Bounds,
         found: &mut [Vec<InlineFrame>],
     ) -> Result<()> {
-        let (subroutines, owners) = self.subroutines(at, addresses, bounds)?;
-        for index in inside {
-            let (line, column, file) = lines.at(addresses[*index]);
-            found[*index] = self.chain(&subroutines, owners[*index], (line, column), file);
+        let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
+        let (subroutines, owners) = self.subroutines(at, &own, bounds)?;
+        for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
+            let (line, column, file) = lines.at(address);
+            found[*index] = self.chain(&subroutines, owner, (line, column), file);
             bounds.take(found[*index].len())?;
         }
         Ok(())
@@ -220,7 +221,7 @@ impl<'a> Functions<'_, 'a> {
         chain
     }
 
-    /// All subroutines of a unit, and the innermost one of each address.
+    /// All subroutines of a unit, and the innermost one of each address in it.
     fn subroutines(
         &self,
         at: usize,

@@ -177,12 +177,12 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "ends-behind-version.extbinary",
-        "section table of sections, byte 0xa: truncated: number of sections needs 8 bytes, 0 left",
+        "section header table, byte 0xa: truncated: number of sections needs 8 bytes, 0 left",
         TRUNCATED,
     ),
     (
         "ends-in-table.extbinary",
-        "section table of sections, byte 0x12: truncated: table of sections needs 32 bytes, 12 left",
+        "section header table, byte 0x12: truncated: table of sections needs 32 bytes, 12 left",
         TRUNCATED,
     ),
     (
@@ -213,7 +213,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "huge-number-of-sections.extbinary",
-        "section table of sections, byte 0x12: truncated: table of sections needs 18446744073709551615 bytes, 0 left",
+        "section header table, byte 0x12: truncated: table of sections needs 18446744073709551615 bytes, 0 left",
         TRUNCATED,
     ),
     (

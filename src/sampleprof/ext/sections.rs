@@ -176,7 +176,7 @@ pub(super) fn read_table(file: &[u8], options: &ReadOptions) -> Result<Header> {
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     let versions = if options.reads_104() { &[VERSION, NEXT_VERSION][..] } else { &[VERSION] };
     read_header(&mut cursor, MAGIC, versions)?;
-    cursor.enter("table of sections");
+    cursor.enter("header table");
     let count = cursor.u64("number of sections")?;
     if count > cursor.left() / 32 {
         return Err(cursor.place(Error::truncated("table of sections", count.saturating_mul(32), cursor.left())));
