@@ -13,24 +13,44 @@ const STORED: u64 = 100_000_000;
 /// Numbers that share one growth of the output.
 const BATCH: usize = 16;
 
+/// Numbers of up to three digits, and how many those are.
+const SMALL: [[u8; 4]; 1000] = {
+    let mut texts = [[b'0'; 4]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let digits = [(number / 100) as u8, (number / 10 % 10) as u8, (number % 10) as u8];
+        let first = if number >= 100 {
+            0
+        } else if number >= 10 {
+            1
+        } else {
+            2
+        };
+        let mut at = first;
+        while at < 3 {
+            texts[number][at - first] += digits[at];
+            at += 1;
+        }
+        texts[number][3] = 3 - first as u8;
+        number += 1;
+    }
+    texts
+};
+
 /// `1 function`, `2 functions`: for words whose plural has an s.
 pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Appends a number.
+#[inline]
 pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
-    if number < 10 {
-        out.push(b'0' + number as u8);
-        return;
-    }
-    if number < 100 {
-        out.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]);
-        return;
-    }
-    let start = out.len();
-    out.resize(start + MAX_DIGITS + STORE, 0);
-    let end = put(out, start, number);
+    let Some(text) = SMALL.get(usize::try_from(number).unwrap_or(usize::MAX)) else {
+        return push_decimals(out, &[number], []);
+    };
+    // A copy of fixed length is quicker than one of the right length.
+    let end = out.len() + usize::from(text[3]);
+    out.extend_from_slice(text);
     out.truncate(end);
 }
 
@@ -81,11 +101,18 @@ fn put(buffer: &mut [u8], at: usize, number: u64) -> usize {
     if number >= STORED {
         return put_large(buffer, at, number);
     }
-    let digits = eight_digits(number as u32);
+    let (digits, len) = short_digits(number as u32);
+    store(buffer, at, digits);
+    at + len
+}
+
+/// The digits of a number below 10^8, the first one in the lowest byte, and how many there are.
+#[inline]
+fn short_digits(number: u32) -> (u64, usize) {
+    let digits = eight_digits(number);
     // The last digit stands, also when it is zero.
     let leading = (digits | 1 << 63).trailing_zeros() / 8;
-    store(buffer, at, (digits | ASCII) >> (8 * leading));
-    at + STORE - leading as usize
+    ((digits | ASCII) >> (8 * leading), STORE - leading as usize)
 }
 
 #[cold]

@@ -1,9 +1,9 @@
 //! Calling contexts, kept as one tree of callers.
 
-use super::index::Index;
 use super::tables::{MethodHandle, Tables};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// The compiler's placeholders where a position has no bytecode index (BCI).
@@ -137,7 +137,7 @@ pub struct ContextTree {
     starts_before: Vec<u32>,
     runs: Vec<Run>,
     /// Runs by the caller and the frame of their first contexts.
-    index: Index,
+    index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -157,7 +157,7 @@ impl Default for ContextTree {
             starts: vec![0],
             starts_before: vec![0],
             runs: Vec::new(),
-            index: Index::default(),
+            index: HashTable::new(),
             hasher: Default::default(),
         }
     }
@@ -204,9 +204,14 @@ impl ContextTree {
         new
     }
 
-    /// Prepares for contexts with these outermost frames, see [`Index::fetch`].
+    /// Brings what is known of these outermost frames near: waiting for all of them at once
+    /// takes hardly longer than waiting for one.
     pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame>) {
-        self.index.fetch(outermost.map(|frame| hash(&self.hasher, ContextHandle::ROOT.0, frame)));
+        for frame in outermost {
+            black_box(
+                self.index.find(hash(&self.hasher, ContextHandle::ROOT.0, frame), |run| black_box(*run) == u32::MAX),
+            );
+        }
     }
 
     /// The context of `frame` called from `caller`; added if it is new.
@@ -228,11 +233,11 @@ impl ContextTree {
             return Some(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
-        let same = |run: u32| {
-            let run = self.runs[run as usize];
+        let same = |run: &u32| {
+            let run = self.runs[*run as usize];
             run.caller == caller.0 && self.is_frame(run.first as usize, frame)
         };
-        self.index.find(hash, same).map(|run| ContextHandle(self.runs[run as usize].first))
+        self.index.find(hash, same).map(|run| ContextHandle(self.runs[*run as usize].first))
     }
 
     /// Adds contexts that are not there, each called from the one before.
@@ -262,11 +267,13 @@ impl ContextTree {
         self.starts[word] |= 1 << bit;
         let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
         self.runs.push(Run { first: context.0, caller: caller.0 });
-        let new = hash(&self.hasher, caller.0, frame);
         // The index is apart from the tree while it grows.
         let mut index = std::mem::take(&mut self.index);
-        let hash_of = |run: &Run| Some(hash(&self.hasher, run.caller, self.frame(run.first as usize)));
-        index.insert(new, run, || self.runs.iter().map(hash_of));
+        let hash_of = |run: &u32| {
+            let Run { first, caller } = self.runs[*run as usize];
+            hash(&self.hasher, caller, self.frame(first as usize))
+        };
+        index.insert_unique(hash(&self.hasher, caller.0, frame), run, hash_of);
         self.index = index;
         context
     }

@@ -201,15 +201,8 @@ impl<'a> Scan<'a> {
         let mut exponent = 0i64;
         if let Some(b'e' | b'E') = self.data.get(self.pos) {
             self.pos += 1;
-            let down = match self.data.get(self.pos) {
-                Some(b'-') => true,
-                Some(b'+') => false,
-                _ => {
-                    self.pos -= 1;
-                    false
-                }
-            };
-            self.pos += 1;
+            let down = self.data.get(self.pos) == Some(&b'-');
+            self.pos += usize::from(down || self.data.get(self.pos) == Some(&b'+'));
             for digit in self.digits("a digit in the exponent")? {
                 exponent = exponent.saturating_mul(10).saturating_add(i64::from(digit - b'0'));
             }

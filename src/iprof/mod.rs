@@ -35,7 +35,6 @@ pub mod document;
 mod evidence;
 pub mod findings;
 pub mod fit;
-mod index;
 mod json;
 pub mod merge;
 pub mod names;

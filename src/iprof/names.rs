@@ -1,6 +1,6 @@
 //! Names: stored once each, and the forms in which Java people write them.
 
-use super::index::Index;
+use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// Position of a name in its [`Names`].
@@ -12,7 +12,7 @@ pub(crate) struct NameHandle(u32);
 pub(crate) struct Names {
     text: Vec<u8>,
     ends: Vec<usize>,
-    index: Index,
+    index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -23,22 +23,21 @@ impl Names {
     ///
     /// With more than 2^32 distinct names, which no file of less than 4 GiB has.
     pub(crate) fn add(&mut self, name: &[u8]) -> NameHandle {
-        let hash = self.hasher.hash_one(name);
-        if let Some(found) = self.index.find(hash, |at| slice(&self.text, &self.ends, at) == name) {
-            return NameHandle(found);
+        if let Some(known) = self.find(name) {
+            return known;
         }
         let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
-        let hash_of = |at| Some(self.hasher.hash_one(slice(&self.text, &self.ends, at)));
-        self.index.insert(hash, at, || (0..).map(hash_of));
+        let hash_of = |at: &u32| self.hasher.hash_one(slice(&self.text, &self.ends, *at));
+        self.index.insert_unique(hash_of(&at), at, hash_of);
         NameHandle(at)
     }
 
     /// The handle of `name` if it is there.
     pub(crate) fn find(&self, name: &[u8]) -> Option<NameHandle> {
         let hash = self.hasher.hash_one(name);
-        self.index.find(hash, |at| slice(&self.text, &self.ends, at) == name).map(NameHandle)
+        self.index.find(hash, |at| slice(&self.text, &self.ends, *at) == name).copied().map(NameHandle)
     }
 
     /// Whether the names of `other` begin with these, in this order.

@@ -102,10 +102,11 @@ fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, 
 pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
     let mut frames = Vec::new();
     for kind in SectionKind::ALL {
-        for (context, records) in document.sections.entries(kind) {
+        for (at, (context, records)) in document.sections.entries(kind).enumerate() {
             frames.clear();
             frames.extend(document.contexts.frames(context));
-            sink.entry(&document.tables, Entry { kind, frames: &frames, records, members: None });
+            let members = document.extras.get(&(Table::Section(kind), at)).cloned();
+            sink.entry(&document.tables, Entry { kind, frames: &frames, records, members });
         }
     }
 }

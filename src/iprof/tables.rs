@@ -1,8 +1,8 @@
 //! The two tables of an iprof file that explain all numbers: types and methods.
 
-use super::index::Index;
 use super::names::{self, NameHandle, Names};
 use crate::java;
+use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -73,18 +73,15 @@ struct Method {
 pub struct Tables {
     names: Names,
     types: Vec<Type>,
-    type_index: Index,
+    type_index: HashTable<u32>,
     methods: Vec<Method>,
     signatures: Vec<TypeHandle>,
-    method_index: Index,
+    method_index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
     next_type_id: u32,
     next_method_id: u32,
     /// One bit a type: whether it is primitive, or `void`.
     primitives: Vec<u64>,
-    /// What was declared before, in order.
-    repeated_types: Vec<u32>,
-    repeated_methods: Vec<u32>,
 }
 
 /// Where the types and methods of some tables are in others, by their old handles.
@@ -230,16 +227,12 @@ impl Tables {
 
     /// The first type of this name.
     pub fn find_type(&self, name: &[u8]) -> Option<TypeHandle> {
-        let name = self.names.find(name)?;
-        self.type_index.find(self.hasher.hash_one(name), |at| self.types[at as usize].name == name).map(TypeHandle)
+        self.first_type(self.names.find(name)?)
     }
 
     /// The first method of this name and of these types (by their names).
     pub fn find_method(&self, name: &[u8], signature: &[TypeHandle]) -> Option<MethodHandle> {
-        let name = self.names.find(name)?;
-        self.method_index
-            .find(self.identity_hash(name, signature), |at| self.is_method(at, name, signature))
-            .map(MethodHandle)
+        self.first_method(self.names.find(name)?, signature)
     }
 
     /// The type of this name; declared with the next free id if there is none.
@@ -275,15 +268,12 @@ impl Tables {
         self.primitives[handle.index() / 64] |= u64::from(primitive) << (handle.index() % 64);
         self.types.push(Type { id, name });
         self.next_type_id = self.next_type_id.max(id.saturating_add(1));
-        let hash = self.hasher.hash_one(name);
-        if let Some(duplicate) = self.type_index.find(hash, |at| self.types[at as usize].name == name) {
-            self.repeated_types.push(handle.0);
-            return (handle, Some(TypeHandle(duplicate)));
+        let first = self.first_type(name);
+        if first.is_none() {
+            let hash_of = |at: &u32| self.hasher.hash_one(self.types[*at as usize].name);
+            self.type_index.insert_unique(hash_of(&handle.0), handle.0, hash_of);
         }
-        let (types, hasher) = (&self.types, &self.hasher);
-        let hash_of = |at: u32| hasher.hash_one(types[at as usize].name);
-        self.type_index.insert(hash, handle.0, || first_hashes(&self.repeated_types, hash_of));
-        (handle, None)
+        (handle, first)
     }
 
     /// Declares a method, and says which earlier one is the same.
@@ -299,21 +289,29 @@ impl Tables {
         let signature_end = u32::try_from(self.signatures.len()).expect("fewer than 2^32 types in signatures");
         self.methods.push(Method { id, name, signature_end });
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
-        let hash = self.identity_hash(name, signature);
-        if let Some(duplicate) = self.method_index.find(hash, |at| self.is_method(at, name, signature)) {
-            self.repeated_methods.push(handle.0);
-            return (handle, Some(MethodHandle(duplicate)));
+        let first = self.first_method(name, signature);
+        if first.is_none() {
+            // The index is apart from the tables while it grows.
+            let mut index = std::mem::take(&mut self.method_index);
+            let hash_of =
+                |at: &u32| self.identity_hash(self.methods[*at as usize].name, self.signature(MethodHandle(*at)));
+            index.insert_unique(hash_of(&handle.0), handle.0, hash_of);
+            self.method_index = index;
         }
-        // The index is apart from the tables while it grows.
-        let mut index = std::mem::take(&mut self.method_index);
-        let hash_of = |at: u32| self.identity_hash(self.methods[at as usize].name, self.signature(MethodHandle(at)));
-        index.insert(hash, handle.0, || first_hashes(&self.repeated_methods, hash_of));
-        self.method_index = index;
-        (handle, None)
+        (handle, first)
     }
 
-    fn is_method(&self, at: u32, name: NameHandle, signature: &[TypeHandle]) -> bool {
-        self.methods[at as usize].name == name && self.are_same_types(self.signature(MethodHandle(at)), signature)
+    fn first_type(&self, name: NameHandle) -> Option<TypeHandle> {
+        let same = |at: &u32| self.types[*at as usize].name == name;
+        self.type_index.find(self.hasher.hash_one(name), same).copied().map(TypeHandle)
+    }
+
+    fn first_method(&self, name: NameHandle, signature: &[TypeHandle]) -> Option<MethodHandle> {
+        let same = |at: &u32| {
+            let types = self.signature(MethodHandle(*at));
+            self.methods[*at as usize].name == name && self.are_same_types(types, signature)
+        };
+        self.method_index.find(self.identity_hash(name, signature), same).copied().map(MethodHandle)
     }
 
     /// Whether two signatures are of the same types, by their names.
@@ -338,7 +336,7 @@ impl Tables {
 
     /// Whether every type and every method is declared once.
     pub(crate) fn are_distinct(&self) -> bool {
-        self.repeated_types.is_empty() && self.repeated_methods.is_empty()
+        self.type_index.len() == self.types.len() && self.method_index.len() == self.methods.len()
     }
 
     /// Whether `other` begins with all that these declare, in this order and under these ids.
@@ -399,12 +397,6 @@ impl Tables {
         text.extend(result);
         text
     }
-}
-
-/// The hashes of what was not declared before.
-fn first_hashes(repeated: &[u32], hash: impl Fn(u32) -> u64) -> impl Iterator<Item = Option<u64>> {
-    let mut repeated = repeated.iter().copied().peekable();
-    (0..).map(move |at| repeated.next_if_eq(&at).is_none().then(|| hash(at)))
 }
 
 #[cfg(test)]

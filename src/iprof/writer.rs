@@ -12,6 +12,7 @@ use super::document::{Document, InstanceofSpelling, MethodHandle, Table, TopMemb
 use super::entry_threads;
 use super::json::{self, Scan, Stop};
 use super::sections::{Records, SectionKind};
+use crate::digits::push_decimal;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 pub use entries::Layout;
@@ -20,7 +21,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use texts::{FrameTexts, write_number, write_signed};
+use texts::{FrameTexts, write_signed};
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -173,7 +174,7 @@ impl<'a> Writer<'a> {
         let spelling = self.options.instanceof_spelling.unwrap_or(document.instanceof_spelling);
         let is_instanceof = table == Table::Section(SectionKind::Instanceof);
         self.key(if is_instanceof { spelling.name() } else { table.name() }.as_bytes());
-        let write_id = |out: &mut Vec<u8>, class: TypeHandle| write_number(out, u64::from(tables.type_id(class)));
+        let write_id = |out: &mut Vec<u8>, class: TypeHandle| push_decimal(out, u64::from(tables.type_id(class)));
         match table {
             Table::Types => self.entries(table, tables.types_count(), |out, member, at| {
                 let handle = TypeHandle::from_index(at);
@@ -185,7 +186,7 @@ impl<'a> Writer<'a> {
             Table::Methods => self.entries(table, tables.methods_count(), |out, member, at| {
                 let handle = MethodHandle::from_index(at);
                 match member {
-                    0 => write_number(out, u64::from(tables.method_id(handle))),
+                    0 => push_decimal(out, u64::from(tables.method_id(handle))),
                     1 => json::write_string(out, tables.method_name(handle)),
                     _ => write_list(out, tables.signature(handle), |out, class| write_id(out, *class)),
                 }
@@ -196,18 +197,18 @@ impl<'a> Writer<'a> {
                     let (context, records) = sections.entry(kind, at);
                     match records {
                         _ if member == 0 => frames.write_context(out, document, context),
-                        Records::Count(count) => write_list(out, &[count], |out, count| write_number(out, *count)),
+                        Records::Count(count) => write_list(out, &[count], |out, count| push_decimal(out, *count)),
                         Records::Branches(rows) => write_list(out, rows, |out, row| {
                             write_signed(out, row.bci);
                             out.push(b',');
-                            write_number(out, u64::from(row.index));
+                            push_decimal(out, u64::from(row.index));
                             out.push(b',');
-                            write_number(out, row.count);
+                            push_decimal(out, row.count);
                         }),
                         Records::Types(pairs) => write_list(out, pairs, |out, pair| {
                             write_id(out, pair.class);
                             out.push(b',');
-                            write_number(out, pair.count);
+                            push_decimal(out, pair.count);
                         }),
                     }
                 });

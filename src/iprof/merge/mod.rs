@@ -25,6 +25,7 @@ pub use weight::Weight;
 use super::context::{ContextHandle, ContextTree, Frame, describe};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::Findings;
+use super::read::replay;
 use super::reader::{Entry, ReadOptions, Sink, read_stream};
 use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use super::tables::{Adopt, Mapping, Tables};
@@ -70,13 +71,6 @@ impl SectionWeights {
     }
 }
 
-/// A member that is not part of the format, by the inputs that have it.
-#[derive(Debug)]
-struct ForeignMember {
-    inputs: usize,
-    value: Option<Box<[u8]>>,
-}
-
 /// Adds up inputs one after another; memory grows with distinct contexts, not with inputs.
 #[derive(Debug, Default)]
 pub struct Merger {
@@ -90,7 +84,8 @@ pub struct Merger {
     /// The last types under their names here, for their memory.
     pairs: Vec<TypeCount>,
     layout: Vec<TopMember>,
-    foreign: BTreeMap<Box<[u8]>, ForeignMember>,
+    /// Members that are not part of the format, with their values if they may stay: those of one input.
+    foreign: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
     extras: BTreeMap<(Table, usize), Box<[EntryMember]>>,
     version: Option<Version>,
     spelling: InstanceofSpelling,
@@ -124,16 +119,11 @@ impl Merger {
     /// Adds a document.
     pub fn add(&mut self, document: &Document, weights: &SectionWeights) {
         let mapping = self.map_tables(&document.tables, || Arc::new(document.tables.clone()));
-        let contexts = self.contexts.adopt(&document.contexts, &mapping.methods, |_| true);
-        for kind in SectionKind::ALL {
-            for (at, (context, records)) in document.sections.entries(kind).enumerate() {
-                let members = document.extras.get(&(Table::Section(kind), at)).cloned();
-                self.add_records(kind, contexts[context.index()], records, weights, &mapping, members);
-            }
-        }
-        let table_extras = document.extras.iter().filter(|((table, _), _)| !matches!(table, Table::Section(_)));
-        let table_extras: Vec<_> = table_extras.map(|(place, members)| (*place, members.clone())).collect();
-        self.add_frame(document.version, document.instanceof_spelling, &document.layout, table_extras, &mapping);
+        let mut adding = Adding { merger: self, weights: *weights, mapping: Some(mapping) };
+        replay(document, &mut adding);
+        let mapping = adding.mapping.take().unwrap_or_default();
+        let extras = document.extras.iter().map(|(place, members)| (*place, members.clone()));
+        self.add_frame(document.version, document.instanceof_spelling, &document.layout, extras, &mapping);
     }
 
     /// Adds a file from a stream, which is never in memory as a whole.
@@ -227,14 +217,9 @@ impl Merger {
         self.spelling = if self.inputs == 1 { spelling } else { InstanceofSpelling::Documented };
         for member in layout {
             if let TopMember::Other(name, value) = member {
-                let known = self.foreign.get_mut(name);
-                let inputs = known.as_ref().map_or(1, |known| known.inputs + 1);
-                let value = (inputs == 1 && !mapping.renumbered).then(|| value.clone());
-                let member = ForeignMember { inputs, value };
-                if let Some(known) = known {
-                    *known = member;
-                } else {
-                    self.foreign.insert(name.clone(), member);
+                let value = (!mapping.renumbered).then(|| value.clone());
+                if self.foreign.get_mut(name).map(|known| *known = None).is_none() {
+                    self.foreign.insert(name.clone(), value);
                     // The place is kept; the value comes back if it may stay.
                     self.layout.push(TopMember::Other(name.clone(), Box::default()));
                 }
@@ -315,7 +300,7 @@ impl Merger {
         let mut foreign = self.foreign;
         for member in self.layout {
             match member {
-                TopMember::Other(name, _) => match foreign.remove(&name).and_then(|member| member.value) {
+                TopMember::Other(name, _) => match foreign.remove(&name).flatten() {
                     Some(value) => document.layout.push(TopMember::Other(name, value)),
                     None => report.dropped_members.push(super::names::display(&name)),
                 },

@@ -10,11 +10,13 @@ use super::reading::Reading;
 use super::records::Packing;
 use super::sink::{Entry, Sink};
 use crate::iprof::findings::Code;
-use crate::iprof::index::KeySet;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
 use crate::iprof::tables::Tables;
 use crate::iprof::window::Elements;
+use hashbrown::HashTable;
+use hashbrown::hash_table;
+use std::hint::black_box;
 
 /// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache.
 pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 16 };
@@ -53,7 +55,8 @@ pub(super) struct EntryReader<'r, S> {
     mark: Mark,
     base: u64,
     batch: Batch,
-    seen: KeySet,
+    /// Keys of contexts, which are spread as hashes are.
+    seen: HashTable<u128>,
     packing: Packing,
     stray_monitor: Option<Vec<TypeCount>>,
     size: PartSize,
@@ -84,7 +87,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             mark: Mark::default(),
             base: 0,
             batch: Batch::default(),
-            seen: KeySet::default(),
+            seen: HashTable::new(),
             packing: Packing::default(),
             stray_monitor: None,
             size: PartSize::default(),
@@ -107,12 +110,14 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             if at % ANNOUNCED == 0 {
                 let coming = at..batch.steps.len().min(at + ANNOUNCED);
                 self.sink.announce(batch.outermost(coming.clone()));
-                self.seen.fetch(batch.identities.get(coming).unwrap_or_default());
+                for key in batch.identities.get(coming).unwrap_or_default() {
+                    black_box(self.seen.find(*key as u64, |_| false));
+                }
             }
             let (before, after) = batch.notes[notes..step.notes_end].split_at(step.context_notes_end - notes);
             before.iter().for_each(|note| self.tell(note, base, index + at));
             if let Some(key) = batch.identities.get(at).filter(|_| step.is_located)
-                && !self.seen.insert(*key)
+                && !is_new(&mut self.seen, *key)
             {
                 let (offset, path) = (base + step.context_at as u64, format_args!("{group}[{}].ctx", index + at));
                 let message = "the section has an entry of this context already";
@@ -177,6 +182,18 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             findings.report(Code::PackedCounts, group, None, group, message);
         }
         (self.size, self.usual_bytes)
+    }
+}
+
+/// Adds a key; false when it was there.
+#[inline]
+fn is_new(seen: &mut HashTable<u128>, key: u128) -> bool {
+    match seen.entry(key as u64, |known| *known == key, |known| *known as u64) {
+        hash_table::Entry::Occupied(_) => false,
+        hash_table::Entry::Vacant(place) => {
+            place.insert(key);
+            true
+        }
     }
 }
 

@@ -23,24 +23,6 @@ pub(super) struct TextOptions<'r> {
     pub(super) bare: bool,
 }
 
-/// A number that needs a decision: its position among the records, where it stands, and why.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Trouble {
-    pub(super) position: usize,
-    pub(super) at: usize,
-    pub(super) kind: TroubleKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TroubleKind {
-    /// Larger than a `long`.
-    Huge { negative: bool },
-    /// Integral, but written with point or exponent.
-    Spelling,
-    /// No integer.
-    NotIntegral,
-}
-
 /// One entry as it was parsed; its frames are elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct EntryText {
@@ -49,7 +31,9 @@ pub(super) struct EntryText {
     pub(super) context: ContextText,
     pub(super) identity: u128,
     pub(super) numbers: Vec<i64>,
-    pub(super) troubles: Vec<Trouble>,
+    /// What is wrong with numbers that are no plain `long`, and what was done about each; nothing can be
+    /// where the entry is dropped for it.
+    pub(super) troubles: Vec<(Defect, Option<&'static str>)>,
     pub(super) walk: Walk,
     /// Bytes of an entry that is written as a writer would; 0 of any other.
     pub(super) usual_bytes: usize,
@@ -159,17 +143,20 @@ impl EntryText {
                 let below = format!(".records[{position}]");
                 return Ok(Some(Defect::new(Code::WrongJsonType, at, below, "an integer was expected")));
             }
-            let (value, kind) = match scan.number()? {
+            let (value, trouble) = match scan.number()? {
                 Number::Int(value) => (value, None),
-                Number::Huge { negative } => {
-                    (if negative { i64::MIN } else { i64::MAX }, Some(TroubleKind::Huge { negative }))
+                Number::Huge { negative: true } => (0, Some((Code::NegativeCount, "no count is below 0", None))),
+                Number::Huge { negative: false } => {
+                    (i64::MAX, Some((Code::CountRange, "no count is above 2^63-1", Some("clamped"))))
                 }
-                Number::Fraction(Some(value)) => (value, Some(TroubleKind::Spelling)),
-                Number::Fraction(None) => (0, Some(TroubleKind::NotIntegral)),
+                Number::Fraction(Some(value)) => {
+                    (value, Some((Code::NotAnInteger, "the number has a point or exponent", Some("rewritten"))))
+                }
+                Number::Fraction(None) => (0, Some((Code::NotAnInteger, "the number is no integer", None))),
             };
             self.numbers.push(value);
-            if let Some(kind) = kind {
-                self.troubles.push(Trouble { position, at, kind });
+            if let Some((code, message, done)) = trouble {
+                self.troubles.push((Defect::new(code, at, format!(".records[{position}]"), message), done));
             }
             more = scan.take(b',')?;
             if !more {

@@ -1,7 +1,7 @@
 //! What each number of an entry means, and whether it may.
 
 use super::batch::{Batch, Mark, Outcome, Step};
-use super::entry_text::{EntryText, TextOptions, TroubleKind};
+use super::entry_text::{EntryText, TextOptions};
 use super::ids::{IdMap, Meaning};
 use super::members::Defect;
 use super::options::ReadOptions;
@@ -75,8 +75,10 @@ impl Rules<'_> {
         }
         self.context(text, batch, mark, step)?;
         step.context_notes_end = batch.notes.len();
-        if !text.troubles.is_empty() {
-            numbers(text, batch)?;
+        for (defect, done) in text.troubles.drain(..) {
+            let Some(done) = done else { return Err(Some(defect)) };
+            batch.repair(defect.code, done);
+            batch.finding(defect);
         }
         match self.kind {
             SectionKind::CallCount | SectionKind::Sampling => count_record(text, batch),
@@ -253,29 +255,6 @@ fn count_at(text: &EntryText, position: usize) -> Result<u64, Refusal> {
     let value = text.numbers[position];
     let below_zero = || text.record_defect(Code::NegativeCount, position, format!("{value} is below 0"));
     u64::try_from(value).map_err(|_| Some(below_zero()))
-}
-
-/// Decides about numbers that are no plain `long`.
-fn numbers(text: &EntryText, batch: &mut Batch) -> Result<(), Refusal> {
-    for trouble in &text.troubles {
-        let below = format!(".records[{}]", trouble.position);
-        let defect = |code, message: &'static str| Defect::new(code, trouble.at, below, message);
-        match trouble.kind {
-            TroubleKind::Huge { negative: true } => {
-                return Err(Some(defect(Code::NegativeCount, "no count is below 0")));
-            }
-            TroubleKind::NotIntegral => return Err(Some(defect(Code::NotAnInteger, "the number is no integer"))),
-            TroubleKind::Huge { negative: false } => {
-                batch.finding(defect(Code::CountRange, "no count is above 2^63-1"));
-                batch.repair(Code::CountRange, "clamped");
-            }
-            TroubleKind::Spelling => {
-                batch.finding(defect(Code::NotAnInteger, "the number has a point or exponent"));
-                batch.repair(Code::NotAnInteger, "rewritten");
-            }
-        }
-    }
-    Ok(())
 }
 
 fn arity_defect(text: &EntryText, expected: &str) -> Defect {
