@@ -166,11 +166,11 @@ def workloads(scale):
 
 # Nobody else's tool checks, shows, merges or converts iprof files: what it is measured
 # against is reading the file into memory at all.
-IPROF_PEER = ["python3", "-c", "import json, sys; json.load(open(sys.argv[1], 'rb'))"]
+IPROF_PEER = ["python3", "-c", "import json, sys\nfor name in sys.argv[1:]: json.load(open(name, 'rb'))"]
 
 
 def iprof_rows(scale, runs):
-    """The iprof commands against Python's json.load of the same file."""
+    """The iprof commands against Python's json.load of the same files, of which a merge has two."""
     contexts = max(1000, round(800_000 * scale))
     (profile,) = make.one_iprof(ROOT / f"iprof-{contexts}", contexts)
     program, output = str(ROOT / "bin" / "profbridge"), OUTPUTS / f"profbridge-compare-{os.getpid()}.iprof"
@@ -183,7 +183,8 @@ def iprof_rows(scale, runs):
     for name, command in commands.items():
         figures = {"ours": [], "theirs": []}
         for _ in range(runs):
-            figures["theirs"].append(run(IPROF_PEER + [str(profile)]))
+            inputs = [str(profile)] * command.count(str(profile))
+            figures["theirs"].append(run(IPROF_PEER + inputs))
             figures["ours"].append(run(command))
         # json.load has one thread; ours are as many as the machine has.
         yield table_row("W8", f"iprof {name}, against json.load", "profbridge", profile.stat().st_size, os.cpu_count(),

@@ -1,6 +1,7 @@
 //! Calling contexts, kept as one tree of callers.
 
 use super::tables::{MethodHandle, Tables};
+use crate::memory::Growing;
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 use std::hint::black_box;
@@ -188,6 +189,21 @@ impl ContextTree {
         if self.len() > known { ContextHandle::from_index(self.len() - 1) } else { context }
     }
 
+    /// Makes room for some contexts of so many frames in all; whether there is.
+    pub(crate) fn make_room(&mut self, contexts: usize, frames: usize) -> bool {
+        let mut index = std::mem::take(&mut self.index);
+        let indexed = index.try_reserve(contexts, |run| self.hash_of_run(*run)).is_ok();
+        self.index = index;
+        let words = frames / 64 + 1;
+        let has_words = self.starts.try_grow(words) && self.starts_before.try_grow(words);
+        indexed && has_words && self.frames.try_grow(frames) && self.runs.try_grow(contexts)
+    }
+
+    fn hash_of_run(&self, run: u32) -> u64 {
+        let Run { first, caller } = self.runs[run as usize];
+        hash(&self.hasher, caller, self.frame(first as usize))
+    }
+
     /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
     /// each must be wanted, too. Returns where they are, by their old positions.
     pub(crate) fn adopt(
@@ -269,11 +285,7 @@ impl ContextTree {
         self.runs.push(Run { first: context.0, caller: caller.0 });
         // The index is apart from the tree while it grows.
         let mut index = std::mem::take(&mut self.index);
-        let hash_of = |run: &u32| {
-            let Run { first, caller } = self.runs[*run as usize];
-            hash(&self.hasher, caller, self.frame(first as usize))
-        };
-        index.insert_unique(hash(&self.hasher, caller.0, frame), run, hash_of);
+        index.insert_unique(self.hash_of_run(run), run, |run| self.hash_of_run(*run));
         self.index = index;
         context
     }

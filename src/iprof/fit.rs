@@ -94,19 +94,17 @@ pub fn fit(space: &CommonSpace, profile: &Events, program: &Events) -> Fit {
         .map(|kind| section_fit(space.contexts(), &relevant, kind, profile, program))
         .filter(|section| section.entries + section.sites > 0)
         .collect();
-    let sum = |part: fn(&SectionFit) -> u64| sections.iter().map(part).sum::<u64>();
+    let sum = |part: fn(&SectionFit) -> u64| sum_of(&sections, part);
+    let levels = [sum(|fit| fit.exact_sites), sum(|fit| fit.partial_sites), sum(|fit| fit.leaf_sites)];
     Fit {
         relevance: share(sum(|section| section.relevant_entries), sum(|section| section.entries)),
-        applicability: Applicability::new(
-            [
-                sum(|section| section.exact_sites),
-                sum(|section| section.partial_sites),
-                sum(|section| section.leaf_sites),
-            ],
-            sum(|section| section.sites),
-        ),
+        applicability: Applicability::new(levels, sum(|section| section.sites)),
         sections,
     }
+}
+
+fn sum_of(sections: &[SectionFit], part: fn(&SectionFit) -> u64) -> u64 {
+    sections.iter().map(part).sum()
 }
 
 fn section_fit(
@@ -242,9 +240,9 @@ pub fn write_text(out: &mut impl Write, fit: &Fit) -> fmt::Result {
         write!(out, "{:>10}", section.sites)?;
         levels(out, &section.applicability)?;
     }
-    let sum = |part: fn(&SectionFit) -> u64| fit.sections.iter().map(part).sum::<u64>();
-    write!(out, "{:<24}{:>10}{}", "All", sum(|section| section.entries), Percent(fit.relevance))?;
-    write!(out, "{:>12}{:>10}", "", sum(|section| section.sites))?;
+    let entries = sum_of(&fit.sections, |section| section.entries);
+    write!(out, "{:<24}{entries:>10}{}", "All", Percent(fit.relevance))?;
+    write!(out, "{:>12}{:>10}", "", sum_of(&fit.sections, |section| section.sites))?;
     levels(out, &fit.applicability)
 }
 

@@ -1,5 +1,6 @@
 //! Names: stored once each, and the forms in which Java people write them.
 
+use crate::memory::Growing;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
@@ -32,6 +33,18 @@ impl Names {
         let hash_of = |at: &u32| self.hasher.hash_one(slice(&self.text, &self.ends, *at));
         self.index.insert_unique(hash_of(&at), at, hash_of);
         NameHandle(at)
+    }
+
+    /// Makes room for some names of a length in all; whether there is.
+    #[inline]
+    pub(crate) fn make_room(&mut self, names: usize, len: usize) -> bool {
+        let hash_of = |at: &u32| self.hasher.hash_one(slice(&self.text, &self.ends, *at));
+        self.index.try_reserve(names, hash_of).is_ok() && self.text.try_grow(len) && self.ends.try_grow(names)
+    }
+
+    /// How long all names are together.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
     }
 
     /// The handle of `name` if it is there.

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Table, TopMember};
 use super::findings::{Findings, Verdict, refusal};
-use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_with};
+use super::reader::{Entry, PartSize, ReadOptions, Reading, Room, Sink, read_with};
 use super::sections::SectionKind;
 use super::tables::Tables;
 use super::window::Window;
@@ -106,6 +106,9 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
             frames.clear();
             frames.extend(document.contexts.frames(context));
             let members = document.extras.get(&(Table::Section(kind), at)).cloned();
+            if !sink.make_room(kind, Room { entries: 1, frames: frames.len(), rows: records.len() }) {
+                return;
+            }
             sink.entry(&document.tables, Entry { kind, frames: &frames, records, members });
         }
     }
@@ -115,6 +118,12 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
 struct Kept(Document);
 
 impl Sink for Kept {
+    fn make_room(&mut self, kind: SectionKind, room: Room) -> bool {
+        let Self(document) = self;
+        let has_contexts = document.contexts.make_room(room.entries, room.frames);
+        has_contexts && document.sections.make_room(kind, room.entries, room.rows)
+    }
+
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
         let Self(document) = self;
         let context = document.contexts.add(entry.frames);

@@ -2,6 +2,7 @@
 
 use super::context::ContextHandle;
 use super::tables::TypeHandle;
+use crate::memory::Growing;
 
 /// The largest count of an iprof file: Java's `long` is signed.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
@@ -99,6 +100,11 @@ impl<R: Copy, L: AsRef<[R]>> FromIterator<(ContextHandle, L)> for RowSection<R> 
 }
 
 impl<R: Copy> RowSection<R> {
+    /// Makes room for some entries of so many rows in all; whether there is.
+    pub(crate) fn make_room(&mut self, entries: usize, rows: usize) -> bool {
+        self.contexts.try_grow(entries) && self.ends.try_grow(entries) && self.rows.try_grow(rows)
+    }
+
     /// Appends an entry.
     pub fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.rows.extend_from_slice(rows);
@@ -164,9 +170,18 @@ pub enum Records<'a> {
 }
 
 impl Records<'_> {
+    /// How many rows it has; a count is one.
+    pub fn len(self) -> usize {
+        match self {
+            Self::Count(_) => 1,
+            Self::Branches(rows) => rows.len(),
+            Self::Types(pairs) => pairs.len(),
+        }
+    }
+
     /// Whether it counts nothing: it has no rows.
     pub fn is_empty(self) -> bool {
-        matches!(self, Self::Branches([]) | Self::Types([]))
+        self.len() == 0
     }
 
     /// The sum of its counts.
@@ -235,6 +250,17 @@ impl Sections {
             self.conditionals = self.conditionals.selected(&kept);
         }
         kept
+    }
+
+    /// Makes room for some entries of a section, of so many rows in all; whether there is.
+    pub(crate) fn make_room(&mut self, kind: SectionKind, entries: usize, rows: usize) -> bool {
+        if let Some(section) = self.counts_mut(kind) {
+            return section.try_grow(entries);
+        }
+        if let Some(section) = self.types_mut(kind) {
+            return section.make_room(entries, rows);
+        }
+        self.conditionals.make_room(entries, rows)
     }
 
     /// Appends an entry to a section of its kind; any other records are not taken.

@@ -2,6 +2,7 @@
 
 use super::names::{self, NameHandle, Names};
 use crate::java;
+use crate::memory::Growing;
 use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -257,6 +258,24 @@ impl Tables {
         }
     }
 
+    /// Makes room for some types and methods, whose names and signatures are so long in all; whether there is.
+    #[inline]
+    pub(crate) fn make_room(&mut self, types: usize, methods: usize, names: usize, signatures: usize) -> bool {
+        let hash_of = |at: &u32| self.hasher.hash_one(self.types[*at as usize].name);
+        let type_index = self.type_index.try_reserve(types, hash_of).is_ok();
+        let mut index = std::mem::take(&mut self.method_index);
+        let method_index = index.try_reserve(methods, |at| self.hash_of_method(*at)).is_ok();
+        self.method_index = index;
+        let are_indexed = type_index && method_index && self.names.make_room(types + methods, names);
+        let has_lists = self.types.try_grow(types) && self.primitives.try_grow(types.div_ceil(64));
+        are_indexed && has_lists && self.methods.try_grow(methods) && self.signatures.try_grow(signatures)
+    }
+
+    /// Makes room for all that other tables declare; whether there is.
+    pub(crate) fn make_room_for(&mut self, other: &Self) -> bool {
+        self.make_room(other.types.len(), other.methods.len(), other.names.len(), other.signatures.len())
+    }
+
     /// Declares a type, and says which earlier one has this name.
     pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
         let primitive = java::is_primitive(name);
@@ -293,12 +312,14 @@ impl Tables {
         if first.is_none() {
             // The index is apart from the tables while it grows.
             let mut index = std::mem::take(&mut self.method_index);
-            let hash_of =
-                |at: &u32| self.identity_hash(self.methods[*at as usize].name, self.signature(MethodHandle(*at)));
-            index.insert_unique(hash_of(&handle.0), handle.0, hash_of);
+            index.insert_unique(self.hash_of_method(handle.0), handle.0, |at| self.hash_of_method(*at));
             self.method_index = index;
         }
         (handle, first)
+    }
+
+    fn hash_of_method(&self, at: u32) -> u64 {
+        self.identity_hash(self.methods[at as usize].name, self.signature(MethodHandle(at)))
     }
 
     fn first_type(&self, name: NameHandle) -> Option<TypeHandle> {

@@ -21,6 +21,8 @@ pub(crate) enum Halt {
     Encoding(u64),
     /// There is no sense in going on; the reason is among the findings.
     Refused,
+    /// What was read so far fills the memory.
+    OutOfMemory,
 }
 
 enum Source<'a> {
@@ -33,8 +35,15 @@ enum Source<'a> {
     },
 }
 
+impl Default for Source<'_> {
+    fn default() -> Self {
+        Self::Slice(&[])
+    }
+}
+
 /// A sliding view of the text. Elements are parsed inside it, and parsed once
 /// more when it ended too early.
+#[derive(Default)]
 pub(crate) struct Window<'a> {
     source: Source<'a>,
     /// Offset in the text of the view's first byte.
@@ -60,6 +69,10 @@ pub(crate) trait Elements {
     fn parse(&mut self, scan: &mut Scan<'_>, base: u64, index: usize) -> Result<(), Stop>;
     /// The element is complete and another or the end follows.
     fn commit(&mut self, index: usize);
+    /// Whether there was memory for all elements so far.
+    fn had_room(&self) -> bool {
+        true
+    }
     /// Parses and commits as many elements as it likes from `pos` on, each with the comma
     /// behind it. Returns how many there were, and where the next one begins.
     fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
@@ -79,7 +92,7 @@ impl<'a> Window<'a> {
 
     /// Over text that stands at byte `base` and was checked before.
     pub(crate) fn from_part(data: &'a [u8], base: u64, max_depth: u32) -> Self {
-        Self { base, checked: data.len(), ..Self::unread(Source::Slice(data), max_depth, 0) }
+        Self { source: Source::Slice(data), base, checked: data.len(), max_depth, ..Self::default() }
     }
 
     /// Over a stream, compressed or not.
@@ -96,23 +109,9 @@ impl<'a> Window<'a> {
         window
     }
 
-    fn unread(source: Source<'a>, max_depth: u32, bytes_left: u64) -> Self {
-        Self {
-            source,
-            base: 0,
-            pos: 0,
-            checked: 0,
-            bad_encoding: false,
-            max_depth,
-            bytes_left,
-            failure: None,
-            is_compressed: false,
-            byte_order_mark: false,
-        }
-    }
-
     fn new(source: Source<'a>, limits: &Limits) -> Self {
-        let mut window = Self::unread(source, limits.json_depth, limits.stream_bytes);
+        let (max_depth, bytes_left) = (limits.json_depth, limits.stream_bytes);
+        let mut window = Self { source, max_depth, bytes_left, ..Self::default() };
         match window.source {
             Source::Slice(_) => window.check_encoding(),
             Source::Stream { .. } => drop(window.more()),
@@ -247,7 +246,7 @@ impl<'a> Window<'a> {
         })?;
         elements.commit(*index);
         *index += 1;
-        Ok(!last)
+        if elements.had_room() { Ok(!last) } else { Err(Halt::OutOfMemory) }
     }
 
     /// Up to `bytes` bytes of text from offset `from` on, which is not before what is parsed next.

@@ -5,6 +5,7 @@ mod allocator;
 mod inputs;
 mod programs;
 mod refused;
+mod refused_iprof;
 
 use allocator::peak_of;
 

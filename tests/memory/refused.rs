@@ -80,9 +80,10 @@ fn in_parts(inputs: &[WeightedInput], _: &Path) -> Result<()> {
     sound(report).map(drop)
 }
 
-type Command = fn(&[WeightedInput], &Path) -> Result<()>;
+pub(super) type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
-fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
+/// Refuses each allocation from so many bytes on in turn: a message, or the same output.
+pub(super) fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
     let content = |outcome: &Result<()>| {
         let bytes = outcome.is_ok().then(|| std::fs::read(out).unwrap_or_default());
         let _ = std::fs::remove_file(out);

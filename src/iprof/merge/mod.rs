@@ -26,13 +26,14 @@ use super::context::{ContextHandle, ContextTree, Frame, describe};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::Findings;
 use super::read::replay;
-use super::reader::{Entry, ReadOptions, Sink, read_stream};
+use super::reader::{Entry, ReadOptions, Room, Sink, read_stream};
 use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use super::tables::{Adopt, Mapping, Tables};
 use super::version::Version;
 use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
+use crate::memory;
 use sites::Sites;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -96,6 +97,8 @@ pub struct Merger {
     dropped_entry_members: u64,
     /// The last entry was not the one that was expected.
     missed_mapping: bool,
+    /// Something did not fit the memory, so that there is no sum.
+    out_of_memory: bool,
 }
 
 fn count_slot(kind: SectionKind) -> usize {
@@ -118,7 +121,7 @@ impl Merger {
 
     /// Adds a document.
     pub fn add(&mut self, document: &Document, weights: &SectionWeights) {
-        let mapping = self.map_tables(&document.tables, || Arc::new(document.tables.clone()));
+        let mapping = self.map_tables(&document.tables, None);
         let mut adding = Adding { merger: self, weights: *weights, mapping: Some(mapping) };
         replay(document, &mut adding);
         let mapping = adding.mapping.take().unwrap_or_default();
@@ -136,7 +139,7 @@ impl Merger {
         let mut adding = Adding { merger: self, weights: *weights, mapping: None };
         let reading = read_stream(stream, options, &mut adding).accepted(options)?;
         let mapping = adding.mapping.take();
-        let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, || Arc::clone(&reading.tables)));
+        let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, Some(&reading.tables)));
         let version = reading.version.unwrap_or_default();
         self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
         Ok(reading.findings)
@@ -144,12 +147,12 @@ impl Merger {
 
     /// Types and methods of an input. The first one keeps its ids; later ones
     /// get new ones for what they add.
-    fn map_tables(&mut self, tables: &Tables, share: impl FnOnce() -> Arc<Tables>) -> Mapping {
+    fn map_tables(&mut self, tables: &Tables, shared: Option<&Arc<Tables>>) -> Mapping {
         let methods = tables.methods().count();
         self.declaring += usize::from(methods > 0);
         self.declared += methods;
-        if self.inputs == 0 && self.tables.is_empty() && tables.are_distinct() {
-            self.tables = share();
+        if let Some(shared) = shared.filter(|_| self.inputs == 0 && self.tables.is_empty() && tables.are_distinct()) {
+            self.tables = Arc::clone(shared);
         }
         let shared = std::ptr::eq(tables, &*self.tables);
         if shared || (tables.are_distinct() && tables.is_start_of(&self.tables)) {
@@ -157,7 +160,12 @@ impl Merger {
             return Mapping { types, methods, same: true, renumbered: false };
         }
         let how = if self.inputs == 0 { Adopt::New } else { Adopt::Renumbered };
-        Arc::make_mut(&mut self.tables).adopt(tables, how)
+        let sum = Arc::make_mut(&mut self.tables);
+        if !sum.make_room_for(tables) {
+            self.out_of_memory = true;
+            return Mapping::default();
+        }
+        sum.adopt(tables, how)
     }
 
     fn add_records(
@@ -201,6 +209,25 @@ impl Merger {
         let found = expected.filter(|context| self.contexts.has_frames(*context, frames, &map));
         self.missed_mapping = found.is_none();
         found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
+    }
+
+    fn make_room(&mut self, kind: SectionKind, Room { entries, frames, rows }: Room) -> bool {
+        let contexts = self.contexts.len() + frames;
+        let has_sites = match kind {
+            SectionKind::CallCount | SectionKind::Sampling => {
+                self.counts[count_slot(kind)].make_room(entries, rows, contexts)
+            }
+            SectionKind::Conditional => self.branches.make_room(entries, rows, contexts),
+            _ => self.types[type_slot(kind)].make_room(entries, rows, contexts),
+        };
+        self.out_of_memory |= !(self.contexts.make_room(entries, frames) && has_sites);
+        !self.out_of_memory
+    }
+
+    fn is_out_of_memory(&self) -> bool {
+        let sites = self.counts.iter().map(|sites| sites.out_of_memory);
+        let mut sites = sites.chain(self.types.iter().map(|sites| sites.out_of_memory));
+        self.out_of_memory || self.branches.out_of_memory || sites.any(|is_out| is_out)
     }
 
     /// Everything about an input but its tables and entries.
@@ -251,8 +278,11 @@ impl Merger {
     /// # Errors
     ///
     /// When branch lists clash and the policy is [`BranchClash::Error`]; when
-    /// nothing was added.
+    /// nothing was added; when the sum does not fit the memory.
     pub fn finish(self) -> Result<(Document, MergeReport)> {
+        if self.is_out_of_memory() {
+            return Err(memory::refused(memory::HOLD_RECORDS));
+        }
         let Some(version) = self.version else { return Err(Error::nothing_found("there is no profile to merge")) };
         let policy = self.options.branch_clash;
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
@@ -323,6 +353,10 @@ struct Adding<'m> {
 }
 
 impl Sink for Adding<'_> {
+    fn make_room(&mut self, kind: SectionKind, room: Room) -> bool {
+        self.merger.make_room(kind, room)
+    }
+
     fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
         // What comes as expected is not looked up.
         if self.merger.missed_mapping && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {
@@ -335,7 +369,7 @@ impl Sink for Adding<'_> {
     }
 
     fn tables(&mut self, tables: &Arc<Tables>) {
-        self.mapping.get_or_insert_with(|| self.merger.map_tables(tables, || Arc::clone(tables)));
+        self.mapping.get_or_insert_with(|| self.merger.map_tables(tables, Some(tables)));
     }
 
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {

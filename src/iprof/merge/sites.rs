@@ -8,6 +8,7 @@ use super::rows::{Row, add_rows, canonical_order, is_same_as_written, is_same_li
 use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::sections::{CountEntry, RowSection};
+use crate::memory::Growing;
 use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -18,6 +19,7 @@ pub(super) trait Lists<R>: Default {
     fn context(&self, at: usize) -> ContextHandle;
     fn list(&mut self, at: usize) -> &mut [R];
     fn push(&mut self, context: ContextHandle, rows: &[R]);
+    fn make_room(&mut self, entries: usize, rows: usize) -> bool;
 }
 
 impl Lists<CountEntry> for Vec<CountEntry> {
@@ -33,6 +35,9 @@ impl Lists<CountEntry> for Vec<CountEntry> {
     fn push(&mut self, _: ContextHandle, rows: &[CountEntry]) {
         self.extend_from_slice(rows);
     }
+    fn make_room(&mut self, entries: usize, _: usize) -> bool {
+        self.try_grow(entries)
+    }
 }
 
 impl<R: Copy> Lists<R> for RowSection<R> {
@@ -47,6 +52,9 @@ impl<R: Copy> Lists<R> for RowSection<R> {
     }
     fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.push(context, rows);
+    }
+    fn make_room(&mut self, entries: usize, rows: usize) -> bool {
+        self.make_room(entries, rows)
     }
 }
 
@@ -74,6 +82,8 @@ pub(super) struct Sites<R, L> {
     weighted: Vec<R>,
     /// How many counts were cut at the largest there is.
     pub(super) saturated: u64,
+    /// Something did not fit the memory: the sums are not what they should be.
+    pub(super) out_of_memory: bool,
 }
 
 /// A list, or a single row, beside the first list of an entry.
@@ -96,6 +106,7 @@ impl<R, L: Default> Default for Sites<R, L> {
             hasher: Default::default(),
             weighted: Vec::new(),
             saturated: 0,
+            out_of_memory: false,
         }
     }
 }
@@ -113,6 +124,17 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
 
     fn context(&self, at: usize) -> Option<ContextHandle> {
         (at < self.first.len()).then(|| self.first.context(at))
+    }
+
+    /// Makes room for some lists of so many rows in all, in a tree of so many contexts; whether there is.
+    pub(super) fn make_room(&mut self, entries: usize, rows: usize, contexts: usize) -> bool {
+        let hash_of = |other: &u32| hash_of_other(&self.hasher, &self.others, &self.other_rows, *other);
+        let indexed = self.other_index.try_reserve(rows, hash_of).is_ok();
+        let has_others = self.others.try_grow(rows) && self.other_rows.try_grow(rows);
+        let words = (contexts / 64 + 1).saturating_sub(self.occupied.len());
+        let has_first = self.occupied.try_grow(words) && self.first.make_room(entries, rows);
+        self.out_of_memory |= !(indexed && has_others && has_first);
+        !self.out_of_memory
     }
 
     /// Adds a list to a context. Returns the position of its entry if that is new.
@@ -158,7 +180,10 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         if word >> (context.index() % 64) & 1 == 0 {
             return None;
         }
-        self.index.reserve(self.first.len() - self.index.len());
+        if !self.index.try_grow(self.first.len() - self.index.len()) {
+            self.out_of_memory = true;
+            return None;
+        }
         for at in self.index.len()..self.first.len() {
             self.index.insert(self.first.context(at), u32::try_from(at).expect("fewer than 2^32 entries"));
         }
@@ -210,11 +235,8 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         let start = self.other_rows.len();
         self.other_rows.extend_from_slice(rows);
         self.others.push(Other { entry, rows: start..self.other_rows.len() });
-        let (others, all, hasher) = (&self.others, &self.other_rows, &self.hasher);
-        self.other_index.insert_unique(hash, number, |other| {
-            let other = &others[*other as usize];
-            hash_of(hasher, other.entry, &all[other.rows.clone()])
-        });
+        let hash_of = |other: &u32| hash_of_other(&self.hasher, &self.others, &self.other_rows, *other);
+        self.other_index.insert_unique(hash, number, hash_of);
     }
 
     /// The entries, in order of first appearance. `settle` is given all lists of
@@ -245,6 +267,11 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         }
         entries
     }
+}
+
+fn hash_of_other<R: Row>(hasher: &foldhash::fast::FixedState, others: &[Other], rows: &[R], number: u32) -> u64 {
+    let other = &others[number as usize];
+    hash_of(hasher, other.entry, &rows[other.rows.clone()])
 }
 
 fn hash_of<R: Row>(hasher: &foldhash::fast::FixedState, entry: usize, rows: &[R]) -> u64 {

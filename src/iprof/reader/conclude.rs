@@ -10,7 +10,7 @@ use crate::iprof::window::{Halt, Window};
 impl<S: Sink> Reader<'_, S> {
     /// Reads what waits for its tables, and reports how the text ended.
     pub(super) fn conclude(mut self, window: &Window<'_>, mut end: Result<(), Halt>) -> Reading {
-        if !matches!(end, Err(Halt::Refused)) {
+        if !matches!(end, Err(Halt::Refused | Halt::OutOfMemory)) {
             let early = self.read_early();
             end = end.and(early);
         }
@@ -20,7 +20,7 @@ impl<S: Sink> Reader<'_, S> {
             self.report(Code::Unreadable, "$", window.text_len(), "$", format_args!("reading stopped: {failure}"));
         }
         let complete = end.is_ok();
-        if !matches!(end, Err(Halt::Truncated(_) | Halt::Refused)) && self.is_foreign() {
+        if !matches!(end, Err(Halt::Truncated(_) | Halt::Refused | Halt::OutOfMemory)) && self.is_foreign() {
             let message = "the document has other members, but no types, no methods and no section";
             return self.refuse_whole(Code::NotAnIprof, message.to_string());
         }
@@ -34,6 +34,10 @@ impl<S: Sink> Reader<'_, S> {
         }
         match end {
             Ok(()) | Err(Halt::Refused) => {}
+            Err(Halt::OutOfMemory) => {
+                self.report(Code::Unreadable, "$", window.offset(), "$", "reading stopped: out of memory");
+                self.reading.unreadable = true;
+            }
             Err(Halt::Truncated(_)) if window.is_blank() => {
                 if window.failure.is_none() {
                     self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");

@@ -8,7 +8,7 @@ use super::options::ReadOptions;
 use super::part::PartSize;
 use super::reading::Reading;
 use super::records::Packing;
-use super::sink::{Entry, Sink};
+use super::sink::{Entry, Room, Sink};
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
@@ -61,6 +61,7 @@ pub(super) struct EntryReader<'r, S> {
     stray_monitor: Option<Vec<TypeCount>>,
     size: PartSize,
     usual_bytes: u64,
+    out_of_memory: bool,
 }
 
 impl<'r, S: Sink> EntryReader<'r, S> {
@@ -92,6 +93,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             stray_monitor: None,
             size: PartSize::default(),
             usual_bytes: 0,
+            out_of_memory: false,
         }
     }
 
@@ -104,6 +106,10 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     /// Returns how many entries there were, and where the next begins.
     pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> (usize, usize) {
         let (kind, group) = (self.rules.kind, self.rules.kind.name());
+        if !self.make_room(batch) {
+            self.out_of_memory = true;
+            return (batch.steps.len(), batch.end);
+        }
         let (mut frames, mut records, mut notes) = (0, 0, 0);
         let mut members = std::mem::take(&mut batch.members).into_iter().peekable();
         for (at, step) in batch.steps.iter().enumerate() {
@@ -143,6 +149,13 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         self.packing.join(batch.packing);
         self.reading.legacy |= batch.legacy;
         (batch.steps.len(), batch.end)
+    }
+
+    fn make_room(&mut self, batch: &Batch) -> bool {
+        let end = batch.mark(self.rules.kind);
+        let room = Room { entries: batch.steps.len(), frames: end.frames, rows: end.records };
+        let is_there = self.seen.try_reserve(batch.identities.len(), |known| *known as u64).is_ok();
+        is_there && self.sink.make_room(self.rules.kind, room)
     }
 
     fn tell(&mut self, note: &Note, base: u64, index: usize) {
@@ -211,6 +224,10 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
         let done = self.deliver(&mut batch, base, index);
         self.batch = batch;
         done
+    }
+
+    fn had_room(&self) -> bool {
+        !self.out_of_memory
     }
 
     fn commit(&mut self, index: usize) {

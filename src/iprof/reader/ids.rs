@@ -2,6 +2,7 @@
 
 use crate::iprof::document::Table;
 use crate::iprof::findings::Code;
+use crate::memory::Growing;
 use std::collections::HashMap;
 
 /// Where an id leads.
@@ -43,6 +44,15 @@ impl IdMap {
     pub(crate) fn entry(&self, id: i64) -> Option<u32> {
         let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at)).filter(|at| **at != NONE);
         dense.or_else(|| if self.sparse.is_empty() { None } else { self.sparse.get(&id) }).copied()
+    }
+
+    /// Makes room for what an id leads to; whether there is.
+    #[inline]
+    pub(crate) fn make_room(&mut self, id: i64) -> bool {
+        match usize::try_from(id) {
+            Ok(at) if id < DENSE_LIMIT => self.dense.try_grow((at + 1).saturating_sub(self.dense.len())),
+            _ => self.sparse.try_grow(1) && self.dropped.try_grow(1),
+        }
     }
 
     /// Lets `id` lead to `entry` from now on.

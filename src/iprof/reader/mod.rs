@@ -35,6 +35,7 @@ use super::names;
 use super::sections::SectionKind;
 use super::version::Version;
 use super::window::{Elements, Halt, Window};
+use crate::memory;
 use entries::EntryReader;
 use ids::Ids;
 use known::KnownTables;
@@ -43,7 +44,7 @@ use part::Part;
 pub use part::PartSize;
 pub(super) use part::is_known_member;
 pub(crate) use reading::Reading;
-pub(crate) use sink::{Entry, Nobody, Sink};
+pub(crate) use sink::{Entry, Nobody, Room, Sink};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Display;
 use std::io::Read;
@@ -250,8 +251,9 @@ impl<S: Sink> Reader<'_, S> {
         let (text, base) = window.step(|scan, base| {
             scan.space();
             let at = base + scan.pos as u64;
-            Ok((scan.skip()?.to_vec(), at))
+            Ok((memory::copy_of(scan.skip()?), at))
         })?;
+        let Some(text) = text else { return Err(Halt::OutOfMemory) };
         self.reading.as_written = None;
         self.early.push((part.clone(), text, base));
         Ok(())

@@ -7,12 +7,13 @@ use crate::iprof::findings::{Code, Level};
 use crate::iprof::json::{self, Scan, Shape, Stop};
 use crate::iprof::names;
 use crate::iprof::window::{Elements, Halt, Window};
+use crate::memory::Growing;
 
 impl<S: Sink> Reader<'_, S> {
     /// A member that is not part of the format.
     pub(super) fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
         let offset = window.offset();
-        let mut keep = Keep { value: Vec::new(), element: Vec::new(), keep: !self.options.drop_unknown };
+        let mut keep = Keep { keep: !self.options.drop_unknown, ..Keep::default() };
         if window.step(|scan, _| scan.shape())? == Shape::Array {
             // Element by element, so that only what is kept needs memory.
             keep.value.push(b'[');
@@ -21,6 +22,9 @@ impl<S: Sink> Reader<'_, S> {
         } else {
             window.step(|scan, base| keep.parse(scan, base, 0))?;
             keep.commit(0);
+            if !keep.had_room() {
+                return Err(Halt::OutOfMemory);
+            }
         }
         self.wrote(keep.value.len() as u64);
         let message = "the member is not part of the format; it is kept as it is";
@@ -39,24 +43,32 @@ impl<S: Sink> Reader<'_, S> {
 }
 
 /// Keeps the text of a value that nobody interprets.
+#[derive(Default)]
 struct Keep {
     value: Vec<u8>,
     element: Vec<u8>,
     keep: bool,
+    out_of_memory: bool,
 }
 
 impl Elements for Keep {
     fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
         let text = scan.skip()?;
         self.element.clear();
-        if self.keep {
+        self.out_of_memory |= self.keep && !self.element.try_grow(text.len());
+        if self.keep && !self.out_of_memory {
             json::write_compact(&mut self.element, text);
         }
         Ok(())
     }
 
+    fn had_room(&self) -> bool {
+        !self.out_of_memory
+    }
+
     fn commit(&mut self, index: usize) {
-        if self.keep {
+        self.out_of_memory |= self.keep && !self.value.try_grow(self.element.len() + 2);
+        if self.keep && !self.out_of_memory {
             if index > 0 {
                 self.value.push(b',');
             }

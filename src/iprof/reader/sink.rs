@@ -16,8 +16,22 @@ pub(crate) struct Entry<'a> {
     pub(crate) members: Option<Box<[EntryMember]>>,
 }
 
+/// How much some entries hold in all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) entries: usize,
+    pub(crate) frames: usize,
+    pub(crate) rows: usize,
+}
+
 /// Takes the entries of a file, in order.
 pub(crate) trait Sink {
+    /// Makes room for entries to come. Where there is none they are not handed on, and reading ends.
+    fn make_room(&mut self, kind: SectionKind, room: Room) -> bool {
+        let _ = (kind, room);
+        true
+    }
+
     /// Takes one; handles refer to `tables`, which are complete.
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>);
 

@@ -50,15 +50,12 @@ impl Parsed {
         self.walk = walk(scan, known, keep_others, |scan, member, _| {
             let at = scan.pos;
             match (member, scan.shape()?) {
-                (0, Shape::Number) => match scan.number()? {
-                    JsonNumber::Int(value) => (*id, *has_id) = (value, true),
-                    JsonNumber::Fraction(Some(value)) => (*id, *has_id, *fraction) = (value, true, true),
-                    JsonNumber::Fraction(None) => {
+                (0, Shape::Number) => match integer(scan, fraction)? {
+                    Ok(value) => (*id, *has_id) = (value, true),
+                    Err(Code::NotAnInteger) => {
                         return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id is an integer")));
                     }
-                    JsonNumber::Huge { .. } => {
-                        return Ok(Some(Defect::new(Code::IdRange, at, ".id", "no number of 64 bits holds this id")));
-                    }
+                    Err(code) => return Ok(Some(Defect::new(code, at, ".id", "no number of 64 bits holds this id"))),
                 },
                 (1, Shape::String) => {
                     let text = scan.string()?;
@@ -131,6 +128,17 @@ impl Parsed {
     }
 }
 
+/// An integer, or why it is none; `fraction` becomes true for one with a point or exponent.
+fn integer(scan: &mut Scan<'_>, fraction: &mut bool) -> Result<Result<i64, Code>, Stop> {
+    let number = scan.number()?;
+    *fraction |= matches!(number, JsonNumber::Fraction(Some(_)));
+    Ok(match number {
+        JsonNumber::Int(value) | JsonNumber::Fraction(Some(value)) => Ok(value),
+        JsonNumber::Fraction(None) => Err(Code::NotAnInteger),
+        JsonNumber::Huge { .. } => Err(Code::IdRange),
+    })
+}
+
 fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut bool) -> Result<Option<Defect>, Stop> {
     scan.expect(b'[', "an array")?;
     let mut more = !scan.take(b']')?;
@@ -140,18 +148,12 @@ fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut
         if shape != Shape::Number {
             return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "a type id was expected")));
         }
-        match scan.number()? {
-            JsonNumber::Int(id) => signature.push(id),
-            JsonNumber::Fraction(Some(id)) => {
-                signature.push(id);
-                *fraction = true;
-            }
-            JsonNumber::Fraction(None) => {
+        match integer(scan, fraction)? {
+            Ok(id) => signature.push(id),
+            Err(Code::NotAnInteger) => {
                 return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id is an integer")));
             }
-            JsonNumber::Huge { .. } => {
-                return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large")));
-            }
+            Err(_) => return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large"))),
         }
         more = scan.take(b',')?;
         if !more {

@@ -37,6 +37,7 @@ pub(super) struct TableReader<'r> {
     count: u64,
     /// Bytes of those that are written as a writer would.
     usual_bytes: u64,
+    out_of_memory: bool,
 }
 
 impl<'r> TableReader<'r> {
@@ -60,6 +61,7 @@ impl<'r> TableReader<'r> {
             out_of_range,
             count: 0,
             usual_bytes: 0,
+            out_of_memory: false,
         }
     }
 
@@ -153,6 +155,14 @@ impl<'r> TableReader<'r> {
         }
         self.keep_members(place);
         Ok(())
+    }
+
+    fn make_room(&mut self) -> bool {
+        let has_id = self.ids.of(self.table).make_room(self.parsed.id);
+        let types = usize::from(self.is_of_types());
+        // Nothing is added to tables that are another's.
+        let Some(tables) = Arc::get_mut(&mut self.reading.tables) else { return has_id };
+        has_id && tables.make_room(types, 1 - types, self.parsed.name.len(), self.parsed.signature.len())
     }
 
     /// Takes the entry if it is the next of those that are known.
@@ -313,10 +323,18 @@ impl Elements for TableReader<'_> {
         self.parsed.parse(scan, base, known, !self.options.drop_unknown, self.options.limits.name_bytes)
     }
 
+    fn had_room(&self) -> bool {
+        !self.out_of_memory
+    }
+
     fn commit(&mut self, index: usize) {
         self.count += 1;
         self.usual_bytes += self.parsed.usual_bytes as u64;
         self.reading.legacy |= self.parsed.walk.legacy;
+        if !self.make_room() {
+            self.out_of_memory = true;
+            return;
+        }
         let taken = self.parsed.walk.defect.take().map_or_else(|| self.take(index), Err);
         if let Err(defect) = taken {
             self.reject(index, &defect);

@@ -3,6 +3,7 @@
 use crate::digits::push_decimal;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::document::Document;
+use std::io;
 
 /// Appends the first `len` bytes of a text. A copy of fixed length is quicker than one of the right length.
 #[inline]
@@ -30,9 +31,9 @@ impl FrameTexts {
     const BYTES: usize = 16;
 
     /// Makes the texts unless they are there or nothing needs them.
-    pub(super) fn ready(self, document: &Document) -> Self {
+    pub(super) fn ready(mut self, document: &Document) -> io::Result<Self> {
         if !self.0.is_empty() || document.contexts.is_empty() {
-            return self;
+            return Ok(self);
         }
         let tables = &document.tables;
         let mut number = Vec::new();
@@ -46,7 +47,9 @@ impl FrameTexts {
             text[Self::BYTES - 1] = number.len() as u8;
             text
         };
-        Self(tables.methods().map(text).collect())
+        self.0.try_reserve_exact(tables.methods_count()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend(tables.methods().map(text));
+        Ok(self)
     }
 
     /// Appends a context in quotes.
