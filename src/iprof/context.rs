@@ -87,35 +87,15 @@ impl PackedFrame {
     }
 }
 
-/// A calling context: a position, and the positions of its callers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContextHandle(u32);
+handle!(
+    /// A calling context: a position, and the positions of its callers; by its position in the tree.
+    ContextHandle, "contexts"
+);
 
 impl ContextHandle {
     /// The context without frames: the parent of outermost frames, and the
     /// place of the monitor section's entry.
     pub const ROOT: Self = Self(0);
-
-    /// The context as a number, which means something only with its tree.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The context of a [`number`](Self::number).
-    pub fn from_number(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Position in the tree, for side tables.
-    #[inline]
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    #[inline]
-    pub(crate) fn from_index(index: usize) -> Self {
-        Self(u32::try_from(index).expect("fewer than 2^32 contexts"))
-    }
 }
 
 /// All contexts of a document: each distinct chain from the outermost caller

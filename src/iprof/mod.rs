@@ -26,6 +26,8 @@
 //! [`statistics::statistics_from`] and [`Merger::add_from`] work entry by entry and
 //! keep no document.
 
+#[macro_use]
+mod handle;
 mod canonical;
 mod check;
 pub mod compare;

@@ -7,51 +7,14 @@ use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// A type of a document, by its position in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TypeHandle(u32);
-
-/// A method of a document, by its position in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MethodHandle(u32);
-
-impl TypeHandle {
-    #[inline]
-    pub(crate) fn from_index(index: usize) -> Self {
-        Self(u32::try_from(index).expect("fewer than 2^32 types"))
-    }
-
-    /// Position in the table.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl MethodHandle {
-    /// The method as a number, its position in the table.
-    #[inline]
-    pub(crate) fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The method of a number, its position in the table.
-    #[inline]
-    pub fn from_number(number: u32) -> Self {
-        Self(number)
-    }
-
-    #[inline]
-    pub(crate) fn from_index(index: usize) -> Self {
-        Self(u32::try_from(index).expect("fewer than 2^32 methods"))
-    }
-
-    /// Position in the table.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+handle!(
+    /// A type of a document, by its position in the table.
+    TypeHandle, "types"
+);
+handle!(
+    /// A method of a document, by its position in the table.
+    MethodHandle, "methods"
+);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Type {

@@ -67,17 +67,13 @@ pub(crate) struct Window<'a> {
 pub(crate) trait Elements {
     /// Parses the element at the scan's position, which is byte `base` of the text further on.
     fn parse(&mut self, scan: &mut Scan<'_>, base: u64, index: usize) -> Result<(), Stop>;
-    /// The element is complete and another or the end follows.
-    fn commit(&mut self, index: usize);
-    /// Whether there was memory for all elements so far.
-    fn had_room(&self) -> bool {
-        true
-    }
+    /// The element is complete and another or the end follows; false where it does not fit the memory.
+    fn commit(&mut self, index: usize) -> bool;
     /// Parses and commits as many elements as it likes from `pos` on, each with the comma
-    /// behind it. Returns how many there were, and where the next one begins.
-    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
+    /// behind it. Returns how many there were, and where the next one begins; nothing as above.
+    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> Option<(usize, usize)> {
         let _ = (text, base, index);
-        (0, pos)
+        Some((0, pos))
     }
 }
 
@@ -214,6 +210,12 @@ impl<'a> Window<'a> {
         if self.bad_encoding { Halt::Encoding(offset) } else { Halt::Truncated(offset) }
     }
 
+    /// Parses a value that stands alone.
+    pub(crate) fn value(&mut self, elements: &mut impl Elements) -> Result<(), Halt> {
+        self.step(|scan, base| elements.parse(scan, base, 0))?;
+        if elements.commit(0) { Ok(()) } else { Err(Halt::OutOfMemory) }
+    }
+
     /// Parses an array element by element.
     pub(crate) fn elements(&mut self, elements: &mut impl Elements) -> Result<(), Halt> {
         if self.open_array()? { self.remaining_elements(elements, 0) } else { Ok(()) }
@@ -233,7 +235,8 @@ impl<'a> Window<'a> {
 
     /// Parses the next element, or more of them; false when the array is over.
     pub(crate) fn next_elements(&mut self, elements: &mut impl Elements, index: &mut usize) -> Result<bool, Halt> {
-        let (count, next) = elements.run(self.data(), self.pos, self.base, *index);
+        let done = elements.run(self.data(), self.pos, self.base, *index);
+        let (count, next) = done.ok_or(Halt::OutOfMemory)?;
         *index += count;
         self.pos = next;
         let last = self.step(|scan, base| {
@@ -244,9 +247,9 @@ impl<'a> Window<'a> {
             scan.expect(b']', "a comma or the end of the array")?;
             Ok(true)
         })?;
-        elements.commit(*index);
+        let has_room = elements.commit(*index);
         *index += 1;
-        if elements.had_room() { Ok(!last) } else { Err(Halt::OutOfMemory) }
+        if has_room { Ok(!last) } else { Err(Halt::OutOfMemory) }
     }
 
     /// Up to `bytes` bytes of text from offset `from` on, which is not before what is parsed next.
@@ -309,8 +312,9 @@ mod tests {
             self.current = scan.skip()?.to_vec();
             Ok(())
         }
-        fn commit(&mut self, _: usize) {
+        fn commit(&mut self, _: usize) -> bool {
             self.all.push(std::mem::take(&mut self.current));
+            true
         }
     }
 

@@ -61,7 +61,6 @@ pub(super) struct EntryReader<'r, S> {
     stray_monitor: Option<Vec<TypeCount>>,
     size: PartSize,
     usual_bytes: u64,
-    out_of_memory: bool,
 }
 
 impl<'r, S: Sink> EntryReader<'r, S> {
@@ -93,7 +92,6 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             stray_monitor: None,
             size: PartSize::default(),
             usual_bytes: 0,
-            out_of_memory: false,
         }
     }
 
@@ -103,13 +101,10 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     }
 
     /// Hands on a batch whose text stands at byte `base`; the first entry is number `index`.
-    /// Returns how many entries there were, and where the next begins.
-    pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> (usize, usize) {
+    /// Returns how many entries there were, and where the next begins; nothing where they do not fit the memory.
+    pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> Option<(usize, usize)> {
         let (kind, group) = (self.rules.kind, self.rules.kind.name());
-        if !self.make_room(batch) {
-            self.out_of_memory = true;
-            return (batch.steps.len(), batch.end);
-        }
+        self.make_room(batch).then_some(())?;
         let (mut frames, mut records, mut notes) = (0, 0, 0);
         let mut members = std::mem::take(&mut batch.members).into_iter().peekable();
         for (at, step) in batch.steps.iter().enumerate() {
@@ -148,7 +143,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         self.usual_bytes += batch.usual_bytes;
         self.packing.join(batch.packing);
         self.reading.legacy |= batch.legacy;
-        (batch.steps.len(), batch.end)
+        Some((batch.steps.len(), batch.end))
     }
 
     fn make_room(&mut self, batch: &Batch) -> bool {
@@ -218,7 +213,7 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
         Ok(())
     }
 
-    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
+    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> Option<(usize, usize)> {
         let mut batch = std::mem::take(&mut self.batch);
         self.parser().parse(text, pos, &mut batch);
         let done = self.deliver(&mut batch, base, index);
@@ -226,14 +221,11 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
         done
     }
 
-    fn had_room(&self) -> bool {
-        !self.out_of_memory
-    }
-
-    fn commit(&mut self, index: usize) {
+    fn commit(&mut self, index: usize) -> bool {
         let mut batch = std::mem::take(&mut self.batch);
         self.rules.judge(&mut self.text, &mut batch, self.mark);
-        self.deliver(&mut batch, self.base, index);
+        let done = self.deliver(&mut batch, self.base, index);
         self.batch = batch;
+        done.is_some()
     }
 }

@@ -34,7 +34,7 @@ use super::json::Shape;
 use super::names;
 use super::sections::SectionKind;
 use super::version::Version;
-use super::window::{Elements, Halt, Window};
+use super::window::{Halt, Window};
 use crate::memory;
 use entries::EntryReader;
 use ids::Ids;
@@ -346,7 +346,7 @@ impl<S: Sink> Reader<'_, S> {
         self.sink.tables(&tables);
         let mut reader = EntryReader::new(kind, bare, &tables, &self.ids, &mut self.reading, self.sink, self.options);
         let result = if bare {
-            window.step(|scan, base| reader.parse(scan, base, 0)).map(|()| reader.commit(0))
+            window.value(&mut reader)
         } else {
             pieces::read_section(window, &mut reader, self.options.threads)
         };

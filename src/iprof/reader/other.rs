@@ -20,11 +20,7 @@ impl<S: Sink> Reader<'_, S> {
             window.elements(&mut keep)?;
             keep.value.push(b']');
         } else {
-            window.step(|scan, base| keep.parse(scan, base, 0))?;
-            keep.commit(0);
-            if !keep.had_room() {
-                return Err(Halt::OutOfMemory);
-            }
+            window.value(&mut keep)?;
         }
         self.wrote(keep.value.len() as u64);
         let message = "the member is not part of the format; it is kept as it is";
@@ -62,17 +58,14 @@ impl Elements for Keep {
         Ok(())
     }
 
-    fn had_room(&self) -> bool {
-        !self.out_of_memory
-    }
-
-    fn commit(&mut self, index: usize) {
-        self.out_of_memory |= self.keep && !self.value.try_grow(self.element.len() + 2);
-        if self.keep && !self.out_of_memory {
-            if index > 0 {
-                self.value.push(b',');
-            }
+    fn commit(&mut self, index: usize) -> bool {
+        if self.keep && index > 0 {
+            self.value.push(b',');
+        }
+        let has_room = !self.out_of_memory && self.value.try_grow(self.element.len() + 2);
+        if has_room {
             self.value.append(&mut self.element);
         }
+        has_room
     }
 }

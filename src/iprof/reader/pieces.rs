@@ -10,7 +10,7 @@ use super::batch::Batch;
 use super::entries::{BATCH_BYTES, BatchParser, EntryReader};
 use super::sink::Sink;
 use crate::iprof::entry_threads;
-use crate::iprof::window::{Elements, Halt, Window};
+use crate::iprof::window::{Halt, Window};
 use crate::threads::ordered_workers::OrderedWorkers;
 use std::num::NonZeroUsize;
 use std::thread::Scope;
@@ -59,13 +59,11 @@ fn read_in_pieces<S: Sink>(
             line.fill(window);
             let whole = match line.turns.take() {
                 Some(mut piece) => {
-                    let (count, next) = reader.deliver(&mut piece.batch, piece.base, index);
+                    let done = reader.deliver(&mut piece.batch, piece.base, index);
+                    let (count, next) = done.ok_or(Halt::OutOfMemory)?;
                     index += count;
                     window.advance_to(piece.base + next as u64);
                     let whole = next == piece.text.len();
-                    if !reader.had_room() {
-                        return Err(Halt::OutOfMemory);
-                    }
                     line.spare.push(piece);
                     whole
                 }

@@ -37,7 +37,6 @@ pub(super) struct TableReader<'r> {
     count: u64,
     /// Bytes of those that are written as a writer would.
     usual_bytes: u64,
-    out_of_memory: bool,
 }
 
 impl<'r> TableReader<'r> {
@@ -61,7 +60,6 @@ impl<'r> TableReader<'r> {
             out_of_range,
             count: 0,
             usual_bytes: 0,
-            out_of_memory: false,
         }
     }
 
@@ -323,21 +321,17 @@ impl Elements for TableReader<'_> {
         self.parsed.parse(scan, base, known, !self.options.drop_unknown, self.options.limits.name_bytes)
     }
 
-    fn had_room(&self) -> bool {
-        !self.out_of_memory
-    }
-
-    fn commit(&mut self, index: usize) {
+    fn commit(&mut self, index: usize) -> bool {
         self.count += 1;
         self.usual_bytes += self.parsed.usual_bytes as u64;
         self.reading.legacy |= self.parsed.walk.legacy;
         if !self.make_room() {
-            self.out_of_memory = true;
-            return;
+            return false;
         }
         let taken = self.parsed.walk.defect.take().map_or_else(|| self.take(index), Err);
         if let Err(defect) = taken {
             self.reject(index, &defect);
         }
+        true
     }
 }
