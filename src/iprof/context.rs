@@ -171,17 +171,25 @@ impl ContextTree {
 
     /// Makes room for some contexts of so many frames in all; whether there is.
     pub(crate) fn make_room(&mut self, contexts: usize, frames: usize) -> bool {
-        let mut index = std::mem::take(&mut self.index);
-        let indexed = index.try_reserve(contexts, |run| self.hash_of_run(*run)).is_ok();
-        self.index = index;
+        let indexed = self.make_room_in_index(contexts);
         let words = frames / 64 + 1;
         let has_words = self.starts.try_grow(words) && self.starts_before.try_grow(words);
         indexed && has_words && self.frames.try_grow(frames) && self.runs.try_grow(contexts)
     }
 
-    fn hash_of_run(&self, run: u32) -> u64 {
-        let Run { first, caller } = self.runs[run as usize];
-        hash(&self.hasher, caller, self.frame(first as usize))
+    fn make_room_in_index(&mut self, more: usize) -> bool {
+        if self.index.capacity() - self.index.len() >= more {
+            return true;
+        }
+        // The index is apart from the tree while it grows.
+        let mut index = std::mem::take(&mut self.index);
+        let hash_of = |run: &u32| {
+            let Run { first, caller } = self.runs[*run as usize];
+            hash(&self.hasher, caller, self.frame(first as usize))
+        };
+        let has_room = index.try_reserve(more, hash_of).is_ok();
+        self.index = index;
+        has_room
     }
 
     /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
@@ -214,7 +222,7 @@ impl ContextTree {
     ///
     /// # Panics
     ///
-    /// With more than 2^32 contexts, which no memory holds today.
+    /// With more contexts than the memory holds, or 2^32.
     pub fn child(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
         match self.find_child(caller, frame) {
             Some(known) => known,
@@ -263,10 +271,8 @@ impl ContextTree {
         self.starts[word] |= 1 << bit;
         let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
         self.runs.push(Run { first: context.0, caller: caller.0 });
-        // The index is apart from the tree while it grows.
-        let mut index = std::mem::take(&mut self.index);
-        index.insert_unique(self.hash_of_run(run), run, |run| self.hash_of_run(*run));
-        self.index = index;
+        assert!(self.make_room_in_index(1), "no memory for more contexts");
+        self.index.insert_unique(hash(&self.hasher, caller.0, frame), run, |_| unreachable!("there is room"));
         context
     }
 

@@ -226,9 +226,7 @@ impl Tables {
     pub(crate) fn make_room(&mut self, types: usize, methods: usize, names: usize, signatures: usize) -> bool {
         let hash_of = |at: &u32| self.hasher.hash_one(self.types[*at as usize].name);
         let type_index = self.type_index.try_reserve(types, hash_of).is_ok();
-        let mut index = std::mem::take(&mut self.method_index);
-        let method_index = index.try_reserve(methods, |at| self.hash_of_method(*at)).is_ok();
-        self.method_index = index;
+        let method_index = self.make_room_in_method_index(methods);
         let are_indexed = type_index && method_index && self.names.make_room(types + methods, names);
         let has_lists = self.types.try_grow(types) && self.primitives.try_grow(types.div_ceil(64));
         are_indexed && has_lists && self.methods.try_grow(methods) && self.signatures.try_grow(signatures)
@@ -273,16 +271,23 @@ impl Tables {
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
         let first = self.first_method(name, signature);
         if first.is_none() {
-            // The index is apart from the tables while it grows.
-            let mut index = std::mem::take(&mut self.method_index);
-            index.insert_unique(self.hash_of_method(handle.0), handle.0, |at| self.hash_of_method(*at));
-            self.method_index = index;
+            assert!(self.make_room_in_method_index(1), "no memory for more methods");
+            let hash = self.identity_hash(self.methods[handle.index()].name, signature);
+            self.method_index.insert_unique(hash, handle.0, |_| unreachable!("there is room"));
         }
         (handle, first)
     }
 
-    fn hash_of_method(&self, at: u32) -> u64 {
-        self.identity_hash(self.methods[at as usize].name, self.signature(MethodHandle(at)))
+    fn make_room_in_method_index(&mut self, more: usize) -> bool {
+        if self.method_index.capacity() - self.method_index.len() >= more {
+            return true;
+        }
+        // The index is apart from the tables while it grows.
+        let mut index = std::mem::take(&mut self.method_index);
+        let hash_of = |at: &u32| self.identity_hash(self.methods[*at as usize].name, self.signature(MethodHandle(*at)));
+        let has_room = index.try_reserve(more, hash_of).is_ok();
+        self.method_index = index;
+        has_room
     }
 
     fn first_type(&self, name: NameHandle) -> Option<TypeHandle> {
