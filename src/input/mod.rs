@@ -15,6 +15,7 @@ pub mod source;
 pub(crate) mod steps;
 mod temporary;
 mod version;
+pub(crate) mod window;
 
 pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;

@@ -53,7 +53,7 @@ fn read_parts(file: &File, memory: &mut [u8], threads: usize) -> io::Result<bool
 const PART: usize = 4 << 20;
 
 /// Fills `memory` from that offset of a file on; `false` when the file ends before.
-fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bool> {
+pub(super) fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bool> {
     while !memory.is_empty() {
         match step(Step::Read, || system::read_at(file, memory, offset)) {
             Ok(0) => return Ok(false),

@@ -1,11 +1,15 @@
 //! From bytes to the reader that understands them.
 
+use super::read::memprof::is_memory_profile;
+use crate::bytes::Head;
 use crate::bytes::head::begins_as_text;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
+use crate::identify::identify;
 use crate::indexed::{self, IndexedReader};
-use crate::input::{Format, detect};
+use crate::input::window::{SteadyFile, Window};
+use crate::input::{Format, Input, detect};
 use crate::instr::ProfileReader;
 use crate::limits::Limits;
 #[cfg(feature = "correlate")]
@@ -89,6 +93,28 @@ pub(super) fn read_with<T>(
         return TextReader::parse_ahead(data, options.compat, |reader| read(reader));
     }
     read(open_reader(data, options)?.as_mut())
+}
+
+/// From so many bytes on, a file whose records are gone through once is not read whole.
+pub(super) const WORTH_A_WINDOW: u64 = 1 << 20;
+
+/// A window of a large text, which is gone through once, and the length of the text. `None` for anything else,
+/// which is left, with what is wrong with it, to those that read it whole.
+pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u64, Window<'static>)> {
+    if input.is_pipe() || !input.look().is_ok_and(|looked| looked.identity.format == Format::Text) {
+        return None;
+    }
+    let file = SteadyFile::open(&input.path).ok()??;
+    let len = file.len();
+    if !(WORTH_A_WINDOW..=options.limits.stream_bytes).contains(&len) {
+        return None;
+    }
+    let mut window = Window::of_file(Arc::new(file), 0..len);
+    window.more().ok()?;
+    // By now another file may have its name.
+    let is_text = identify(&Head::cut(window.view(), window.is_last())).format == Format::Text;
+    let is_memory = is_memory_profile(window.view(), options.compat);
+    (is_text && !is_memory).then_some((len, window))
 }
 
 /// Why a format that was recognised cannot be read as an LLVM profile.

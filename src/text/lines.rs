@@ -2,7 +2,7 @@
 
 use super::directive;
 use super::numbers::{line_end, parse_line};
-use memchr::memchr;
+use memchr::memchr_iter;
 
 /// What a line is to the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,41 +22,66 @@ pub(super) enum LineKind {
 pub(super) struct Line<'data> {
     pub(super) text: &'data [u8],
     pub(super) kind: LineKind,
-    /// Byte offset in the file.
+    /// Byte offset in the piece.
     pub(super) offset: usize,
+}
+
+/// A piece of a text: whole lines, unless it is the last one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'data> {
+    pub(super) data: &'data [u8],
+    /// Byte offset in the file.
+    pub(super) offset: u64,
+    /// Number of lines in front of it.
+    pub(super) lines: usize,
+    pub(super) is_last: bool,
 }
 
 /// The lines that count.
 #[derive(Debug, Clone)]
 pub(super) struct Lines<'data> {
-    data: &'data [u8],
+    piece: Piece<'data>,
     position: usize,
     /// Whether lines that only this program knows are read.
     directives: bool,
     /// The line at `position`, once looked at, and where the one after begins.
     peeked: Option<(Line<'data>, usize)>,
+    /// Whether a line was looked for behind the last one.
+    ran_out: bool,
 }
 
 impl<'data> Lines<'data> {
-    /// A NUL byte ends the text, as for LLVM.
-    pub(super) fn new(file: &'data [u8], directives: bool) -> Self {
-        let end = memchr(0, file).unwrap_or(file.len());
-        Self { data: &file[..end], position: 0, directives, peeked: None }
+    /// The lines of a piece from a position on.
+    pub(super) fn new(piece: Piece<'data>, position: usize, directives: bool) -> Self {
+        Self { piece, position, directives, peeked: None, ran_out: false }
     }
 
     /// The next line, which stays.
     pub(super) fn peek(&mut self) -> Option<Line<'data>> {
         if self.peeked.is_none() {
             self.peeked = self.find();
+            self.ran_out |= self.peeked.is_none();
         }
         self.peeked.map(|(line, _)| line)
     }
 
     /// Takes the next line.
     pub(super) fn next_line(&mut self) -> Option<Line<'data>> {
-        let (line, end) = self.peeked.take().or_else(|| self.find())?;
+        let next = self.peeked.take().or_else(|| self.find());
+        self.ran_out |= next.is_none();
+        let (line, end) = next?;
         self.position = end;
         Some(line)
+    }
+
+    /// Whether what was asked for may stand in the next piece.
+    pub(super) fn needs_more(&self) -> bool {
+        self.ran_out && !self.piece.is_last
+    }
+
+    /// Takes the lines from a position on once more.
+    pub(super) fn go_back(&mut self, position: usize) {
+        (self.position, self.peeked) = (position, None);
     }
 
     /// Takes up to `most` lines as long as they are plain decimal numbers of at
@@ -65,39 +90,40 @@ impl<'data> Lines<'data> {
         if self.peeked.is_some() {
             return;
         }
-        let mut rest = &self.data[self.position..];
+        let mut rest = &self.piece.data[self.position..];
         for _ in 0..most {
             let Some((number, len)) = parse_line(rest) else { break };
             numbers.push(number);
             rest = &rest[len..];
         }
-        self.position = self.data.len() - rest.len();
+        self.position = self.piece.data.len() - rest.len();
     }
 
-    /// Offset of what was not taken yet.
-    pub(super) fn offset(&self) -> usize {
+    /// Position in the piece of what was not taken yet.
+    pub(super) fn position(&self) -> usize {
         self.position
     }
 
     /// Bytes not taken yet.
     pub(super) fn left(&self) -> usize {
-        self.data.len() - self.position
+        self.piece.data.len() - self.position
     }
 
-    /// The number of the line at a byte offset, from 1.
-    pub(super) fn number_at(&self, offset: usize) -> usize {
-        1 + self.data.iter().take(offset).filter(|byte| **byte == b'\n').count()
+    /// Where a position in the piece is in the file: the number of its line, from 1, and its byte offset.
+    pub(super) fn place_of(&self, position: usize) -> (usize, u64) {
+        let in_front = line_ends(&self.piece.data[..position]);
+        (self.piece.lines + in_front + 1, self.piece.offset + position as u64)
     }
 
     fn find(&self) -> Option<(Line<'data>, usize)> {
         let mut start = self.position;
-        while start < self.data.len() {
-            let rest = &self.data[start..];
+        while start < self.piece.data.len() {
+            let rest = &self.piece.data[start..];
             let (len, next) = match line_end(rest) {
                 // A CR is removed only in front of a LF.
                 Some(len) if rest[..len].ends_with(b"\r") => (len - 1, start + len + 1),
                 Some(len) => (len, start + len + 1),
-                None => (rest.len(), self.data.len()),
+                None => (rest.len(), self.piece.data.len()),
             };
             if let Some((text, kind)) = self.classify(&rest[..len]) {
                 return Some((Line { text, kind, offset: start }, next));
@@ -123,6 +149,11 @@ impl<'data> Lines<'data> {
             Some(_) => Some((line, LineKind::Plain)),
         }
     }
+}
+
+/// Number of lines that end in a text.
+pub(super) fn line_ends(text: &[u8]) -> usize {
+    memchr_iter(b'\n', text).count()
 }
 
 /// Writes a name so that it can stand in a comment: `%XX` for what cannot.
@@ -158,14 +189,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn whole(data: &[u8]) -> Piece<'_> {
+        Piece { data, offset: 0, lines: 0, is_last: true }
+    }
+
     fn texts(file: &[u8], directives: bool) -> Vec<&[u8]> {
-        let mut lines = Lines::new(file, directives);
+        let mut lines = Lines::new(whole(file), 0, directives);
         std::iter::from_fn(|| lines.next_line().map(|line| line.text)).collect()
     }
 
     #[test]
     fn empty_lines_and_comments_are_passed_over() {
-        let file = b"a\r\n\r\n\n# c\n \nb\r\0c\n";
+        let file = b"a\r\n\r\n\n# c\n \nb\r";
         assert_eq!(texts(file, true), [b"a".as_slice(), b" ", b"b\r"]);
     }
 
@@ -178,19 +213,19 @@ mod tests {
 
     #[test]
     fn quick_numbers_give_way_to_anything_unusual() {
-        let mut lines = Lines::new(b"12\n0\n#\n3\n4x\n", true);
+        let mut lines = Lines::new(whole(b"12\n0\n#\n3\n4x\n"), 0, true);
         let mut numbers = Vec::new();
         lines.take_numbers(9, &mut numbers);
         assert_eq!(numbers, [12, 0]);
         assert_eq!(lines.next_line().map(|line| line.text), Some(b"3".as_slice()));
         lines.take_numbers(9, &mut numbers);
         assert_eq!(numbers, [12, 0]);
-        assert_eq!(lines.number_at(lines.offset()), 5);
+        assert_eq!(lines.place_of(lines.position()), (5, 9));
     }
 
     #[test]
     fn no_more_numbers_are_taken_than_wanted() {
-        let mut lines = Lines::new(b"1\n2\n3\n", true);
+        let mut lines = Lines::new(whole(b"1\n2\n3\n"), 0, true);
         let mut numbers = Vec::new();
         lines.take_numbers(2, &mut numbers);
         assert_eq!(lines.next_line().map(|line| line.text), Some(b"3".as_slice()));

@@ -35,6 +35,7 @@ mod evidence;
 mod lines;
 mod numbers;
 mod parser;
+mod pieces;
 mod reader;
 mod write;
 
@@ -59,9 +60,16 @@ mod directive {
 /// LLVM 17 and earlier call them: the names alone do not tell where a file's
 /// name holds a `;`.
 pub fn has_colon_names(text: &[u8]) -> bool {
+    head_has_colon_names(text).unwrap_or(false)
+}
+
+/// As [`has_colon_names`], for the beginning of a text; `None` where the lines that tell it may go on behind it.
+fn head_has_colon_names(text: &[u8]) -> Option<bool> {
     let mut lines = text.split(|byte| *byte == b'\n');
     let is_head = |line: &&[u8]| line.first().is_some_and(|first| matches!(first, b'#' | b':'));
-    lines.by_ref().take_while(is_head).any(|line| line == directive::COLON_NAMES)
+    let has = lines.by_ref().take_while(is_head).any(|line| line == directive::COLON_NAMES);
+    // Behind the last line feed there is an empty line.
+    (has || lines.next().is_some()).then_some(has)
 }
 
 /// Whether some record of a text may have a bitmap: a line begins as one does.

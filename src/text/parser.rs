@@ -1,8 +1,8 @@
 //! Parsing the lines of a text profile, without a look at what was read before.
 
 use super::EXTERNAL;
-use super::batch::{Batch, Item, Target};
-use super::lines::{Line, LineKind, Lines, unescape_name};
+use super::batch::{Batch, Item};
+use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
 use super::numbers::{parse_any_radix, parse_decimal};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +10,6 @@ use crate::instr::{
     NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
 use crate::memory::{self, HOLD_COUNTERS, HOLD_NAMES, HOLD_RECORDS};
-use std::borrow::Cow;
 
 /// What stands in front of the records.
 #[derive(Debug, Default)]
@@ -21,7 +20,8 @@ pub(super) struct Header {
     pub(super) symbols: SymbolTable,
 }
 
-/// Parses a file front to back.
+/// Parses a piece of a file front to back. What it says of an item that may go on in the next piece is worth
+/// nothing, see [`needs_more`](Self::needs_more).
 #[derive(Debug)]
 pub(super) struct Parser<'data> {
     lines: Lines<'data>,
@@ -29,8 +29,19 @@ pub(super) struct Parser<'data> {
 }
 
 impl<'data> Parser<'data> {
-    pub(super) fn new(file: &'data [u8], compat: Compat) -> Self {
-        Self { lines: Lines::new(file, !compat.is_llvm()), compat }
+    /// From a position in the piece on.
+    pub(super) fn new(piece: Piece<'data>, position: usize, compat: Compat) -> Self {
+        Self { lines: Lines::new(piece, position, !compat.is_llvm()), compat }
+    }
+
+    /// Position in the piece of what was not parsed yet.
+    pub(super) fn position(&self) -> usize {
+        self.lines.position()
+    }
+
+    /// Whether what was parsed last may go on in the next piece.
+    pub(super) fn needs_more(&self) -> bool {
+        self.lines.needs_more()
     }
 
     /// Parses the header lines and the traces.
@@ -105,12 +116,19 @@ impl<'data> Parser<'data> {
     }
 
     /// Parses the next records, until the batch is full. One that is not full
-    /// ends with the file or with its error.
-    pub(super) fn parse_batch(&mut self, batch: &mut Batch<'data>) {
+    /// ends with the piece or with its error.
+    pub(super) fn parse_batch(&mut self, batch: &mut Batch) {
         batch.clear();
-        let start = self.lines.offset();
-        while batch.has_room(self.lines.offset() - start) {
-            match self.parse_record(batch) {
+        let start = self.position();
+        while batch.has_room(self.position() - start) {
+            let (position, records, targets) = (self.position(), batch.items().len(), batch.targets.len());
+            let parsed = self.parse_record(batch);
+            if self.needs_more() {
+                batch.forget(records, targets);
+                self.lines.go_back(position);
+                break;
+            }
+            match parsed {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
@@ -123,17 +141,17 @@ impl<'data> Parser<'data> {
     }
 
     /// Parses one record; `false` at the end.
-    fn parse_record(&mut self, batch: &mut Batch<'data>) -> Result<bool> {
+    fn parse_record(&mut self, batch: &mut Batch) -> Result<bool> {
         let Some(line) = self.lines.next_line() else { return Ok(false) };
-        let name = match line.kind {
-            LineKind::Name => unescape_name(line.text)
-                .map(Cow::Owned)
-                .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?,
-            LineKind::Plain => Cow::Borrowed(line.text),
-            _ => return Err(self.at(line, Error::malformed("a name is expected here"))),
-        };
         let mut item = batch.spare_item();
-        item.name = name;
+        match line.kind {
+            LineKind::Name => {
+                item.name = unescape_name(line.text)
+                    .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?;
+            }
+            LineKind::Plain => memory::extend(&mut item.name, line.text, HOLD_NAMES)?,
+            _ => return Err(self.at(line, Error::malformed("a name is expected here"))),
+        }
         let line = self.line("FuncHash")?;
         item.record.func_hash = parse_any_radix(line.text).ok_or_else(|| {
             self.not_a_number(line, "FuncHash", line.text).with_llvm_detail("function hash is not a valid integer")
@@ -145,7 +163,7 @@ impl<'data> Parser<'data> {
         Ok(true)
     }
 
-    fn parse_counters(&mut self, item: &mut Item<'data>) -> Result<()> {
+    fn parse_counters(&mut self, item: &mut Item) -> Result<()> {
         let counters = &mut item.record.counters;
         let line = self.line("number of counters")?;
         let count = parse_decimal(line.text).ok_or_else(|| {
@@ -173,7 +191,7 @@ impl<'data> Parser<'data> {
         }
     }
 
-    fn parse_bitmap(&mut self, item: &mut Item<'data>) -> Result<()> {
+    fn parse_bitmap(&mut self, item: &mut Item) -> Result<()> {
         let next = self.lines.peek().filter(|line| line.kind == LineKind::Plain && line.text.starts_with(b"$"));
         let Some(line) = next else { return Ok(()) };
         item.has_bitmap = true;
@@ -196,7 +214,7 @@ impl<'data> Parser<'data> {
         Ok(())
     }
 
-    fn parse_values(&mut self, item: &mut Item<'data>, batch: &mut Batch<'data>) -> Result<()> {
+    fn parse_values(&mut self, item: &mut Item, batch: &mut Batch) -> Result<()> {
         let next = self.lines.peek().filter(|line| line.kind == LineKind::Plain);
         let Some((line, kinds)) = next.and_then(|line| Some((line, parse_u32(line.text)?))) else { return Ok(()) };
         self.lines.next_line();
@@ -227,7 +245,7 @@ impl<'data> Parser<'data> {
         }
     }
 
-    fn parse_site(&mut self, kind: ValueKind, item: &mut Item<'data>, batch: &mut Batch<'data>) -> Result<()> {
+    fn parse_site(&mut self, kind: ValueKind, item: &mut Item, batch: &mut Batch) -> Result<()> {
         let sites = item.record.sites_mut(kind);
         let (_, values) = self.value_number("number of values")?;
         for _ in 0..values {
@@ -257,13 +275,7 @@ impl<'data> Parser<'data> {
         Ok(())
     }
 
-    fn parse_value(
-        &self,
-        line: Line<'data>,
-        kind: ValueKind,
-        text: &'data [u8],
-        batch: &mut Batch<'data>,
-    ) -> Result<u64> {
+    fn parse_value(&self, line: Line<'data>, kind: ValueKind, text: &[u8], batch: &mut Batch) -> Result<u64> {
         if !kind.is_name() {
             return parse_decimal(text).ok_or_else(|| self.not_a_number(line, "value", text));
         }
@@ -275,8 +287,7 @@ impl<'data> Parser<'data> {
             return Err(self.at(line, error));
         }
         let hash = name_ref(text);
-        let target = Target { hash, name: text, is_vtable: kind == ValueKind::VTableTarget };
-        memory::push(&mut batch.targets, target, HOLD_NAMES)?;
+        batch.push_target(hash, text, kind == ValueKind::VTableTarget)?;
         Ok(hash)
     }
 
@@ -294,13 +305,16 @@ impl<'data> Parser<'data> {
     }
 
     fn at(&self, line: Line<'data>, error: Error) -> Error {
-        let number = self.lines.number_at(line.offset);
-        error.in_format(format!("text, line {number}")).at("records", line.offset as u64)
+        self.place(line.offset, error)
     }
 
     fn at_end(&self, error: Error) -> Error {
-        let number = self.lines.number_at(self.lines.offset());
-        error.in_format(format!("text, line {number}")).at("records", self.lines.offset() as u64)
+        self.place(self.position(), error)
+    }
+
+    fn place(&self, position: usize, error: Error) -> Error {
+        let (line, offset) = self.lines.place_of(position);
+        error.in_format(format!("text, line {line}")).at("records", offset)
     }
 
     fn not_a_number(&self, line: Line<'data>, what: &'static str, found: &[u8]) -> Error {

@@ -1,16 +1,16 @@
 //! Reading text profiles.
 
-use super::batch::{Batch, Item, Target};
-use super::parser::Parser;
+use super::batch::{Batch, Item};
+use super::pieces::Pieces;
 use crate::compat::Compat;
 use crate::error::Result;
+use crate::input::window::Window;
 use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use crate::memory::{self, HOLD_NAMES};
 use crate::threads::{
     self,
     batch_channel::{User, batch_channel},
 };
-use std::borrow::Cow;
 
 /// Hands out the records of a text profile in file order.
 #[derive(Debug)]
@@ -20,10 +20,11 @@ pub struct TextReader<'data> {
     kind: ProfileKind,
     temporal: TemporalProfile,
     symbols: SymbolTable,
+    has_colon_names: bool,
     /// Names met since the symbols were asked for.
-    unlisted: Vec<(NameRef, Cow<'data, [u8]>)>,
+    unlisted: Unlisted,
     vtable_names: Vec<Vec<u8>>,
-    batch: Batch<'data>,
+    batch: Batch,
     /// Records of the batch that were handed out.
     handed_out: usize,
     /// The last bitmap that no merge took over, see
@@ -35,9 +36,42 @@ pub struct TextReader<'data> {
 /// Where batches of records come from.
 #[derive(Debug)]
 enum Source<'data> {
-    Parser(Parser<'data>),
+    Pieces(Pieces<'data>),
     /// A thread that parses ahead.
-    Thread(User<Batch<'data>>),
+    Thread(User<Batch>),
+}
+
+/// Names with their hashes, in the order in which they were met.
+#[derive(Debug, Default)]
+struct Unlisted {
+    /// Where each name ends in `bytes`.
+    ends: Vec<(NameRef, usize)>,
+    bytes: Vec<u8>,
+    /// Whether nobody asks for them.
+    is_idle: bool,
+}
+
+impl Unlisted {
+    fn push(&mut self, hash: NameRef, name: &[u8]) -> Result<()> {
+        if self.is_idle {
+            return Ok(());
+        }
+        memory::extend(&mut self.bytes, name, HOLD_NAMES)?;
+        memory::push(&mut self.ends, (hash, self.bytes.len()), HOLD_NAMES)
+    }
+
+    /// Moves all of them into a table.
+    fn list(&mut self, symbols: &mut SymbolTable) -> Result<()> {
+        let mut start = 0;
+        for (hash, end) in self.ends.drain(..) {
+            let name = &self.bytes[start..end];
+            symbols.make_room(name)?;
+            symbols.insert_hashed(hash, name);
+            start = end;
+        }
+        self.bytes.clear();
+        Ok(())
+    }
 }
 
 /// Batches that a thread parses ahead.
@@ -50,21 +84,39 @@ impl<'data> TextReader<'data> {
     ///
     /// Bad header for an unknown keyword; malformed or end of file in traces.
     pub fn new(file: &'data [u8], compat: Compat) -> Result<Self> {
-        let mut parser = Parser::new(file, compat);
-        let header = parser.read_header()?;
+        Self::through(Window::over(file, 0), compat)
+    }
+
+    /// As [`new`](Self::new), of a text of which a window is in memory.
+    pub(crate) fn through(window: Window<'data>, compat: Compat) -> Result<Self> {
+        let mut pieces = Pieces::new(window, compat);
+        let has_colon_names = pieces.has_colon_names()?;
+        let header = pieces.read_header()?;
         Ok(Self {
-            source: Source::Parser(parser),
+            source: Source::Pieces(pieces),
             compat,
             kind: header.kind,
             temporal: header.temporal,
             symbols: header.symbols,
-            unlisted: Vec::new(),
+            has_colon_names,
+            unlisted: Unlisted::default(),
             vtable_names: Vec::new(),
             batch: Batch::default(),
             handed_out: 0,
             sticking: Vec::new(),
             finished: false,
         })
+    }
+
+    /// Keeps no names for [`symbols`](ProfileReader::symbols), which a merge does not ask for.
+    pub(crate) fn without_symbols(mut self) -> Self {
+        self.unlisted.is_idle = true;
+        self
+    }
+
+    /// See [`has_colon_names`](super::has_colon_names).
+    pub(crate) fn has_colon_names(&self) -> bool {
+        self.has_colon_names
     }
 
     /// Lends a reader to `read` while another thread parses ahead of it. What
@@ -78,27 +130,35 @@ impl<'data> TextReader<'data> {
         compat: Compat,
         read: impl FnOnce(&mut TextReader<'data>) -> Result<T>,
     ) -> Result<T> {
-        let mut reader = Self::new(file, compat)?;
+        Self::new(file, compat)?.ahead(read)
+    }
+
+    /// Lends this reader, as [`parse_ahead`](Self::parse_ahead) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`.
+    pub(crate) fn ahead<T>(mut self, read: impl FnOnce(&mut TextReader<'data>) -> Result<T>) -> Result<T> {
         std::thread::scope(|scope| {
             let (maker, user) = batch_channel(AHEAD);
-            if let Source::Parser(parser) = std::mem::replace(&mut reader.source, Source::Thread(user)) {
-                let parse = move |mut parser: Parser<'data>| {
+            if let Source::Pieces(pieces) = std::mem::replace(&mut self.source, Source::Thread(user)) {
+                let parse = move |mut pieces: Pieces<'data>| {
                     let mut batch = Batch::default();
                     loop {
-                        parser.parse_batch(&mut batch);
+                        pieces.parse_batch(&mut batch);
                         let is_last = batch.items().is_empty() || batch.error.is_some();
                         if !maker.hand_over(&mut batch) || is_last {
                             return;
                         }
                     }
                 };
-                if let Err(parser) = threads::start_with(scope, parser, parse) {
-                    reader.source = Source::Parser(parser);
+                if let Err(pieces) = threads::start_with(scope, pieces, parse) {
+                    self.source = Source::Pieces(pieces);
                 }
             }
-            let done = read(&mut reader);
+            let done = read(&mut self);
             // A thread that waits to hand over a batch sees that nobody wants it.
-            drop(reader);
+            drop(self);
             done
         })
     }
@@ -107,7 +167,7 @@ impl<'data> TextReader<'data> {
     fn next_batch(&mut self) {
         self.handed_out = 0;
         match &mut self.source {
-            Source::Parser(parser) => parser.parse_batch(&mut self.batch),
+            Source::Pieces(pieces) => pieces.parse_batch(&mut self.batch),
             Source::Thread(batches) => {
                 if !batches.exchange(&mut self.batch) {
                     self.batch.clear();
@@ -116,24 +176,13 @@ impl<'data> TextReader<'data> {
         }
     }
 
-    /// Makes room for the names of the next record.
-    fn make_room(&mut self) -> Result<()> {
-        let targets = self.batch.items()[self.handed_out].targets_end - self.targets_learnt();
-        self.make_room_for_targets(targets)
-    }
-
-    fn make_room_for_targets(&mut self, targets: usize) -> Result<()> {
-        memory::reserve(&mut self.unlisted, targets + 1, HOLD_NAMES)?;
-        memory::reserve(&mut self.vtable_names, targets, HOLD_NAMES)
-    }
-
     /// Hands out the next record of the batch.
-    fn hand_out(&mut self) -> RecordRef<'_> {
+    fn hand_out(&mut self) -> Result<RecordRef<'_>> {
         let at = self.handed_out;
-        self.learn_targets(self.targets_learnt(), self.batch.items()[at].targets_end);
+        self.learn_targets(self.targets_learnt(), self.batch.items()[at].targets_end)?;
         self.handed_out += 1;
         let Item { name, name_ref, record, has_bitmap, .. } = self.batch.item_mut(at);
-        self.unlisted.push((*name_ref, name.clone()));
+        self.unlisted.push(*name_ref, name)?;
         if self.compat.text_bitmaps_stick() {
             if *has_bitmap {
                 self.sticking.clone_from(&record.bitmap);
@@ -141,17 +190,19 @@ impl<'data> TextReader<'data> {
                 record.bitmap.clone_from(&self.sticking);
             }
         }
-        RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() }
+        Ok(RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() })
     }
 
     /// Learns the names of targets of the batch between two positions.
-    fn learn_targets(&mut self, from: usize, to: usize) {
-        for &Target { hash, name, is_vtable } in &self.batch.targets[from..to] {
-            self.unlisted.push((hash, Cow::Borrowed(name)));
-            if is_vtable {
-                self.vtable_names.push(name.to_vec());
+    fn learn_targets(&mut self, from: usize, to: usize) -> Result<()> {
+        for target in &self.batch.targets[from..to] {
+            let name = self.batch.target_name(target);
+            self.unlisted.push(target.hash, name)?;
+            if target.is_vtable {
+                memory::push(&mut self.vtable_names, name.to_vec(), HOLD_NAMES)?;
             }
         }
+        Ok(())
     }
 
     /// Number of targets of the records handed out.
@@ -181,15 +232,13 @@ impl ProfileReader for TextReader<'_> {
             }
             if let Some(error) = self.batch.error.take() {
                 self.finished = true;
-                self.make_room_for_targets(self.batch.targets.len() - self.targets_learnt())?;
-                self.learn_targets(self.targets_learnt(), self.batch.targets.len());
+                self.learn_targets(self.targets_learnt(), self.batch.targets.len())?;
                 return Err(error);
             }
             self.next_batch();
             self.finished = self.batch.items().is_empty() && self.batch.error.is_none();
         }
-        self.make_room()?;
-        Ok(Some(self.hand_out()))
+        self.hand_out().map(Some)
     }
 
     fn record_taken_over(&mut self) {
@@ -197,10 +246,7 @@ impl ProfileReader for TextReader<'_> {
     }
 
     fn symbols(&mut self) -> Result<&SymbolTable> {
-        for (hash, name) in self.unlisted.drain(..) {
-            self.symbols.make_room(&name)?;
-            self.symbols.insert_hashed(hash, &name);
-        }
+        self.unlisted.list(&mut self.symbols)?;
         Ok(&self.symbols)
     }
 
@@ -220,8 +266,10 @@ impl ProfileReader for TextReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::window::SteadyFile;
     use crate::instr::name_ref;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     /// All that a reader gives, as text.
     fn read(reader: &mut TextReader<'_>, taken_over: u8) -> String {
@@ -258,6 +306,16 @@ mod tests {
         (said(here), ahead)
     }
 
+    /// Of a file of which so many bytes are read at a time.
+    fn through_a_window(text: &[u8], chunk: usize, compat: Compat, taken_over: u8) -> String {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let steady = Arc::new(SteadyFile::open(file.path()).unwrap().unwrap());
+        let window = Window::in_chunks(steady, 0..text.len() as u64, chunk);
+        let seen = TextReader::through(window, compat).map(|mut reader| read(&mut reader, taken_over));
+        seen.unwrap_or_else(|error| format!("{error:?}"))
+    }
+
     /// Records of which some have bitmaps, targets or hidden lines.
     fn record(index: usize) -> String {
         let rest = match index % 5 {
@@ -279,10 +337,12 @@ mod tests {
         #[test]
         fn parsing_ahead_changes_nothing(
             records in prop_oneof![0usize..12, 500usize..800],
-            damage in prop_oneof![Just(None), (any::<prop::sample::Index>(), any::<u8>()).prop_map(Some)],
+            damage in prop_oneof![Just(None), (any::<prop::sample::Index>(), prop_oneof![any::<u8>(), Just(0), Just(b'\n')]).prop_map(Some)],
             taken_over in any::<u8>(),
+            chunk in prop_oneof![1usize..100, 1000usize..20_000],
+            traces in prop_oneof![Just(""), Just(":temporal_prof_traces\n2\n9\n1\nf1,f2\n3\nf3\n")],
         ) {
-            let mut text: Vec<u8> = b":ir\n".to_vec();
+            let mut text: Vec<u8> = [b"# of a test\n:ir\n", traces.as_bytes()].concat();
             (0..records).for_each(|index| text.extend_from_slice(record(index).as_bytes()));
             if let Some((at, byte)) = damage {
                 let at = at.index(text.len());
@@ -290,9 +350,46 @@ mod tests {
             }
             for compat in [Compat::Llvm22, Compat::Profbridge] {
                 let (here, ahead) = both_ways(&text, compat, taken_over);
-                prop_assert_eq!(here, ahead);
+                prop_assert_eq!(&here, &ahead);
+                prop_assert_eq!(through_a_window(&text, chunk, compat, taken_over), here);
             }
         }
+    }
+
+    #[test]
+    fn what_tells_of_colon_names_may_stand_behind_a_chunk() {
+        let head = "# a comment\n".repeat(20);
+        for (text, has) in [
+            (format!("{head}#!names=file:function\nf\n1\n1\n5\n"), true),
+            (format!("{head}#!names=file:function"), true),
+            (format!("{head}f\n1\n1\n5\n#!names=file:function\n"), false),
+            (head.clone(), false),
+        ] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), &text).unwrap();
+            for chunk in [1, 12, 100, 1000] {
+                let steady = Arc::new(SteadyFile::open(file.path()).unwrap().unwrap());
+                let window = Window::in_chunks(steady, 0..text.len() as u64, chunk);
+                let reader = TextReader::through(window, Compat::Profbridge).unwrap();
+                assert_eq!(reader.has_colon_names(), has, "{text}");
+                assert_eq!(super::super::has_colon_names(text.as_bytes()), has, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_changes_behind_the_window_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text: String = (0..50).map(record).collect();
+        std::fs::write(file.path(), &text).unwrap();
+        let steady = Arc::new(SteadyFile::open(file.path()).unwrap().unwrap());
+        let window = Window::in_chunks(steady, 0..text.len() as u64, 500);
+        let mut reader = TextReader::through(window, Compat::Llvm22).unwrap();
+        assert!(reader.next_record().unwrap().is_some());
+        file.as_file().set_len(text.len() as u64 / 2).unwrap();
+        let seen = read(&mut reader, 0);
+        assert!(seen.contains("changed while it was read"), "{seen}");
+        assert!(reader.next_record().unwrap().is_none());
     }
 
     #[test]

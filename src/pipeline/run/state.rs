@@ -38,6 +38,11 @@ impl Prepared {
             readings: AtomicUsize::new(0),
         }
     }
+
+    /// Whether what was read of it, or its counters as they are, may be kept.
+    pub(super) fn may_keep(&self) -> bool {
+        self.stays && self.input.weight.get() == 1
+    }
 }
 
 /// What a run over all inputs gave.

@@ -6,6 +6,7 @@ use super::staged::{Batch, Staged, read_ahead};
 use super::state::{EndOnPanic, Prepared, Shared, State, Turn};
 use super::trace;
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::input::window::Window;
 use crate::input::{self, ReadBuffer};
 use crate::instr::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
 use crate::limits::Limits;
@@ -14,10 +15,10 @@ use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
 use crate::partial::Frame;
 use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion};
-use crate::pipeline::open::read_with;
+use crate::pipeline::open::{WORTH_A_WINDOW, read_with, window_of_text};
 use crate::pipeline::read::memprof;
 use crate::raw::{RawNames, RawOptions, RawProfile, RawReader};
-use crate::text;
+use crate::text::{self, TextReader};
 use crate::threads;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -85,32 +86,19 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
 
     /// Merges one input and notes what became of it.
     fn merge_input(&mut self, at: usize) {
-        let Shared { inputs, options, .. } = self.shared;
-        let prepared = &inputs[at];
+        let prepared = &self.shared.inputs[at];
         let mut report = InputReport::new(&prepared.input, InputOutcome::Used);
         let mut turn = Turn { shared: self.shared, at, state: None };
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = load(prepared, &mut buffer, self.threads, &options.read.limits, &mut report);
-        let read = read.map(|(bytes, file)| {
-            let has_counters = matches!(input::detect(bytes), input::Format::Raw { .. });
-            let stays = prepared.stays && prepared.input.weight.get() == 1;
-            self.is_narrow = stays && bytes.len() >= memory::LARGE;
-            self.file = file.filter(|_| has_counters && stays);
-            bytes
-        });
-        let inflates = |data: &[u8]| !options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip;
-        let inflated;
-        let data = match read {
-            Ok(data) if inflates(data) => match input::inflate(data, &options.read.limits) {
-                Ok(bytes) => {
-                    inflated = bytes;
-                    Ok(inflated.as_slice())
-                }
-                Err(error) => Err(error),
-            },
-            read => read,
+        let mut inflated = Vec::new();
+        let merged = match self.window_of_text(prepared) {
+            Some((len, window)) => {
+                warn_of_size(prepared, len, &mut report);
+                self.is_narrow = prepared.may_keep() && len >= memory::LARGE as u64;
+                self.merge_text(window, &mut turn, &mut report).map(|()| (None, &[][..]))
+            }
+            None => self.merge_whole(prepared, (&mut buffer, &mut inflated), &mut turn, &mut report),
         };
-        let merged = data.and_then(|data| Ok((self.merge_bytes(data, &mut turn, &mut report)?, data)));
         let known = merged.unwrap_or_else(|error| {
             let error = error.in_file(&prepared.input.path);
             report.outcome = match error.kind() {
@@ -124,6 +112,52 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             file.add(self.shared, data, at);
         }
         self.buffer = buffer;
+    }
+
+    /// Merges an input all of which is read first; `memory` is for its bytes, and for what is inflated of them.
+    fn merge_whole<'d>(
+        &mut self,
+        prepared: &'d Prepared,
+        memory: (&'d mut ReadBuffer, &'d mut Vec<u8>),
+        turn: &mut Turn<'_, '_, '_>,
+        report: &mut InputReport,
+    ) -> Result<(Option<KnownFile<'d>>, &'d [u8])> {
+        let options = self.shared.options;
+        let (buffer, inflated) = memory;
+        let (mut data, file) = load(prepared, buffer, self.threads, &options.read.limits, report)?;
+        let has_counters = matches!(input::detect(data), input::Format::Raw { .. });
+        self.is_narrow = prepared.may_keep() && data.len() >= memory::LARGE;
+        self.file = file.filter(|_| has_counters && prepared.may_keep());
+        if !options.read.compat.is_llvm() && input::detect(data) == input::Format::Gzip {
+            *inflated = input::inflate(data, &options.read.limits)?;
+            data = inflated;
+        }
+        Ok((self.merge_bytes(data, turn, report)?, data))
+    }
+
+    /// A window of a large text and the length of the text; `None` for what has to be read whole.
+    fn window_of_text(&self, prepared: &Prepared) -> Option<(u64, Window<'static>)> {
+        let Shared { inputs, options, .. } = self.shared;
+        // Which bitmaps stick depends on the inputs before, and all of the text tells whether it has some.
+        let may_stick = options.read.compat.text_bitmaps_stick() && inputs.len() > 1;
+        let is_large = !may_stick && prepared.size >= WORTH_A_WINDOW;
+        let found = is_large.then(|| window_of_text(&prepared.input, &options.read)).flatten()?;
+        #[cfg(test)]
+        prepared.readings.fetch_add(1, Ordering::Relaxed);
+        Some(found)
+    }
+
+    /// Merges a text of which a window is in memory.
+    fn merge_text(&mut self, window: Window<'_>, turn: &mut Turn<'_, '_, '_>, report: &mut InputReport) -> Result<()> {
+        self.file = None;
+        let mut reader = TextReader::through(window, self.shared.options.read.compat)?.without_symbols();
+        report.version = Some(InputVersion::Text { has_colon_names: reader.has_colon_names() });
+        if self.threads > 1 {
+            reader.ahead(|reader| self.merge_reader(reader, Reading::Early, turn, report, None))?;
+        } else {
+            self.merge_reader(&mut reader, Reading::Early, turn, report, None)?;
+        }
+        Ok(())
     }
 
     fn merge_bytes<'d>(
@@ -372,13 +406,18 @@ fn load<'b>(
     #[cfg(test)]
     prepared.readings.fetch_add(1, Ordering::Relaxed);
     let (bytes, file) = buffer.read_to_keep(&prepared.input, limits, threads)?;
-    if bytes.len() as u64 != prepared.size && !prepared.input.is_pipe() {
-        let message = format!(
-            "the file had {} bytes when the run began and {} when it was read; is it still being written?",
-            prepared.size,
-            bytes.len()
-        );
-        report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
-    }
+    warn_of_size(prepared, bytes.len() as u64, report);
     Ok((bytes, file))
+}
+
+/// Warns of an input that has another length than when the run began.
+fn warn_of_size(prepared: &Prepared, found: u64, report: &mut InputReport) {
+    if found == prepared.size || prepared.input.is_pipe() {
+        return;
+    }
+    let message = format!(
+        "the file had {} bytes when the run began and {found} when it was read; is it still being written?",
+        prepared.size
+    );
+    report.warnings.push(Warning::new(message).in_file(&prepared.input.path));
 }
