@@ -28,7 +28,7 @@ impl IndexedProfile<'_> {
         if let Some((offset, section)) = self.memprof {
             end = end.max(offset.saturating_add(section.len() as u64));
         }
-        Ok(end.min(self.file.len() as u64))
+        Ok(end.min(self.file.len()))
     }
 }
 

@@ -28,6 +28,9 @@ pub(super) const HEADER_WORDS: [HeaderWord; 6] = [
     HeaderWord { name: "VTableNamesOffset", since: 12 },
 ];
 
+/// Where `HashOffset` stands in the file.
+pub(super) const HASH_OFFSET_AT: usize = 32;
+
 /// Bytes of the header: 40 to 72.
 pub(super) fn header_size(version: u32) -> usize {
     let fixed = 24;

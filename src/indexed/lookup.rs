@@ -1,5 +1,6 @@
 //! The on-disk hash table: one bucket for a lookup, all items for a walk.
 
+use super::file::FileBytes;
 use super::layout::ITEM_HEADER;
 use super::records::Records;
 use crate::bytes::{Cursor, Endian};
@@ -9,7 +10,7 @@ use crate::instr::{NameRef, name_ref};
 /// Where the table stands in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'data> {
-    /// The buckets' items.
+    /// The buckets' items, where they are in memory.
     pub(super) payload: &'data [u8],
     /// Absolute offset of the payload.
     pub(super) payload_offset: u64,
@@ -48,21 +49,19 @@ impl<'data> Table<'data> {
     ///
     /// Truncated when the index begins outside the file, malformed when it
     /// begins before the payload.
-    pub(super) fn locate(file: &'data [u8], payload_offset: u64, index_offset: u64, version: u32) -> Result<Self> {
+    pub(super) fn locate(file: FileBytes<'data>, payload_offset: u64, index_offset: u64, version: u32) -> Result<Self> {
         let place = |error: Error| error.at("hash table index", index_offset);
-        let len = file.len() as u64;
-        if index_offset > len || len - index_offset < 16 {
-            return Err(place(Error::truncated("hash table index", 16, len.saturating_sub(index_offset))));
-        }
+        let index = file.from(index_offset).filter(|index| index.len() >= 16);
+        let index = index
+            .ok_or_else(|| place(Error::truncated("hash table index", 16, file.len().saturating_sub(index_offset))))?;
         if index_offset < payload_offset {
             let detail = format!("the index begins before the payload, which is at {payload_offset:#x}");
             return Err(place(Error::malformed(detail)));
         }
-        let (front, index) = file.split_at(index_offset as usize);
         let mut cursor = Cursor::new(index, index_offset, Endian::Little, "hash table index");
         let buckets = cursor.u64("number of buckets")?;
         let entries = cursor.u64("number of entries")?;
-        let payload = &front[payload_offset as usize..];
+        let payload = file.payload(payload_offset, index_offset);
         Ok(Self { payload, payload_offset, index: cursor.rest(), index_offset, buckets, entries, version })
     }
 
@@ -141,7 +140,12 @@ impl<'data> Table<'data> {
     /// All items in payload order.
     pub(super) fn walk(&self) -> Walk<'data> {
         let cursor = Cursor::new(self.payload, self.payload_offset, Endian::Little, "hash table");
-        Walk { cursor, left: self.entries, in_bucket: 0, version: self.version }
+        Walk { cursor, progress: self.start(), version: self.version }
+    }
+
+    /// Before the first item.
+    pub(super) fn start(&self) -> Progress {
+        Progress { left: self.entries, in_bucket: 0 }
     }
 }
 
@@ -150,31 +154,48 @@ impl<'data> Table<'data> {
 #[derive(Debug, Clone)]
 pub struct Walk<'data> {
     cursor: Cursor<'data>,
-    left: u64,
-    in_bucket: u16,
+    progress: Progress,
     version: u32,
-}
-
-impl<'data> Walk<'data> {
-    fn next_item(&mut self) -> Result<Item<'data>> {
-        while self.in_bucket == 0 {
-            self.in_bucket = self.cursor.u16("items of the bucket").map_err(as_malformed)?;
-        }
-        self.in_bucket -= 1;
-        Item::read(&mut self.cursor)
-    }
 }
 
 impl<'data> Iterator for Walk<'data> {
     type Item = Result<Entry<'data>>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        self.progress.next_entry(&mut self.cursor, self.version)
+    }
+}
+
+/// How far a walk is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    /// Entries that follow.
+    left: u64,
+    /// Of them those in the bucket at hand.
+    in_bucket: u16,
+}
+
+impl Progress {
+    /// The entry at the cursor.
+    pub(super) fn next_entry<'data>(
+        &mut self,
+        cursor: &mut Cursor<'data>,
+        version: u32,
+    ) -> Option<Result<Entry<'data>>> {
         self.left = self.left.checked_sub(1)?;
-        let entry = self.next_item().and_then(|item| item.entry(self.version));
+        let entry = self.next_item(cursor).and_then(|item| item.entry(version));
         if entry.is_err() {
             self.left = 0;
         }
         Some(entry)
+    }
+
+    fn next_item<'data>(&mut self, cursor: &mut Cursor<'data>) -> Result<Item<'data>> {
+        while self.in_bucket == 0 {
+            self.in_bucket = cursor.u16("items of the bucket").map_err(as_malformed)?;
+        }
+        self.in_bucket -= 1;
+        Item::read(cursor)
     }
 }
 

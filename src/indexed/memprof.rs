@@ -5,6 +5,7 @@
 //! those of its header and of the bucket indexes of its hash tables move along;
 //! nothing else holds offsets.
 
+use super::file::FileBytes;
 use crate::bytes::names::Chunks;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
@@ -63,9 +64,8 @@ const FIELDS: u64 = 28;
 ///
 /// Unsupported version; malformed for a schema that LLVM refuses; those of
 /// names; truncated where LLVM reads beyond its buffer.
-pub(super) fn check_as_llvm(file: &[u8], offset: u64, newest_only: bool, limits: &Limits) -> Result<()> {
-    let section = usize::try_from(offset).ok().and_then(|start| file.get(start..));
-    let section = section.ok_or_else(|| Error::truncated("memory profile", 8, 0).at("memprof", offset))?;
+pub(super) fn check_as_llvm(file: FileBytes<'_>, offset: u64, newest_only: bool, limits: &Limits) -> Result<()> {
+    let section = file.from(offset).ok_or_else(|| Error::truncated("memory profile", 8, 0).at("memprof", offset))?;
     let mut cursor = Cursor::new(section, offset, Endian::Little, "memprof");
     let found = cursor.clone().u64("first word")?;
     let refused = || {
@@ -117,9 +117,8 @@ fn check_header(cursor: &mut Cursor<'_>, version: usize) -> Result<Option<u64>> 
 }
 
 /// Inflates the names of static data.
-fn check_data_names(file: &[u8], start: u64, limits: &Limits) -> Result<()> {
-    let part = usize::try_from(start).ok().and_then(|start| file.get(start..));
-    let part = part.ok_or_else(|| Error::truncated("data access profile", 24, 0).at("memprof", start))?;
+fn check_data_names(file: FileBytes<'_>, start: u64, limits: &Limits) -> Result<()> {
+    let part = file.from(start).ok_or_else(|| Error::truncated("data access profile", 24, 0).at("memprof", start))?;
     let mut cursor = Cursor::new(part, start, Endian::Little, "memprof");
     cursor.u64("number of strings")?;
     cursor.u64("number of cold symbols")?;

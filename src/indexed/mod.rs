@@ -32,12 +32,15 @@
 
 mod describe;
 mod dialect;
+mod entries;
 mod extent;
+mod file;
 mod layout;
 mod lookup;
 mod losses;
 mod memprof;
 mod order;
+mod outline;
 mod payload;
 mod profile;
 mod reader;
@@ -51,6 +54,7 @@ pub use describe::describe;
 pub use layout::{DEFAULT_VERSION, MAGIC, NEWEST_VERSION, writing_release};
 pub use lookup::Entry;
 pub use losses::losses;
+pub(crate) use outline::Outline;
 pub use profile::{IndexedProfile, ReadOptions};
 pub use reader::IndexedReader;
 pub use records::Records;

@@ -1,5 +1,6 @@
 //! A view of an indexed file: what stands where, decoded when asked for.
 
+use super::file::FileBytes;
 use super::layout::{HEADER_WORDS, MAGIC, NEWEST_VERSION, since, writing_release};
 use super::lookup::{Entry, Table, Walk};
 use super::memprof;
@@ -49,7 +50,7 @@ impl ReadOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct IndexedProfile<'data> {
-    pub(super) file: &'data [u8],
+    pub(super) file: FileBytes<'data>,
     options: ReadOptions,
     version: u32,
     version_word: u64,
@@ -73,7 +74,12 @@ impl<'data> IndexedProfile<'data> {
     /// [`Compat::Llvm22`] faults that llvm-profdata does not look for are
     /// passed over.
     pub fn read(file: &'data [u8], options: ReadOptions) -> Result<Self> {
-        let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
+        Self::of(FileBytes::whole(file), options)
+    }
+
+    /// As [`read`](Self::read), of a file whose records need not be there: then nobody may ask for them.
+    pub(super) fn of(file: FileBytes<'data>, options: ReadOptions) -> Result<Self> {
+        let mut cursor = Cursor::new(file.front(), 0, Endian::Little, "header");
         let (version, version_word) =
             read_version(&mut cursor, options.compat).map_err(|error| error.in_format("indexed"))?;
         Self::read_rest(file, cursor, version_word, options)
@@ -81,7 +87,7 @@ impl<'data> IndexedProfile<'data> {
     }
 
     fn read_rest(
-        file: &'data [u8],
+        file: FileBytes<'data>,
         mut cursor: Cursor<'data>,
         version_word: u64,
         options: ReadOptions,
@@ -140,12 +146,13 @@ impl<'data> IndexedProfile<'data> {
 
     /// The section reaches to the binary ids, or to the end in version 8.
     fn locate_memprof(&self, offset: u64, binary_ids: u64) -> Result<(u64, &'data [u8])> {
-        let end = if self.version >= since::BINARY_IDS { binary_ids } else { self.file.len() as u64 };
+        let end = if self.version >= since::BINARY_IDS { binary_ids } else { self.file.len() };
         let place = |error: Error| error.at("memprof", offset);
-        let bytes = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
-        let bytes = bytes.and_then(|(start, end)| self.file.get(start..end)).ok_or_else(|| {
-            place(Error::truncated("memory profile", end.saturating_sub(offset), self.file.len() as u64))
-        })?;
+        let len = end.checked_sub(offset).and_then(|len| usize::try_from(len).ok());
+        let bytes =
+            self.file.from(offset).zip(len).and_then(|(rest, len)| rest.get(..len)).ok_or_else(|| {
+                place(Error::truncated("memory profile", end.saturating_sub(offset), self.file.len()))
+            })?;
         let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
         if memprof::section_version(first).is_none() {
             let detail = "memory profile versions 0 to 4 are known".to_string();
@@ -348,11 +355,10 @@ impl HeaderValues {
 }
 
 /// The file from `offset` on, which must lie inside it.
-fn section<'data>(file: &'data [u8], offset: u64, name: &'static str) -> Result<Cursor<'data>> {
-    let bytes = usize::try_from(offset).ok().and_then(|start| file.get(start..));
-    match bytes {
+fn section<'data>(file: FileBytes<'data>, offset: u64, name: &'static str) -> Result<Cursor<'data>> {
+    match file.from(offset) {
         Some(bytes) if !bytes.is_empty() => Ok(Cursor::new(bytes, offset, Endian::Little, name)),
-        _ => Err(Error::truncated(name, 8, (file.len() as u64).saturating_sub(offset)).at(name, offset)),
+        _ => Err(Error::truncated(name, 8, file.len().saturating_sub(offset)).at(name, offset)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! An indexed file read front to back.
 
-use super::lookup::{Entry, Walk};
+use super::entries::Entries;
 use super::profile::{IndexedProfile, ReadOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::window::Window;
 use crate::instr::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
 };
@@ -11,8 +12,7 @@ use crate::instr::{
 #[derive(Debug)]
 pub struct IndexedReader<'data> {
     profile: IndexedProfile<'data>,
-    walk: Walk<'data>,
-    entry: Option<Entry<'data>>,
+    entries: Entries<'data>,
     record: FunctionRecord,
     symbols: Option<SymbolTable>,
     failed: bool,
@@ -30,8 +30,14 @@ impl<'data> IndexedReader<'data> {
 
     /// Reads an opened file.
     pub fn over(profile: IndexedProfile<'data>) -> Self {
-        let walk = profile.walk();
-        Self { profile, walk, entry: None, record: FunctionRecord::default(), symbols: None, failed: false }
+        let payload = Window::over(profile.table.payload, profile.table.payload_offset);
+        Self::through(payload, profile)
+    }
+
+    /// Reads an opened file through a window of its payload.
+    pub(super) fn through(payload: Window<'data>, profile: IndexedProfile<'data>) -> Self {
+        let entries = Entries::new(payload, &profile.table, profile.version());
+        Self { profile, entries, record: FunctionRecord::default(), symbols: None, failed: false }
     }
 
     /// The view that is being read.
@@ -41,22 +47,35 @@ impl<'data> IndexedReader<'data> {
 
     /// Decodes the next record; `false` at the end.
     fn advance(&mut self) -> Result<bool> {
-        loop {
-            if let Some(entry) = &mut self.entry
-                && entry.records.next_into(&mut self.record)?
-            {
-                return Ok(true);
-            }
-            self.entry = self.walk.next().transpose()?;
-            if self.entry.is_none() {
+        while !self.entries.next_record(&mut self.record)? {
+            if !self.entries.advance()? {
                 return Ok(false);
             }
         }
+        self.check()?;
+        Ok(true)
     }
 
-    fn check(&self, name: &[u8]) -> Result<()> {
+    fn all_names(&self) -> Result<SymbolTable> {
+        let mut table = SymbolTable::new();
+        let mut entries = self.entries.again(&self.profile.table);
+        loop {
+            match entries.advance() {
+                Ok(true) => table.insert_hashed(entries.name_ref(), entries.name()),
+                Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => return Err(error),
+                // A damaged rest of the file is reported where it is read.
+                Ok(false) | Err(_) => break,
+            }
+        }
+        for name in self.profile.vtable_names().unwrap_or_default() {
+            table.insert(&name);
+        }
+        Ok(table)
+    }
+
+    fn check(&self) -> Result<()> {
         if self.record.counters.is_empty() && self.profile.refuses_empty_records() {
-            let detail = format!("a record of {} has no counters", name.escape_ascii());
+            let detail = format!("a record of {} has no counters", self.entries.name().escape_ascii());
             return Err(Error::malformed(detail).in_section("function records"));
         }
         Ok(())
@@ -76,38 +95,24 @@ impl ProfileReader for IndexedReader<'_> {
         if self.failed {
             return Ok(None);
         }
-        let found = self.advance().and_then(|found| match &self.entry {
-            Some(entry) if found => self.check(entry.name).map(|()| true),
-            _ => Ok(false),
-        });
-        if let Err(error) = found {
-            self.failed = true;
-            return Err(self.profile.in_format(error));
+        match self.advance() {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                self.failed = true;
+                return Err(self.profile.in_format(error));
+            }
         }
-        let record = self.record.view();
-        Ok(self.entry.as_ref().map(|entry| RecordRef {
-            name: entry.name,
-            name_ref: Some(entry.name_ref),
-            text: None,
-            record,
-        }))
+        let (name, name_ref) = (self.entries.name(), Some(self.entries.name_ref()));
+        Ok(Some(RecordRef { name, name_ref, text: None, record: self.record.view() }))
     }
 
     /// All names of the file, whatever was read so far.
     fn symbols(&mut self) -> Result<&SymbolTable> {
-        let profile = &self.profile;
-        let table = self.symbols.get_or_insert_with(|| {
-            let mut table = SymbolTable::new();
-            // A damaged rest of the file is reported where it is read.
-            for entry in profile.walk().map_while(Result::ok) {
-                table.insert_hashed(entry.name_ref, entry.name);
-            }
-            for name in profile.vtable_names().unwrap_or_default() {
-                table.insert(&name);
-            }
-            table
-        });
-        Ok(table)
+        if self.symbols.is_none() {
+            self.symbols = Some(self.all_names()?);
+        }
+        Ok(self.symbols.get_or_insert_default())
     }
 
     fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {

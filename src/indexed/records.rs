@@ -78,6 +78,11 @@ impl<'data> Records<'data> {
         })
     }
 
+    /// Bytes of the records that were not decoded.
+    pub(super) fn bytes_left(&self) -> usize {
+        self.rest.rest().len()
+    }
+
     /// Where the next record begins in the file.
     pub(super) fn position(&self) -> u64 {
         self.rest.position()

@@ -115,6 +115,14 @@ impl<'data> Window<'data> {
         Self { source: Source::File(pieces), base: part.start, passed: 0 }
     }
 
+    /// A window of the same bytes from the first one on, which is at `start`.
+    pub(crate) fn again(&self, start: u64) -> Self {
+        match &self.source {
+            Source::Slice(data) => Self::over(data, start),
+            Source::File(pieces) => Self::in_chunks(Arc::clone(&pieces.file), start..pieces.end, pieces.chunk),
+        }
+    }
+
     /// What is in memory, with what was passed of it.
     #[inline]
     pub(crate) fn view(&self) -> &[u8] {

@@ -7,13 +7,14 @@ use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::identify::identify;
-use crate::indexed::{self, IndexedReader};
+use crate::indexed::{self, IndexedReader, Outline};
 use crate::input::window::{SteadyFile, Window};
 use crate::input::{Format, Input, detect};
 use crate::instr::ProfileReader;
 use crate::limits::Limits;
 #[cfg(feature = "correlate")]
 use crate::memprof;
+use crate::partial::Frame;
 use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
 use crate::text::TextReader;
 use std::sync::Arc;
@@ -41,6 +42,11 @@ impl ReadOptions {
         Self { compat, ..Self::default() }
     }
 
+    /// What of these options the indexed reader takes.
+    pub(super) fn indexed(&self) -> indexed::ReadOptions {
+        indexed::ReadOptions::new(self.limits, self.compat)
+    }
+
     /// What of these options the raw reader takes.
     pub(super) fn raw(&self) -> RawOptions<'_> {
         let mut options = RawOptions::new(self.compat);
@@ -62,10 +68,7 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
             .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
         Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
-        Format::Indexed => {
-            let options = indexed::ReadOptions::new(options.limits, options.compat);
-            Ok(Box::new(IndexedReader::new(data, options)?))
-        }
+        Format::Indexed => Ok(Box::new(IndexedReader::new(data, options.indexed())?)),
         Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
         memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Compat::Profbridge)),
         // LLVM takes whatever begins with printable bytes for a text profile.
@@ -104,17 +107,32 @@ pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u6
     if input.is_pipe() || !input.look().is_ok_and(|looked| looked.identity.format == Format::Text) {
         return None;
     }
-    let file = SteadyFile::open(&input.path).ok()??;
+    let file = large_file(input, options)?;
     let len = file.len();
-    if !(WORTH_A_WINDOW..=options.limits.stream_bytes).contains(&len) {
-        return None;
-    }
     let mut window = Window::of_file(Arc::new(file), 0..len);
     window.more().ok()?;
     // By now another file may have its name.
     let is_text = identify(&Head::cut(window.view(), window.is_last())).format == Format::Text;
     let is_memory = is_memory_profile(window.view(), options.compat);
     (is_text && !is_memory).then_some((len, window))
+}
+
+/// What stands around the records of a large indexed file, which are gone through once. `None` as for
+/// [`window_of_text`].
+pub(super) fn outline_of(input: &Input, options: &ReadOptions) -> Option<(u64, Outline)> {
+    if input.is_pipe() || !input.look().is_ok_and(|looked| looked.identity.format == Format::Indexed) {
+        return None;
+    }
+    let file = large_file(input, options)?;
+    let len = file.len();
+    let outline = Outline::read(file)?;
+    let is_sound = outline.reader(options.indexed()).is_ok();
+    (is_sound && !Frame::is_at_end_of(outline.back())).then_some((len, outline))
+}
+
+fn large_file(input: &Input, options: &ReadOptions) -> Option<SteadyFile> {
+    let file = SteadyFile::open(&input.path).ok()??;
+    (WORTH_A_WINDOW..=options.limits.stream_bytes).contains(&file.len()).then_some(file)
 }
 
 /// Why a format that was recognised cannot be read as an LLVM profile.

@@ -1,7 +1,7 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
 use super::merge::{MergeObserver, MergeOptions, merge_files};
-use super::open::{ReadOptions, open_reader};
+use super::open::{ReadOptions, open_reader, outline_of, window_of_text};
 use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Input, InputBytes};
 use crate::instr::{FunctionTable, ProfileReader};
@@ -11,7 +11,7 @@ use crate::raw::LargeCounters;
 use crate::report::order::{self, Order, OrderOptions};
 use crate::report::overlap::{self, OverlapOptions, OverlapReport, Sums};
 use crate::report::show::{self, ShowOptions, ShowReport};
-use crate::text;
+use crate::text::{self, TextReader};
 use std::io::Write;
 
 /// A report and what is worth saying about the files it is from.
@@ -159,17 +159,24 @@ fn with_reader<T>(
     use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
 ) -> Result<Reported<T>> {
     let read = &reporting(read);
-    let bytes: InputBytes = if read.compat.inflates_gzip() {
-        input.bytes(Access::Read, &read.limits)?
-    } else {
-        input.stored_bytes(Access::Read, &read.limits)?
-    };
     let path = &input.path;
-    let done = open_reader(&bytes, read).and_then(|mut reader| {
-        let report = use_reader(&mut *reader)?;
+    let report = |reader: &mut dyn ProfileReader| {
+        let report = use_reader(reader)?;
         let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();
         Ok(Reported { report, warnings })
-    });
+    };
+    let done = if let Some((_, outline)) = outline_of(input, read) {
+        outline.reader(read.indexed()).and_then(|mut reader| report(&mut reader))
+    } else if let Some((_, window)) = window_of_text(input, read) {
+        TextReader::through(window, read.compat).and_then(|mut reader| report(&mut reader))
+    } else {
+        let bytes: InputBytes = if read.compat.inflates_gzip() {
+            input.bytes(Access::Read, &read.limits)?
+        } else {
+            input.stored_bytes(Access::Read, &read.limits)?
+        };
+        open_reader(&bytes, read).and_then(|mut reader| report(&mut *reader))
+    };
     done.map_err(|error| error.in_file(path))
 }
 

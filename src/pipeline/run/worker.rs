@@ -15,7 +15,7 @@ use crate::memprof::{MemoryProfile, Source};
 use crate::merge::{AddOutcome, InputOptions};
 use crate::partial::Frame;
 use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion};
-use crate::pipeline::open::{WORTH_A_WINDOW, read_with, window_of_text};
+use crate::pipeline::open::{WORTH_A_WINDOW, outline_of, read_with, window_of_text};
 use crate::pipeline::read::memprof;
 use crate::raw::{RawNames, RawOptions, RawProfile, RawReader};
 use crate::text::{self, TextReader};
@@ -91,12 +91,8 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let mut turn = Turn { shared: self.shared, at, state: None };
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut inflated = Vec::new();
-        let merged = match self.window_of_text(prepared) {
-            Some((len, window)) => {
-                warn_of_size(prepared, len, &mut report);
-                self.is_narrow = prepared.may_keep() && len >= memory::LARGE as u64;
-                self.merge_text(window, &mut turn, &mut report).map(|()| (None, &[][..]))
-            }
+        let merged = match self.merge_through_window(prepared, &mut turn, &mut report) {
+            Some(merged) => merged.map(|()| (None, &[][..])),
             None => self.merge_whole(prepared, (&mut buffer, &mut inflated), &mut turn, &mut report),
         };
         let known = merged.unwrap_or_else(|error| {
@@ -135,21 +131,46 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         Ok((self.merge_bytes(data, turn, report)?, data))
     }
 
-    /// A window of a large text and the length of the text; `None` for what has to be read whole.
-    fn window_of_text(&self, prepared: &Prepared) -> Option<(u64, Window<'static>)> {
-        let Shared { inputs, options, .. } = self.shared;
-        // Which bitmaps stick depends on the inputs before, and all of the text tells whether it has some.
+    /// Merges a large file of which a window is in memory; `None` for what has to be read whole.
+    fn merge_through_window(
+        &mut self,
+        prepared: &Prepared,
+        turn: &mut Turn<'_, '_, '_>,
+        report: &mut InputReport,
+    ) -> Option<Result<()>> {
+        let Shared { inputs, options, threads, .. } = self.shared;
+        if prepared.size < WORTH_A_WINDOW {
+            return None;
+        }
+        // Which bitmaps stick depends on the inputs before, and all of a text tells whether it has some.
         let may_stick = options.read.compat.text_bitmaps_stick() && inputs.len() > 1;
-        let is_large = !may_stick && prepared.size >= WORTH_A_WINDOW;
-        let found = is_large.then(|| window_of_text(&prepared.input, &options.read)).flatten()?;
-        #[cfg(test)]
-        prepared.readings.fetch_add(1, Ordering::Relaxed);
-        Some(found)
+        if let Some((len, window)) = (!may_stick).then(|| window_of_text(&prepared.input, &options.read)).flatten() {
+            self.begin_window(prepared, len, report);
+            return Some(self.merge_text(window, turn, report));
+        }
+        // Where records are added in the input's turn, nothing should have to be waited for then.
+        let is_early = turn.at == 0 || *threads == 1 || options.is_all_or_nothing();
+        if let Some((len, outline)) = is_early.then(|| outline_of(&prepared.input, &options.read)).flatten() {
+            self.begin_window(prepared, len, report);
+            let merged = outline.reader(options.read.indexed()).and_then(|mut reader| {
+                report.version = Some(InputVersion::Indexed(reader.version_word()));
+                self.merge_reader(&mut reader, Reading::Early, turn, report, None)
+            });
+            return Some(merged.map(|_| ()));
+        }
+        None
     }
 
-    /// Merges a text of which a window is in memory.
-    fn merge_text(&mut self, window: Window<'_>, turn: &mut Turn<'_, '_, '_>, report: &mut InputReport) -> Result<()> {
+    fn begin_window(&mut self, prepared: &Prepared, len: u64, report: &mut InputReport) {
+        #[cfg(test)]
+        prepared.readings.fetch_add(1, Ordering::Relaxed);
+        warn_of_size(prepared, len, report);
+        self.is_narrow = prepared.may_keep() && len >= memory::LARGE as u64;
         self.file = None;
+    }
+
+    /// Merges a text, with a thread that helps if there are several.
+    fn merge_text(&mut self, window: Window<'_>, turn: &mut Turn<'_, '_, '_>, report: &mut InputReport) -> Result<()> {
         let mut reader = TextReader::through(window, self.shared.options.read.compat)?.without_symbols();
         report.version = Some(InputVersion::Text { has_colon_names: reader.has_colon_names() });
         if self.threads > 1 {

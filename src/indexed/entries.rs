@@ -1,0 +1,88 @@
+//! The entries of a hash table through a window of its payload.
+
+use super::lookup::{Progress, Table};
+use super::records::Records;
+use crate::bytes::{Cursor, Endian};
+use crate::error::Result;
+use crate::input::window::Window;
+use crate::instr::{FunctionRecord, NameRef};
+use std::ops::Range;
+
+/// Goes from entry to entry, in the order of the payload.
+#[derive(Debug)]
+pub(super) struct Entries<'data> {
+    window: Window<'data>,
+    progress: Progress,
+    version: u32,
+    name_ref: NameRef,
+    /// Where the name of the entry at hand is in view.
+    name: Range<usize>,
+    /// Where its records are that were not decoded.
+    records: Range<usize>,
+}
+
+impl<'data> Entries<'data> {
+    /// Before the first entry of a table, whose payload is in the window.
+    pub(super) fn new(window: Window<'data>, table: &Table<'_>, version: u32) -> Self {
+        Self { window, progress: table.start(), version, name_ref: 0, name: 0..0, records: 0..0 }
+    }
+
+    /// Before the first entry once more.
+    pub(super) fn again(&self, table: &Table<'_>) -> Self {
+        Self::new(self.window.again(table.payload_offset), table, self.version)
+    }
+
+    /// Goes to the next entry, which is checked from end to end; `false` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Malformed for a damaged entry, the last one then; I/O where the window cannot move.
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        loop {
+            let mut progress = self.progress;
+            let offset = self.window.base() + self.window.passed() as u64;
+            let mut cursor = Cursor::new(self.window.bytes(), offset, Endian::Little, "hash table");
+            let Some(entry) = progress.next_entry(&mut cursor, self.version) else { return Ok(false) };
+            let end = self.window.view().len() - cursor.rest().len();
+            match entry.map(|entry| (entry.name_ref, entry.name.len(), entry.records.bytes_left())) {
+                Ok((name_ref, name_len, records_len)) => {
+                    self.records = end - records_len..end;
+                    self.name = self.records.start - name_len..self.records.start;
+                    (self.name_ref, self.progress) = (name_ref, progress);
+                    self.window.pass(end - self.window.passed());
+                    return Ok(true);
+                }
+                // What does not fit the view may fit a longer one.
+                Err(_) if self.window.more()? => {}
+                Err(error) => {
+                    self.progress = progress;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Decodes the next record of the entry at hand; `false` when it has no more.
+    ///
+    /// # Errors
+    ///
+    /// I/O where memory does not hold the record.
+    pub(super) fn next_record(&mut self, record: &mut FunctionRecord) -> Result<bool> {
+        let Range { start, end } = self.records;
+        let offset = self.window.base() + start as u64;
+        let mut records = Records::unchecked(&self.window.view()[start..end], offset, self.version);
+        let found = records.next_into(record)?;
+        self.records.start = end - records.bytes_left();
+        Ok(found)
+    }
+
+    /// Name of the entry at hand.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.window.view()[self.name.clone()]
+    }
+
+    /// Its hash as the file says it.
+    pub(super) fn name_ref(&self) -> NameRef {
+        self.name_ref
+    }
+}
