@@ -10,6 +10,7 @@ pub mod head;
 pub mod leb128;
 pub mod names;
 pub mod sink;
+pub(crate) mod window;
 
 pub use cursor::Cursor;
 pub use encoding::{Encoding, Endian, PointerWidth};

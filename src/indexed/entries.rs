@@ -2,9 +2,9 @@
 
 use super::lookup::{Progress, Table};
 use super::records::Records;
+use crate::bytes::window::Window;
 use crate::bytes::{Cursor, Endian};
 use crate::error::Result;
-use crate::input::window::Window;
 use crate::instr::{FunctionRecord, NameRef};
 use std::ops::Range;
 

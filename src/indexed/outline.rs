@@ -4,14 +4,14 @@ use super::file::FileBytes;
 use super::layout::HASH_OFFSET_AT;
 use super::profile::{IndexedProfile, ReadOptions};
 use super::reader::IndexedReader;
+use crate::bytes::window::{Steady, Window};
 use crate::error::Result;
-use crate::input::window::{SteadyFile, Window};
 use std::sync::Arc;
 
 /// What stands around the records of an indexed file.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    file: Arc<SteadyFile>,
+    file: Arc<dyn Steady>,
     front: Vec<u8>,
     back: Vec<u8>,
     /// Where `back` begins: at the index of the hash table.
@@ -24,12 +24,12 @@ const FRONT: u64 = 1 << 14;
 impl Outline {
     /// Reads what stands around the records; `None` for a file that does not tell it, or has more of it
     /// than of records.
-    pub(crate) fn read(file: SteadyFile) -> Option<Self> {
-        let front = bytes_of(&file, 0, FRONT.min(file.len()))?;
+    pub(crate) fn read(file: Arc<dyn Steady>) -> Option<Self> {
+        let front = bytes_of(&*file, 0, FRONT.min(file.len()))?;
         let index_offset = u64::from_le_bytes(*front.get(HASH_OFFSET_AT..)?.first_chunk()?);
         let back_len = file.len().checked_sub(index_offset).filter(|len| *len <= file.len() / 2)?;
-        let back = bytes_of(&file, index_offset, back_len)?;
-        Some(Self { file: Arc::new(file), front, back, index_offset })
+        let back = bytes_of(&*file, index_offset, back_len)?;
+        Some(Self { file, front, back, index_offset })
     }
 
     /// What stands behind the records.
@@ -51,7 +51,7 @@ impl Outline {
     }
 }
 
-fn bytes_of(file: &SteadyFile, offset: u64, len: u64) -> Option<Vec<u8>> {
+fn bytes_of(file: &dyn Steady, offset: u64, len: u64) -> Option<Vec<u8>> {
     let len = usize::try_from(len).ok()?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).ok()?;
@@ -65,6 +65,7 @@ mod tests {
     use super::*;
     use crate::compat::Compat;
     use crate::indexed::{WriteOptions, write};
+    use crate::input::SteadyFile;
     use crate::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind, name_ref};
     use crate::limits::Limits;
     use proptest::prelude::*;
@@ -111,7 +112,7 @@ mod tests {
     fn read_through_window(bytes: &[u8], chunk: usize, options: ReadOptions) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let outline = Outline::read(SteadyFile::open(file.path()).unwrap().unwrap())?;
+        let outline = Outline::read(Arc::new(SteadyFile::open(file.path()).unwrap().unwrap()))?;
         let whole = outline.reader(options).ok()?;
         let payload = whole.profile().table.payload_offset..outline.index_offset;
         let window = Window::in_chunks(Arc::clone(&outline.file), payload, chunk);
@@ -150,7 +151,7 @@ mod tests {
         let bytes = file(3000, 13);
         let written = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(written.path(), &bytes).unwrap();
-        let outline = Outline::read(SteadyFile::open(written.path()).unwrap().unwrap()).unwrap();
+        let outline = Outline::read(Arc::new(SteadyFile::open(written.path()).unwrap().unwrap())).unwrap();
         let mut reader = outline.reader(ReadOptions::default()).unwrap();
         written.as_file().set_len(bytes.len() as u64 / 4).unwrap();
         assert!(reader.symbols().unwrap_err().to_string().contains("changed while it was read"));

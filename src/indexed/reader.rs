@@ -2,8 +2,8 @@
 
 use super::entries::Entries;
 use super::profile::{IndexedProfile, ReadOptions};
+use crate::bytes::window::Window;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::window::Window;
 use crate::instr::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
 };

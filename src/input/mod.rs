@@ -12,14 +12,15 @@ pub mod output;
 mod pages;
 mod pipe;
 pub mod source;
+mod steady;
 pub(crate) mod steps;
 mod temporary;
 mod version;
-pub(crate) mod window;
 
 pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes, inflate, read_into, read_stream};
 pub use list::InputList;
 pub use source::{Input, Looked, WeightedInput, is_iprof_name, open};
+pub(crate) use steady::SteadyFile;
 pub use version::FormatVersion;

@@ -1,14 +1,14 @@
 //! From bytes to the reader that understands them.
 
-use super::read::memprof::is_memory_profile;
 use crate::bytes::Head;
 use crate::bytes::head::begins_as_text;
+use crate::bytes::window::{Steady, Window};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::identify::identify;
 use crate::indexed::{self, IndexedReader, Outline};
-use crate::input::window::{SteadyFile, Window};
+use crate::input::SteadyFile;
 use crate::input::{Format, Input, detect};
 use crate::instr::ProfileReader;
 use crate::limits::Limits;
@@ -113,8 +113,8 @@ pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u6
     window.more().ok()?;
     // By now another file may have its name.
     let is_text = identify(&Head::cut(window.view(), window.is_last())).format == Format::Text;
-    let is_memory = is_memory_profile(window.view(), options.compat);
-    (is_text && !is_memory).then_some((len, window))
+    // What LLVM takes for a memory profile begins with three dashes.
+    (is_text && !window.view().starts_with(b"---")).then_some((len, window))
 }
 
 /// What stands around the records of a large indexed file, which are gone through once. `None` as for
@@ -125,7 +125,7 @@ pub(super) fn outline_of(input: &Input, options: &ReadOptions) -> Option<(u64, O
     }
     let file = large_file(input, options)?;
     let len = file.len();
-    let outline = Outline::read(file)?;
+    let outline = Outline::read(Arc::new(file))?;
     let is_sound = outline.reader(options.indexed()).is_ok();
     (is_sound && !Frame::is_at_end_of(outline.back())).then_some((len, outline))
 }

@@ -4,9 +4,9 @@ use super::batch::Batch;
 use super::head_has_colon_names;
 use super::lines::{Piece, line_ends};
 use super::parser::{Header, Parser};
+use crate::bytes::window::Window;
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::input::window::Window;
 use memchr::{memchr, memrchr};
 
 /// Parses a text front to back. An item that does not end in the piece at hand

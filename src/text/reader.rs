@@ -2,9 +2,9 @@
 
 use super::batch::{Batch, Item};
 use super::pieces::Pieces;
+use crate::bytes::window::Window;
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::input::window::Window;
 use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use crate::memory::{self, HOLD_NAMES};
 use crate::threads::{
@@ -266,7 +266,7 @@ impl ProfileReader for TextReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::window::SteadyFile;
+    use crate::input::SteadyFile;
     use crate::instr::name_ref;
     use proptest::prelude::*;
     use std::sync::Arc;

@@ -3,71 +3,34 @@
 //! Whoever goes through a large file once need not hold it: memory that is used
 //! again and again is cleared once, and stays near the processor.
 
-use super::file::open_file;
-use super::pages::read_at;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{self, HOLD_INPUT};
-use std::fs::{File, Metadata};
-use std::io;
+use std::fmt::Debug;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;
 
-/// A file that has to stay as it is while it is read piece by piece: else what
-/// is read could be the beginning of one file and the end of another.
-#[derive(Debug)]
-pub(crate) struct SteadyFile {
-    file: File,
-    len: u64,
-    modified: Option<SystemTime>,
-}
-
-impl SteadyFile {
-    /// Opens a file; `None` for what is none, such as a folder.
-    ///
-    /// # Errors
-    ///
-    /// I/O errors with the path.
-    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
-        let file = open_file(path)?;
-        let Some(found) = file.metadata().ok().filter(Metadata::is_file) else { return Ok(None) };
-        Ok(Some(Self { file, len: found.len(), modified: found.modified().ok() }))
-    }
-
-    /// Its length, when it was opened as later.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
+/// Bytes that are read piece by piece, and have to stay as they are meanwhile: else what is read could be the
+/// beginning of one file and the end of another.
+pub(crate) trait Steady: Debug + Send + Sync {
+    /// How many there are.
+    fn len(&self) -> u64;
 
     /// Fills `memory` with what stands from `offset` on.
     ///
     /// # Errors
     ///
-    /// I/O; a file that ends before has changed.
-    pub(crate) fn read(&self, memory: &mut [u8], offset: u64) -> Result<()> {
-        let is_filled = read_at(&self.file, memory, offset).map_err(|source| Error::io("cannot read", source))?;
-        if is_filled { Ok(()) } else { Err(changed()) }
-    }
+    /// I/O, also where they end before, and so have changed.
+    fn read(&self, memory: &mut [u8], offset: u64) -> Result<()>;
 
-    /// Whether the file is the one that was opened, as far as the system tells.
+    /// Whether they are what they were at first, as far as the system tells.
     ///
     /// # Errors
     ///
-    /// I/O for one that has changed.
-    fn check(&self) -> Result<()> {
-        let found = self.file.metadata().map_err(|source| Error::io("cannot read", source))?;
-        let is_same = found.len() == self.len && found.modified().ok() == self.modified;
-        if is_same { Ok(()) } else { Err(changed()) }
-    }
-}
-
-fn changed() -> Error {
-    let error = Error::io("cannot read", io::Error::other("the file changed while it was read"));
-    error.with_hint("is it still being written?")
+    /// I/O where they have changed.
+    fn check(&self) -> Result<()>;
 }
 
 /// Bytes that are gone through once, of which a piece is in view.
@@ -89,7 +52,7 @@ enum Source<'data> {
 
 #[derive(Debug)]
 struct Pieces {
-    file: Arc<SteadyFile>,
+    file: Arc<dyn Steady>,
     buffer: Vec<u8>,
     /// Bytes of the buffer that were read.
     filled: usize,
@@ -105,12 +68,12 @@ impl<'data> Window<'data> {
     }
 
     /// Over a part of a file, of which nothing is in view yet.
-    pub(crate) fn of_file(file: Arc<SteadyFile>, part: Range<u64>) -> Self {
+    pub(crate) fn of_file(file: Arc<dyn Steady>, part: Range<u64>) -> Self {
         Self::in_chunks(file, part, CHUNK)
     }
 
     /// As [`of_file`](Self::of_file), with so many bytes read at a time.
-    pub(crate) fn in_chunks(file: Arc<SteadyFile>, part: Range<u64>, chunk: usize) -> Self {
+    pub(crate) fn in_chunks(file: Arc<dyn Steady>, part: Range<u64>, chunk: usize) -> Self {
         let pieces = Pieces { file, buffer: Vec::new(), filled: 0, end: part.end, chunk };
         Self { source: Source::File(pieces), base: part.start, passed: 0 }
     }
@@ -205,13 +168,23 @@ impl Pieces {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::io::Write;
 
-    fn steady(content: &[u8]) -> (tempfile::NamedTempFile, Arc<SteadyFile>) {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(content).unwrap();
-        let steady = SteadyFile::open(file.path()).unwrap().unwrap();
-        (file, Arc::new(steady))
+    #[derive(Debug)]
+    struct Memory(Vec<u8>);
+
+    impl Steady for Memory {
+        fn len(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read(&self, memory: &mut [u8], offset: u64) -> Result<()> {
+            memory.copy_from_slice(&self.0[offset as usize..][..memory.len()]);
+            Ok(())
+        }
+
+        fn check(&self) -> Result<()> {
+            Ok(())
+        }
     }
 
     proptest! {
@@ -221,7 +194,7 @@ mod tests {
         ) {
             let content: Vec<u8> = (0..len).map(|at| at as u8).collect();
             let start = start.min(len);
-            let (_kept, file) = steady(&content);
+            let file = Arc::new(Memory(content.clone()));
             let part = start as u64..len as u64;
             for mut window in [Window::in_chunks(file, part, chunk), Window::over(&content[start..], start as u64)] {
                 let mut seen = Vec::new();
@@ -242,30 +215,5 @@ mod tests {
                 prop_assert_eq!(&seen, &content[start..]);
             }
         }
-    }
-
-    #[test]
-    fn a_file_that_changes_is_an_error() {
-        type Change = fn(&File);
-        let changes: [Change; 3] = [
-            |file| file.set_len(10).unwrap(),
-            |file| file.set_len(101).unwrap(),
-            |file| file.set_modified(SystemTime::UNIX_EPOCH).unwrap(),
-        ];
-        for change in changes {
-            let (kept, file) = steady(&[7; 100]);
-            let mut window = Window::in_chunks(file, 0..100, 40);
-            assert!(window.more().unwrap());
-            change(kept.as_file());
-            let outcome = window.more().and_then(|_| window.more());
-            let error = outcome.unwrap_err();
-            assert_eq!(error.to_string(), "cannot read: the file changed while it was read");
-        }
-    }
-
-    #[test]
-    fn folders_are_no_files() {
-        assert!(SteadyFile::open(Path::new(".")).unwrap().is_none());
-        assert!(SteadyFile::open(Path::new("no/such/file")).is_err());
     }
 }

@@ -1,0 +1,87 @@
+//! A file that is read piece by piece.
+
+use super::file::open_file;
+use super::pages::read_at;
+use crate::bytes::window::Steady;
+use crate::error::{Error, Result};
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A file that has to stay as it is while it is read.
+#[derive(Debug)]
+pub(crate) struct SteadyFile {
+    file: File,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl SteadyFile {
+    /// Opens a file; `None` for what is none, such as a folder.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
+        let file = open_file(path)?;
+        let Some(found) = file.metadata().ok().filter(Metadata::is_file) else { return Ok(None) };
+        Ok(Some(Self { file, len: found.len(), modified: found.modified().ok() }))
+    }
+}
+
+impl Steady for SteadyFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, memory: &mut [u8], offset: u64) -> Result<()> {
+        let is_filled = read_at(&self.file, memory, offset).map_err(|source| Error::io("cannot read", source))?;
+        if is_filled { Ok(()) } else { Err(changed()) }
+    }
+
+    fn check(&self) -> Result<()> {
+        let found = self.file.metadata().map_err(|source| Error::io("cannot read", source))?;
+        let is_same = found.len() == self.len && found.modified().ok() == self.modified;
+        if is_same { Ok(()) } else { Err(changed()) }
+    }
+}
+
+fn changed() -> Error {
+    let error = Error::io("cannot read", io::Error::other("the file changed while it was read"));
+    error.with_hint("is it still being written?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::window::Window;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_file_that_changes_is_an_error() {
+        type Change = fn(&File);
+        let changes: [Change; 3] = [
+            |file| file.set_len(10).unwrap(),
+            |file| file.set_len(101).unwrap(),
+            |file| file.set_modified(SystemTime::UNIX_EPOCH).unwrap(),
+        ];
+        for change in changes {
+            let kept = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(kept.path(), [7; 100]).unwrap();
+            let file = Arc::new(SteadyFile::open(kept.path()).unwrap().unwrap());
+            let mut window = Window::in_chunks(file, 0..100, 40);
+            assert!(window.more().unwrap());
+            change(kept.as_file());
+            let outcome = window.more().and_then(|_| window.more());
+            let error = outcome.unwrap_err();
+            assert_eq!(error.to_string(), "cannot read: the file changed while it was read");
+        }
+    }
+
+    #[test]
+    fn folders_are_no_files() {
+        assert!(SteadyFile::open(Path::new(".")).unwrap().is_none());
+        assert!(SteadyFile::open(Path::new("no/such/file")).is_err());
+    }
+}
