@@ -13,3 +13,4 @@ mod safety;
 mod terminal;
 mod threads;
 mod together;
+mod windows;
