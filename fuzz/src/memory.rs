@@ -22,7 +22,7 @@ pub fn read(data: &[u8]) {
             look_at(&profile, &limits);
         }
     }
-    let section = IndexedProfile::read(data, ReadOptions::default()).ok().and_then(|profile| profile.memprof());
+    let section = IndexedProfile::read(data, ReadOptions::default()).ok().and_then(|profile| profile.memprof().ok()?);
     let (bytes, base) = section.as_ref().map_or((data, 0), |section| (section.bytes.as_slice(), section.offset));
     if let Ok(stored) = indexed::read(bytes, base, &limits) {
         look_at(&stored.profile, &limits);
@@ -48,7 +48,9 @@ fn look_at(profile: &MemoryProfile, limits: &Limits) {
 fn merging(profile: &MemoryProfile) {
     let sum = |profiles: [&MemoryProfile; 2]| {
         let mut merger = MemoryMerger::new(Compat::Profbridge);
-        profiles.into_iter().for_each(|profile| merger.add(profile.clone(), Source::Yaml, 1));
+        profiles.into_iter().for_each(|profile| {
+            merger.add(profile.clone(), Source::Yaml, 1).expect("there is memory");
+        });
         merger.finish().expect("there were inputs").profile
     };
     let nothing = MemoryProfile::default();

@@ -42,7 +42,7 @@ pub fn merged(reader: &mut dyn ProfileReader, compat: Compat) -> Option<Profile>
     merger.add_binary_ids(reader.binary_ids().ok()?);
     merger.add_traces(reader.temporal());
     merger.add_vtable_names(reader.vtable_names().ok()?);
-    if let Some(section) = reader.memprof() {
+    if let Some(section) = reader.memprof().ok()? {
         merger.add_memprof(section, 1).ok()?;
     }
     Some(merger.finish())

@@ -52,7 +52,7 @@ mod tests {
                 let len = bytes.len() as u64;
                 bytes.extend_from_slice(b"something else");
                 let profile = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
-                let reaches_to_the_end = profile.version() == 8 && profile.memprof().is_some();
+                let reaches_to_the_end = profile.version() == 8 && profile.has_memprof();
                 let expected = if reaches_to_the_end { len + 14 } else { len };
                 assert_eq!(profile.extent().unwrap(), expected, "{}", path.display());
                 seen += 1;

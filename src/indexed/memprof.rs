@@ -11,6 +11,7 @@ use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{MemProfSection, Release};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_OUTPUT};
 
 /// What a header word of the section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +136,7 @@ fn check_data_names(file: FileBytes<'_>, start: u64, limits: &Limits) -> Result<
 /// offsets adjusted.
 pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection, start: u64) -> Result<()> {
     let delta = start.wrapping_sub(section.offset);
-    let mut bytes = section.bytes.clone();
+    let mut bytes = memory::copied(&section.bytes, HOLD_OUTPUT)?;
     let mut cursor = Cursor::new(&section.bytes, section.offset, Endian::Little, "memprof");
     let first = cursor.clone().u64("first word")?;
     let words = section_version(first).and_then(|version| HEADERS.get(version)).ok_or_else(|| {

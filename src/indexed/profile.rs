@@ -12,6 +12,7 @@ use crate::instr::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
 };
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INPUT, HOLD_NAMES};
 
 /// How strictly and how far an indexed file is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -280,7 +281,7 @@ impl<'data> IndexedProfile<'data> {
         let mut all = Vec::new();
         while let Some(chunk) = chunks.next_chunk()? {
             for name in names::split_names(&chunk.text()?) {
-                all.push(name?.to_vec());
+                memory::push(&mut all, name?.to_vec(), HOLD_NAMES)?;
             }
         }
         Ok(all)
@@ -294,12 +295,19 @@ impl<'data> IndexedProfile<'data> {
     }
 
     /// The memory profile, from version 8 on.
-    pub fn memprof(&self) -> Option<MemProfSection> {
-        self.memprof.map(|(offset, bytes)| MemProfSection {
-            bytes: bytes.to_vec(),
-            offset,
-            indexed_version: self.version,
-        })
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn memprof(&self) -> Result<Option<MemProfSection>> {
+        let Some((offset, bytes)) = self.memprof else { return Ok(None) };
+        let bytes = memory::copied(bytes, HOLD_INPUT)?;
+        Ok(Some(MemProfSection { bytes, offset, indexed_version: self.version }))
+    }
+
+    /// Whether there is a memory profile.
+    pub fn has_memprof(&self) -> bool {
+        self.memprof.is_some()
     }
 }
 

@@ -132,7 +132,7 @@ impl ProfileReader for IndexedReader<'_> {
         self.profile.vtable_names()
     }
 
-    fn memprof(&self) -> Option<MemProfSection> {
+    fn memprof(&self) -> Result<Option<MemProfSection>> {
         self.profile.memprof()
     }
 }

@@ -41,6 +41,9 @@ pub mod temporal;
 pub mod uniformity;
 pub mod value;
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_INPUT};
+
 pub use counters::{Counters, CountersIter};
 pub use description::Description;
 pub use functions::{FunctionId, FunctionTable, FunctionView, Functions, RecordId};
@@ -74,6 +77,17 @@ pub struct MemProfSection {
     pub offset: u64,
     /// Indexed version of the file it came from.
     pub indexed_version: u32,
+}
+
+impl MemProfSection {
+    /// A copy.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self { bytes: memory::copied(&self.bytes, HOLD_INPUT)?, ..*self })
+    }
 }
 
 /// A whole profile in memory.

@@ -84,8 +84,12 @@ pub trait ProfileReader: Send {
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>>;
 
     /// The memory profile, if the file has one.
-    fn memprof(&self) -> Option<MemProfSection> {
-        None
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    fn memprof(&self) -> Result<Option<MemProfSection>> {
+        Ok(None)
     }
 
     /// Takes the warnings collected so far.

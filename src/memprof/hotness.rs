@@ -3,7 +3,9 @@
 use super::fields::{Field, MemInfoBlock};
 use super::model::MemoryProfile;
 use super::stacks::{CallStacks, Frame, FrameHandle};
-use foldhash::{HashMap, HashSet};
+use crate::error::Result;
+use crate::memory::{self, HOLD_STACKS};
+use foldhash::HashMap;
 use std::fmt;
 
 /// What a compiler takes the allocations of a context for
@@ -91,18 +93,31 @@ pub(super) enum ContextKey {
 
 impl MemProfSummary {
     /// The summary of a profile: what is stored in indexed profiles.
-    pub fn of(profile: &MemoryProfile) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn of(profile: &MemoryProfile) -> Result<Self> {
         Self::by(profile, ContextKey::Frames)
     }
 
-    pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Self {
+    /// The summary of contexts that differ by `key`.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Result<Self> {
         let mut summary = Self::default();
         let places = match key {
             ContextKey::Frames => None,
-            ContextKey::Places => common_places(profile.stacks.frames()),
+            ContextKey::Places => common_places(profile.stacks.frames())?,
         };
-        let (mut seen, mut known, mut stack) = (HashSet::default(), CallStacks::new(), Vec::new());
-        for site in profile.alloc_sites().filter(|site| seen.insert(site.stack)) {
+        let mut seen = memory::filled(false, profile.stacks.len(), HOLD_STACKS)?;
+        let (mut known, mut stack) = (CallStacks::new(), Vec::new());
+        for site in profile.alloc_sites() {
+            if std::mem::replace(&mut seen[site.stack.index()], true) {
+                continue;
+            }
             if let Some(places) = &places {
                 stack.clear();
                 stack.extend(profile.stacks.stack(site.stack).iter().map(|frame| places[frame.index()]));
@@ -114,7 +129,8 @@ impl MemProfSummary {
             }
             summary.add(&site.info);
         }
-        summary
+        known.check_memory()?;
+        Ok(summary)
     }
 
     fn add(&mut self, info: &MemInfoBlock) {
@@ -144,14 +160,19 @@ impl MemProfSummary {
 
 /// For each frame the first one of the same function, line and column; nothing
 /// where no two frames have these in common, as nearly always.
-fn common_places(frames: &[Frame]) -> Option<Vec<FrameHandle>> {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+fn common_places(frames: &[Frame]) -> Result<Option<Vec<FrameHandle>>> {
     let mut first = HashMap::default();
+    memory::reserve(&mut first, frames.len(), HOLD_STACKS)?;
     let place = |(frame, at): (&Frame, u32)| {
         let place = (frame.function, frame.line_offset, frame.column);
         *first.entry(place).or_insert(FrameHandle::from_index(at))
     };
-    let places: Vec<FrameHandle> = frames.iter().zip(0..).map(place).collect();
-    (first.len() < frames.len()).then_some(places)
+    let places: Vec<FrameHandle> = memory::collect(frames.iter().zip(0..).map(place), HOLD_STACKS)?;
+    Ok((first.len() < frames.len()).then_some(places))
 }
 
 #[cfg(test)]

@@ -3,23 +3,33 @@
 
 use super::stacks::{CallStacks, Frame};
 use crate::bytes::{Endian, Sink};
+use crate::error::Result;
 use crate::instr::Release;
+use crate::memory::{self, HOLD_OUTPUT};
 
 /// The ids of all frames, as a release makes them.
-pub(super) fn frame_ids(release: Release, frames: &[Frame]) -> Vec<u64> {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn frame_ids(release: Release, frames: &[Frame]) -> Result<Vec<u64>> {
     let id = if release >= Release(20) { hashed_id } else { combined_id };
-    frames.iter().map(id).collect()
+    memory::collect(frames.iter().map(id), HOLD_OUTPUT)
 }
 
 /// The ids of all call stacks; `frames` are those of the frames.
-pub(super) fn stack_ids(stacks: &CallStacks, frames: &[u64]) -> Vec<u64> {
+///
+/// # Errors
+///
+/// As [`frame_ids`].
+pub(super) fn stack_ids(stacks: &CallStacks, frames: &[u64]) -> Result<Vec<u64>> {
     let mut bytes = Vec::new();
     let mut id = |stack: &[super::stacks::FrameHandle]| {
         bytes.clear();
         stack.iter().for_each(|frame| bytes.extend_from_slice(&frames[frame.index()].to_le_bytes()));
         blake3_id(&bytes)
     };
-    stacks.iter().map(&mut id).collect()
+    memory::collect(stacks.iter().map(&mut id), HOLD_OUTPUT)
 }
 
 /// The four parts of a frame, each mixed into what came before

@@ -3,6 +3,8 @@
 use super::data_access::DataAccessProfile;
 use super::fields::{MemInfoBlock, Schema};
 use super::stacks::{CallStacks, StackHandle};
+use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -39,7 +41,7 @@ pub struct MemProfRecord {
     pub call_sites: Vec<CallSite>,
 }
 
-/// A memory profile.
+/// A memory profile. [`check_memory`](Self::check_memory) says whether all of it fits the memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryProfile {
     /// The fields that are known of every allocation.
@@ -52,6 +54,8 @@ pub struct MemoryProfile {
     pub data_access: Option<DataAccessProfile>,
     /// Names of functions, where the source has them.
     pub names: BTreeMap<u64, Vec<u8>>,
+    /// Whether a function has the record of the first one, for its own did not fit.
+    lacks_memory: bool,
 }
 
 impl Default for Schema {
@@ -76,6 +80,18 @@ impl MemoryProfile {
         self.by_function.get(&function).map(|at| &self.records[*at])
     }
 
+    /// Whether all records and stacks that were added are there.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn check_memory(&self) -> Result<()> {
+        if self.lacks_memory {
+            return Err(memory::refused(HOLD_RECORDS));
+        }
+        self.stacks.check_memory()
+    }
+
     /// The record of a function, which is added if it is new.
     pub fn record_mut(&mut self, function: u64) -> &mut MemProfRecord {
         let at = self.record_index(function);
@@ -84,6 +100,11 @@ impl MemoryProfile {
 
     /// The position of a function's record, which is added if it is new.
     pub(super) fn record_index(&mut self, function: u64) -> usize {
+        let has_room = self.records.try_reserve(1).is_ok() && self.by_function.try_reserve(1).is_ok();
+        if !has_room && !self.records.is_empty() {
+            self.lacks_memory = true;
+            return 0;
+        }
         let at = *self.by_function.entry(function).or_insert(self.records.len());
         if at == self.records.len() {
             self.records.push(MemProfRecord { function, ..MemProfRecord::default() });

@@ -1,5 +1,7 @@
 //! Frames and call stacks, each kept once.
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_STACKS};
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
@@ -46,6 +48,9 @@ impl StackHandle {
 }
 
 /// All frames and call stacks of a profile, in order of first mention.
+///
+/// What does not fit the memory is not in it: [`check_memory`](Self::check_memory) says so, which all that reads or adds
+/// up memory profiles in this library asks before it gives one out.
 #[derive(Debug, Clone, Default)]
 pub struct CallStacks {
     frames: Vec<Frame>,
@@ -57,6 +62,8 @@ pub struct CallStacks {
     stack_index: HashTable<u32>,
     // Contents come from files: the seed is one that nobody can choose them for.
     hasher: foldhash::fast::RandomState,
+    /// Whether a frame or a stack has the handle of the first one, for it did not fit.
+    lacks_memory: bool,
 }
 
 impl CallStacks {
@@ -65,12 +72,21 @@ impl CallStacks {
         Self::default()
     }
 
-    /// Makes room for so many more call stacks.
+    /// Makes room for so many more call stacks, as far as there is memory for it.
     #[cfg(feature = "correlate")]
     pub(super) fn reserve(&mut self, stacks: usize) {
         let Self { elements, ends, stack_index, hasher, .. } = self;
-        ends.reserve(stacks);
-        stack_index.reserve(stacks, |at| hasher.hash_one(slice(elements, ends, *at)));
+        let _ = ends.try_reserve(stacks);
+        let _ = stack_index.try_reserve(stacks, |at| hasher.hash_one(slice(elements, ends, *at)));
+    }
+
+    /// Whether all frames and stacks that were added are there.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn check_memory(&self) -> Result<()> {
+        if self.lacks_memory { Err(memory::refused(HOLD_STACKS)) } else { Ok(()) }
     }
 
     /// The handle of a frame, which is added if it is new.
@@ -80,6 +96,14 @@ impl CallStacks {
         let same = |at: &u32| frames[*at as usize] == frame;
         if let Some(at) = frame_index.find(hash, same) {
             return FrameHandle(*at);
+        }
+        // The first one is small, and has no other whose handle it could have.
+        let has_room = frames.is_empty()
+            || frames.try_reserve(1).is_ok()
+                && frame_index.try_reserve(1, |at| hasher.hash_one(frames[*at as usize])).is_ok();
+        if !has_room {
+            self.lacks_memory = true;
+            return FrameHandle(0);
         }
         let at = handle(frames.len());
         frame_index.insert_unique(hash, at, |at| hasher.hash_one(frames[*at as usize]));
@@ -93,6 +117,14 @@ impl CallStacks {
         let hash = hasher.hash_one(stack);
         if let Some(at) = stack_index.find(hash, |at| slice(elements, ends, *at) == stack) {
             return StackHandle(*at);
+        }
+        let has_room = ends.is_empty()
+            || elements.try_reserve(stack.len()).is_ok()
+                && ends.try_reserve(1).is_ok()
+                && stack_index.try_reserve(1, |at| hasher.hash_one(slice(elements, ends, *at))).is_ok();
+        if !has_room {
+            self.lacks_memory = true;
+            return StackHandle(0);
         }
         let at = handle(ends.len());
         elements.extend_from_slice(stack);
@@ -138,15 +170,23 @@ impl CallStacks {
 
     /// Adds what another table holds, in its order, and returns what its
     /// handles became.
-    pub(super) fn absorb(&mut self, other: &Self) -> Vec<StackHandle> {
-        let frames: Vec<FrameHandle> = other.frames.iter().map(|frame| self.intern_frame(*frame)).collect();
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn absorb(&mut self, other: &Self) -> Result<Vec<StackHandle>> {
+        let frames = other.frames.iter().map(|frame| self.intern_frame(*frame));
+        let frames: Vec<FrameHandle> = memory::collect(frames, HOLD_STACKS)?;
+        self.check_memory()?;
         let mut stack = Vec::new();
         let mut absorb = |theirs: &[FrameHandle]| {
             stack.clear();
             stack.extend(theirs.iter().map(|frame| frames[frame.index()]));
             self.intern(&stack)
         };
-        other.iter().map(&mut absorb).collect()
+        let stacks = memory::collect(other.iter().map(&mut absorb), HOLD_STACKS)?;
+        self.check_memory()?;
+        Ok(stacks)
     }
 }
 
@@ -189,7 +229,7 @@ mod tests {
         let [one, two] = [1, 2].map(|function| theirs.intern_frame(frame(function)));
         theirs.intern(&[one, two]);
         theirs.intern(&[two]);
-        let handles = ours.absorb(&theirs);
+        let handles = ours.absorb(&theirs).unwrap();
         assert_eq!(handles.iter().map(|handle| handle.index()).collect::<Vec<_>>(), [1, 0]);
         assert!(ours.frames().iter().map(|frame| frame.function).eq([2, 1]));
     }

@@ -138,7 +138,7 @@ impl Merger {
             self.add_traces(temporal);
         }
         self.add_vtable_names(reader.vtable_names()?);
-        if let Some(section) = reader.memprof().filter(|_| options.takes_memprof) {
+        if let Some(section) = reader.memprof()?.filter(|_| options.takes_memprof) {
             self.add_memprof(section, options.weight)?;
         }
         records
@@ -163,7 +163,7 @@ impl Merger {
         self.add_traces(profile.temporal.clone());
         self.add_vtable_names(profile.vtable_names.iter().cloned());
         if let Some(section) = &profile.memprof {
-            self.add_memprof(section.clone(), weight)?;
+            self.add_memprof(section.try_clone()?, weight)?;
         }
         Ok(())
     }

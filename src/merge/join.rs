@@ -32,7 +32,9 @@ impl Merger {
         for name in &other.profile.vtable_names {
             self.keep_vtable_name(name);
         }
-        self.memory.join(other.memory);
+        if self.memory.join(other.memory).is_err() {
+            self.lack_memory();
+        }
         self.events
     }
 

@@ -544,16 +544,21 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// Those of reading it ([`memprof::indexed::read`]).
+    /// Those of reading it ([`memprof::indexed::read`]), and of [`add_memory`](Self::add_memory).
     pub fn add_memprof(&mut self, section: MemProfSection, weight: u64) -> Result<()> {
         let stored = memprof::indexed::read(&section.bytes, section.offset, &self.options.limits)?;
-        self.memory.add(stored.profile, memprof::Source::Indexed(section), weight);
-        Ok(())
+        self.add_memory(stored.profile, memprof::Source::Indexed(section), weight)
     }
 
     /// Adds the memory profile of an input.
-    pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) {
-        self.memory.add(profile, source, weight);
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error: the merge is of no use any more.
+    pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) -> Result<()> {
+        let added = self.memory.add(profile, source, weight);
+        self.lacks_memory |= added.is_err();
+        added
     }
 
     /// Whether there are several memory profiles, and no function is in two of them.

@@ -277,7 +277,7 @@ fn joined_parts_say_when_order_matters() {
 fn the_section_of_one_input_alone_is_kept_as_it_is() {
     let section = crate::instr::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
     let add = |merger: &mut Merger| {
-        merger.add_memory(MemoryProfile::default(), Source::Indexed(section.clone()), 1);
+        merger.add_memory(MemoryProfile::default(), Source::Indexed(section.clone()), 1).unwrap();
     };
     for (inputs, kept) in [(1, Some(section.clone())), (2, None)] {
         let mut merger = merger(22);

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INPUT};
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
+use std::borrow::Cow;
 
 /// Reads the headers of an object file.
 ///
@@ -30,7 +32,10 @@ pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Re
         let found = compressed.uncompressed_size;
         return Err(ErrorKind::LimitExceeded { what: "size of an inflated section", found, limit: most }.into());
     }
-    Ok(compressed.decompress().map_err(damaged)?.into_owned())
+    match compressed.decompress().map_err(damaged)? {
+        Cow::Borrowed(bytes) => memory::copied(bytes, HOLD_INPUT),
+        Cow::Owned(bytes) => Ok(bytes),
+    }
 }
 
 /// The identity that a linker gave an image: the build id of ELF, the UUID of

@@ -11,6 +11,7 @@ use super::lines::{LineTable, file_name};
 use super::split::SplitDebugInfo;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INPUT, HOLD_STACKS};
 use gimli::{AttributeValue, Dwarf, EndianSlice, Unit, UnitOffset, constants};
 use std::collections::HashMap;
 use std::path::Path;
@@ -57,11 +58,11 @@ pub(crate) fn inline_chains(
     let mut units = Vec::new();
     let mut headers = dwarf.units();
     while let Some(header) = headers.next().map_err(damaged)? {
-        units.push(dwarf.unit(header).map_err(damaged)?);
+        memory::push(&mut units, dwarf.unit(header).map_err(damaged)?, HOLD_INPUT)?;
     }
     let mut bounds = Bounds { depth: limits.context_depth.into(), most, left: most };
     let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
-    let mut found = vec![Vec::new(); addresses.len()];
+    let mut found = memory::filled(Vec::new(), addresses.len(), HOLD_STACKS)?;
     for (at, unit) in units.iter().enumerate() {
         let inside = addresses_of(&dwarf, unit, addresses, &found)?;
         if inside.is_empty() {
@@ -91,7 +92,9 @@ fn addresses_of(
     let mut inside = Vec::new();
     let mut ranges = ranges_of_unit(dwarf, unit)?;
     while let Some(range) = ranges.next().map_err(damaged)? {
-        inside.extend(within(addresses, range).filter(|index| found[*index].is_empty()));
+        let of_range = within(addresses, range);
+        memory::reserve(&mut inside, of_range.len(), HOLD_STACKS)?;
+        inside.extend(of_range.filter(|index| found[*index].is_empty()));
     }
     inside.sort_unstable();
     inside.dedup();
@@ -191,7 +194,7 @@ impl<'a> Functions<'_, 'a> {
         bounds: &mut Bounds,
         found: &mut [Vec<InlineFrame>],
     ) -> Result<()> {
-        let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
+        let own: Vec<u64> = memory::collect(inside.iter().map(|index| addresses[*index]), HOLD_STACKS)?;
         let (subroutines, owners) = self.subroutines(at, &own, bounds)?;
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
             let (line, column, file) = lines.at(address);
@@ -229,7 +232,7 @@ impl<'a> Functions<'_, 'a> {
         bounds: &Bounds,
     ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
-        let (mut found, mut owners) = (Vec::new(), vec![None; addresses.len()]);
+        let (mut found, mut owners) = (Vec::new(), memory::filled(None, addresses.len(), HOLD_STACKS)?);
         // Subroutines around the entry at hand.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
@@ -245,13 +248,14 @@ impl<'a> Functions<'_, 'a> {
                 around.pop();
             }
             let number = |name| entry.attr_value(name).and_then(|value| value.udata_value()).unwrap_or(0) as u32;
-            found.push(Subroutine {
+            let subroutine = Subroutine {
                 parent: if inlined { around.last().copied() } else { None },
                 depth: entry.depth(),
                 entry: (at, entry.offset()),
                 call_line: number(constants::DW_AT_call_line),
                 call_column: number(constants::DW_AT_call_column),
-            });
+            };
+            memory::push(&mut found, subroutine, HOLD_INPUT)?;
             let this = found.len() - 1;
             around.push(this);
             bounds.check_depth(around.len())?;
@@ -277,7 +281,10 @@ impl<'a> Functions<'_, 'a> {
         let name = linkage.or_else(|| find(&[constants::DW_AT_name])).and_then(|(value, unit)| text(value, unit));
         let line = find(&[constants::DW_AT_decl_line]).and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
         let declaration = Declaration { name, line };
-        self.names.insert(place, declaration.clone());
+        // Without room it is looked up each time.
+        if self.names.try_reserve(1).is_ok() {
+            self.names.insert(place, declaration.clone());
+        }
         declaration
     }
 

@@ -2,6 +2,7 @@
 
 use super::debug_info::{Slice, damaged};
 use crate::error::Result;
+use crate::memory::{self, HOLD_INPUT};
 use gimli::{ColumnType, Dwarf, LineProgramHeader, Unit};
 
 /// A place in a source file.
@@ -36,7 +37,7 @@ impl LineTable {
             if row.end_sequence() {
                 let rows: Vec<(u64, Place)> = std::mem::take(&mut rows);
                 let Some(start) = rows.first().map(|(address, _)| *address) else { continue };
-                sequences.push(Sequence { start, end: row.address(), rows });
+                memory::push(&mut sequences, Sequence { start, end: row.address(), rows }, HOLD_INPUT)?;
                 continue;
             }
             let column = match row.column() {
@@ -45,7 +46,8 @@ impl LineTable {
                 ColumnType::Column(column) => u32::from(column.get() as u16),
             };
             let line = row.line().map_or(0, |line| line.get() as u32);
-            rows.push((row.address(), Place { file: row.file_index(), line, column }));
+            let place = Place { file: row.file_index(), line, column };
+            memory::push(&mut rows, (row.address(), place), HOLD_INPUT)?;
         }
         sequences.sort_by_key(|sequence| sequence.end);
         Ok(Self { sequences })

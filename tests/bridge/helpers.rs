@@ -112,7 +112,7 @@ pub fn read_profile(bytes: &[u8]) -> Profile {
     merger.add_binary_ids(reader.binary_ids().expect("whole binary ids"));
     merger.add_traces(reader.temporal());
     merger.add_vtable_names(reader.vtable_names().expect("whole vtable names"));
-    reader.memprof().into_iter().for_each(|section| {
+    reader.memprof().unwrap().into_iter().for_each(|section| {
         merger.add_memprof(section, 1).expect("a sound memory profile");
     });
     merger.finish()

@@ -7,6 +7,7 @@ mod inputs;
 mod kills;
 mod limits;
 mod many;
+mod memory;
 mod outputs;
 mod program;
 mod safety;

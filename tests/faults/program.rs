@@ -10,6 +10,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// What the program says where memory is refused for something that it cannot do without.
+pub const LAST_RESORT: &str = "memory allocation of";
+
 pub fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
@@ -60,18 +63,20 @@ impl Finished {
 
     #[track_caller]
     fn assert_says(&self, words: &[&str]) -> &Self {
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self.assert_orderly();
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in:\n{}", self.stderr);
         }
         self
     }
 
-    /// Ended with success or an error message: no signal, no panic.
+    /// Ended with success or an error message: no signal, no panic, and no abort, which has the exit code of errors.
     #[track_caller]
     pub fn assert_orderly(&self) -> &Self {
         assert!(matches!(self.code, Some(0..=3)), "{:?}: {}", self.code, self.stderr);
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        for word in ["panicked", LAST_RESORT, "overflowed its stack", "fatal runtime error"] {
+            assert!(!self.stderr.contains(word), "{}", self.stderr);
+        }
         self
     }
 }

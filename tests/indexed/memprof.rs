@@ -62,7 +62,7 @@ fn merged(files: &[Vec<u8>]) -> Profile {
         while let Some(record) = reader.next_record().unwrap() {
             merger.add_record(record, 1);
         }
-        if let Some(section) = reader.memprof() {
+        if let Some(section) = reader.memprof().unwrap() {
             merger.add_memprof(section, 1).unwrap();
         }
     }

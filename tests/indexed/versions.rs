@@ -23,7 +23,7 @@ fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
     merger.add_traces(reader.temporal());
     merger.add_binary_ids(reader.binary_ids()?);
     merger.add_vtable_names(reader.vtable_names()?);
-    if let Some(section) = reader.memprof() {
+    if let Some(section) = reader.memprof().unwrap() {
         merger.add_memprof(section, 1)?;
     }
     Ok(merger.finish())

@@ -2,20 +2,23 @@
 
 use super::allocator::refuse;
 use super::inputs::{self, Made};
-use super::{ONE, alone};
+use super::{ONE, PROGRAM, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, WeightedInput, output};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
+use profbridge::memprof::raw::Programs;
+use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
 use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
-use profbridge::pipeline::merge::{InputOutcome, MergeReport};
+use profbridge::pipeline::merge::{FailureMode, InputOutcome, MergeReport};
 use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
 use profbridge::pipeline::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files, write_file};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::Selection;
 use profbridge::stacks::pprof;
-use profbridge::{Result, raw, sampleprof};
+use profbridge::{Limits, Result, raw, sampleprof};
 use std::path::Path;
+use std::sync::Arc;
 
 const ENCODING: Encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
 
@@ -181,6 +184,26 @@ fn merged_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     output::replace(out, &pprof::write(&pprof::heaviest(&sum, 5000)?)?)
 }
 
+fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let mut options = options();
+    // What is wrong with an input is in the report.
+    options.failure_mode = FailureMode::Warn;
+    if let Some(first) = inputs.first() {
+        let programs = Programs::new(vec![first.path.with_extension(PROGRAM)], &Limits::default());
+        options.read.programs = Arc::new(programs);
+    }
+    let (memory, report) = merge_memory_files(inputs, &options, &mut Silent)?;
+    sound(report)?;
+    write_yaml_file(&memory, out)
+}
+
+fn memory_to_indexed(version: u32, inputs: &[WeightedInput], out: &Path) -> Result<()> {
+    let mut options = options();
+    options.memprof.version = Some(version);
+    let report = sound(merge_files(inputs, &options, &mut Silent)?)?;
+    write_file(&report.profile, &write_options(OutputFormat::for_release(Release::DEFAULT)), out).map(drop)
+}
+
 /// Inputs of many names and small records, and what is made of two of them.
 const TABLES: [(Made, Command, usize); 11] = [
     (inputs::TEXT, to_indexed, 3600),
@@ -196,15 +219,37 @@ const TABLES: [(Made, Command, usize); 11] = [
     (inputs::PPROF, stacks_to_text, 3600),
 ];
 
-/// Tables of names and records are asked for as well, from 96 KiB on.
-#[test]
-fn a_table_that_is_refused_is_a_message() {
+/// Memory profiles, and what is made of two of them.
+const MEMORY_TABLES: [(Made, Command, usize); 5] = [
+    (inputs::MEMORY_YAML, memory_to_yaml, 1000),
+    (inputs::MEMORY_YAML, |inputs, out| memory_to_indexed(2, inputs, out), 1000),
+    (inputs::MEMORY_YAML, |inputs, out| memory_to_indexed(4, inputs, out), 1000),
+    (inputs::MEMORY_SECTION, memory_to_yaml, 1000),
+    (inputs::MEMORY_DUMP, memory_to_yaml, 1000),
+];
+
+fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    for (made, command, count) in TABLES {
+    for (made, command, count) in tables {
         let input = folder.path().join(format!("input.{}", made.ending));
-        std::fs::write(&input, (made.make)(count)).unwrap();
-        drive(made.name, 96 << 10, &[(); 2].map(|()| WeightedInput::new(&input)), &out, command);
+        std::fs::write(&input, (made.make)(*count)).unwrap();
+        if let Some(program) = made.beside {
+            std::fs::write(input.with_extension(PROGRAM), program(*count)).unwrap();
+        }
+        drive(made.name, large, &[(); 2].map(|()| WeightedInput::new(&input)), &out, *command);
     }
+}
+
+/// Tables of names and records are asked for as well, from 96 KiB on.
+#[test]
+fn a_table_that_is_refused_is_a_message() {
+    drive_all(&TABLES, 96 << 10);
+}
+
+/// Frames, stacks and records of memory profiles, what their addresses are in, and the debug info that says so.
+#[test]
+fn a_table_of_a_memory_profile_that_is_refused_is_a_message() {
+    drive_all(&MEMORY_TABLES, 40 << 10);
 }

@@ -24,7 +24,7 @@ fn read(bytes: &[u8]) -> Result<()> {
     if bytes.starts_with(b"\x81rfor") {
         return RawMemProf::read(bytes, &limits).map(drop);
     }
-    let section = IndexedProfile::read(bytes, ReadOptions::default())?.memprof().expect("a memory profile is there");
+    let section = IndexedProfile::read(bytes, ReadOptions::default())?.memprof()?.expect("a memory profile is there");
     indexed::read(&section.bytes, section.offset, &limits).map(drop)
 }
 
@@ -89,7 +89,7 @@ fn sound_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
         options.release = Release(release);
         options.memprof.version = Some(version);
         let bytes = merged(std::slice::from_ref(&document), &options);
-        let section = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap().memprof().unwrap();
+        let section = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap().memprof().unwrap().unwrap();
         files.push((format!("v{version}"), "profdata", bytes, section.offset as usize));
     }
     let raw = std::fs::read(folder().join("clang-22-plain.memprofraw")).unwrap();

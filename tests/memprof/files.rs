@@ -54,7 +54,7 @@ pub fn merged(inputs: &[PathBuf], options: &MergeOptions) -> Vec<u8> {
 
 /// The memory profile of an indexed file.
 pub fn stored(bytes: &[u8]) -> StoredProfile {
-    let section = IndexedProfile::read(bytes, IndexedOptions::default()).unwrap().memprof().unwrap();
+    let section = IndexedProfile::read(bytes, IndexedOptions::default()).unwrap().memprof().unwrap().unwrap();
     memprof::indexed::read(&section.bytes, section.offset, &Limits::default()).unwrap()
 }
 

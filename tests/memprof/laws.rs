@@ -43,7 +43,7 @@ fn read(text: &str) -> MemoryProfile {
 
 fn merger(texts: &[String]) -> MemoryMerger {
     let mut merger = MemoryMerger::new(Compat::Profbridge);
-    texts.iter().for_each(|text| merger.add(read(text), Source::Yaml, 1));
+    texts.iter().for_each(|text| merger.add(read(text), Source::Yaml, 1).unwrap());
     merger
 }
 
@@ -66,7 +66,7 @@ proptest! {
         prop_assert_eq!(&sum(merger(&reversed)), &whole);
         let (first, second) = texts.split_at(at.min(texts.len()));
         let mut joined = merger(first);
-        joined.join(merger(second));
+        joined.join(merger(second)).unwrap();
         prop_assert_eq!(&sum(joined), &whole);
     }
 
@@ -90,9 +90,9 @@ proptest! {
     fn a_weight_is_so_many_runs(text in document(), weight in 2..5u64) {
         let texts = vec![text; weight as usize];
         let mut weighted = MemoryMerger::new(Compat::Profbridge);
-        weighted.add(read(&texts[0]), Source::Yaml, weight);
+        weighted.add(read(&texts[0]), Source::Yaml, weight).unwrap();
         // A second input, so that sites of one stack are put together.
-        weighted.add(MemoryProfile::default(), Source::Yaml, 1);
+        weighted.add(MemoryProfile::default(), Source::Yaml, 1).unwrap();
         prop_assert_eq!(sum(weighted), sum(merger(&texts)));
     }
 }

@@ -33,6 +33,7 @@ mod merge_inputs;
 mod merge_report;
 mod misplaced;
 mod order;
+mod out_of_memory;
 mod outputs;
 mod overlap;
 mod pictures;
@@ -60,12 +61,14 @@ use std::process::ExitCode;
 /// Runs on the arguments of the process.
 #[cfg(not(feature = "tracing-counters"))]
 pub fn main() -> ExitCode {
+    out_of_memory::exit_instead_of_abort();
     run(std::env::args_os().collect())
 }
 
 /// As without counters; then says what the threads of merges did.
 #[cfg(feature = "tracing-counters")]
 pub fn main() -> ExitCode {
+    out_of_memory::exit_instead_of_abort();
     let began = std::time::Instant::now();
     let code = run(std::env::args_os().collect());
     traces::print(began.elapsed());

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::memprof::stacks::{CallStacks, FrameHandle};
 
 /// Set in elements that lead elsewhere.
@@ -32,25 +33,29 @@ struct Usage {
 impl RadixArray {
     /// Encodes all stacks; `ids` are those of the frames. Frequent frames get
     /// small numbers, and stacks with common roots stand together.
-    pub(super) fn encode(stacks: &CallStacks, ids: &[u64]) -> Self {
-        let usage = usage(stacks);
-        let (frames, numbers) = number_frames(&usage, ids);
-        let all: Vec<&[FrameHandle]> = stacks.iter().collect();
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn encode(stacks: &CallStacks, ids: &[u64]) -> Result<Self> {
+        let usage = usage(stacks)?;
+        let (frames, numbers) = number_frames(&usage, ids)?;
+        let all: Vec<&[FrameHandle]> = memory::collect(stacks.iter(), HOLD_OUTPUT)?;
         let mut encoder = Encoder::default();
-        let mut positions = vec![0; all.len()];
-        for at in order_from_root(&all, &usage, ids).into_iter().rev() {
-            positions[at as usize] = encoder.push(all[at as usize], &numbers);
+        let mut positions = memory::filled(0, all.len(), HOLD_OUTPUT)?;
+        for at in order_from_root(&all, &usage, ids)?.into_iter().rev() {
+            positions[at as usize] = encoder.push(all[at as usize], &numbers)?;
         }
         let mut elements = encoder.elements;
         elements.reverse();
         let last = (elements.len() as u32).wrapping_sub(1);
         positions.iter_mut().for_each(|position| *position = last - *position);
-        Self { frames, elements, positions }
+        Ok(Self { frames, elements, positions })
     }
 }
 
-fn usage(stacks: &CallStacks) -> Vec<Usage> {
-    let mut usage = vec![Usage::default(); stacks.frames().len()];
+fn usage(stacks: &CallStacks) -> Result<Vec<Usage>> {
+    let mut usage = memory::filled(Usage::default(), stacks.frames().len(), HOLD_OUTPUT)?;
     for stack in stacks.iter() {
         for (frame, depth) in stack.iter().zip(0u64..) {
             let usage = &mut usage[frame.index()];
@@ -58,28 +63,29 @@ fn usage(stacks: &CallStacks) -> Vec<Usage> {
             usage.depth += depth;
         }
     }
-    usage
+    Ok(usage)
 }
 
 /// The frames in the order of the file, and the number of each.
-fn number_frames(usage: &[Usage], ids: &[u64]) -> (Vec<FrameHandle>, Vec<u32>) {
-    let mut order: Vec<u32> = (0..usage.len() as u32).collect();
-    order.sort_by_key(|at| {
+fn number_frames(usage: &[Usage], ids: &[u64]) -> Result<(Vec<FrameHandle>, Vec<u32>)> {
+    let mut order: Vec<u32> = memory::collect(0..usage.len() as u32, HOLD_OUTPUT)?;
+    order.sort_unstable_by_key(|at| {
         let usage = usage[*at as usize];
-        (std::cmp::Reverse(usage.count), usage.depth, ids[*at as usize])
+        (std::cmp::Reverse(usage.count), usage.depth, ids[*at as usize], *at)
     });
-    let mut numbers = vec![0; usage.len()];
+    let mut numbers = memory::filled(0, usage.len(), HOLD_OUTPUT)?;
     order.iter().zip(0..).for_each(|(at, number)| numbers[*at as usize] = number);
-    (order.into_iter().map(FrameHandle::from_index).collect(), numbers)
+    let order = order.into_iter().map(FrameHandle::from_index);
+    Ok((memory::collect(order, HOLD_OUTPUT)?, numbers))
 }
 
 /// Stacks in the order of their frames' counts and ids, from the root on.
-fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> Vec<u32> {
+fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> Result<Vec<u32>> {
     let key = |at: &u32| (usage[*at as usize].count, ids[*at as usize]);
-    let mut frames: Vec<u32> = (0..usage.len() as u32).collect();
-    frames.sort_by_key(key);
+    let mut frames: Vec<u32> = memory::collect(0..usage.len() as u32, HOLD_OUTPUT)?;
+    frames.sort_unstable_by_key(key);
     // A number for each frame that compares as its key does.
-    let mut ranks = vec![0u32; usage.len()];
+    let mut ranks = memory::filled(0u32, usage.len(), HOLD_OUTPUT)?;
     for pair in frames.windows(2) {
         ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(key(&pair[0]) != key(&pair[1]));
     }
@@ -91,13 +97,13 @@ fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> V
 const FEW: usize = 16;
 
 /// Stacks in the order of the ranks of their frames, from the root on.
-fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
+fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Result<Vec<u32>> {
     let from_root = |at: u32, depth: usize| {
         let stack = stacks[at as usize];
         stack[..stack.len() - depth].iter().rev().map(|frame| ranks[frame.index()])
     };
     // A stack that ends comes before those that go on.
-    let mut order: Vec<(u64, u32)> = (0..stacks.len() as u32).map(|at| (0, at)).collect();
+    let mut order: Vec<(u64, u32)> = memory::collect((0..stacks.len() as u32).map(|at| (0, at)), HOLD_OUTPUT)?;
     let mut alike = vec![(0..order.len(), 0)];
     while let Some((range, depth)) = alike.pop() {
         let (start, part) = (range.start, &mut order[range]);
@@ -108,16 +114,17 @@ fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
         for (key, at) in part.iter_mut() {
             *key = from_root(*at, depth).next().map_or(0, |rank| u64::from(rank) + 1);
         }
-        part.sort_by_key(|(key, _)| *key);
+        // Those of one key stay in order, and nothing is asked for as a stable sort asks.
+        part.sort_unstable();
         let mut next = start;
         for group in part.chunk_by(|a, b| a.0 == b.0) {
             if group.len() > 1 && group[0].0 != 0 {
-                alike.push((next..next + group.len(), depth + 1));
+                memory::push(&mut alike, (next..next + group.len(), depth + 1), HOLD_OUTPUT)?;
             }
             next += group.len();
         }
     }
-    order.into_iter().map(|(_, at)| at).collect()
+    memory::collect(order.into_iter().map(|(_, at)| at), HOLD_OUTPUT)
 }
 
 /// Fills the array from its end.
@@ -131,7 +138,9 @@ struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn push(&mut self, stack: &'a [FrameHandle], numbers: &[u32]) -> u32 {
+    fn push(&mut self, stack: &'a [FrameHandle], numbers: &[u32]) -> Result<u32> {
+        // Its length, its frames, and where it goes on.
+        memory::reserve(&mut self.elements, stack.len() + 2, HOLD_OUTPUT)?;
         let pairs = self.previous.iter().rev().zip(stack.iter().rev());
         let common = pairs.take_while(|(a, b)| a == b).count();
         self.places.truncate(common);
@@ -144,7 +153,7 @@ impl<'a> Encoder<'a> {
         }
         self.elements.push(stack.len() as u32);
         self.previous = stack;
-        self.elements.len() as u32 - 1
+        Ok(self.elements.len() as u32 - 1)
     }
 }
 
@@ -227,7 +236,7 @@ mod tests {
         let stacks = stacks_of(&[&[13, 12, 11], &[15, 14, 12, 11], &[16, 14, 12, 11], &[11]]);
         // Ids only decide among frames that are equally frequent.
         let ids: Vec<u64> = stacks.frames().iter().map(|frame| 100 - frame.function).collect();
-        let array = RadixArray::encode(&stacks, &ids);
+        let array = RadixArray::encode(&stacks, &ids).unwrap();
         let functions: Vec<u64> = array.frames.iter().map(|frame| stacks.frame(*frame).function).collect();
         assert_eq!(functions, [11, 12, 14, 16, 15, 13]);
         let jump = |far: u32| far.wrapping_neg();

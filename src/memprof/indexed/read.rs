@@ -7,6 +7,7 @@ use super::{NEWEST_VERSION, data_access};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INPUT, HOLD_RECORDS, HOLD_STACKS};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
 use crate::memprof::ids::FRAME_SIZE;
@@ -75,6 +76,7 @@ fn read_version(
         let offsets = if version >= since::VERSION_WORD { &words[1..] } else { &words[..] };
         section.read_tables(behind_schema, offsets)?;
     }
+    section.profile.check_memory()?;
     Ok(StoredProfile { version, profile: section.profile, summary })
 }
 
@@ -123,7 +125,8 @@ impl<'data> Section<'data> {
     /// Versions 3 and 4.
     fn read_arrays(&mut self, frames: u64, stacks: u64, payload: u64, index: u64) -> Result<()> {
         let mut cursor = part(self.bytes, self.base, frames, stacks, "array of frames")?;
-        let mut handles = Vec::with_capacity(cursor.left() as usize / FRAME_SIZE);
+        let mut handles = Vec::new();
+        memory::reserve(&mut handles, cursor.left() as usize / FRAME_SIZE, HOLD_STACKS)?;
         while !cursor.is_empty() {
             let frame = read_frame(&mut cursor)?;
             handles.push(self.profile.stacks.intern_frame(frame));
@@ -144,6 +147,7 @@ impl<'data> Section<'data> {
             }
             reader.read(position, &mut frames)?;
             let stack = profile.stacks.intern(&frames);
+            memory::reserve(&mut known, 1, HOLD_STACKS)?;
             known.insert(position, stack);
             Ok(stack)
         })
@@ -178,6 +182,7 @@ impl<'data> Section<'data> {
         let mut frames = HashMap::default();
         let stacks = &mut self.profile.stacks;
         Table::locate(self.bytes, self.base, payload, index, ItemHeader::WithKeyLength)?.walk(|id, mut cursor| {
+            memory::reserve(&mut frames, 1, HOLD_STACKS)?;
             frames.insert(id, stacks.intern_frame(read_frame(&mut cursor)?));
             at_end(&cursor)
         })?;
@@ -202,6 +207,7 @@ impl<'data> Section<'data> {
                 while !cursor.is_empty() {
                     stack.push(read_frame_id(&mut cursor, frames)?);
                 }
+                memory::reserve(&mut stacks, 1, HOLD_STACKS)?;
                 stacks.insert(id, interned.intern(&stack));
                 Ok(())
             },
@@ -225,16 +231,17 @@ impl<'data> Section<'data> {
             let mut record = MemProfRecord { function, ..MemProfRecord::default() };
             let sites = cursor.u64("number of allocation sites")?;
             // Lists that grow would take twice the memory.
-            record.alloc_sites.reserve_exact(sites.min(cursor.left() / least) as usize);
+            let fit = sites.min(cursor.left() / least) as usize;
+            record.alloc_sites.try_reserve_exact(fit).map_err(|_| memory::refused(HOLD_RECORDS))?;
             for _ in 0..sites {
                 let stack = read_stack(profile, &mut cursor)?;
                 let info = read_block(&mut cursor, schema)?;
-                record.alloc_sites.push(AllocSite { stack, info, histogram: None });
+                memory::push(&mut record.alloc_sites, AllocSite { stack, info, histogram: None }, HOLD_RECORDS)?;
             }
             for _ in 0..cursor.u64("number of call sites")? {
                 let frames = read_stack(profile, &mut cursor)?;
                 let callees = if *version >= since::CALLEES { read_callees(&mut cursor)? } else { Vec::new() };
-                record.call_sites.push(CallSite { frames, callees });
+                memory::push(&mut record.call_sites, CallSite { frames, callees }, HOLD_RECORDS)?;
             }
             at_end(&cursor)?;
             if profile.record(function).is_some() {
@@ -286,7 +293,7 @@ fn read_block(cursor: &mut Cursor<'_>, schema: &[Field]) -> Result<MemInfoBlock>
 fn read_callees(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     let count = cursor.u64("number of callees")?;
     let callees = cursor.take("callees", count.saturating_mul(8))?;
-    Ok(callees.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    memory::collect(callees.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)), HOLD_INPUT)
 }
 
 fn at_end(cursor: &Cursor<'_>) -> Result<()> {

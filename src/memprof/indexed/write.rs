@@ -72,7 +72,8 @@ pub fn write(profile: &MemoryProfile, options: &WriteOptions) -> Result<Vec<u8>>
     if options.version > NEWEST_VERSION {
         return Err(Error::usage(format!("there is no memory profile version {}", options.version)));
     }
-    let writer = Writer { profile, options: *options, frame_ids: frame_ids(options.release, profile.stacks.frames()) };
+    let frame_ids = frame_ids(options.release, profile.stacks.frames())?;
+    let writer = Writer { profile, options: *options, frame_ids };
     if options.version >= since::ARRAYS { writer.arrays() } else { writer.tables() }
 }
 
@@ -90,12 +91,12 @@ impl Writer<'_> {
         sink.u64(version.into());
         let mut words: Vec<_> = (1..header_words(version)).map(|_| sink.reserve()).collect();
         if version >= since::CALLEES {
-            let numbers = MemProfSummary::of(self.profile).numbers();
+            let numbers = MemProfSummary::of(self.profile)?.numbers();
             sink.u32(numbers.len() as u32);
             sink.u64s(&numbers);
         }
         self.write_schema(&mut sink);
-        let array = RadixArray::encode(&self.profile.stacks, &self.frame_ids);
+        let array = RadixArray::encode(&self.profile.stacks, &self.frame_ids)?;
         if array.elements.len() > i32::MAX as usize {
             let (found, limit) = (array.elements.len() as u64, i32::MAX as u64);
             return Err(ErrorKind::TooLarge { field: "array of call stacks", found, limit }.into());
@@ -121,7 +122,7 @@ impl Writer<'_> {
         let version = self.options.version;
         let (stacks, ids) = (&self.profile.stacks, &self.frame_ids);
         let has_stack_table = version >= since::STACK_TABLE;
-        let stack_keys = if has_stack_table { stack_ids(stacks, ids) } else { Vec::new() };
+        let stack_keys = if has_stack_table { stack_ids(stacks, ids)? } else { Vec::new() };
         let mut sink = Sink::new(Endian::Little);
         if version >= since::VERSION_WORD {
             sink.u64(version.into());
@@ -156,7 +157,8 @@ impl Writer<'_> {
     /// The table of the records; `write_stack` writes a reference to a call stack.
     fn write_records(&self, sink: &mut Sink, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Result<u64> {
         let fields: Vec<Field> = self.options.schema.fields().collect();
-        let keys: Vec<u64> = self.profile.records().iter().map(|record| record.function).collect();
+        let functions = self.profile.records().iter().map(|record| record.function);
+        let keys: Vec<u64> = memory::collect(functions, HOLD_OUTPUT)?;
         write_table(sink, &keys, ItemHeader::WithKeyLength, |sink, at| {
             let record = &self.profile.records()[at];
             sink.u64(record.alloc_sites.len() as u64);

@@ -3,7 +3,7 @@
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_STACKS};
+use crate::memory::{self, HOLD_INPUT, HOLD_STACKS};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use foldhash::HashMap;
 #[cfg(feature = "correlate")]
@@ -133,12 +133,12 @@ impl<'data> RawMemProf<'data> {
         self.size
     }
 
-    /// Contexts, in order of first appearance.
-    pub fn contexts(&self) -> impl ExactSizeIterator<Item = Context<'data>> {
+    /// Contexts, in order of first appearance; out of memory for one whose histogram does not fit it.
+    pub fn contexts(&self) -> impl ExactSizeIterator<Item = Result<Context<'data>>> {
         self.contexts.iter().map(|at| {
             let entry = &self.entries[*at as usize];
-            let (info, histogram) = entry.numbers.decode();
-            Context { stack_id: entry.id, info, histogram, stack: entry.stack.unwrap_or_default() }
+            let (info, histogram) = entry.numbers.decode()?;
+            Ok(Context { stack_id: entry.id, info, histogram, stack: entry.stack.unwrap_or_default() })
         })
     }
 
@@ -160,7 +160,7 @@ impl<'data> RawMemProf<'data> {
         };
         // The first dump's map is kept; others are walked and put into it.
         let mut dumps = self.stack_order.iter();
-        let mut inserted = dumps.next().cloned().unwrap_or_default();
+        let mut inserted = memory::copied(dumps.next().map_or(&[][..], Vec::as_slice), HOLD_STACKS)?;
         let mut known: HashSet<u32> = HashSet::default();
         for dump in dumps {
             memory::reserve(&mut known, inserted.len(), HOLD_STACKS)?;
@@ -191,7 +191,7 @@ impl<'data> RawMemProf<'data> {
         }
         (self.version, self.segments) = (dump.header.version, segments);
         self.dumps += 1;
-        self.reserve(dump.most_contexts().saturating_sub(self.entries.len()));
+        self.reserve(dump.most_contexts().saturating_sub(self.entries.len()))?;
         let version = dump.header.version as u8;
         dump.contexts(|id, bytes| self.add_numbers(id, Numbers::Stored { bytes, version }))?;
         self.stack_order.push(Vec::new());
@@ -205,36 +205,40 @@ impl<'data> RawMemProf<'data> {
         Ok(())
     }
 
-    fn reserve(&mut self, entries: usize) {
-        self.entries.reserve_exact(entries);
-        self.by_id.reserve(entries);
-        self.contexts.reserve_exact(entries);
+    fn reserve(&mut self, entries: usize) -> Result<()> {
+        memory::reserve(&mut self.by_id, entries, HOLD_STACKS)?;
+        let made = self.entries.try_reserve_exact(entries).and_then(|()| self.contexts.try_reserve_exact(entries));
+        made.map_err(|_| memory::refused(HOLD_STACKS))
     }
 
     /// The entry of a stack id, which is added if it is new.
-    fn entry(&mut self, id: u64) -> u32 {
+    fn entry(&mut self, id: u64) -> Result<u32> {
+        memory::reserve(&mut self.by_id, 1, HOLD_STACKS)?;
         // Stacks stand in the order of their records, and take 16 bytes at least.
         let at = *self.by_id.entry(id).or_insert(self.entries.len() as u32);
         if at as usize == self.entries.len() {
-            self.entries.push(Entry { id, numbers: Numbers::None, stack: None, dump: 0 });
+            let entry = Entry { id, numbers: Numbers::None, stack: None, dump: 0 };
+            memory::push(&mut self.entries, entry, HOLD_STACKS)?;
         }
-        at
+        Ok(at)
     }
 
-    fn add_numbers(&mut self, id: u64, later: Numbers<'data>) {
-        let at = self.entry(id);
+    fn add_numbers(&mut self, id: u64, later: Numbers<'data>) -> Result<()> {
+        let at = self.entry(id)?;
         let known = &mut self.entries[at as usize].numbers;
         if let Numbers::None = known {
             *known = later;
-            self.contexts.push(at);
-            return;
+            return memory::push(&mut self.contexts, at, HOLD_STACKS);
         }
-        let (mut info, mut histogram) = known.decode();
-        let (later, more) = later.decode();
+        let (mut info, mut histogram) = known.decode()?;
+        let (later, more) = later.decode()?;
         info.add_later_dump(&later);
+        let missing = more.len().saturating_sub(histogram.len());
+        memory::reserve(&mut histogram, missing, HOLD_INPUT)?;
         histogram.resize(histogram.len().max(more.len()), 0);
         histogram.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         *known = Numbers::Sum(Box::new((info, histogram)));
+        Ok(())
     }
 
     fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
@@ -243,7 +247,7 @@ impl<'data> RawMemProf<'data> {
         let next = self.stack_order.last().and_then(|order| order.last()).map_or(0, |last| *last + 1);
         let at = match self.entries.get(next as usize) {
             Some(entry) if entry.id == id => next,
-            _ => self.entry(id),
+            _ => self.entry(id)?,
         };
         let entry = &mut self.entries[at as usize];
         if entry.stack.is_some_and(|known| known != addresses) {
@@ -253,23 +257,23 @@ impl<'data> RawMemProf<'data> {
         entry.stack = Some(addresses);
         if entry.dump != dump {
             entry.dump = dump;
-            self.stack_order.last_mut().expect("a dump was begun").push(at);
+            memory::push(self.stack_order.last_mut().expect("a dump was begun"), at, HOLD_STACKS)?;
         }
         Ok(())
     }
 }
 
 impl Numbers<'_> {
-    fn decode(&self) -> (MemInfoBlock, Vec<u64>) {
-        match self {
+    fn decode(&self) -> Result<(MemInfoBlock, Vec<u64>)> {
+        Ok(match self {
             Self::None => Default::default(),
             Self::Stored { bytes, version } => {
                 let version = u64::from(*version);
                 let (block, histogram) = bytes.split_at(schema_of(version).block_size().min(bytes.len()));
-                (MemInfoBlock::from_stored(block), decode_histogram(histogram, version))
+                (MemInfoBlock::from_stored(block), decode_histogram(histogram, version)?)
             }
-            Self::Sum(sum) => (**sum).clone(),
-        }
+            Self::Sum(sum) => (sum.0, memory::copied(&sum.1, HOLD_INPUT)?),
+        })
     }
 }
 
@@ -350,7 +354,7 @@ impl<'data> Dump<'data> {
                     Error::malformed(format!("a build id has {len} bytes, at most 32 fit")).at("segments", place)
                 );
             };
-            segments.push(Segment { start, end, offset, build_id: id.to_vec() });
+            memory::push(&mut segments, Segment { start, end, offset, build_id: id.to_vec() }, HOLD_INPUT)?;
         }
         Ok(segments)
     }
@@ -364,7 +368,7 @@ impl<'data> Dump<'data> {
     }
 
     /// Hands the numbers of each context to `take`, as they stand here.
-    fn contexts(&self, mut take: impl FnMut(u64, &'data [u8])) -> Result<()> {
+    fn contexts(&self, mut take: impl FnMut(u64, &'data [u8]) -> Result<()>) -> Result<()> {
         let mut cursor = self.part(self.header.records, self.header.stacks, "records");
         let version = self.header.version;
         let size = schema_of(version).block_size() as u64;
@@ -375,7 +379,7 @@ impl<'data> Dump<'data> {
             let block = MemInfoBlock::from_stored(ahead.take("numbers of a record", size)?);
             let entries = if version >= HISTOGRAMS_SINCE { block.value(Field::AccessHistogramSize) } else { 0 };
             ahead.take("histogram", entries * entry_size)?;
-            take(stack_id, cursor.take("record", size + entries * entry_size)?);
+            take(stack_id, cursor.take("record", size + entries * entry_size)?)?;
         }
         Ok(())
     }
@@ -395,14 +399,14 @@ impl<'data> Dump<'data> {
     }
 }
 
-fn decode_histogram(stored: &[u8], version: u64) -> Vec<u64> {
+fn decode_histogram(stored: &[u8], version: u64) -> Result<Vec<u64>> {
     if version >= SHORT_HISTOGRAMS_SINCE {
         // 12 bits of number and 4 bits of exponent.
         let decode = |bytes: &[u8; 2]| {
             let entry = u64::from(u16::from_le_bytes(*bytes));
             (entry & 0xfff) << (entry >> 12)
         };
-        return stored.as_chunks::<2>().0.iter().map(decode).collect();
+        return memory::collect(stored.as_chunks::<2>().0.iter().map(decode), HOLD_INPUT);
     }
-    stored.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+    memory::collect(stored.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)), HOLD_INPUT)
 }

@@ -8,6 +8,7 @@ use crate::instr::Release;
 use crate::instr::description::hex;
 use crate::instr::hash_order::large_number_map_order;
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_RECORDS, HOLD_STACKS};
 use crate::memprof::fields::Schema;
 use crate::memprof::model::{AllocSite, CallSite, MemoryProfile, canonical_name, guid};
 use crate::memprof::stacks::{Frame, FrameHandle, StackHandle};
@@ -162,9 +163,10 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
         images.push(Image { program, file, loaded });
     }
     let mut room = Room::of(raw.size() + programs.iter().map(|program| program.bytes.len()).sum::<usize>());
-    let addresses = ProgramAddresses::of(raw, &images);
+    let addresses = ProgramAddresses::of(raw, &images)?;
     let chains = addresses.chains(&images, &mut room)?;
-    let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places: vec![None; chains.len()] };
+    let places = memory::filled(None, chains.len(), HOLD_STACKS)?;
+    let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places };
     let mut left = chains.iter().filter(|chain| is_of_the_program(chain)).count();
     if left == 0 {
         let error = nothing_found(raw);
@@ -180,6 +182,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     }
     drop(chains);
     let stacks = resolver.records(raw, &addresses, &mut room)?;
+    resolver.profile.check_memory()?;
     Ok(Resolved { profile: resolver.profile, stacks })
 }
 
@@ -286,13 +289,15 @@ struct ProgramAddresses {
 }
 
 impl ProgramAddresses {
-    fn of(raw: &RawMemProf<'_>, images: &[Image<'_>]) -> Self {
+    fn of(raw: &RawMemProf<'_>, images: &[Image<'_>]) -> Result<Self> {
         let mut addresses = Self { links: Vec::new(), numbers: HashMap::default() };
         let link_address = |address| {
             let mut images = images.iter().enumerate();
             images.find_map(|(image, at)| Some((image, at.loaded.link_address(address)?)))
         };
         for stack in raw.stacks() {
+            memory::reserve(&mut addresses.numbers, stack.iter().len(), HOLD_STACKS)?;
+            memory::reserve(&mut addresses.links, stack.iter().len(), HOLD_STACKS)?;
             for address in stack.iter() {
                 addresses.numbers.entry(address).or_insert_with(|| {
                     let link = link_address(address)?;
@@ -302,7 +307,7 @@ impl ProgramAddresses {
                 });
             }
         }
-        addresses
+        Ok(addresses)
     }
 
     fn number(&self, address: u64) -> Option<usize> {
@@ -311,12 +316,13 @@ impl ProgramAddresses {
 
     /// The functions at each address, by number.
     fn chains(&self, images: &[Image<'_>], room: &mut Room) -> Result<Vec<Vec<InlineFrame>>> {
-        let mut order: Vec<usize> = (0..self.links.len()).collect();
+        let mut order: Vec<usize> = memory::collect(0..self.links.len(), HOLD_STACKS)?;
         order.sort_unstable_by_key(|number| self.links[*number]);
-        let mut chains = vec![Vec::new(); order.len()];
+        let mut chains = memory::filled(Vec::new(), order.len(), HOLD_STACKS)?;
         for numbers in order.chunk_by(|a, b| self.links[*a].0 == self.links[*b].0) {
             let Image { program, file, .. } = &images[self.links[numbers[0]].0];
-            let sorted: Vec<u64> = numbers.iter().map(|number| self.links[*number].1).collect();
+            let sorted = numbers.iter().map(|number| self.links[*number].1);
+            let sorted: Vec<u64> = memory::collect(sorted, HOLD_STACKS)?;
             let most = room.left_for(room::PLACE);
             let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most);
             let found = found.map_err(|error| error.within(&program.path))?;
@@ -379,6 +385,7 @@ impl Resolver {
         let mut records = self.make_room(&stacks, room)?.into_iter();
         for (context, stack) in raw.contexts().zip(&stacks) {
             let Some(stack) = *stack else { continue };
+            let context = context?;
             let histogram = (!context.histogram.is_empty()).then(|| context.histogram.into());
             let site = AllocSite { stack, info: context.info, histogram };
             let within = allocating(&self.profile, stack).count();
@@ -388,7 +395,8 @@ impl Resolver {
         for (function, numbers) in call_sites.functions {
             for place in numbers.into_iter().filter_map(|number| self.places[number].as_ref()) {
                 let frames: StackHandle = self.profile.stacks.intern(&place.frames);
-                self.profile.record_mut(function).call_sites.push(CallSite { frames, callees: Vec::new() });
+                let sites = &mut self.profile.record_mut(function).call_sites;
+                memory::push(sites, CallSite { frames, callees: Vec::new() }, HOLD_RECORDS)?;
             }
         }
         Ok(stacks.iter().flatten().count())
@@ -402,7 +410,8 @@ impl Resolver {
         addresses: &ProgramAddresses,
         room: &mut Room,
     ) -> Result<(Vec<Option<StackHandle>>, CallSites)> {
-        let (mut stacks, mut call_sites) = (Vec::with_capacity(raw.contexts().len()), CallSites::default());
+        let (mut stacks, mut call_sites) = (Vec::new(), CallSites::default());
+        memory::reserve(&mut stacks, raw.contexts().len(), HOLD_STACKS)?;
         self.profile.stacks.reserve(raw.contexts().len());
         let mut stack = Vec::new();
         for returns in raw.stacks() {
@@ -414,7 +423,7 @@ impl Resolver {
                 if !std::mem::replace(&mut place.is_call_site[first], true) {
                     let frames = place.frames[first..].iter();
                     let functions = frames.map(|frame| self.profile.stacks.frame(*frame).function);
-                    functions.for_each(|function| call_sites.add(function, number));
+                    { functions }.try_for_each(|function| call_sites.add(function, number))?;
                 }
                 room.take(place.frames.len(), room::FRAME)?;
                 stack.extend_from_slice(&place.frames);
@@ -428,17 +437,20 @@ impl Resolver {
     /// sites: lists that grow would take twice the memory. The records of all
     /// stacks, one stack after the other.
     fn make_room(&mut self, stacks: &[Option<StackHandle>], room: &mut Room) -> Result<Vec<usize>> {
-        let (mut functions, mut all, mut sites) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut functions, mut all) = (Vec::new(), Vec::new());
         for stack in stacks.iter().flatten() {
             functions.clear();
             functions.extend(allocating(&self.profile, *stack));
             room.take(functions.len(), room::SITE)?;
+            memory::reserve(&mut all, functions.len(), HOLD_RECORDS)?;
             all.extend(functions.iter().map(|function| self.profile.record_index(*function)));
         }
-        sites.resize(self.profile.records().len(), 0);
+        self.profile.check_memory()?;
+        let mut sites = memory::filled(0, self.profile.records().len(), HOLD_RECORDS)?;
         all.iter().for_each(|at| sites[*at] += 1);
-        let records = self.profile.records_mut().iter_mut();
-        records.zip(sites).for_each(|(record, sites)| record.alloc_sites.reserve_exact(sites));
+        for (record, sites) in self.profile.records_mut().iter_mut().zip(sites) {
+            record.alloc_sites.try_reserve_exact(sites).map_err(|_| memory::refused(HOLD_RECORDS))?;
+        }
         Ok(all)
     }
 }
@@ -461,14 +473,16 @@ struct CallSites {
 }
 
 impl CallSites {
-    fn add(&mut self, function: u64, number: usize) {
+    fn add(&mut self, function: u64, number: usize) -> Result<()> {
+        memory::reserve(&mut self.seen, 1, HOLD_STACKS)?;
+        memory::reserve(&mut self.by_function, 1, HOLD_STACKS)?;
         if !self.seen.insert((function, number)) {
-            return;
+            return Ok(());
         }
         let at = *self.by_function.entry(function).or_insert(self.functions.len());
         if at == self.functions.len() {
-            self.functions.push((function, Vec::new()));
+            memory::push(&mut self.functions, (function, Vec::new()), HOLD_STACKS)?;
         }
-        self.functions[at].1.push(number);
+        memory::push(&mut self.functions[at].1, number, HOLD_STACKS)
     }
 }

@@ -2,11 +2,13 @@
 
 use super::dumps::RawMemProf;
 use crate::digits::push_decimal;
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::memprof::fields::Field;
 use crate::memprof::hotness::MemProfSummary;
 use crate::memprof::model::{AllocSite, MemoryProfile};
 use crate::memprof::stacks::{Frame, StackHandle};
 use crate::memprof::yaml::write_summary;
+use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 
 /// Prints a raw profile; `profile` is what it says when its addresses, of
@@ -14,9 +16,10 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Those of `out`; out of memory.
 pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: &mut dyn Write) -> io::Result<()> {
-    write_summary(&MemProfSummary::of(profile), None, out)?;
+    let summary = MemProfSummary::of(profile).map_err(|_| OutOfMemory)?;
+    write_summary(&summary, None, out)?;
     let with_sites = profile.records().iter().filter(|record| !record.alloc_sites.is_empty()).count();
     writeln!(out, "MemprofProfile:\n  Summary:")?;
     writeln!(out, "    Version: {}", raw.version)?;
@@ -36,7 +39,8 @@ pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: 
         }
     }
     writeln!(out, "  Records:")?;
-    let mut printer = Printer { profile, frames: vec![Vec::new(); profile.stacks.frames().len()], text: Vec::new() };
+    let frames = memory::filled(Vec::new(), profile.stacks.frames().len(), HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
+    let mut printer = Printer { profile, frames, text: Vec::new() };
     for record in profile.records() {
         printer.text.extend_from_slice(b"  -\n    FunctionGUID: ");
         printer.number(record.function);

@@ -7,6 +7,7 @@ use super::tree::Documents;
 use crate::compat::Compat;
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INPUT};
 use crate::memprof::data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::model::{AllocSite, CallSite, MemoryProfile, guid};
@@ -42,6 +43,7 @@ pub(super) fn read_with(text: &[u8], compat: Compat, limits: &Limits, way: Way) 
             reader.read_whole(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
         }
     }
+    reader.profile.check_memory()?;
     Ok(reader.profile)
 }
 
@@ -135,19 +137,22 @@ impl Reader {
         let function = read_guid(entries.required("GUID")?)?;
         let mut sites = Vec::new();
         for site in list(entries.optional("AllocSites"), "AllocSites")? {
-            sites.push(self.alloc_site(site)?);
+            memory::push(&mut sites, self.alloc_site(site)?, HOLD_INPUT)?;
         }
         let mut calls = Vec::new();
         for site in list(entries.optional("CallSites"), "CallSites")? {
-            calls.push(self.call_site(site)?);
+            memory::push(&mut calls, self.call_site(site)?, HOLD_INPUT)?;
         }
         entries.finish()?;
+        memory::reserve(functions, 1, HOLD_INPUT)?;
         // LLVM keeps the first record of a function. Its map takes this function
         // for a free place, and finds it unless the map is empty.
         let is_free_place = function == u64::MAX && !self.profile.records().is_empty();
         let is_kept = functions.insert(function) && !is_free_place;
         if is_kept || !self.compat.is_llvm() {
             let record = self.profile.record_mut(function);
+            memory::reserve(&mut record.alloc_sites, sites.len(), HOLD_INPUT)?;
+            memory::reserve(&mut record.call_sites, calls.len(), HOLD_INPUT)?;
             record.alloc_sites.append(&mut sites);
             record.call_sites.append(&mut calls);
         }
@@ -167,8 +172,13 @@ impl Reader {
         let mut entries = Entries::new(node, "a call site")?;
         let frames = self.stack(entries.required("Frames")?, "Frames")?;
         let callees = list(entries.optional("CalleeGuids"), "CalleeGuids")?;
-        let callees = callees.iter().map(read_guid).collect::<Result<_>>()?;
+        let mut guids = Vec::new();
+        memory::reserve(&mut guids, callees.len(), HOLD_INPUT)?;
+        for callee in callees {
+            guids.push(read_guid(callee)?);
+        }
         entries.finish()?;
+        let callees = guids;
         Ok(CallSite { frames, callees })
     }
 
@@ -194,21 +204,22 @@ impl Reader {
         let mut seen = HashSet::new();
         for node in list(records, "SampledRecords")? {
             let record = read_data_record(node, self.compat)?;
+            memory::reserve(&mut seen, 1, HOLD_INPUT)?;
             if !seen.insert(record.symbol.clone()) {
                 return Err(node.error("the data of a record is in another record already").into());
             }
-            profile.records.push(record);
+            memory::push(&mut profile.records, record, HOLD_INPUT)?;
         }
         for symbol in list(symbols, "KnownColdSymbols")? {
             let symbol = read_symbol(symbol)?;
             if !profile.cold_symbols.contains(&symbol) {
-                profile.cold_symbols.push(symbol);
+                memory::push(&mut profile.cold_symbols, symbol, HOLD_INPUT)?;
             }
         }
         for hash in list(hashes, "KnownColdStrHashes")? {
             let hash = hash.number("a hash", u64::MAX)?;
             if !profile.cold_string_hashes.contains(&hash) {
-                profile.cold_string_hashes.push(hash);
+                memory::push(&mut profile.cold_string_hashes, hash, HOLD_INPUT)?;
             }
         }
         entries.finish()?;
@@ -329,6 +340,7 @@ fn check_keys(entries: &[Entry<'_>]) -> Result<()> {
         (0..entries.len()).find(is_repeated)
     } else {
         let mut seen = HashSet::new();
+        memory::reserve(&mut seen, entries.len(), HOLD_INPUT)?;
         entries.iter().position(|(key, _)| key.scalar("a key").is_ok_and(|text| !seen.insert(text)))
     };
     repeats.map_or(Ok(()), |at| Err(repeated(&entries[at].0)))
@@ -345,7 +357,7 @@ impl<'n, 'a> Entries<'n, 'a> {
     fn new(node: &'n Node<'a>, what: &'static str) -> Result<Self> {
         let entries = node.map(what)?;
         check_keys(entries)?;
-        Ok(Self { node, what, left: entries.iter().collect() })
+        Ok(Self { node, what, left: memory::collect(entries, HOLD_INPUT)? })
     }
 
     /// Of a map that may as well be nothing, since no key of it is required.

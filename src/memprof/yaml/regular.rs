@@ -26,6 +26,13 @@ impl From<Box<Fault>> for Irregular {
     }
 }
 
+/// Adds an item. A list that does not fit the memory is asked for once more the other way, which says so.
+fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
+    list.try_reserve(1).map_err(|_| Irregular)?;
+    list.push(item);
+    Ok(())
+}
+
 /// A position in a document.
 pub(super) struct Parser<'a> {
     text: &'a [u8],
@@ -175,7 +182,7 @@ impl<'a> Parser<'a> {
     fn block_list(&mut self, column: usize) -> Result<Node<'a>> {
         let (start, mut items) = (self.at, Vec::new());
         while self.next_item(column)? {
-            items.push(self.block(column + 1)?);
+            push(&mut items, self.block(column + 1)?)?;
         }
         // An item of nothing is none: LLVM takes what follows for a list in it.
         if items.iter().any(|item| item.content == Content::Null) {
@@ -216,7 +223,7 @@ impl<'a> Parser<'a> {
         let mut key = first;
         loop {
             let value = self.map_value(column)?;
-            entries.push((key, value));
+            push(&mut entries, (key, value))?;
             match self.next_key(column)? {
                 Some(next) => key = next,
                 None => return Ok(Self::node(start, Content::Map(entries))),
@@ -267,7 +274,7 @@ impl<'a> Parser<'a> {
         let mut items = Vec::new();
         let first = self.enter_bracket();
         while !self.closes(b']')? {
-            items.push(self.flow()?);
+            push(&mut items, self.flow()?)?;
             self.comma(b']')?;
         }
         Ok(Self::node(first, Content::List(items)))
@@ -282,7 +289,7 @@ impl<'a> Parser<'a> {
                 return Err(Irregular);
             }
             self.skip();
-            entries.push((key, self.flow()?));
+            push(&mut entries, (key, self.flow()?))?;
             self.comma(b'}')?;
         }
         Ok(Self::node(first, Content::Map(entries)))

@@ -8,6 +8,7 @@ use super::node::{Content, Entry, Node};
 use super::state::{Scanner, Token, TokenKind};
 use super::values;
 use crate::error::{Error, ErrorKind};
+use crate::memory::{self, Growing, HOLD_INPUT};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -220,9 +221,21 @@ impl<'a> Documents<'a> {
             if self.scanner.is_faulty() {
                 break;
             }
+            if !self.grows(&mut items) {
+                break;
+            }
             items.push(node);
         }
         Content::List(items)
+    }
+
+    /// Makes room for one more; refuses the document where there is none.
+    fn grows(&mut self, items: &mut impl Growing) -> bool {
+        let has_room = items.try_grow(1);
+        if !has_room {
+            self.scanner.refuse(memory::refused(HOLD_INPUT));
+        }
+        has_room
     }
 
     /// The next item of a list.
@@ -289,12 +302,18 @@ impl<'a> Documents<'a> {
             let Some(value) = value.filter(|_| is_scalar) else { break };
             let text = values::of_scalar(&mut self.scanner, mark.clone());
             let key = Node { mark, content: Content::Scalar(text.clone()) };
+            if !self.grows(&mut keys) {
+                break;
+            }
             if !keys.insert(text) {
                 let (detail, words) = key.repeated();
                 self.scanner.complain(key.mark.clone(), words, &detail);
             }
             let value = self.node(value, depth);
             if self.scanner.is_faulty() {
+                break;
+            }
+            if !self.grows(&mut entries) {
                 break;
             }
             entries.push((key, value));

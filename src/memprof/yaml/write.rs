@@ -1,9 +1,11 @@
 //! Printing memory profiles as YAML, byte for byte as LLVM's YAML writer does.
 
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::memprof::data_access::{DataAccessProfile, DataSymbol};
 use crate::memprof::hotness::{ContextKey, MemProfSummary};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::stacks::{Frame, StackHandle};
+use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 
 /// What stands before the document.
@@ -22,13 +24,17 @@ pub enum Comments {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Those of `out`; out of memory.
 pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -> io::Result<()> {
     if let Comments::Summary(stored) = comments {
-        let summary = stored.unwrap_or_else(|| MemProfSummary::by(profile, ContextKey::Places));
+        let summary = match stored {
+            Some(stored) => stored,
+            None => MemProfSummary::by(profile, ContextKey::Places).map_err(|_| OutOfMemory)?,
+        };
         write_summary(&summary, profile.data_access.as_ref(), out)?;
     }
-    let mut printer = Printer { out, column: 0, frames: vec![None; profile.stacks.frames().len()] };
+    let frames = memory::filled(None, profile.stacks.frames().len(), HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
+    let mut printer = Printer { out, column: 0, frames };
     printer.document(profile)
 }
 

@@ -249,12 +249,11 @@ impl Replay<'_> {
     fn add_memory(&mut self, contribution: &Contribution, weight: u64) -> Result<()> {
         let Some(memory) = &contribution.memory else { return Ok(()) };
         if memory.is_indexed {
-            return self.merger.add_memprof(memory.section.clone(), weight);
+            return self.merger.add_memprof(memory.section.try_clone()?, weight);
         }
         let limits = self.merger.options.limits;
         let stored = memprof::indexed::read(&memory.section.bytes, memory.section.offset, &limits)?;
-        self.merger.add_memory(stored.profile, Source::Raw, weight);
-        Ok(())
+        self.merger.add_memory(stored.profile, Source::Raw, weight)
     }
 }
 

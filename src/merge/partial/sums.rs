@@ -234,7 +234,7 @@ impl PartialMerge {
         let mut seen = HashSet::new();
         let names = reader.vtable_names()?.into_iter().filter(|name| seen.insert(name.clone())).collect();
         contribution.vtable_names = self.vtable_names.place(names);
-        let section = reader.memprof().filter(|_| options.takes_memprof);
+        let section = reader.memprof()?.filter(|_| options.takes_memprof);
         if let Some(section) = &section {
             memprof::indexed::read(&section.bytes, section.offset, &self.limits)?;
         }

@@ -84,7 +84,7 @@ pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions
 /// that LLVM 15 would take the state for a piece of it.
 fn refuse_open_end(front: &[u8]) -> Result<()> {
     let Ok(profile) = IndexedProfile::read(front, indexed::ReadOptions::default()) else { return Ok(()) };
-    if profile.version() != 8 || profile.memprof().is_none() {
+    if profile.version() != 8 || !profile.has_memprof() {
         return Ok(());
     }
     let what = "a partial merge with a memory profile for LLVM 15, whose section has no end".to_string();

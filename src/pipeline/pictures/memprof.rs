@@ -151,8 +151,7 @@ impl MemoryOptions {
 fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
     let options = indexed::ReadOptions::new(*limits, Compat::Profbridge);
     // Damage is for the reader to name.
-    IndexedProfile::read(data, options)
-        .is_ok_and(|profile| profile.entries().next().is_none() && profile.memprof().is_some())
+    IndexedProfile::read(data, options).is_ok_and(|profile| profile.entries().next().is_none() && profile.has_memprof())
 }
 
 /// Adds each allocation context as one stack with as many hits as it has bytes

@@ -228,7 +228,7 @@ fn open_indexed<'data>(data: &'data [u8], options: &ReadOptions) -> Result<Index
 
 /// What the section of an indexed profile says, if there is one.
 fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<Option<indexed::StoredProfile>> {
-    let section = profile.memprof();
+    let section = profile.memprof()?;
     section.map(|section| indexed::read(&section.bytes, section.offset, &options.limits)).transpose()
 }
 

@@ -109,7 +109,7 @@ struct Rest {
     binary_ids: Result<Vec<BinaryId>>,
     temporal: TemporalProfile,
     vtable_names: Result<Vec<Vec<u8>>>,
-    memprof: Option<MemProfSection>,
+    memprof: Result<Option<MemProfSection>>,
     warnings: Vec<Warning>,
 }
 
@@ -179,7 +179,9 @@ impl<'b> Staged<'b> {
         if let Some(rest) = &mut self.rest {
             rest.binary_ids = Ok(std::mem::replace(&mut rest.binary_ids, Ok(Vec::new()))?);
             rest.vtable_names = Ok(std::mem::replace(&mut rest.vtable_names, Ok(Vec::new()))?);
-            if let Some(section) = rest.memprof.as_ref().filter(|_| adding.takes_memprof) {
+            rest.memprof = Ok(std::mem::replace(&mut rest.memprof, Ok(None))?);
+            let section = rest.memprof.as_ref().ok().and_then(Option::as_ref);
+            if let Some(section) = section.filter(|_| adding.takes_memprof) {
                 memprof::indexed::read(&section.bytes, section.offset, limits)?;
             }
         }
@@ -238,8 +240,9 @@ impl ProfileReader for Staged<'_> {
         self.rest.as_mut().map_or(Ok(Vec::new()), |rest| std::mem::replace(&mut rest.vtable_names, Ok(Vec::new())))
     }
 
-    fn memprof(&self) -> Option<MemProfSection> {
-        self.rest.as_ref().and_then(|rest| rest.memprof.clone())
+    fn memprof(&self) -> Result<Option<MemProfSection>> {
+        let section = self.rest.as_ref().and_then(|rest| rest.memprof.as_ref().ok()?.as_ref());
+        section.map(MemProfSection::try_clone).transpose()
     }
 
     fn take_warnings(&mut self) -> Vec<Warning> {

@@ -227,14 +227,13 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             begun.map_err(|error| memprof::conflict(error, &Source::Yaml))?;
             if read.is_err() {
                 // What it says of static data counts: nothing.
-                merger.add_memory(MemoryProfile::default(), Source::Yaml, 1);
+                merger.add_memory(MemoryProfile::default(), Source::Yaml, 1)?;
             }
         }
         let (profile, source) = read?;
         merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
         report.records = profile.records().len() as u64;
-        merger.add_memory(profile, source, report.input.weight.get());
-        Ok(())
+        merger.add_memory(profile, source, report.input.weight.get())
     }
 
     /// Merges a raw file: quickly when it is of an image met before, else
