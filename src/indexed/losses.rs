@@ -39,6 +39,9 @@ pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
 
 /// Counts the values that full sites lose; a merge has cut them before.
 fn count_values_beyond_limit(losses: &mut Losses, profile: &Profile, options: &WriteOptions<'_>) {
+    if !profile.functions.has_value_sites() {
+        return;
+    }
     let dialect = options.dialect();
     let functions = profile.functions.iter().filter(|function| options.selection.keeps(*function));
     for record in functions.flat_map(FunctionView::records).filter(|record| record.has_value_sites()) {

@@ -386,6 +386,11 @@ impl FunctionTable {
         known.map(|record| record.counters.len() as u64).sum()
     }
 
+    /// Whether some record has value sites; quick when there are none.
+    pub(crate) fn has_value_sites(&self) -> bool {
+        self.records.has_value_sites()
+    }
+
     /// A function's name.
     #[inline]
     pub fn name(&self, id: FunctionId) -> &[u8] {

@@ -198,6 +198,11 @@ impl RecordStore {
         self.extras.iter().any(|extra| extra.uniformity.is_some())
     }
 
+    /// Whether some record has value sites.
+    pub(super) fn has_value_sites(&self) -> bool {
+        self.extras.iter().any(|extra| !extra.sites.is_empty())
+    }
+
     /// The sites of all records and kinds that have some.
     pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
         self.extras.iter_mut().flat_map(|extra| extra.sites.iter_mut())

@@ -251,11 +251,19 @@ impl RecordLayout {
     /// too short for, are 0.
     #[inline]
     pub fn read(&self, bytes: &[u8]) -> DataRecord {
-        let endian = self.encoding.endian;
+        match (self.encoding.endian, self.encoding.pointer) {
+            // What most machines write: nothing has to be asked for each field.
+            (Endian::Little, PointerWidth::Bits64) => self.decode(bytes, Endian::Little, PointerWidth::Bits64),
+            (endian, pointer) => self.decode(bytes, endian, pointer),
+        }
+    }
+
+    #[inline(always)]
+    fn decode(&self, bytes: &[u8], endian: Endian, pointer: PointerWidth) -> DataRecord {
         let u16 = |field| endian.u16(self.array(bytes, field));
         let u32 = |field| endian.u32(self.array(bytes, field));
         let u64 = |field| endian.u64(self.array(bytes, field));
-        let pointer = |field| match self.encoding.pointer {
+        let pointer = |field| match pointer {
             PointerWidth::Bits32 => u64::from(endian.u32(self.array(bytes, field))),
             PointerWidth::Bits64 => endian.u64(self.array(bytes, field)),
         };
@@ -274,6 +282,12 @@ impl RecordLayout {
             wave_size: u16(Field::WaveSize),
             num_bitmap_bytes: u32(Field::NumBitmapBytes),
         }
+    }
+
+    /// Of one record how many value sites it has of each kind, for which nothing else is decoded.
+    pub(super) fn read_value_sites(&self, bytes: &[u8]) -> [u16; 3] {
+        let fields = [Field::NumValueSites0, Field::NumValueSites1, Field::NumValueSites2];
+        fields.map(|field| self.encoding.endian.u16(self.array(bytes, field)))
     }
 
     #[inline]

@@ -213,6 +213,14 @@ impl<'data> RawProfile<'data> {
         (0..self.len()).map(|index| self.record(index).unwrap_or_default())
     }
 
+    /// Whether some record has value sites.
+    pub(super) fn has_value_sites(&self) -> bool {
+        let Records::File(data) = &self.records else { return self.records().any(|record| record.has_value_sites()) };
+        let kinds = self.header.value_kinds();
+        let mut records = data.chunks_exact(self.layout.size());
+        records.any(|bytes| self.layout.read_value_sites(bytes).iter().take(kinds).any(|sites| *sites != 0))
+    }
+
     /// All counter elements of a record, the timestamp of a temporal profile
     /// among them.
     ///

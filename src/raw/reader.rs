@@ -189,7 +189,7 @@ impl<'data> RawReader<'data> {
         let magic = header::magic(self.profile.header().encoding().endian, self.profile.header().encoding().pointer);
         // No blob begins with a magic number: TotalSize would be no multiple of 8.
         let ends_here = rest.starts_with(&magic) || rest.iter().all(|byte| *byte == 0);
-        ends_here && self.profile.records().any(|record| record.has_value_sites())
+        ends_here && self.profile.has_value_sites()
     }
 
     fn warn_about_profile(&mut self) {
