@@ -2,17 +2,21 @@
 //! own count: docs/limits.md states the bounds, for honest and hostile inputs.
 
 mod allocator;
+mod commands;
 mod inputs;
 mod programs;
 mod refused;
 mod refused_iprof;
 
 use allocator::peak_of;
+use commands::{
+    convert_samples, convert_to_collapsed, convert_to_pprof, convert_to_raw, convert_to_text, diff, fit, show_instr,
+    show_iprof, show_samples, show_stacks,
+};
 
 use profbridge::input::{Access, WeightedInput, open, output};
 use profbridge::instr::Release;
 use profbridge::memprof::raw::Programs;
-use profbridge::pipeline::fit::{FitOptions, fit_files};
 use profbridge::pipeline::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
 use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
@@ -101,14 +105,6 @@ fn report(input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A profile of a single function against the program.
-fn fit(input: &Path) -> Result<()> {
-    let profile = input.with_extension("proftext");
-    std::fs::write(&profile, ":ir\n_ZN7example8function1Ev\n1\n8\n1\n2\n3\n4\n5\n6\n7\n8\n\n")
-        .expect("it can be written");
-    fit_files(&profile, input, &FitOptions::default()).map(drop)
-}
-
 fn check(input: &Path) -> Result<()> {
     drop(check_file(input, &iprof::ReadOptions::default()));
     Ok(())
@@ -124,7 +120,7 @@ fn info(input: &Path) -> Result<()> {
 const BASE: usize = 4 << 20;
 
 /// What docs/limits.md says: an input, a command, and bytes for each of its bytes.
-const BOUNDS: [(inputs::Made, &str, Command, usize); 46] = [
+const BOUNDS: [(inputs::Made, &str, Command, usize); 72] = [
     (inputs::TEXT, "merge", merge_instr, 24),
     (inputs::TEXT, "check", check, 24),
     (inputs::TEXT, "info", info, 24),
@@ -171,6 +167,32 @@ const BOUNDS: [(inputs::Made, &str, Command, usize); 46] = [
     (inputs::PROGRAM, "fit", fit, 8),
     (inputs::DEEP_JSON, "check", check, 8),
     (inputs::DEEP_JSON, "merge", merge_iprof, 8),
+    (inputs::TEXT, "show", show_instr, 8),
+    (inputs::TEXT, "convert", convert_to_raw, 8),
+    (inputs::TEXT, "diff", diff, 16),
+    (inputs::TINY_TEXT, "show", show_instr, 8),
+    (inputs::TINY_TEXT, "diff", diff, 40),
+    (inputs::ONE_NAME, "show", show_instr, 8),
+    (inputs::INDEXED, "show", show_instr, 8),
+    (inputs::INDEXED, "convert", convert_to_text, 8),
+    (inputs::INDEXED, "diff", diff, 12),
+    (inputs::RAW, "show", show_instr, 8),
+    (inputs::RAW, "convert", convert_to_text, 8),
+    (inputs::RAW, "diff", diff, 12),
+    (inputs::SAMPLE_TEXT, "show", show_samples, 8),
+    (inputs::SAMPLE_TEXT, "diff", diff, 32),
+    (inputs::EXT_BINARY, "show", show_samples, 8),
+    (inputs::EXT_BINARY, "convert", convert_samples, 16),
+    (inputs::EXT_BINARY, "diff", diff, 32),
+    (inputs::IPROF, "show", show_iprof, 8),
+    (inputs::IPROF, "diff", diff, 8),
+    (inputs::COLLAPSED, "show", show_stacks, 16),
+    (inputs::COLLAPSED, "convert", convert_to_pprof, 16),
+    (inputs::COLLAPSED, "diff", diff, 24),
+    (inputs::PPROF, "show", show_stacks, 8),
+    (inputs::PPROF, "convert", convert_to_collapsed, 8),
+    (inputs::PPROF, "diff", diff, 16),
+    (inputs::PPROF_TEXTS, "show", show_stacks, 16),
 ];
 
 /// One test at a time: all share the count.
