@@ -209,6 +209,78 @@ fn memory_stays_in_proportion_to_the_input() {
     run_after(&format!("ulimit -v {kilobytes}"), merge).assert_done();
 }
 
+/// So many things of one kind are gone through within the bound on processor seconds, by far; comparing each
+/// with all others would take many times that.
+const MANY: usize = 150_000;
+const SECONDS: u32 = 60;
+
+fn lines(line: impl Fn(usize) -> String) -> String {
+    (0..MANY).map(line).collect()
+}
+
+fn iprof_with(members: &str) -> String {
+    format!(
+        "{{\"version\":\"1.0.0\",\"types\":[{{\"id\":0,\"name\":\"A\"}}],\
+         \"methods\":[{{\"id\":0,\"name\":\"m\",\"signature\":[0,0]}}],{members}}}"
+    )
+}
+
+/// Files of many alike things, by their endings.
+fn crowds() -> Vec<(&'static str, &'static str, String)> {
+    let entries = |entry: &dyn Fn(usize) -> String| (0..MANY).map(entry).collect::<Vec<_>>().join(",");
+    let rows = entries(&|at| format!("{at},0,1"));
+    vec![
+        ("records of one name", "proftext", lines(|at| format!("f\n{at}\n1\n1\n\n"))),
+        ("records of no name", "proftext", lines(|at| format!("f{at}\n1\n1\n0\n\n"))),
+        ("values of one site", "proftext", {
+            format!("f\n1\n1\n1\n1\n0\n1\n{MANY}\n{}", lines(|at| format!("g{at}:1\n")))
+        }),
+        ("functions of samples", "prof", lines(|at| format!("f{at}:2:1\n 1: 1\n"))),
+        ("lines of one function", "prof", format!("f:2:1\n{}", lines(|at| format!(" {}: 1\n", at % 65536)))),
+        ("inlined callees", "prof", format!("f:2:1\n{}", lines(|at| format!(" 1: g{at}:1\n  1: 1\n")))),
+        ("stacks of one root", "collapsed", lines(|at| format!("a;b{at};c 1\n"))),
+        ("entries of one context", "iprof", {
+            let calls = entries(&|at| format!("{{\"ctx\":\"0:0\",\"records\":[{at}]}}"));
+            iprof_with(&format!("\"callCountProfiles\":[{calls}]"))
+        }),
+        ("shapes of one branch", "iprof", {
+            let shapes = entries(&|at| format!("{{\"ctx\":\"0:1\",\"records\":[{at},0,1]}}"));
+            iprof_with(&format!("\"conditionalProfiles\":[{shapes}]"))
+        }),
+        ("a list that has all of another", "iprof", {
+            let few = "{\"ctx\":\"0:1\",\"records\":[0,0,99999999]}";
+            iprof_with(&format!("\"conditionalProfiles\":[{few},{{\"ctx\":\"0:1\",\"records\":[{rows}]}}]"))
+        }),
+        ("types of one site", "iprof", {
+            let types = entries(&|at| format!("{{\"id\":{},\"name\":\"B{at}\"}}", at + 1));
+            let pairs = entries(&|at| format!("{},1", at + 1));
+            iprof_with(&format!("\"virtualInvokeProfiles\":[{{\"ctx\":\"0:1\",\"records\":[{pairs}]}}]")).replacen(
+                "{\"id\":0,\"name\":\"A\"}",
+                &format!("{{\"id\":0,\"name\":\"A\"}},{types}"),
+                1,
+            )
+        }),
+        ("members that nobody knows", "iprof", iprof_with(&entries(&|at| format!("\"x{at}\":1")))),
+    ]
+}
+
+#[test]
+fn time_grows_with_the_input_and_not_with_its_square() {
+    let folder = tempfile::tempdir().unwrap();
+    for (what, ending, text) in crowds() {
+        let (path, out) = (folder.path().join(format!("many.{ending}")), folder.path().join(format!("out.{ending}")));
+        fs::write(&path, text).unwrap();
+        for command in ["merge", "check"] {
+            let mut arguments: Vec<PathBuf> = vec![command.into(), path.clone()];
+            if command == "merge" {
+                arguments.extend(["-o".into(), out.clone()]);
+            }
+            let finished = run_after(&format!("ulimit -t {SECONDS}"), &arguments);
+            assert!(finished.code.is_some(), "{what}, {command}: more than {SECONDS} processor seconds");
+        }
+    }
+}
+
 #[test]
 fn wrong_limits_are_said() {
     for (argument, words) in [

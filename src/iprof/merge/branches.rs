@@ -167,12 +167,14 @@ impl Joined {
         }
         // Real targets first: what shares a target takes its index.
         unmatched.sort_by_key(|(target, row)| (!matches!(target, Target::Real(..)), row.index));
+        let mut indices = Indices::of(&self.rows);
         for (target, row) in unmatched {
             let shared = match target {
-                Target::Shared(real, _) => self.rows.iter().find(|known| known.bci == real).map(|known| known.index),
+                Target::Shared(real, _) => indices.first_of.get(&real).copied(),
                 _ => None,
             };
-            let index = shared.unwrap_or_else(|| free_index(&self.rows, row.index));
+            let index = shared.unwrap_or_else(|| indices.free(row.index));
+            indices.first_of.entry(row.bci).or_insert(index);
             self.rows.push(BranchRow { index, ..row });
         }
         self.known = targets(&self.rows).into_iter().zip(0..).collect();
@@ -180,10 +182,37 @@ impl Joined {
     }
 }
 
-/// `wanted` if no row has it, or else the lowest above that none has.
-fn free_index(rows: &[BranchRow], wanted: u32) -> u32 {
-    let taken: BTreeSet<u32> = rows.iter().map(|row| row.index).collect();
-    (wanted..=i32::MAX as u32).chain(0..wanted).find(|index| !taken.contains(index)).unwrap_or(wanted)
+/// The indices of the rows of a list that grows.
+struct Indices {
+    taken: BTreeSet<u32>,
+    /// By BCI: that of the first row.
+    first_of: BTreeMap<i32, u32>,
+    /// What was wanted last, and found: nothing is free in between.
+    last: (u32, u32),
+    /// Nothing is free below.
+    lowest: u32,
+}
+
+impl Indices {
+    fn of(rows: &[BranchRow]) -> Self {
+        let first_of = rows.iter().rev().map(|row| (row.bci, row.index)).collect();
+        Self { taken: rows.iter().map(|row| row.index).collect(), first_of, last: (1, 0), lowest: 0 }
+    }
+
+    /// Takes `wanted` if no row has it, or else the lowest above that none has. Many that want the same
+    /// are not each looked for from there on.
+    fn free(&mut self, wanted: u32) -> u32 {
+        let (from, to) = self.last;
+        let start = if (from..=to).contains(&wanted) { to } else { wanted };
+        let is_free = |index: &u32| !self.taken.contains(index);
+        let found = (start..=i32::MAX as u32).find(is_free).unwrap_or_else(|| {
+            self.lowest = (self.lowest..wanted).find(is_free).unwrap_or(wanted);
+            self.lowest
+        });
+        self.last = (wanted, found);
+        self.taken.insert(found);
+        found
+    }
 }
 
 #[cfg(test)]
@@ -229,6 +258,27 @@ mod tests {
         assert!(by(BranchClash::Drop).lists.is_empty());
         assert_eq!(by(BranchClash::Union).lists, [rows(&[(7, 0, 6), (20, 1, 5), (9, 2, 1)])]);
         assert_eq!(by(BranchClash::Error).clashes, 1);
+    }
+
+    #[test]
+    fn indices_that_are_taken_lead_to_the_next_that_is_free() {
+        let row = |index| BranchRow { bci: 1, index, count: 0 };
+        let last = i32::MAX as u32;
+        let mut indices = Indices::of(&[2, 4, last].map(row));
+        let found = [2, 2, 2, 3, 0, 0, last, last, 9, 5].map(|wanted| indices.free(wanted));
+        assert_eq!(found, [3, 5, 6, 7, 0, 1, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn many_rows_that_one_list_has_more_are_joined_in_little_time() {
+        let list = |rows: u32| -> Vec<BranchRow> {
+            (0..rows)
+                .map(|row| BranchRow { bci: row as i32, index: 0, count: 1 << (20 * u32::from(rows == 1)) })
+                .collect()
+        };
+        let resolved = resolve(vec![list(1), list(100_000)], BranchClash::Error);
+        assert_eq!((resolved.lists.len(), resolved.lists[0].len(), resolved.clashes), (1, 100_000, 0));
+        assert_eq!(resolved.lists[0][99_999].index, 99_999);
     }
 
     #[test]
