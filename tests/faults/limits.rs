@@ -206,6 +206,36 @@ fn a_name_longer_than_the_limit_is_refused_in_every_format() {
     }
 }
 
+#[test]
+fn a_name_longer_than_the_limit_is_refused_in_every_family() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let name = "n".repeat(5000);
+    let iprof = iprof_with("\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[1]}]")
+        .replace("\"A\"", &format!("\"{name}\""));
+    for (file, text) in
+        [("a.prof", format!("{name}:2:1\n 1: 1\n")), ("a.collapsed", format!("a;{name} 5\n")), ("a.iprof", iprof)]
+    {
+        fs::write(place(file), text).unwrap();
+    }
+    for (from, to) in [("a.prof", "a.afdo"), ("a.collapsed", "a.pprof")] {
+        run([Path::new("convert"), &place(from), Path::new("-o"), &place(to)]).assert_done();
+    }
+    for file in ["a.prof", "a.afdo", "a.collapsed", "a.pprof", "a.iprof"] {
+        let out = place(&format!("out{}", &file[1..]));
+        for (limit, is_kept) in [("name-bytes=4999", false), ("name-bytes=5000", true)] {
+            let merge =
+                [Path::new("merge"), Path::new("--limit"), Path::new(limit), &place(file), Path::new("-o"), &out];
+            let finished = run(merge);
+            if is_kept {
+                finished.assert_done()
+            } else {
+                finished.assert_refused(&["limit"])
+            };
+        }
+    }
+}
+
 /// The factor that SECURITY.md states, for the worst text that is known.
 #[test]
 fn memory_stays_in_proportion_to_the_input() {
