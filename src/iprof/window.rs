@@ -135,7 +135,9 @@ impl<'a> Window<'a> {
     /// Whether nothing but white space and the byte order mark was read.
     pub(crate) fn is_blank(&self) -> bool {
         let text = self.data().strip_prefix(&BYTE_ORDER_MARK).unwrap_or(self.data());
-        self.base == 0 && !self.bad_encoding && text.iter().all(u8::is_ascii_whitespace)
+        // The mark may have moved out of view.
+        let mark = if self.byte_order_mark { BYTE_ORDER_MARK.len() as u64 } else { 0 };
+        self.base <= mark && !self.bad_encoding && text.iter().all(u8::is_ascii_whitespace)
     }
 
     fn check_encoding(&mut self) {

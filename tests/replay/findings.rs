@@ -197,3 +197,14 @@ fn functions_beyond_the_last_address_are_damage() {
     let failed = super::failures("read_objects", &[found("read_objects-size-beyond-addresses")]);
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
+
+/// A stream whose mark had moved out of view was no empty file any more.
+#[test]
+fn a_byte_order_mark_alone_is_an_empty_iprof() {
+    use profbridge::iprof::{self, Code, Verdict};
+    let bytes = std::fs::read(found("read_iprof-byte-order-mark-alone")).expect("it is in the tree");
+    let options = iprof::ReadOptions::default();
+    for examined in [iprof::examine(&bytes, &options), iprof::examine_from(&bytes[..], &options)] {
+        assert_eq!((examined.verdict, examined.findings.has(Code::EmptyFile)), (Verdict::Unusable, true));
+    }
+}
