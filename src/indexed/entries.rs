@@ -1,11 +1,12 @@
 //! The entries of a hash table through a window of its payload.
 
 use super::lookup::{Progress, Table};
+use super::plain::{PlainEntry, end_of_plain};
 use super::records::Records;
 use crate::bytes::window::Window;
 use crate::bytes::{Cursor, Endian};
 use crate::error::Result;
-use crate::instr::{FunctionRecord, NameRef};
+use crate::instr::{Counters, FunctionRecord, NameRef, RecordRef, RecordView};
 use std::ops::Range;
 
 /// Goes from entry to entry, in the order of the payload.
@@ -19,17 +20,49 @@ pub(super) struct Entries<'data> {
     name: Range<usize>,
     /// Where its records are that were not decoded.
     records: Range<usize>,
+    /// What ends a record of counters alone.
+    plain_end: Option<&'static [u8]>,
+    /// FuncHash of such a record, and where its counters are in view.
+    plain: (u64, Range<usize>),
 }
 
 impl<'data> Entries<'data> {
     /// Before the first entry of a table, whose payload is in the window.
     pub(super) fn new(window: Window<'data>, table: &Table<'_>, version: u32) -> Self {
-        Self { window, progress: table.start(), version, name_ref: 0, name: 0..0, records: 0..0 }
+        let plain_end = end_of_plain(version);
+        let (progress, name, records, plain) = (table.start(), 0..0, 0..0, (0, 0..0));
+        Self { window, progress, version, name_ref: 0, name, records, plain_end, plain }
     }
 
     /// Before the first entry once more.
     pub(super) fn again(&self, table: &Table<'_>) -> Self {
         Self::new(self.window.again(table.payload_offset), table, self.version)
+    }
+
+    /// Goes to the next entry if it has one record with counters alone and all of it is in view; it is
+    /// [`plain`](Self::plain) then.
+    #[inline]
+    pub(super) fn advance_plain(&mut self) -> bool {
+        let Some(end) = self.plain_end.filter(|_| self.records.is_empty()) else { return false };
+        let bytes = self.window.bytes();
+        let Some((start, progress)) = self.progress.quick_step(bytes) else { return false };
+        let Some(plain) = PlainEntry::find(&bytes[start..], end) else { return false };
+        let at = self.window.passed() + start;
+        self.window.pass(start + plain.len);
+        self.progress = progress;
+        self.name_ref = plain.name_ref;
+        self.name = at + plain.name.start..at + plain.name.end;
+        self.plain = (plain.func_hash, at + plain.counters.start..at + plain.counters.end);
+        true
+    }
+
+    /// The one record of the entry at hand.
+    #[inline]
+    pub(super) fn plain(&self) -> RecordRef<'_> {
+        let (func_hash, counters) = &self.plain;
+        let (counters, _) = self.window.view()[counters.clone()].as_chunks();
+        let record = RecordView::of_counters(*func_hash, Counters::stored(counters));
+        RecordRef { name: self.name(), name_ref: Some(self.name_ref), text: None, record }
     }
 
     /// Goes to the next entry, which is checked from end to end; `false` at the end.

@@ -190,6 +190,18 @@ impl Progress {
         Some(entry)
     }
 
+    /// Where the entry begins in `bytes` that is next, and the progress behind it; `None` at the end, and where the
+    /// next bucket is not there.
+    #[inline]
+    pub(super) fn quick_step(self, bytes: &[u8]) -> Option<(usize, Self)> {
+        let left = self.left.checked_sub(1)?;
+        let (start, in_bucket) = match self.in_bucket {
+            0 => (2, u16::from_le_bytes(*bytes.first_chunk()?)),
+            in_bucket => (0, in_bucket),
+        };
+        Some((start, Self { left, in_bucket: in_bucket.checked_sub(1)? }))
+    }
+
     fn next_item<'data>(&mut self, cursor: &mut Cursor<'data>) -> Result<Item<'data>> {
         while self.in_bucket == 0 {
             self.in_bucket = cursor.u16("items of the bucket").map_err(as_malformed)?;

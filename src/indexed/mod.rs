@@ -42,6 +42,7 @@ mod memprof;
 mod order;
 mod outline;
 mod payload;
+mod plain;
 mod profile;
 mod reader;
 mod records;

@@ -108,6 +108,12 @@ mod tests {
         seen + &format!("{} {:?} {:?}", symbols.len(), reader.binary_ids(), reader.kind())
     }
 
+    /// The records alone, each decoded from its entry.
+    fn decoded(profile: &IndexedProfile<'_>) -> Vec<(Vec<u8>, FunctionRecord)> {
+        let entries = profile.entries().map_while(Result::ok);
+        entries.flat_map(|entry| entry.records.map(move |record| (entry.name.to_vec(), record.unwrap()))).collect()
+    }
+
     /// The same of a file of which so many bytes are read at a time; `None` for one that has to be read whole.
     fn read_through_window(bytes: &[u8], chunk: usize, options: ReadOptions) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -139,9 +145,17 @@ mod tests {
                 let options = ReadOptions::new(Limits::default(), compat);
                 let through = read_through_window(&bytes, chunk, options);
                 prop_assert!(through.is_some() || damage.is_some() || version == 14 && compat.is_llvm());
-                if let Some(through) = through {
-                    prop_assert_eq!(through, read(IndexedReader::new(&bytes, options).unwrap()));
+                let Some(through) = through else { continue };
+                let mut reader = IndexedReader::new(&bytes, options).unwrap();
+                let decoded = decoded(reader.profile());
+                let mut seen = Vec::new();
+                while let Ok(Some(found)) = reader.next_record() {
+                    seen.push((found.name.to_vec(), found.record.to_record()));
                 }
+                // Empty records are decoded, and an error for LLVM.
+                prop_assert!(seen.len() == decoded.len() || damage.is_some());
+                prop_assert_eq!(&seen[..], &decoded[..seen.len()]);
+                prop_assert_eq!(through, read(IndexedReader::new(&bytes, options).unwrap()));
             }
         }
     }

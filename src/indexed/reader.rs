@@ -95,6 +95,9 @@ impl ProfileReader for IndexedReader<'_> {
         if self.failed {
             return Ok(None);
         }
+        if self.entries.advance_plain() {
+            return Ok(Some(self.entries.plain()));
+        }
         match self.advance() {
             Ok(true) => {}
             Ok(false) => return Ok(None),

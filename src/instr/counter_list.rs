@@ -139,7 +139,14 @@ impl CounterList {
         if self.make_own(place).is_err() {
             end_without_room::<u64>(place.len);
         }
-        &mut self.wide.of_mut(place.block)[place.start as usize..][..place.len]
+        self.own_mut(*place).unwrap_or_default()
+    }
+
+    /// The counters at a place of this list, if they can be changed there.
+    #[inline]
+    pub(super) fn own_mut(&mut self, place: Place) -> Option<&mut [u64]> {
+        let Place { block, start, len } = place;
+        (block < NARROW).then(|| &mut self.wide.of_mut(block)[start as usize..][..len])
     }
 
     /// The counters in wide blocks, block by block, in the order in which they were added.

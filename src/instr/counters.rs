@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::slice::Iter;
 
 /// Execution counts of a record, in the order of the profile.
 ///
 /// Most counts fit 32 bits, and a table that nothing is added to keeps them so:
-/// half of the memory. Which it is shows nowhere but in the time it takes.
+/// half of the memory. Those of an indexed file may be its bytes. Which it is shows
+/// nowhere but in the time it takes.
 ///
 /// ```
 /// use profbridge::instr::{Counters, FunctionRecord};
@@ -20,23 +22,32 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct Counters<'a>(pub(super) Width<'a>);
 
-/// Counters of 64 bits or of 32.
+/// Counters of 64 bits or of 32, or as they stand in a file.
 #[derive(Clone, Copy)]
 pub(super) enum Width<'a> {
     Wide(&'a [u64]),
     Narrow(&'a [u32]),
+    /// Little-endian, wherever they begin.
+    Stored(&'a [[u8; 8]]),
 }
 
 /// Counters of a piece at most; most records have fewer than a few dozen.
 const PIECE: usize = 64;
 
 impl<'a> Counters<'a> {
+    /// Little-endian counters as they stand in a file.
+    #[inline]
+    pub(crate) fn stored(counters: &'a [[u8; 8]]) -> Self {
+        Self(Width::Stored(counters))
+    }
+
     /// Number of counters.
     #[inline]
     pub fn len(self) -> usize {
         match self.0 {
             Width::Wide(counters) => counters.len(),
             Width::Narrow(counters) => counters.len(),
+            Width::Stored(counters) => counters.len(),
         }
     }
 
@@ -52,6 +63,7 @@ impl<'a> Counters<'a> {
         match self.0 {
             Width::Wide(counters) => counters.get(index).copied(),
             Width::Narrow(counters) => counters.get(index).copied().map(u64::from),
+            Width::Stored(counters) => counters.get(index).copied().map(u64::from_le_bytes),
         }
     }
 
@@ -64,17 +76,27 @@ impl<'a> Counters<'a> {
     /// All counters in order.
     #[inline]
     pub fn iter(self) -> CountersIter<'a> {
-        match self.0 {
-            Width::Wide(counters) => CountersIter(Err(counters.iter())),
-            Width::Narrow(counters) => CountersIter(Ok(counters.iter())),
-        }
+        CountersIter(match self.0 {
+            Width::Wide(counters) => WidthIter::Wide(counters.iter()),
+            Width::Narrow(counters) => WidthIter::Narrow(counters.iter()),
+            Width::Stored(counters) => WidthIter::Stored(counters.iter()),
+        })
+    }
+
+    /// Without the first ones.
+    pub(crate) fn skip(self, count: usize) -> Self {
+        Self(match self.0 {
+            Width::Wide(counters) => Width::Wide(counters.get(count..).unwrap_or_default()),
+            Width::Narrow(counters) => Width::Narrow(counters.get(count..).unwrap_or_default()),
+            Width::Stored(counters) => Width::Stored(counters.get(count..).unwrap_or_default()),
+        })
     }
 
     /// The counters as numbers of 64 bits: borrowed where they are kept so.
     pub fn to_words(self) -> Cow<'a, [u64]> {
         match self.0 {
             Width::Wide(counters) => Cow::Borrowed(counters),
-            Width::Narrow(_) => Cow::Owned(self.to_vec()),
+            Width::Narrow(_) | Width::Stored(_) => Cow::Owned(self.to_vec()),
         }
     }
 
@@ -84,22 +106,41 @@ impl<'a> Counters<'a> {
     pub fn as_words(self) -> Option<&'a [u64]> {
         match self.0 {
             Width::Wide(counters) => Some(counters),
-            Width::Narrow(_) => None,
+            Width::Narrow(_) | Width::Stored(_) => None,
         }
     }
 
     /// Gives all counters to `each`, in order, as few pieces of numbers of 64 bits.
     #[inline]
     pub(crate) fn for_each_piece(self, mut each: impl FnMut(&[u64])) {
+        let mut wide = [0; PIECE];
+        let mut each_widened = |piece: Self| {
+            let wide = &mut wide[..piece.len()];
+            piece.copy_to(wide);
+            each(wide);
+        };
         match self.0 {
             Width::Wide(counters) => each(counters),
             Width::Narrow(counters) => {
-                let mut wide = [0; PIECE];
-                for piece in counters.chunks(PIECE) {
-                    let wide = &mut wide[..piece.len()];
-                    Counters(Width::Narrow(piece)).copy_to(wide);
-                    each(wide);
-                }
+                counters.chunks(PIECE).for_each(|piece| each_widened(Self(Width::Narrow(piece))))
+            }
+            Width::Stored(counters) => {
+                counters.chunks(PIECE).for_each(|piece| each_widened(Self(Width::Stored(piece))))
+            }
+        }
+    }
+
+    /// Gives each counter to `each` with the one at its place in `others`, which are as many.
+    #[inline]
+    pub(crate) fn zip_with(self, others: &mut [u64], mut each: impl FnMut(&mut u64, u64)) {
+        // One loop each, and not one decision for each counter.
+        match self.0 {
+            Width::Wide(counters) => others.iter_mut().zip(counters).for_each(|(other, counter)| each(other, *counter)),
+            Width::Narrow(counters) => {
+                others.iter_mut().zip(counters).for_each(|(other, counter)| each(other, u64::from(*counter)))
+            }
+            Width::Stored(counters) => {
+                others.iter_mut().zip(counters).for_each(|(other, bytes)| each(other, u64::from_le_bytes(*bytes)))
             }
         }
     }
@@ -108,9 +149,7 @@ impl<'a> Counters<'a> {
     pub(super) fn copy_to(self, target: &mut [u64]) {
         match self.0 {
             Width::Wide(counters) => target.copy_from_slice(counters),
-            Width::Narrow(counters) => {
-                target.iter_mut().zip(counters).for_each(|(to, counter)| *to = u64::from(*counter))
-            }
+            _ => self.zip_with(target, |to, counter| *to = counter),
         }
     }
 
@@ -119,6 +158,9 @@ impl<'a> Counters<'a> {
         match self.0 {
             Width::Wide(counters) => target.iter_mut().zip(counters).for_each(|(to, counter)| *to = *counter as u32),
             Width::Narrow(counters) => target.copy_from_slice(counters),
+            Width::Stored(counters) => {
+                target.iter_mut().zip(counters).for_each(|(to, bytes)| *to = u64::from_le_bytes(*bytes) as u32)
+            }
         }
     }
 
@@ -134,6 +176,7 @@ impl<'a> Counters<'a> {
         match self.0 {
             Width::Wide(counters) => list.extend_from_slice(counters),
             Width::Narrow(counters) => list.extend(counters.iter().map(|counter| u64::from(*counter))),
+            Width::Stored(counters) => list.extend(counters.iter().map(|bytes| u64::from_le_bytes(*bytes))),
         }
     }
 }
@@ -175,6 +218,7 @@ impl PartialEq for Counters<'_> {
         match (self.0, other.0) {
             (Width::Wide(ours), Width::Wide(theirs)) => ours == theirs,
             (Width::Narrow(ours), Width::Narrow(theirs)) => ours == theirs,
+            (Width::Stored(ours), Width::Stored(theirs)) => ours == theirs,
             _ => self.iter().eq(other.iter()),
         }
     }
@@ -188,7 +232,14 @@ impl<T: AsRef<[u64]> + ?Sized> PartialEq<T> for Counters<'_> {
 
 /// The counters of a record one by one: [`Counters::iter`].
 #[derive(Debug, Clone)]
-pub struct CountersIter<'a>(Result<std::slice::Iter<'a, u32>, std::slice::Iter<'a, u64>>);
+pub struct CountersIter<'a>(WidthIter<'a>);
+
+#[derive(Debug, Clone)]
+enum WidthIter<'a> {
+    Wide(Iter<'a, u64>),
+    Narrow(Iter<'a, u32>),
+    Stored(Iter<'a, [u8; 8]>),
+}
 
 impl Iterator for CountersIter<'_> {
     type Item = u64;
@@ -196,16 +247,18 @@ impl Iterator for CountersIter<'_> {
     #[inline]
     fn next(&mut self) -> Option<u64> {
         match &mut self.0 {
-            Ok(narrow) => narrow.next().copied().map(u64::from),
-            Err(wide) => wide.next().copied(),
+            WidthIter::Wide(wide) => wide.next().copied(),
+            WidthIter::Narrow(narrow) => narrow.next().copied().map(u64::from),
+            WidthIter::Stored(stored) => stored.next().copied().map(u64::from_le_bytes),
         }
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
-            Ok(narrow) => narrow.size_hint(),
-            Err(wide) => wide.size_hint(),
+            WidthIter::Wide(wide) => wide.size_hint(),
+            WidthIter::Narrow(narrow) => narrow.size_hint(),
+            WidthIter::Stored(stored) => stored.size_hint(),
         }
     }
 
@@ -213,8 +266,9 @@ impl Iterator for CountersIter<'_> {
     #[inline]
     fn fold<B, F: FnMut(B, u64) -> B>(self, start: B, mut add: F) -> B {
         match self.0 {
-            Ok(narrow) => narrow.fold(start, |so_far, counter| add(so_far, u64::from(*counter))),
-            Err(wide) => wide.fold(start, |so_far, counter| add(so_far, *counter)),
+            WidthIter::Wide(wide) => wide.fold(start, |so_far, counter| add(so_far, *counter)),
+            WidthIter::Narrow(narrow) => narrow.fold(start, |so_far, counter| add(so_far, u64::from(*counter))),
+            WidthIter::Stored(stored) => stored.fold(start, |so_far, bytes| add(so_far, u64::from_le_bytes(*bytes))),
         }
     }
 }
@@ -223,8 +277,9 @@ impl DoubleEndedIterator for CountersIter<'_> {
     #[inline]
     fn next_back(&mut self) -> Option<u64> {
         match &mut self.0 {
-            Ok(narrow) => narrow.next_back().copied().map(u64::from),
-            Err(wide) => wide.next_back().copied(),
+            WidthIter::Wide(wide) => wide.next_back().copied(),
+            WidthIter::Narrow(narrow) => narrow.next_back().copied().map(u64::from),
+            WidthIter::Stored(stored) => stored.next_back().copied().map(u64::from_le_bytes),
         }
     }
 }
@@ -236,11 +291,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_widths_are_the_same_numbers() {
+    fn all_widths_are_the_same_numbers() {
         let narrow: Vec<u32> = (0..300).map(|number| number * number).chain([u32::MAX]).collect();
         let wide: Vec<u64> = narrow.iter().map(|counter| u64::from(*counter)).collect();
-        let counters = [Counters(Width::Narrow(&narrow)), Counters::from(&wide)];
-        for counters in counters {
+        let stored: Vec<[u8; 8]> = wide.iter().map(|counter| counter.to_le_bytes()).collect();
+        let all = [Counters(Width::Narrow(&narrow)), Counters::stored(&stored), Counters::from(&wide)];
+        for counters in all {
             assert_eq!(
                 (counters.len(), counters.first(), counters.get(300)),
                 (301, Some(0), Some(u64::from(u32::MAX)))
@@ -255,8 +311,16 @@ mod tests {
                 (wide.clone(), wide.clone(), wide.clone())
             );
             assert_eq!(format!("{counters:?}"), format!("{wide:?}"));
-            assert!(counters == wide && counters != wide[1..]);
+            assert!(counters == wide && counters != wide[1..] && counters.skip(1) == wide[1..]);
+            assert!(counters.skip(301).is_empty() && counters.skip(302).is_empty());
+            let mut sums = vec![1; wide.len()];
+            counters.zip_with(&mut sums, |sum, counter| *sum += counter);
+            assert!(sums.iter().zip(&wide).all(|(sum, counter)| *sum == counter + 1));
+            let mut copied = vec![0; narrow.len()];
+            counters.copy_narrow(&mut copied);
+            assert_eq!(copied, narrow);
+            assert!(all.iter().all(|other| *other == counters));
         }
-        assert!(counters[0] == counters[1] && counters[0].as_words().is_none() && counters[1].as_words().is_some());
+        assert_eq!(all.map(|counters| counters.as_words().is_some()), [false, false, true]);
     }
 }

@@ -221,6 +221,28 @@ impl FunctionTable {
         Some(FunctionId(known))
     }
 
+    /// The one record of the function behind that which was met last, if it has that name and FuncHash
+    /// and nothing but as many counters: those can be changed.
+    #[inline]
+    pub(crate) fn meet_counters(
+        &mut self,
+        name: &[u8],
+        hash: NameRef,
+        record: RecordView<'_>,
+    ) -> Option<(RecordId, &mut [u64])> {
+        let entry = self.entries.get(self.expected as usize)?;
+        let is_it = entry.name_ref == hash && entry.records == 1 && self.names.at(entry.name) == name;
+        let id = RecordId(entry.first);
+        if !is_it || self.records.func_hash(id.index()) != record.func_hash || !record.has_only_counters() {
+            return None;
+        }
+        let counters = self.records.only_counters_mut(id.index())?;
+        (counters.len() == record.counters.len()).then(|| {
+            self.expected += 1;
+            (id, counters)
+        })
+    }
+
     /// Finds or makes the function of that name; a new one has no records.
     pub fn intern(&mut self, name: &[u8]) -> FunctionId {
         self.intern_hashed(name, name_ref(name))

@@ -1,7 +1,7 @@
 //! One function's counters, bitmap and value sites: owned, or as a view.
 
 use super::counters::Counters;
-use super::uniformity::Uniformity;
+use super::uniformity::{NO_UNIFORMITY, Uniformity};
 use super::value::{ValueKind, ValueSites};
 
 /// Value sites by kind; few records have any, and few of these more than one
@@ -178,6 +178,18 @@ impl FunctionRecord {
 }
 
 impl<'a> RecordView<'a> {
+    /// A record with counters only.
+    #[inline]
+    pub(crate) fn of_counters(func_hash: u64, counters: Counters<'a>) -> Self {
+        Self { func_hash, counters, bitmap: &[], uniformity: &NO_UNIFORMITY, sites: SitesByKind::NONE }
+    }
+
+    /// Whether there is nothing but counters.
+    #[inline]
+    pub(crate) fn has_only_counters(self) -> bool {
+        self.bitmap.is_empty() && self.uniformity.is_empty() && !self.has_value_sites()
+    }
+
     /// Whether the hash carries the context-sensitive flag.
     #[inline]
     pub fn is_context_sensitive(self) -> bool {

@@ -40,11 +40,6 @@ struct Extra {
     uniformity: Option<Box<Uniformity>>,
 }
 
-/// Whether a record has something that most records do not have.
-fn has_extra(record: RecordView<'_>) -> bool {
-    !record.bitmap.is_empty() || record.has_value_sites() || !record.uniformity.is_empty()
-}
-
 /// No index.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -94,7 +89,7 @@ impl RecordStore {
     /// Out of memory, as an I/O error.
     pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
         memory::reserve(&mut self.records, 1, HOLD_RECORDS)?;
-        if has_extra(record) {
+        if !record.has_only_counters() {
             memory::reserve(&mut self.extras, 1, HOLD_RECORDS)?;
         }
         self.counters.make_room_for(record.counters)
@@ -112,7 +107,7 @@ impl RecordStore {
     /// Adds a copy of a record.
     pub fn push(&mut self, record: RecordView<'_>) {
         let mut extra = NONE;
-        if has_extra(record) {
+        if !record.has_only_counters() {
             let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
             extra =
                 self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity });
@@ -166,6 +161,13 @@ impl RecordStore {
         };
         let blocks = blocks.into_iter().flatten().map(Counters::from);
         blocks.chain(apart.iter().map(|record| self.counters.at(record.counters)))
+    }
+
+    /// The counters of a record that has nothing else, as far as they can be changed where they are.
+    #[inline]
+    pub(super) fn only_counters_mut(&mut self, index: usize) -> Option<&mut [u64]> {
+        let stored = &self.records[index];
+        if stored.extra == NONE { self.counters.own_mut(stored.counters) } else { None }
     }
 
     /// The bitmap of a record, to change in place; panics as [`record`](Self::record).

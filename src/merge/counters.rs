@@ -2,39 +2,30 @@
 
 use crate::instr::{Counters, ValueCount};
 
-/// Adds `source` times `weight` to `target`, element by element.
+/// Adds `source` times `weight` to `target`, counter by counter.
 ///
 /// A product or sum beyond 64 bits, or a result above `max`, becomes `max`
-/// (`InstrProfRecord::merge` in LLVM). Returns whether that happened. The
-/// slices have the same length.
-pub(super) fn add_weighted(target: &mut [u64], source: &[u64], weight: u64, max: u64) -> bool {
+/// (`InstrProfRecord::merge` in LLVM). Returns whether that happened. There
+/// are as many of both.
+#[inline]
+pub(super) fn add_weighted(target: &mut [u64], source: Counters<'_>, weight: u64, max: u64) -> bool {
     debug_assert_eq!(target.len(), source.len());
     let mut saturated = false;
     if weight == 1 {
-        for (t, s) in target.iter_mut().zip(source) {
-            let sum = t.wrapping_add(*s);
-            let over = (sum < *s) | (sum > max);
-            *t = if over { max } else { sum };
+        source.zip_with(target, |target, count| {
+            let sum = target.wrapping_add(count);
+            let over = (sum < count) | (sum > max);
+            *target = if over { max } else { sum };
             saturated |= over;
-        }
+        });
     } else {
-        for (t, s) in target.iter_mut().zip(source) {
-            let sum = s.checked_mul(weight).and_then(|product| product.checked_add(*t));
+        source.zip_with(target, |target, count| {
+            let sum = count.checked_mul(weight).and_then(|product| product.checked_add(*target));
             let over = sum.is_none_or(|sum| sum > max);
-            *t = sum.unwrap_or(max).min(max);
+            *target = sum.unwrap_or(max).min(max);
             saturated |= over;
-        }
+        });
     }
-    saturated
-}
-
-/// As [`add_weighted`], from a record.
-pub(super) fn add_record(target: &mut [u64], source: Counters<'_>, weight: u64, max: u64) -> bool {
-    let (mut at, mut saturated) = (0, false);
-    source.for_each_piece(|piece| {
-        saturated |= add_weighted(&mut target[at..at + piece.len()], piece, weight, max);
-        at += piece.len();
-    });
     saturated
 }
 
@@ -68,20 +59,20 @@ mod tests {
     fn sums_stop_at_the_ceiling_and_say_so() {
         let max = u64::MAX - 2;
         let mut target = [1, max - 1, max, u64::MAX];
-        assert!(!add_weighted(&mut target[..2], &[2, 1], 1, max));
+        assert!(!add_weighted(&mut target[..2], (&[2, 1][..]).into(), 1, max));
         assert_eq!(target[..2], [3, max]);
-        assert!(add_weighted(&mut target[2..], &[1, 0], 1, max));
+        assert!(add_weighted(&mut target[2..], (&[1, 0][..]).into(), 1, max));
         assert_eq!(target[2..], [max, max]);
         let mut target = [5, 5];
-        assert!(add_weighted(&mut target, &[u64::MAX / 2, 7], 3, max));
+        assert!(add_weighted(&mut target, (&[u64::MAX / 2, 7][..]).into(), 3, max));
         assert_eq!(target, [max, 26]);
     }
 
     #[test]
     fn older_releases_fill_all_64_bits() {
         let mut target = [u64::MAX - 1];
-        assert!(!add_weighted(&mut target, &[1], 1, u64::MAX));
-        assert!(add_weighted(&mut target, &[1], 1, u64::MAX));
+        assert!(!add_weighted(&mut target, (&[1][..]).into(), 1, u64::MAX));
+        assert!(add_weighted(&mut target, (&[1][..]).into(), 1, u64::MAX));
         assert_eq!(target, [u64::MAX]);
     }
 

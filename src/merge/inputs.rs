@@ -98,10 +98,15 @@ impl Merger {
         while let Some(incoming) = reader.next_record()? {
             *records += 1;
             let prepared = options.prepare(incoming)?;
-            self.make_room(prepared.name, prepared.record)?;
-            let outcome = match hashed {
-                true => self.add_hashed_record(prepared, options.weight),
-                false => self.add_record(prepared, options.weight),
+            let outcome = match self.add_to_expected(&prepared, options.weight) {
+                Some(outcome) => outcome,
+                None => {
+                    self.make_room(prepared.name, prepared.record)?;
+                    match hashed {
+                        true => self.add_hashed_record(prepared, options.weight),
+                        false => self.add_record(prepared, options.weight),
+                    }
+                }
             };
             observe(prepared, outcome);
             if outcome.is_new {

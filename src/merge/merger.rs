@@ -233,6 +233,23 @@ impl Merger {
         self.add_to_function(function, incoming.record, weight)
     }
 
+    /// Adds a record of counters alone to the one that is expected next, as [`add_record`](Self::add_record) would:
+    /// most records of files of one program are such.
+    #[inline]
+    pub(super) fn add_to_expected(&mut self, incoming: &RecordRef<'_>, weight: u64) -> Option<AddOutcome> {
+        let (name_ref, source) = (incoming.name_ref?, incoming.record);
+        let (record, counters) = self.profile.functions.meet_counters(incoming.name, name_ref, source)?;
+        let firsts = [counters.first().copied(), source.counters.first()];
+        if self.rules.pseudo_counts
+            && firsts.into_iter().flatten().any(|first| PseudoCount::from_counter(first).is_some())
+        {
+            return None;
+        }
+        let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
+        let error = saturated.then_some(SoftError::CounterOverflow);
+        Some(AddOutcome { record, is_new: false, error: self.note(record, error) })
+    }
+
     /// Adds a record to a function of this merger.
     pub(super) fn add_to_function(
         &mut self,
@@ -368,7 +385,7 @@ impl Merger {
             }
         }
         let counters = functions.counters_mut(target);
-        let saturated = counters::add_record(counters, source.counters, weight, self.rules.max_count);
+        let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
         let mut error = saturated.then_some(SoftError::CounterOverflow);
         if has_uniformity {
             let outcome = self.merge_uniformity(target, source, weight);
@@ -443,7 +460,8 @@ impl Merger {
         let error = if sums.len() != counters.len() {
             Some(SoftError::CountMismatch)
         } else {
-            counters::add_weighted(sums, counters, weight, self.rules.max_count).then_some(SoftError::CounterOverflow)
+            counters::add_weighted(sums, counters.into(), weight, self.rules.max_count)
+                .then_some(SoftError::CounterOverflow)
         };
         self.note(target, error)
     }

@@ -3,9 +3,10 @@
 use super::*;
 use crate::instr::{
     FunctionRecord, Profile, ProfileKind, RecordRef, Release, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
-    ValueSites,
+    ValueSites, name_ref,
 };
 use crate::memprof::{MemoryProfile, Source};
+use proptest::prelude::*;
 
 fn merger(release: u32) -> Merger {
     Merger::new(MergeOptions { release: Release(release), ..MergeOptions::default() })
@@ -43,6 +44,46 @@ fn records_of_one_name_meet_by_hash() {
     let again = add(&mut merger, "f", &FunctionRecord::new(1, vec![10, 20]), 3);
     assert_eq!((again.is_new, again.record.index(), again.error), (false, 0, None));
     assert_eq!(counters(&merger.finish(), "f"), [31, 62]);
+}
+
+proptest! {
+    /// Names and hashes in one order, as in files of one program, and out of it; counters alone, and more.
+    #[test]
+    fn a_record_that_is_expected_is_added_as_any_other(
+        release in prop_oneof![Just(14u32), Just(22)],
+        weight in 1u64..3,
+        adds in prop::collection::vec((0u8..4, 0u64..2, 0usize..3, prop_oneof![4 => 0u64..9, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 2)], 0u8..6), 1..60),
+        is_ordered in any::<bool>(),
+    ) {
+        let mut mergers = [merger(release), merger(release)];
+        let mut met = 0;
+        for (at, (name, hash, len, count, extra)) in adds.iter().enumerate() {
+            let (name, hash) = if is_ordered { (at as u8 % 4, 0) } else { (*name, *hash) };
+            let len = if is_ordered { 2 } else { *len };
+            let mut record = FunctionRecord::new(hash, vec![*count; len]);
+            match extra {
+                1 if !is_ordered => record.bitmap.push(1),
+                2 if !is_ordered => record.sites_mut(ValueKind::MemOpSize).push_site(&site(&[(1, *count)])),
+                _ => {}
+            }
+            let name = [b'f', name];
+            let incoming = RecordRef { name: &name, name_ref: Some(name_ref(&name)), text: None, record: record.view() };
+            let [quick, slow] = &mut mergers;
+            let expected = quick.add_to_expected(&incoming, weight);
+            met += usize::from(expected.is_some());
+            let outcome = expected.unwrap_or_else(|| quick.add_record(incoming, weight));
+            prop_assert_eq!(outcome, slow.add_record(incoming, weight));
+        }
+        let pseudo = adds.iter().any(|(.., count, _)| *count > u64::MAX - 2);
+        prop_assert!(!is_ordered || pseudo || adds.len() < 8 || met > 0, "files of one program take the quick way");
+        let [quick, slow] = mergers.map(Merger::finish);
+        let all = |profile: &Profile| -> Vec<_> {
+            profile.functions.iter().map(|function| {
+                (function.name().to_vec(), function.records().map(|record| record.to_record()).collect::<Vec<_>>())
+            }).collect()
+        };
+        prop_assert_eq!(all(&quick), all(&slow));
+    }
 }
 
 #[test]

@@ -37,7 +37,8 @@ impl Merger {
         let ours = self.profile.functions.uniformity_mut(target);
         let theirs = source.uniformity;
         if !ours.counts.is_empty() && ours.counts.len() == theirs.counts.len() {
-            outcome.saturated = counters::add_weighted(&mut ours.counts, &theirs.counts, weight, self.rules.max_count);
+            outcome.saturated =
+                counters::add_weighted(&mut ours.counts, (&theirs.counts).into(), weight, self.rules.max_count);
             self.derive_uniformity(target);
             return outcome;
         }

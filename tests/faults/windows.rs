@@ -53,7 +53,13 @@ fn assert_same_as_piped(contents: &[Vec<u8>]) {
         assert!(content.len() > 1 << 20, "{} bytes", content.len());
         fs::write(path("large"), content).unwrap();
         for program in &programs {
-            for arguments in [&["merge"][..], &["merge", &small], &["show", "--all-functions", "--counts"]] {
+            let commands = [
+                &["merge"][..],
+                &["merge", &small, &small, &small],
+                &["merge", "--failure-mode=warn", &small],
+                &["show", "--all-functions", "--counts"],
+            ];
+            for arguments in commands {
                 let [file, piped] = [false, true].map(|is_piped| outcome(program, arguments, &path("large"), is_piped));
                 assert!(file == piped, "content {number}, {} {arguments:?}", program.display());
             }

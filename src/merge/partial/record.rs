@@ -104,7 +104,7 @@ impl Summed {
         if self.shape.is_left_out {
             return;
         }
-        if counters::add_record(&mut self.counters, record.counters, weight, max) {
+        if counters::add_weighted(&mut self.counters, record.counters, weight, max) {
             self.extra_mut().overflows.push(0);
         }
         self.bitmap.iter_mut().zip(record.bitmap).for_each(|(all, byte)| *all |= byte);
@@ -116,7 +116,7 @@ impl Summed {
     /// Adds a sum of later inputs, whose numbers begin at `first_input`;
     /// returns whether a counter went beyond its maximum only now.
     pub(super) fn append(&mut self, other: Self, first_input: u32, max: u64) -> bool {
-        let overflows = counters::add_weighted(&mut self.counters, &other.counters, 1, max);
+        let overflows = counters::add_weighted(&mut self.counters, (&*other.counters).into(), 1, max);
         self.bitmap.iter_mut().zip(&other.bitmap).for_each(|(all, byte)| *all |= byte);
         let mut new = overflows;
         if let Some(theirs) = other.extra {

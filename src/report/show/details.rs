@@ -2,7 +2,7 @@
 
 use super::ShowOptions;
 use crate::digits::{push_decimal, push_decimals, push_hex_16, push_padded};
-use crate::instr::{PseudoCount, RecordView, SymbolTable, ValueKind};
+use crate::instr::{Counters, PseudoCount, RecordView, SymbolTable, ValueKind};
 use crate::report::format::push_two_decimals;
 use std::io::{self, Write};
 
@@ -45,7 +45,7 @@ impl Details<'_> {
             writeln!(text, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
         }
         if options.counts {
-            self.push_counts(text, &record.counters.to_words());
+            self.push_counts(text, record.counters);
             self.push_uniformity(text, record);
         }
         let blocks = [
@@ -61,12 +61,13 @@ impl Details<'_> {
     }
 
     /// Front-end profiles show the first counter as the function's count.
-    fn push_counts(&self, text: &mut Vec<u8>, counters: &[u64]) {
+    fn push_counts(&self, text: &mut Vec<u8>, counters: Counters<'_>) {
+        const SEPARATOR: [u8; 2] = *b", ";
         text.extend_from_slice(b"    Block counts: [");
-        let shown = counters.get(usize::from(!self.is_ir)..).unwrap_or_default();
-        if let Some((last, others)) = shown.split_last() {
-            push_decimals(text, others, *b", ");
-            push_decimal(text, *last);
+        let shown = counters.skip(usize::from(!self.is_ir));
+        shown.for_each_piece(|counters| push_decimals(text, counters, SEPARATOR));
+        if !shown.is_empty() {
+            text.truncate(text.len() - SEPARATOR.len());
         }
         text.extend_from_slice(b"]\n");
     }
