@@ -23,7 +23,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ -z "${PROGRAM:-}" ]; then
   host=$(rustc -vV | sed -n 's/^host: //p')
-  RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --quiet --bin profbridge --target "$host"
+  RUSTFLAGS="-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs" cargo build --release --quiet --bin profbridge --target "$host"
   PROGRAM=${CARGO_TARGET_DIR:-target}/$host/release/profbridge
 fi
 export PROGRAM

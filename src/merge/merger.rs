@@ -1,20 +1,20 @@
 //! The merger: state, inputs, records.
 
 use super::counters;
-use super::deferred::{Contribution, Deferred, emptied};
+use super::deferred::Deferred;
 use super::kinds::{KindConflict, combine_kinds};
 use super::order_events::OrderEvents;
 use super::outcome::{AddOutcome, SoftError};
 use super::rules::MergeRules;
-use super::sites::{SiteMerger, SiteOrder, TakenSites, exceeds, sort_sites};
+use super::sites::{SiteMerger, sort_sites};
 use super::states::RecordStates;
 use super::traces::Reservoir;
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::instr::hash_order::string_map_order;
 use crate::instr::{
-    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordId, RecordRef,
-    RecordView, Release, TemporalProfile, ValueKind, ValueSites,
+    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordRef, RecordView,
+    Release, TemporalProfile, ValueKind,
 };
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES, SharedPages};
@@ -90,7 +90,7 @@ pub struct Merger {
     /// Whether some record had a soft error.
     pub(super) had_soft_error: bool,
     /// Whether memory was refused for the counters of a record.
-    lacks_memory: bool,
+    pub(super) lacks_memory: bool,
 }
 
 /// What was seen of the inputs' kinds.
@@ -271,245 +271,6 @@ impl Merger {
             Some(known) => known,
             None => functions.intern(incoming.name),
         }
-    }
-
-    /// Makes a new record of a function; the FuncHash must be new to it.
-    pub(super) fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weight: u64) -> AddOutcome {
-        self.push_summed(function, record, weight, weight)
-    }
-
-    /// Adds a record whose counters are a sum that was weighted before; the
-    /// values are those of one input of that weight.
-    pub(super) fn add_summed(&mut self, function: FunctionId, sum: RecordView<'_>, value_weight: u64) -> AddOutcome {
-        let Some(record) = self.profile.functions.find_record(function, sum.func_hash) else {
-            return self.push_summed(function, sum, 1, value_weight);
-        };
-        let merge_sites = |merger: &mut Self, kind| merger.merge_sites(record, kind, sum.sites(kind), value_weight);
-        let error = self.merge_parts(record, sum, 1, merge_sites);
-        AddOutcome { record, is_new: false, error: self.note(record, error) }
-    }
-
-    fn push_summed(
-        &mut self,
-        function: FunctionId,
-        record: RecordView<'_>,
-        counter_weight: u64,
-        weight: u64,
-    ) -> AddOutcome {
-        let id = self.profile.functions.push_record(function, record);
-        let mut saturated = false;
-        // What is not changed may stay in the file.
-        if counter_weight != 1 {
-            let counters = self.profile.functions.counters_mut(id);
-            saturated = counters::scale(counters, counter_weight, self.rules.max_count);
-        }
-        if !record.uniformity.is_empty() {
-            saturated |= self.take_over_uniformity(id, weight);
-        }
-        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
-            saturated |= self.take_over_sites(id, kind, weight);
-        }
-        let error = saturated.then_some(SoftError::CounterOverflow);
-        AddOutcome { record: id, is_new: true, error: self.note(id, error) }
-    }
-
-    /// Makes sites that were copied as they came what a merge makes of the
-    /// first ones of a record. Returns whether a count reached its maximum.
-    fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
-        let state = self.states.of_mut(id);
-        let sites = self.profile.functions.sites_mut(id, kind);
-        let weighted = weight != 1 && sites.values_len() != 0;
-        if self.is_later_part && (weighted || exceeds(sites)) {
-            let empty = emptied(sites);
-            let contribution = Contribution { sites: std::mem::replace(sites, empty), weight, is_sum: false };
-            self.defer(id, kind, contribution);
-            return false;
-        }
-        state.events.weighted_values |= weighted;
-        let saturated = weighted && counters::scale_values(sites.values_mut(), weight);
-        if exceeds(sites) {
-            sort_sites(sites);
-            state.events.cut_sites = true;
-        }
-        saturated
-    }
-
-    /// Adds to a record that is there already, as
-    /// [`add_record`](Self::add_record) would; for callers that remember where
-    /// a record went.
-    pub(crate) fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
-        let merge_sites = |merger: &mut Self, kind| merger.merge_sites(target, kind, source.sites(kind), weight);
-        let error = self.merge_parts(target, source, weight, merge_sites);
-        self.note(target, error)
-    }
-
-    /// Remembers that a record had an error.
-    pub(super) fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
-        if error.is_some() {
-            self.states.of_mut(target).events.soft_errors = true;
-            self.had_soft_error = true;
-        }
-        error
-    }
-
-    /// Merges counters and bitmaps, then values kind by kind.
-    pub(super) fn merge_parts(
-        &mut self,
-        target: RecordId,
-        source: RecordView<'_>,
-        weight: u64,
-        mut merge_sites: impl FnMut(&mut Self, ValueKind) -> Option<SoftError>,
-    ) -> Option<SoftError> {
-        let functions = &mut self.profile.functions;
-        let record = functions.record(target);
-        let (same_bitmap, has_sites) = (record.bitmap.len() == source.bitmap.len(), record.has_value_sites());
-        let has_uniformity = !record.uniformity.is_empty() || !source.uniformity.is_empty();
-        if record.counters.len() != source.counters.len() {
-            return Some(SoftError::CountMismatch);
-        }
-        if functions.make_own(target).is_err() {
-            self.lacks_memory = true;
-            return None;
-        }
-        let record = functions.record(target);
-        if self.rules.pseudo_counts {
-            match (record.pseudo_count(), source.pseudo_count()) {
-                (None, None) => {}
-                (Some(a), Some(b)) => {
-                    let hot = a == PseudoCount::Hot || b == PseudoCount::Hot;
-                    let pseudo = if hot { PseudoCount::Hot } else { PseudoCount::Warm };
-                    functions.counters_mut(target)[0] = pseudo.counter();
-                    return None;
-                }
-                _ => return Some(SoftError::CountMismatch),
-            }
-        }
-        let counters = functions.counters_mut(target);
-        let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
-        let mut error = saturated.then_some(SoftError::CounterOverflow);
-        if has_uniformity {
-            let outcome = self.merge_uniformity(target, source, weight);
-            if outcome.depends_on_order {
-                self.states.of_mut(target).events.uniformity = true;
-            }
-            error = error.or(outcome.saturated.then_some(SoftError::CounterOverflow));
-        }
-        let functions = &mut self.profile.functions;
-        if !same_bitmap {
-            return error.or(Some(SoftError::BitmapMismatch));
-        }
-        functions.bitmap_mut(target).iter_mut().zip(source.bitmap).for_each(|(a, b)| *a |= b);
-        if has_sites || source.has_value_sites() {
-            for kind in ValueKind::ALL {
-                error = error.or(merge_sites(self, kind));
-            }
-        }
-        error
-    }
-
-    pub(super) fn merge_sites(
-        &mut self,
-        target: RecordId,
-        kind: ValueKind,
-        source: &ValueSites,
-        weight: u64,
-    ) -> Option<SoftError> {
-        if self.profile.functions.record(target).sites(kind).len() != source.len() {
-            return Some(SoftError::ValueSiteCountMismatch);
-        }
-        if source.is_empty() {
-            return None;
-        }
-        let sites = self.profile.functions.sites_mut(target, kind);
-        let state = self.states.of_mut(target);
-        let order = &mut state.orders[kind as usize];
-        if !self.is_later_part {
-            let outcome = self.sites.merge(sites, order, source, weight);
-            // New values are taken over without the weight.
-            state.events.weighted_values |= weight != 1 && source.values_len() != 0;
-            state.events.cut_sites |= outcome.cut;
-            state.events.repeated_values |= outcome.repeated;
-            return outcome.saturated.then_some(SoftError::CounterOverflow);
-        }
-        if !self.deferred.has(target, kind) {
-            if let Some(saturated) = self.sites.merge_unless_sensitive(sites, order, source, weight) {
-                return saturated.then_some(SoftError::CounterOverflow);
-            }
-            let empty = emptied(sites);
-            let is_sum = std::mem::take(order) == SiteOrder::ByValue;
-            let so_far = Contribution { sites: std::mem::replace(sites, empty), weight: 1, is_sum };
-            self.defer(target, kind, so_far);
-        }
-        self.defer(target, kind, Contribution { sites: source.clone(), weight, is_sum: false });
-        None
-    }
-
-    pub(super) fn defer(&mut self, target: RecordId, kind: ValueKind, contribution: Contribution) {
-        self.deferred.push(target, kind, contribution);
-        self.events.deferred_too_much |= self.deferred.is_full();
-    }
-
-    /// Adds counters of a record that is there already.
-    ///
-    /// For many files of one image, whose records were found once. Neither
-    /// side may have a pseudo count where the rules know them; the caller
-    /// checks the first counter and takes [`merge_record`](Self::merge_record)
-    /// then.
-    pub(crate) fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
-        let sums = self.profile.functions.counters_mut(target);
-        let error = if sums.len() != counters.len() {
-            Some(SoftError::CountMismatch)
-        } else {
-            counters::add_weighted(sums, counters.into(), weight, self.rules.max_count)
-                .then_some(SoftError::CounterOverflow)
-        };
-        self.note(target, error)
-    }
-
-    /// Adds bitmap bytes to a record that is there already; their number must
-    /// be that of the record.
-    pub(crate) fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
-        let sums = self.profile.functions.bitmap_mut(target);
-        let error = (sums.len() != bitmap.len()).then_some(SoftError::BitmapMismatch);
-        if error.is_none() {
-            sums.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
-        }
-        self.note(target, error)
-    }
-
-    /// Adds the value sites of one kind to a record that is there already.
-    pub(crate) fn merge_value_sites(
-        &mut self,
-        target: RecordId,
-        kind: ValueKind,
-        sites: &ValueSites,
-        weight: u64,
-    ) -> Option<SoftError> {
-        let error = self.merge_sites(target, kind, sites, weight);
-        self.note(target, error)
-    }
-
-    /// Takes the sites of one kind of a record out, so that they can be added
-    /// to elsewhere; until they are put back the record has none.
-    pub(crate) fn take_sites(&mut self, record: RecordId, kind: ValueKind) -> TakenSites {
-        if self.profile.functions.record(record).sites(kind).is_empty() {
-            return TakenSites::default();
-        }
-        let order = self.states.of(record).orders[kind as usize];
-        TakenSites { sites: std::mem::take(self.profile.functions.sites_mut(record, kind)), order }
-    }
-
-    /// Puts sites back that were taken out.
-    pub(crate) fn put_back_sites(&mut self, record: RecordId, kind: ValueKind, taken: TakenSites) {
-        if !taken.sites.is_empty() {
-            self.states.of_mut(record).orders[kind as usize] = taken.order;
-            *self.profile.functions.sites_mut(record, kind) = taken.sites;
-        }
-    }
-
-    /// What merges sites that were taken out.
-    pub(crate) fn site_merger(&self) -> SiteMerger {
-        SiteMerger::new(self.rules.stable_value_sort)
     }
 
     /// Adds identities of images. Files list each once, in order.

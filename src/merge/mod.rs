@@ -24,6 +24,7 @@ mod outcome;
 pub mod partial;
 mod places;
 mod posix;
+mod records;
 pub mod remap;
 mod rules;
 pub(crate) mod sites;
