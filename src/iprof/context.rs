@@ -1,8 +1,9 @@
 //! Calling contexts, kept as one tree of callers.
 
+use super::hash_index::HashIndex;
 use super::tables::{MethodHandle, Tables};
 use crate::memory::Growing;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::ops::Range;
@@ -118,7 +119,7 @@ pub struct ContextTree {
     starts_before: Vec<u32>,
     runs: Vec<Run>,
     /// Runs by the caller and the frame of their first contexts.
-    index: HashTable<u32>,
+    index: HashIndex,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -138,7 +139,7 @@ impl Default for ContextTree {
             starts: vec![0],
             starts_before: vec![0],
             runs: Vec::new(),
-            index: HashTable::new(),
+            index: HashIndex::default(),
             hasher: Default::default(),
         }
     }
@@ -155,10 +156,10 @@ impl ContextTree {
         let mut frames = frames.iter().rev().map(map);
         let mut context = ContextHandle::ROOT;
         for frame in frames.by_ref() {
-            match self.find_child(context, frame) {
-                Some(known) => context = known,
-                None => {
-                    context = self.push(context, frame);
+            match self.look_up(context, frame) {
+                Ok(known) => context = known,
+                Err(hash) => {
+                    context = self.push(context, frame, hash);
                     break;
                 }
             }
@@ -171,25 +172,10 @@ impl ContextTree {
 
     /// Makes room for some contexts of so many frames in all; whether there is.
     pub(crate) fn make_room(&mut self, contexts: usize, frames: usize) -> bool {
-        let indexed = self.make_room_in_index(contexts);
         let words = frames / 64 + 1;
         let has_words = self.starts.try_grow(words) && self.starts_before.try_grow(words);
-        indexed && has_words && self.frames.try_grow(frames) && self.runs.try_grow(contexts)
-    }
-
-    fn make_room_in_index(&mut self, more: usize) -> bool {
-        if self.index.capacity() - self.index.len() >= more {
-            return true;
-        }
-        // The index is apart from the tree while it grows.
-        let mut index = std::mem::take(&mut self.index);
-        let hash_of = |run: &u32| {
-            let Run { first, caller } = self.runs[*run as usize];
-            hash(&self.hasher, caller, self.frame(first as usize))
-        };
-        let has_room = index.try_reserve(more, hash_of).is_ok();
-        self.index = index;
-        has_room
+        let has_runs = self.runs.try_grow(contexts) && self.index.try_grow(contexts);
+        has_words && has_runs && self.frames.try_grow(frames)
     }
 
     /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
@@ -210,11 +196,10 @@ impl ContextTree {
 
     /// Brings what is known of these outermost frames near: waiting for all of them at once
     /// takes hardly longer than waiting for one.
-    pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame>) {
+    pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame> + Clone) {
+        outermost.clone().for_each(|frame| self.index.fetch(hash(&self.hasher, ContextHandle::ROOT.0, frame)));
         for frame in outermost {
-            black_box(
-                self.index.find(hash(&self.hasher, ContextHandle::ROOT.0, frame), |run| black_box(*run) == u32::MAX),
-            );
+            black_box(self.find_child(ContextHandle::ROOT, frame));
         }
     }
 
@@ -222,26 +207,29 @@ impl ContextTree {
     ///
     /// # Panics
     ///
-    /// With more contexts than the memory holds, or 2^32.
+    /// With 2^32 contexts.
     pub fn child(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
-        match self.find_child(caller, frame) {
-            Some(known) => known,
-            None => self.push(caller, frame),
-        }
+        self.look_up(caller, frame).unwrap_or_else(|hash| self.push(caller, frame, hash))
     }
 
     /// The context of `frame` called from `caller`, if it is there.
     pub(crate) fn find_child(&self, caller: ContextHandle, frame: Frame) -> Option<ContextHandle> {
+        self.look_up(caller, frame).ok()
+    }
+
+    /// As [`find_child`](Self::find_child), or else under which hash the index will have it.
+    #[inline]
+    fn look_up(&self, caller: ContextHandle, frame: Frame) -> Result<ContextHandle, u64> {
         let next = caller.index() + 1;
         if next < self.frames.len() && self.is_frame(next, frame) && !self.is_start(next) {
-            return Some(ContextHandle::from_index(next));
+            return Ok(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
-        let same = |run: &u32| {
-            let run = self.runs[*run as usize];
+        let same = |run: u32| {
+            let run = self.runs[run as usize];
             run.caller == caller.0 && self.is_frame(run.first as usize, frame)
         };
-        self.index.find(hash, same).map(|run| ContextHandle(self.runs[*run as usize].first))
+        self.index.find(hash, same).map(|run| ContextHandle(self.runs[run as usize].first)).ok_or(hash)
     }
 
     /// Adds contexts that are not there, each called from the one before.
@@ -260,8 +248,8 @@ impl ContextTree {
         }
     }
 
-    /// Adds a context that is not there.
-    fn push(&mut self, caller: ContextHandle, frame: Frame) -> ContextHandle {
+    /// Adds a context that is not there; `hash` is its caller's and its frame's.
+    fn push(&mut self, caller: ContextHandle, frame: Frame, hash: u64) -> ContextHandle {
         let context = ContextHandle::from_index(self.frames.len());
         self.extend(std::iter::once(frame));
         let (word, bit) = (context.index() / 64, context.index() % 64);
@@ -271,8 +259,7 @@ impl ContextTree {
         self.starts[word] |= 1 << bit;
         let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
         self.runs.push(Run { first: context.0, caller: caller.0 });
-        assert!(self.make_room_in_index(1), "no memory for more contexts");
-        self.index.insert_unique(hash(&self.hasher, caller.0, frame), run, |_| unreachable!("there is room"));
+        self.index.insert(hash, run);
         context
     }
 

@@ -37,6 +37,7 @@ pub mod document;
 mod evidence;
 pub mod findings;
 pub mod fit;
+mod hash_index;
 mod json;
 pub mod merge;
 pub mod names;

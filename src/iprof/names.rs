@@ -1,7 +1,7 @@
 //! Names: stored once each, and the forms in which Java people write them.
 
+use super::hash_index::HashIndex;
 use crate::memory::Growing;
-use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// Position of a name in its [`Names`].
@@ -13,7 +13,7 @@ pub(crate) struct NameHandle(u32);
 pub(crate) struct Names {
     text: Vec<u8>,
     ends: Vec<usize>,
-    index: HashTable<u32>,
+    index: HashIndex,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -24,22 +24,21 @@ impl Names {
     ///
     /// With more than 2^32 distinct names, which no file of less than 4 GiB has.
     pub(crate) fn add(&mut self, name: &[u8]) -> NameHandle {
-        if let Some(known) = self.find(name) {
+        let hash = self.hasher.hash_one(name);
+        if let Some(known) = self.find_hashed(name, hash) {
             return known;
         }
         let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
-        let hash_of = |at: &u32| self.hasher.hash_one(slice(&self.text, &self.ends, *at));
-        self.index.insert_unique(hash_of(&at), at, hash_of);
+        self.index.insert(hash, at);
         NameHandle(at)
     }
 
     /// Makes room for some names of a length in all; whether there is.
     #[inline]
     pub(crate) fn make_room(&mut self, names: usize, len: usize) -> bool {
-        let hash_of = |at: &u32| self.hasher.hash_one(slice(&self.text, &self.ends, *at));
-        self.index.try_reserve(names, hash_of).is_ok() && self.text.try_grow(len) && self.ends.try_grow(names)
+        self.index.try_grow(names) && self.text.try_grow(len) && self.ends.try_grow(names)
     }
 
     /// How long all names are together.
@@ -49,8 +48,11 @@ impl Names {
 
     /// The handle of `name` if it is there.
     pub(crate) fn find(&self, name: &[u8]) -> Option<NameHandle> {
-        let hash = self.hasher.hash_one(name);
-        self.index.find(hash, |at| slice(&self.text, &self.ends, *at) == name).copied().map(NameHandle)
+        self.find_hashed(name, self.hasher.hash_one(name))
+    }
+
+    fn find_hashed(&self, name: &[u8], hash: u64) -> Option<NameHandle> {
+        self.index.find(hash, |at| self.text(NameHandle(at)) == name).map(NameHandle)
     }
 
     /// Whether the names of `other` begin with these, in this order.
@@ -60,14 +62,10 @@ impl Names {
 
     /// The bytes of a name.
     pub(crate) fn text(&self, name: NameHandle) -> &[u8] {
-        slice(&self.text, &self.ends, name.0)
+        let at = name.0 as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
     }
-}
-
-fn slice<'a>(text: &'a [u8], ends: &[usize], at: u32) -> &'a [u8] {
-    let at = at as usize;
-    let start = if at == 0 { 0 } else { ends[at - 1] };
-    &text[start..ends[at]]
 }
 
 /// A name for people: lone surrogates and control characters are made visible.

@@ -1,9 +1,9 @@
 //! The two tables of an iprof file that explain all numbers: types and methods.
 
+use super::hash_index::HashIndex;
 use super::names::{self, NameHandle, Names};
 use crate::java;
 use crate::memory::Growing;
-use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -37,10 +37,10 @@ struct Method {
 pub struct Tables {
     names: Names,
     types: Vec<Type>,
-    type_index: HashTable<u32>,
+    type_index: HashIndex,
     methods: Vec<Method>,
     signatures: Vec<TypeHandle>,
-    method_index: HashTable<u32>,
+    method_index: HashIndex,
     hasher: foldhash::fast::FixedState,
     next_type_id: u32,
     next_method_id: u32,
@@ -191,12 +191,14 @@ impl Tables {
 
     /// The first type of this name.
     pub fn find_type(&self, name: &[u8]) -> Option<TypeHandle> {
-        self.first_type(self.names.find(name)?)
+        let name = self.names.find(name)?;
+        self.first_type(name, self.hasher.hash_one(name))
     }
 
     /// The first method of this name and of these types (by their names).
     pub fn find_method(&self, name: &[u8], signature: &[TypeHandle]) -> Option<MethodHandle> {
-        self.first_method(self.names.find(name)?, signature)
+        let name = self.names.find(name)?;
+        self.first_method(name, signature, self.identity_hash(name, signature))
     }
 
     /// The type of this name; declared with the next free id if there is none.
@@ -224,10 +226,8 @@ impl Tables {
     /// Makes room for some types and methods, whose names and signatures are so long in all; whether there is.
     #[inline]
     pub(crate) fn make_room(&mut self, types: usize, methods: usize, names: usize, signatures: usize) -> bool {
-        let hash_of = |at: &u32| self.hasher.hash_one(self.types[*at as usize].name);
-        let type_index = self.type_index.try_reserve(types, hash_of).is_ok();
-        let method_index = self.make_room_in_method_index(methods);
-        let are_indexed = type_index && method_index && self.names.make_room(types + methods, names);
+        let has_indexes = self.type_index.try_grow(types) && self.method_index.try_grow(methods);
+        let are_indexed = has_indexes && self.names.make_room(types + methods, names);
         let has_lists = self.types.try_grow(types) && self.primitives.try_grow(types.div_ceil(64));
         are_indexed && has_lists && self.methods.try_grow(methods) && self.signatures.try_grow(signatures)
     }
@@ -248,10 +248,10 @@ impl Tables {
         self.primitives[handle.index() / 64] |= u64::from(primitive) << (handle.index() % 64);
         self.types.push(Type { id, name });
         self.next_type_id = self.next_type_id.max(id.saturating_add(1));
-        let first = self.first_type(name);
+        let hash = self.hasher.hash_one(name);
+        let first = self.first_type(name, hash);
         if first.is_none() {
-            let hash_of = |at: &u32| self.hasher.hash_one(self.types[*at as usize].name);
-            self.type_index.insert_unique(hash_of(&handle.0), handle.0, hash_of);
+            self.type_index.insert(hash, handle.0);
         }
         (handle, first)
     }
@@ -269,38 +269,24 @@ impl Tables {
         let signature_end = u32::try_from(self.signatures.len()).expect("fewer than 2^32 types in signatures");
         self.methods.push(Method { id, name, signature_end });
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
-        let first = self.first_method(name, signature);
+        let hash = self.identity_hash(name, signature);
+        let first = self.first_method(name, signature, hash);
         if first.is_none() {
-            assert!(self.make_room_in_method_index(1), "no memory for more methods");
-            let hash = self.identity_hash(self.methods[handle.index()].name, signature);
-            self.method_index.insert_unique(hash, handle.0, |_| unreachable!("there is room"));
+            self.method_index.insert(hash, handle.0);
         }
         (handle, first)
     }
 
-    fn make_room_in_method_index(&mut self, more: usize) -> bool {
-        if self.method_index.capacity() - self.method_index.len() >= more {
-            return true;
-        }
-        // The index is apart from the tables while it grows.
-        let mut index = std::mem::take(&mut self.method_index);
-        let hash_of = |at: &u32| self.identity_hash(self.methods[*at as usize].name, self.signature(MethodHandle(*at)));
-        let has_room = index.try_reserve(more, hash_of).is_ok();
-        self.method_index = index;
-        has_room
+    fn first_type(&self, name: NameHandle, hash: u64) -> Option<TypeHandle> {
+        self.type_index.find(hash, |at| self.types[at as usize].name == name).map(TypeHandle)
     }
 
-    fn first_type(&self, name: NameHandle) -> Option<TypeHandle> {
-        let same = |at: &u32| self.types[*at as usize].name == name;
-        self.type_index.find(self.hasher.hash_one(name), same).copied().map(TypeHandle)
-    }
-
-    fn first_method(&self, name: NameHandle, signature: &[TypeHandle]) -> Option<MethodHandle> {
-        let same = |at: &u32| {
-            let types = self.signature(MethodHandle(*at));
-            self.methods[*at as usize].name == name && self.are_same_types(types, signature)
+    fn first_method(&self, name: NameHandle, signature: &[TypeHandle], hash: u64) -> Option<MethodHandle> {
+        let same = |at: u32| {
+            let types = self.signature(MethodHandle(at));
+            self.methods[at as usize].name == name && self.are_same_types(types, signature)
         };
-        self.method_index.find(self.identity_hash(name, signature), same).copied().map(MethodHandle)
+        self.method_index.find(hash, same).map(MethodHandle)
     }
 
     /// Whether two signatures are of the same types, by their names.

@@ -183,6 +183,7 @@ impl Merger {
                 self.counts[count_slot(kind)].add(context, &[CountEntry { context, count }], weight)
             }
             Records::Branches(rows) => self.branches.add(context, rows, weight),
+            Records::Types(pairs) if mapping.same => self.types[type_slot(kind)].add(context, pairs, weight),
             Records::Types(pairs) => {
                 let mapped = |pair: &TypeCount| TypeCount { class: mapping.types[pair.class.index()], ..*pair };
                 self.pairs.clear();
@@ -357,7 +358,7 @@ impl Sink for Adding<'_> {
         self.merger.make_room(kind, room)
     }
 
-    fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
+    fn announce(&mut self, outermost: impl Iterator<Item = Frame> + Clone) {
         // What comes as expected is not looked up.
         if self.merger.missed_mapping && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {
             self.merger.contexts.fetch(outermost);

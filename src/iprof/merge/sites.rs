@@ -32,8 +32,10 @@ impl Lists<CountEntry> for Vec<CountEntry> {
     fn list(&mut self, at: usize) -> &mut [CountEntry] {
         std::slice::from_mut(&mut self[at])
     }
+    #[inline]
     fn push(&mut self, _: ContextHandle, rows: &[CountEntry]) {
-        self.extend_from_slice(rows);
+        // Field by field: copied as a whole, a row that was made just now would have to be in memory first.
+        self.extend(rows.iter().map(|row| CountEntry { context: row.context, count: row.count }));
     }
     fn make_room(&mut self, entries: usize, _: usize) -> bool {
         self.try_grow(entries)

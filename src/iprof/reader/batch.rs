@@ -117,6 +117,7 @@ impl Batch {
     }
 
     /// The records of an entry that is not dropped.
+    #[inline]
     pub(super) fn records(&self, kind: SectionKind, range: Range<usize>) -> Records<'_> {
         match kind {
             SectionKind::CallCount | SectionKind::Sampling => Records::Count(self.counts[range.start]),
@@ -126,7 +127,7 @@ impl Batch {
     }
 
     /// The outermost frames of a range of entries.
-    pub(super) fn outermost(&self, steps: Range<usize>) -> impl Iterator<Item = Frame> {
+    pub(super) fn outermost(&self, steps: Range<usize>) -> impl Iterator<Item = Frame> + Clone {
         self.steps[steps].iter().filter_map(|step| self.frames.get(step.frames_end.checked_sub(1)?).copied())
     }
 }

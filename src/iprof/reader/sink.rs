@@ -47,7 +47,7 @@ pub(crate) trait Sink {
     }
 
     /// Tells the outermost frames of entries that come soon, for those who have to look them up.
-    fn announce(&mut self, outermost: impl Iterator<Item = Frame>) {
+    fn announce(&mut self, outermost: impl Iterator<Item = Frame> + Clone) {
         drop(outermost);
     }
 }
