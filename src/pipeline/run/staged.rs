@@ -126,6 +126,11 @@ impl Rest {
     }
 }
 
+/// Takes out what was found, or what was wrong with it.
+fn take<T: Default>(found: &mut Result<T>) -> Result<T> {
+    std::mem::replace(found, Ok(T::default()))
+}
+
 /// A reader of what another one has read.
 #[derive(Debug)]
 pub(super) struct Staged<'b> {
@@ -177,9 +182,9 @@ impl<'b> Staged<'b> {
             return Err(fault);
         }
         if let Some(rest) = &mut self.rest {
-            rest.binary_ids = Ok(std::mem::replace(&mut rest.binary_ids, Ok(Vec::new()))?);
-            rest.vtable_names = Ok(std::mem::replace(&mut rest.vtable_names, Ok(Vec::new()))?);
-            rest.memprof = Ok(std::mem::replace(&mut rest.memprof, Ok(None))?);
+            rest.binary_ids = Ok(take(&mut rest.binary_ids)?);
+            rest.vtable_names = Ok(take(&mut rest.vtable_names)?);
+            rest.memprof = Ok(take(&mut rest.memprof)?);
             let section = rest.memprof.as_ref().ok().and_then(Option::as_ref);
             if let Some(section) = section.filter(|_| adding.takes_memprof) {
                 memprof::indexed::read(&section.bytes, section.offset, limits)?;
@@ -225,7 +230,7 @@ impl ProfileReader for Staged<'_> {
     }
 
     fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
-        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| std::mem::replace(&mut rest.binary_ids, Ok(Vec::new())))
+        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| take(&mut rest.binary_ids))
     }
 
     fn temporal(&mut self) -> TemporalProfile {
@@ -237,7 +242,7 @@ impl ProfileReader for Staged<'_> {
     }
 
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
-        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| std::mem::replace(&mut rest.vtable_names, Ok(Vec::new())))
+        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| take(&mut rest.vtable_names))
     }
 
     fn memprof(&self) -> Result<Option<MemProfSection>> {
