@@ -1,9 +1,9 @@
 //! Calling contexts, kept as one tree of callers.
 
-use super::hash_index::HashIndex;
 use super::tables::{MethodHandle, Tables};
 use crate::memory::Growing;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
+use std::alloc::{Layout, handle_alloc_error};
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::ops::Range;
@@ -119,7 +119,7 @@ pub struct ContextTree {
     starts_before: Vec<u32>,
     runs: Vec<Run>,
     /// Runs by the caller and the frame of their first contexts.
-    index: HashIndex,
+    index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -139,7 +139,7 @@ impl Default for ContextTree {
             starts: vec![0],
             starts_before: vec![0],
             runs: Vec::new(),
-            index: HashIndex::default(),
+            index: HashTable::new(),
             hasher: Default::default(),
         }
     }
@@ -174,8 +174,29 @@ impl ContextTree {
     pub(crate) fn make_room(&mut self, contexts: usize, frames: usize) -> bool {
         let words = frames / 64 + 1;
         let has_words = self.starts.try_grow(words) && self.starts_before.try_grow(words);
-        let has_runs = self.runs.try_grow(contexts) && self.index.try_grow(contexts);
+        let has_runs = self.runs.try_grow(contexts) && self.make_room_in_index(contexts);
         has_words && has_runs && self.frames.try_grow(frames)
+    }
+
+    /// Makes room for more runs in the index; whether there is.
+    #[inline]
+    fn make_room_in_index(&mut self, more: usize) -> bool {
+        self.index.capacity() - self.index.len() >= more || self.grow_index(more)
+    }
+
+    /// Runs are taken in their own order, not in that of the old index: that goes through memory from front to back.
+    #[cold]
+    fn grow_index(&mut self, more: usize) -> bool {
+        let mut grown = HashTable::new();
+        let has_room = grown.try_reserve(self.runs.len().saturating_add(more), |_: &u32| 0).is_ok();
+        if has_room {
+            for (at, run) in (0..).zip(&self.runs) {
+                let hash = hash(&self.hasher, run.caller, self.frame(run.first as usize));
+                grown.insert_unique(hash, at, |_| 0);
+            }
+            self.index = grown;
+        }
+        has_room
     }
 
     /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
@@ -197,7 +218,10 @@ impl ContextTree {
     /// Brings what is known of these outermost frames near: waiting for all of them at once
     /// takes hardly longer than waiting for one.
     pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame> + Clone) {
-        outermost.clone().for_each(|frame| self.index.fetch(hash(&self.hasher, ContextHandle::ROOT.0, frame)));
+        for frame in outermost.clone() {
+            let hash = hash(&self.hasher, ContextHandle::ROOT.0, frame);
+            black_box(self.index.find(hash, |run| black_box(*run) == u32::MAX));
+        }
         for frame in outermost {
             black_box(self.find_child(ContextHandle::ROOT, frame));
         }
@@ -225,11 +249,11 @@ impl ContextTree {
             return Ok(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
-        let same = |run: u32| {
-            let run = self.runs[run as usize];
+        let same = |run: &u32| {
+            let run = self.runs[*run as usize];
             run.caller == caller.0 && self.is_frame(run.first as usize, frame)
         };
-        self.index.find(hash, same).map(|run| ContextHandle(self.runs[run as usize].first)).ok_or(hash)
+        self.index.find(hash, same).map(|run| ContextHandle(self.runs[*run as usize].first)).ok_or(hash)
     }
 
     /// Adds contexts that are not there, each called from the one before.
@@ -258,8 +282,12 @@ impl ContextTree {
         }
         self.starts[word] |= 1 << bit;
         let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
+        if !self.make_room_in_index(1) {
+            // As any allocation does that was not asked for.
+            handle_alloc_error(Layout::new::<Run>());
+        }
+        self.index.insert_unique(hash, run, |_| 0);
         self.runs.push(Run { first: context.0, caller: caller.0 });
-        self.index.insert(hash, run);
         context
     }
 
