@@ -140,19 +140,19 @@ impl<'a> Encoder<'a> {
             |function: &FunctionView<'_>| function.record_ids().next().is_some() && options.selection.keeps(*function);
         let kept: Vec<FunctionId> = memory::collect(table.iter().filter(kept).map(FunctionView::id), HOLD_OUTPUT)?;
         let helpers = if table.records_len() < FEW_RECORDS { 0 } else { threads - 1 };
-        let (functions, measured) = std::thread::scope(|scope| {
+        let (inserted, measured) = std::thread::scope(|scope| {
             let part = kept.len().div_ceil(helpers.max(1)).max(1);
             let measure = |part: &[FunctionId]| Measured::new(profile, dialect, part);
             let tasks: Vec<_> = match helpers {
                 0 => Vec::new(),
                 _ => kept.chunks(part).map(|part| Task::start(scope, move || measure(part))).collect(),
             };
-            let functions = insertion_order(profile, dialect, &kept);
+            let inserted = insert(profile, dialect, &kept);
             let parts = match helpers {
                 0 => vec![measure(&kept)],
                 _ => tasks.into_iter().map(Task::finish).collect(),
             };
-            (functions, parts)
+            (inserted, parts)
         });
         let (mut data_sizes, mut summaries) = (memory::filled(0, table.len(), HOLD_OUTPUT)?, Summaries::new(dialect));
         let mut ids = kept.iter();
@@ -161,10 +161,7 @@ impl<'a> Encoder<'a> {
             summaries.absorb(part.summaries);
             ids.by_ref().zip(part.data_sizes).for_each(|(id, size)| data_sizes[id.index()] = size);
         }
-        let functions = functions?;
-        let hashes = functions.iter().map(|id| table.function(*id).name_ref());
-        let hashes: Vec<u64> = memory::collect(hashes, HOLD_OUTPUT)?;
-        let buckets = Buckets::fill(&hashes, dialect.table_shrinks())?;
+        let (functions, buckets) = inserted?;
         let bits = dialect.kind_bits(profile.kind);
         let mut encoder = Self {
             profile,
@@ -311,6 +308,15 @@ impl Measured {
         summaries.sort();
         Ok(Self { data_sizes, summaries })
     }
+}
+
+/// Puts functions into the hash table, in the order in which the release does.
+fn insert(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Result<(Vec<FunctionId>, Buckets)> {
+    let functions = insertion_order(profile, dialect, kept)?;
+    let hashes = functions.iter().map(|id| profile.functions.function(*id).name_ref());
+    let hashes: Vec<u64> = memory::collect(hashes, HOLD_OUTPUT)?;
+    let buckets = Buckets::fill(&hashes, dialect.table_shrinks())?;
+    Ok((functions, buckets))
 }
 
 /// The order in which the release puts functions into the hash table.
