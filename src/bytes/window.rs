@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes read at a time.
+/// Bytes of a file that are read at a time.
 const CHUNK: usize = 1 << 18;
 
 /// Bytes that are read piece by piece, and have to stay as they are meanwhile: else what is read could be the
@@ -33,10 +33,45 @@ pub(crate) trait Steady: Debug + Send + Sync {
     fn check(&self) -> Result<()>;
 }
 
+/// Where the bytes of a window come from, front to back.
+pub(crate) trait Feed {
+    /// How many bytes there may be from `offset` on, which is behind what was read; none at the end.
+    fn left(&self, offset: u64) -> u64;
+
+    /// Fills `memory` with what stands from `offset` on. Returns how many bytes that are: fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// I/O where they cannot be read.
+    fn fill(&mut self, memory: &mut [u8], offset: u64) -> Result<usize>;
+}
+
+/// A part of a file.
+#[derive(Debug)]
+pub(crate) struct FilePart {
+    file: Arc<dyn Steady>,
+    /// Where it ends in the file.
+    end: u64,
+}
+
+impl Feed for FilePart {
+    fn left(&self, offset: u64) -> u64 {
+        self.end - offset
+    }
+
+    fn fill(&mut self, memory: &mut [u8], offset: u64) -> Result<usize> {
+        self.file.read(memory, offset)?;
+        if offset + memory.len() as u64 == self.end {
+            self.file.check()?;
+        }
+        Ok(memory.len())
+    }
+}
+
 /// Bytes that are gone through once, of which a piece is in view.
 #[derive(Debug)]
-pub(crate) struct Window<'data> {
-    source: Source<'data>,
+pub(crate) struct Window<'data, F = FilePart> {
+    source: Source<'data, F>,
     /// Offset in the file of the view's first byte.
     base: u64,
     /// Position in the view of the first byte that was not passed.
@@ -44,29 +79,22 @@ pub(crate) struct Window<'data> {
 }
 
 #[derive(Debug)]
-enum Source<'data> {
+enum Source<'data, F> {
     /// All is in view.
     Slice(&'data [u8]),
-    File(Pieces),
+    Fed(Pieces<F>),
 }
 
 #[derive(Debug)]
-struct Pieces {
-    file: Arc<dyn Steady>,
+struct Pieces<F> {
+    feed: F,
     buffer: Vec<u8>,
     /// Bytes of the buffer that were read.
     filled: usize,
-    /// Where the last piece ends in the file.
-    end: u64,
     chunk: usize,
 }
 
 impl<'data> Window<'data> {
-    /// Over bytes in memory, which begin at byte `base` of the file.
-    pub(crate) fn over(data: &'data [u8], base: u64) -> Self {
-        Self { source: Source::Slice(data), base, passed: 0 }
-    }
-
     /// Over a part of a file, of which nothing is in view yet.
     pub(crate) fn of_file(file: Arc<dyn Steady>, part: Range<u64>) -> Self {
         Self::in_chunks(file, part, CHUNK)
@@ -74,15 +102,43 @@ impl<'data> Window<'data> {
 
     /// As [`of_file`](Self::of_file), with so many bytes read at a time.
     pub(crate) fn in_chunks(file: Arc<dyn Steady>, part: Range<u64>, chunk: usize) -> Self {
-        let pieces = Pieces { file, buffer: Vec::new(), filled: 0, end: part.end, chunk };
-        Self { source: Source::File(pieces), base: part.start, passed: 0 }
+        Self::fed(FilePart { file, end: part.end }, part.start, chunk)
     }
 
     /// A window of the same bytes from the first one on, which is at `start`.
     pub(crate) fn again(&self, start: u64) -> Self {
         match &self.source {
             Source::Slice(data) => Self::over(data, start),
-            Source::File(pieces) => Self::in_chunks(Arc::clone(&pieces.file), start..pieces.end, pieces.chunk),
+            Source::Fed(Pieces { feed, chunk, .. }) => Self::in_chunks(Arc::clone(&feed.file), start..feed.end, *chunk),
+        }
+    }
+}
+
+impl<'data, F: Feed> Window<'data, F> {
+    /// Over bytes in memory, which begin at byte `base` of the file.
+    pub(crate) fn over(data: &'data [u8], base: u64) -> Self {
+        Self { source: Source::Slice(data), base, passed: 0 }
+    }
+
+    /// Over what comes from somewhere from byte `base` on, of which nothing is in view yet; so many bytes are read
+    /// at a time.
+    pub(crate) fn fed(feed: F, base: u64, chunk: usize) -> Self {
+        Self { source: Source::Fed(Pieces { feed, buffer: Vec::new(), filled: 0, chunk }), base, passed: 0 }
+    }
+
+    /// Where the bytes come from that are not in memory from the beginning.
+    pub(crate) fn feed(&self) -> Option<&F> {
+        match &self.source {
+            Source::Slice(_) => None,
+            Source::Fed(pieces) => Some(&pieces.feed),
+        }
+    }
+
+    /// As [`feed`](Self::feed), to be changed.
+    pub(crate) fn feed_mut(&mut self) -> Option<&mut F> {
+        match &mut self.source {
+            Source::Slice(_) => None,
+            Source::Fed(pieces) => Some(&mut pieces.feed),
         }
     }
 
@@ -91,7 +147,7 @@ impl<'data> Window<'data> {
     pub(crate) fn view(&self) -> &[u8] {
         match &self.source {
             Source::Slice(data) => data,
-            Source::File(pieces) => &pieces.buffer[..pieces.filled],
+            Source::Fed(pieces) => &pieces.buffer[..pieces.filled],
         }
     }
 
@@ -123,7 +179,7 @@ impl<'data> Window<'data> {
     pub(crate) fn is_last(&self) -> bool {
         match &self.source {
             Source::Slice(_) => true,
-            Source::File(pieces) => self.base + pieces.filled as u64 == pieces.end,
+            Source::Fed(pieces) => pieces.feed.left(self.base + pieces.filled as u64) == 0,
         }
     }
 
@@ -136,31 +192,38 @@ impl<'data> Window<'data> {
         if self.is_last() {
             return Ok(false);
         }
-        let Source::File(pieces) = &mut self.source else { return Ok(false) };
+        self.drop_passed();
+        self.read_on()
+    }
+
+    /// Drops what was passed of bytes that are read piece by piece. Returns how many those were.
+    pub(crate) fn drop_passed(&mut self) -> usize {
+        let Source::Fed(pieces) = &mut self.source else { return 0 };
         pieces.buffer.copy_within(self.passed..pieces.filled, 0);
         self.base += self.passed as u64;
         pieces.filled -= self.passed;
-        self.passed = 0;
-        pieces.read_on(self.base)?;
-        Ok(true)
+        std::mem::take(&mut self.passed)
     }
-}
 
-impl Pieces {
-    /// Reads on behind what is in the buffer, which begins at byte `base` of the file.
-    fn read_on(&mut self, base: u64) -> Result<()> {
-        let offset = base + self.filled as u64;
+    /// Reads on behind what is in view; `false` when nothing follows.
+    ///
+    /// # Errors
+    ///
+    /// As [`more`](Self::more).
+    pub(crate) fn read_on(&mut self) -> Result<bool> {
+        let Source::Fed(Pieces { feed, buffer, filled, chunk }) = &mut self.source else { return Ok(false) };
+        let offset = self.base + *filled as u64;
         // Doubling keeps the work of looking at a long item again in proportion to its length.
-        let wanted = (self.chunk.max(self.filled) as u64).min(self.end - offset) as usize;
-        let needed = self.filled + wanted;
-        let missing = needed.saturating_sub(self.buffer.len());
+        let wanted = ((*chunk).max(*filled) as u64).min(feed.left(offset)) as usize;
+        let needed = *filled + wanted;
+        let missing = needed.saturating_sub(buffer.len());
         if missing > 0 {
-            memory::reserve(&mut self.buffer, missing, HOLD_INPUT)?;
-            self.buffer.resize(needed, 0);
+            memory::reserve(buffer, missing, HOLD_INPUT)?;
+            buffer.resize(needed, 0);
         }
-        self.file.read(&mut self.buffer[self.filled..needed], offset)?;
-        self.filled = needed;
-        if base + needed as u64 == self.end { self.file.check() } else { Ok(()) }
+        let read = feed.fill(&mut buffer[*filled..needed], offset)?;
+        *filled += read;
+        Ok(read > 0)
     }
 }
 

@@ -1,9 +1,11 @@
 //! The part of the input that is in memory, and how it moves.
 
 use super::json::{Scan, Stop};
+use crate::bytes;
+use crate::bytes::window::Feed;
 use crate::limits::Limits;
 use flate2::read::MultiGzDecoder;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
 const CHUNK_BYTES: usize = 1 << 17;
@@ -25,38 +27,70 @@ pub(crate) enum Halt {
     OutOfMemory,
 }
 
-enum Source<'a> {
-    /// Everything is there.
-    Slice(&'a [u8]),
-    Stream {
-        reader: Box<dyn Read + 'a>,
-        buffer: Vec<u8>,
-        end: bool,
-    },
+/// A stream, compressed or not, as far as it can be read.
+struct Stream<'a> {
+    reader: Box<dyn Read + 'a>,
+    bytes_left: u64,
+    is_over: bool,
+    /// What the system or the decompressor said when it gave up.
+    failure: Option<String>,
 }
 
-impl Default for Source<'_> {
-    fn default() -> Self {
-        Self::Slice(&[])
+impl<'a> Stream<'a> {
+    fn new(reader: impl Read + 'a, limits: &Limits) -> Self {
+        let mut stream =
+            Self { reader: Box::new(reader), bytes_left: limits.stream_bytes, is_over: false, failure: None };
+        stream.check_limit();
+        stream
+    }
+
+    fn check_limit(&mut self) {
+        if self.bytes_left == 0 && !self.is_over {
+            self.failure = Some("the text is longer than the limit".to_string());
+            self.is_over = true;
+        }
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        self.failure = Some(crate::error::io_message(error));
+        self.is_over = true;
+    }
+}
+
+impl Feed for Stream<'_> {
+    fn left(&self, _: u64) -> u64 {
+        if self.is_over { 0 } else { self.bytes_left }
+    }
+
+    /// Never fails: what came before a failure is read like any other text.
+    fn fill(&mut self, memory: &mut [u8], _: u64) -> crate::error::Result<usize> {
+        let mut filled = 0;
+        while filled < memory.len() {
+            match self.reader.read(&mut memory[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.fail(&error);
+                    break;
+                }
+            }
+        }
+        self.bytes_left -= filled as u64;
+        self.check_limit();
+        self.is_over |= filled == 0;
+        Ok(filled)
     }
 }
 
 /// A sliding view of the text. Elements are parsed inside it, and parsed once
 /// more when it ended too early.
-#[derive(Default)]
 pub(crate) struct Window<'a> {
-    source: Source<'a>,
-    /// Offset in the text of the view's first byte.
-    base: u64,
-    /// Position in the view of what is parsed next.
-    pos: usize,
+    text: bytes::window::Window<'a, Stream<'a>>,
     /// The view's bytes up to here are known to be UTF-8.
     checked: usize,
     bad_encoding: bool,
     max_depth: u32,
-    bytes_left: u64,
-    /// What the system or the decompressor said when it gave up.
-    pub(crate) failure: Option<String>,
     /// Whether the text came out of a gzip stream.
     pub(crate) is_compressed: bool,
     /// Whether a byte order mark was skipped.
@@ -81,14 +115,19 @@ impl<'a> Window<'a> {
     /// Over text in memory, which a gzip stream is not yet.
     pub(crate) fn from_slice(data: &'a [u8], limits: &Limits) -> Self {
         if data.starts_with(&GZIP_MAGIC) {
-            return Self::new(stream(MultiGzDecoder::new(data)), limits);
+            return Self::of_stream(Stream::new(MultiGzDecoder::new(data), limits), limits);
         }
-        Self::new(Source::Slice(data), limits)
+        let mut window = Self::new(bytes::window::Window::over(data, 0), limits.json_depth);
+        window.check_encoding();
+        window.skip_byte_order_mark();
+        window
     }
 
     /// Over text that stands at byte `base` and was checked before.
     pub(crate) fn from_part(data: &'a [u8], base: u64, max_depth: u32) -> Self {
-        Self { source: Source::Slice(data), base, checked: data.len(), max_depth, ..Self::default() }
+        let mut window = Self::new(bytes::window::Window::over(data, base), max_depth);
+        window.checked = data.len();
+        window
     }
 
     /// Over a stream, compressed or not.
@@ -97,39 +136,46 @@ impl<'a> Window<'a> {
         let failure = reader.by_ref().take(2).read_to_end(&mut start).err();
         let gzip = start == GZIP_MAGIC;
         let whole = io::Cursor::new(start).chain(reader);
-        let mut window = Self::new(if gzip { stream(MultiGzDecoder::new(whole)) } else { stream(whole) }, limits);
+        let stream = if gzip { Stream::new(MultiGzDecoder::new(whole), limits) } else { Stream::new(whole, limits) };
+        let mut window = Self::of_stream(stream, limits);
         window.is_compressed = gzip;
-        if let Some(error) = failure {
-            window.failure = Some(crate::error::io_message(&error));
+        if let (Some(error), Some(stream)) = (failure, window.text.feed_mut()) {
+            stream.failure = Some(crate::error::io_message(&error));
         }
         window
     }
 
-    fn new(source: Source<'a>, limits: &Limits) -> Self {
-        let (max_depth, bytes_left) = (limits.json_depth, limits.stream_bytes);
-        let mut window = Self { source, max_depth, bytes_left, ..Self::default() };
-        match window.source {
-            Source::Slice(_) => window.check_encoding(),
-            Source::Stream { .. } => drop(window.more()),
-        }
-        if window.data().starts_with(&BYTE_ORDER_MARK) {
-            window.byte_order_mark = true;
-            window.pos = BYTE_ORDER_MARK.len();
-        }
+    fn of_stream(stream: Stream<'a>, limits: &Limits) -> Self {
+        let mut window = Self::new(bytes::window::Window::fed(stream, 0, CHUNK_BYTES), limits.json_depth);
+        window.more();
+        window.skip_byte_order_mark();
         window
+    }
+
+    fn new(text: bytes::window::Window<'a, Stream<'a>>, max_depth: u32) -> Self {
+        Self { text, checked: 0, bad_encoding: false, max_depth, is_compressed: false, byte_order_mark: false }
+    }
+
+    fn skip_byte_order_mark(&mut self) {
+        if self.data().starts_with(&BYTE_ORDER_MARK) {
+            self.byte_order_mark = true;
+            self.text.pass(BYTE_ORDER_MARK.len());
+        }
     }
 
     /// The view, as far as it is known to be UTF-8.
     pub(crate) fn data(&self) -> &[u8] {
-        match &self.source {
-            Source::Slice(data) => &data[..self.checked],
-            Source::Stream { buffer, .. } => &buffer[..self.checked],
-        }
+        &self.text.view()[..self.checked]
     }
 
     /// Offset in the text of what is parsed next.
     pub(crate) fn offset(&self) -> u64 {
-        self.base + self.pos as u64
+        self.text.base() + self.text.passed() as u64
+    }
+
+    /// What the system or the decompressor said when it gave up.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.text.feed()?.failure.as_deref()
     }
 
     /// Whether nothing but white space and the byte order mark was read.
@@ -137,16 +183,13 @@ impl<'a> Window<'a> {
         let text = self.data().strip_prefix(&BYTE_ORDER_MARK).unwrap_or(self.data());
         // The mark may have moved out of view.
         let mark = if self.byte_order_mark { BYTE_ORDER_MARK.len() as u64 } else { 0 };
-        self.base <= mark && !self.bad_encoding && text.iter().all(u8::is_ascii_whitespace)
+        self.text.base() <= mark && !self.bad_encoding && text.iter().all(u8::is_ascii_whitespace)
     }
 
     fn check_encoding(&mut self) {
-        let data = match &self.source {
-            Source::Slice(data) => data,
-            Source::Stream { buffer, .. } => &buffer[..],
-        };
-        match std::str::from_utf8(&data[self.checked..]) {
-            Ok(_) => self.checked = data.len(),
+        let view = self.text.view();
+        match std::str::from_utf8(&view[self.checked..]) {
+            Ok(_) => self.checked = view.len(),
             Err(error) => {
                 self.checked += error.valid_up_to();
                 // A character cut by the end of what is there may go on in what follows.
@@ -157,50 +200,36 @@ impl<'a> Window<'a> {
 
     /// Drops what was parsed and reads on; false when there is nothing more.
     fn more(&mut self) -> bool {
-        let Source::Stream { reader, buffer, end } = &mut self.source else { return false };
-        if *end || self.bad_encoding {
+        if self.bad_encoding || self.text.is_last() {
             return false;
         }
         // What is left is moved only once it is the smaller part: that costs no more than reading did.
-        if self.pos >= buffer.len() / 2 {
-            buffer.drain(..self.pos);
-            self.base += self.pos as u64;
-            self.checked -= self.pos;
-            self.pos = 0;
+        if self.text.passed() >= self.text.view().len() / 2 {
+            self.checked -= self.text.drop_passed();
         }
-        // Doubling keeps the work of parsing a long element again in proportion to its length.
-        let want = CHUNK_BYTES.max(buffer.len());
-        let before = buffer.len();
-        let bound = (want as u64).min(self.bytes_left);
-        let outcome = reader.by_ref().take(bound).read_to_end(buffer);
-        let read = buffer.len() - before;
-        self.bytes_left -= read as u64;
-        match outcome {
-            Err(error) => {
-                self.failure = Some(crate::error::io_message(&error));
-                *end = true;
-            }
-            Ok(_) if self.bytes_left == 0 => {
-                self.failure = Some("the text is longer than the limit".to_string());
-                *end = true;
-            }
-            Ok(_) => *end = read == 0,
-        }
+        let Ok(has_more) = self.text.read_on() else {
+            // The stream itself does not fail here.
+            let refused = ErrorKind::OutOfMemory.into();
+            self.text.feed_mut().into_iter().for_each(|stream| stream.fail(&refused));
+            return false;
+        };
         self.check_encoding();
-        read > 0
+        has_more
     }
 
     /// Parses something; once more from the start when the view ended too early.
     #[inline]
     pub(crate) fn step<T>(&mut self, mut parse: impl FnMut(&mut Scan<'_>, u64) -> Result<T, Stop>) -> Result<T, Halt> {
         loop {
-            let mut scan = Scan::new(self.data(), self.pos, self.max_depth);
-            match parse(&mut scan, self.base) {
+            let passed = self.text.passed();
+            let mut scan = Scan::new(self.data(), passed, self.max_depth);
+            match parse(&mut scan, self.text.base()) {
                 Ok(value) => {
-                    self.pos = scan.pos;
+                    let parsed = scan.pos - passed;
+                    self.text.pass(parsed);
                     return Ok(value);
                 }
-                Err(Stop::Syntax(at, expected)) => return Err(Halt::Syntax(self.base + at as u64, expected)),
+                Err(Stop::Syntax(at, expected)) => return Err(Halt::Syntax(self.text.base() + at as u64, expected)),
                 Err(Stop::End) if self.more() => {}
                 Err(Stop::End) => return Err(self.end()),
             }
@@ -208,7 +237,7 @@ impl<'a> Window<'a> {
     }
 
     fn end(&self) -> Halt {
-        let offset = self.base + self.data().len() as u64;
+        let offset = self.text_len();
         if self.bad_encoding { Halt::Encoding(offset) } else { Halt::Truncated(offset) }
     }
 
@@ -237,10 +266,10 @@ impl<'a> Window<'a> {
 
     /// Parses the next element, or more of them; false when the array is over.
     pub(crate) fn next_elements(&mut self, elements: &mut impl Elements, index: &mut usize) -> Result<bool, Halt> {
-        let done = elements.run(self.data(), self.pos, self.base, *index);
+        let done = elements.run(self.data(), self.text.passed(), self.text.base(), *index);
         let (count, next) = done.ok_or(Halt::OutOfMemory)?;
         *index += count;
-        self.pos = next;
+        self.text.pass(next - self.text.passed());
         let last = self.step(|scan, base| {
             elements.parse(scan, base, *index)?;
             if scan.take(b',')? {
@@ -257,15 +286,15 @@ impl<'a> Window<'a> {
     /// Up to `bytes` bytes of text from offset `from` on, which is not before what is parsed next.
     pub(crate) fn look(&mut self, from: u64, bytes: usize) -> &[u8] {
         while self.text_len() - from < bytes as u64 && self.more() {}
-        let start = usize::try_from(from - self.base).unwrap_or(usize::MAX).min(self.data().len());
+        let start = usize::try_from(from - self.text.base()).unwrap_or(usize::MAX).min(self.data().len());
         let text = &self.data()[start..];
         &text[..bytes.min(text.len())]
     }
 
     /// Goes on at offset `to`, which is in the view; what is before it was parsed elsewhere.
     pub(crate) fn advance_to(&mut self, to: u64) {
-        let pos = usize::try_from(to.saturating_sub(self.base)).unwrap_or(usize::MAX);
-        self.pos = pos.clamp(self.pos, self.data().len());
+        let ahead = usize::try_from(to.saturating_sub(self.offset())).unwrap_or(usize::MAX);
+        self.text.pass(ahead.min(self.data().len() - self.text.passed()));
     }
 
     /// What follows the document: nothing, or an error.
@@ -279,12 +308,8 @@ impl<'a> Window<'a> {
 
     /// How much text was seen so far.
     pub(crate) fn text_len(&self) -> u64 {
-        self.base + self.data().len() as u64
+        self.text.base() + self.data().len() as u64
     }
-}
-
-fn stream<'a>(reader: impl Read + 'a) -> Source<'a> {
-    Source::Stream { reader: Box::new(reader), buffer: Vec::new(), end: false }
 }
 
 #[cfg(test)]
