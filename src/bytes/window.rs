@@ -38,12 +38,12 @@ pub(crate) trait Feed {
     /// How many bytes there may be from `offset` on, which is behind what was read; none at the end.
     fn left(&self, offset: u64) -> u64;
 
-    /// Fills `memory` with what stands from `offset` on. Returns how many bytes that are: fewer only at the end.
+    /// Fills `memory` with what stands from `offset` on and counts it; it may be less than all only at the end.
     ///
     /// # Errors
     ///
-    /// I/O where they cannot be read.
-    fn fill(&mut self, memory: &mut [u8], offset: u64) -> Result<usize>;
+    /// I/O; what is counted counts.
+    fn fill(&mut self, memory: &mut [u8], offset: u64, filled: &mut usize) -> Result<()>;
 }
 
 /// A part of a file.
@@ -59,12 +59,10 @@ impl Feed for FilePart {
         self.end - offset
     }
 
-    fn fill(&mut self, memory: &mut [u8], offset: u64) -> Result<usize> {
+    fn fill(&mut self, memory: &mut [u8], offset: u64, filled: &mut usize) -> Result<()> {
         self.file.read(memory, offset)?;
-        if offset + memory.len() as u64 == self.end {
-            self.file.check()?;
-        }
-        Ok(memory.len())
+        *filled += memory.len();
+        if offset + memory.len() as u64 == self.end { self.file.check() } else { Ok(()) }
     }
 }
 
@@ -124,22 +122,6 @@ impl<'data, F: Feed> Window<'data, F> {
     /// at a time.
     pub(crate) fn fed(feed: F, base: u64, chunk: usize) -> Self {
         Self { source: Source::Fed(Pieces { feed, buffer: Vec::new(), filled: 0, chunk }), base, passed: 0 }
-    }
-
-    /// Where the bytes come from that are not in memory from the beginning.
-    pub(crate) fn feed(&self) -> Option<&F> {
-        match &self.source {
-            Source::Slice(_) => None,
-            Source::Fed(pieces) => Some(&pieces.feed),
-        }
-    }
-
-    /// As [`feed`](Self::feed), to be changed.
-    pub(crate) fn feed_mut(&mut self) -> Option<&mut F> {
-        match &mut self.source {
-            Source::Slice(_) => None,
-            Source::Fed(pieces) => Some(&mut pieces.feed),
-        }
     }
 
     /// What is in memory, with what was passed of it.
@@ -221,9 +203,9 @@ impl<'data, F: Feed> Window<'data, F> {
             memory::reserve(buffer, missing, HOLD_INPUT)?;
             buffer.resize(needed, 0);
         }
-        let read = feed.fill(&mut buffer[*filled..needed], offset)?;
-        *filled += read;
-        Ok(read > 0)
+        let known = *filled;
+        feed.fill(&mut buffer[known..needed], offset, filled)?;
+        Ok(*filled > known)
     }
 }
 

@@ -3,9 +3,11 @@
 use super::json::{Scan, Stop};
 use crate::bytes;
 use crate::bytes::window::Feed;
+use crate::error::{Error, ErrorKind, io_message};
 use crate::limits::Limits;
+use crate::memory::HOLD_INPUT;
 use flate2::read::MultiGzDecoder;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
 const CHUNK_BYTES: usize = 1 << 17;
@@ -27,70 +29,51 @@ pub(crate) enum Halt {
     OutOfMemory,
 }
 
-/// A stream, compressed or not, as far as it can be read.
+/// Text that comes from a stream.
 struct Stream<'a> {
     reader: Box<dyn Read + 'a>,
+    /// How much may come.
     bytes_left: u64,
     is_over: bool,
-    /// What the system or the decompressor said when it gave up.
-    failure: Option<String>,
 }
 
-impl<'a> Stream<'a> {
-    fn new(reader: impl Read + 'a, limits: &Limits) -> Self {
-        let mut stream =
-            Self { reader: Box::new(reader), bytes_left: limits.stream_bytes, is_over: false, failure: None };
-        stream.check_limit();
-        stream
-    }
-
-    fn check_limit(&mut self) {
-        if self.bytes_left == 0 && !self.is_over {
-            self.failure = Some("the text is longer than the limit".to_string());
-            self.is_over = true;
-        }
-    }
-
-    fn fail(&mut self, error: &io::Error) {
-        self.failure = Some(crate::error::io_message(error));
-        self.is_over = true;
-    }
-}
+type Text<'a> = bytes::window::Window<'a, Stream<'a>>;
 
 impl Feed for Stream<'_> {
     fn left(&self, _: u64) -> u64 {
-        if self.is_over { 0 } else { self.bytes_left }
+        // That it is longer than the limit is told where it is read.
+        if self.is_over { 0 } else { self.bytes_left.max(1) }
     }
 
-    /// Never fails: what came before a failure is read like any other text.
-    fn fill(&mut self, memory: &mut [u8], _: u64) -> crate::error::Result<usize> {
-        let mut filled = 0;
-        while filled < memory.len() {
-            match self.reader.read(&mut memory[filled..]) {
+    fn fill(&mut self, mut memory: &mut [u8], _: u64, filled: &mut usize) -> crate::error::Result<()> {
+        self.is_over = true;
+        while !memory.is_empty() {
+            match self.reader.read(memory) {
                 Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.fail(&error);
-                    break;
+                Ok(read) => {
+                    (self.is_over, memory) = (false, &mut memory[read..]);
+                    self.bytes_left = self.bytes_left.saturating_sub(read as u64);
+                    *filled += read;
                 }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io(HOLD_INPUT, error)),
             }
         }
-        self.bytes_left -= filled as u64;
-        self.check_limit();
-        self.is_over |= filled == 0;
-        Ok(filled)
+        let is_long = self.bytes_left == 0;
+        if is_long { Err(Error::io(HOLD_INPUT, io::Error::other("the text is longer than the limit"))) } else { Ok(()) }
     }
 }
 
 /// A sliding view of the text. Elements are parsed inside it, and parsed once
 /// more when it ended too early.
 pub(crate) struct Window<'a> {
-    text: bytes::window::Window<'a, Stream<'a>>,
+    text: Text<'a>,
     /// The view's bytes up to here are known to be UTF-8.
     checked: usize,
     bad_encoding: bool,
     max_depth: u32,
+    /// What the system or the decompressor said when it gave up.
+    pub(crate) failure: Option<String>,
     /// Whether the text came out of a gzip stream.
     pub(crate) is_compressed: bool,
     /// Whether a byte order mark was skipped.
@@ -114,20 +97,13 @@ pub(crate) trait Elements {
 impl<'a> Window<'a> {
     /// Over text in memory, which a gzip stream is not yet.
     pub(crate) fn from_slice(data: &'a [u8], limits: &Limits) -> Self {
-        if data.starts_with(&GZIP_MAGIC) {
-            return Self::of_stream(Stream::new(MultiGzDecoder::new(data), limits), limits);
-        }
-        let mut window = Self::new(bytes::window::Window::over(data, 0), limits.json_depth);
-        window.check_encoding();
-        window.skip_byte_order_mark();
-        window
+        let is_gzip = data.starts_with(&GZIP_MAGIC);
+        Self::begin(if is_gzip { stream(MultiGzDecoder::new(data), limits) } else { Text::over(data, 0) }, limits)
     }
 
     /// Over text that stands at byte `base` and was checked before.
     pub(crate) fn from_part(data: &'a [u8], base: u64, max_depth: u32) -> Self {
-        let mut window = Self::new(bytes::window::Window::over(data, base), max_depth);
-        window.checked = data.len();
-        window
+        Self { checked: data.len(), ..Self::new(Text::over(data, base), max_depth) }
     }
 
     /// Over a stream, compressed or not.
@@ -136,31 +112,30 @@ impl<'a> Window<'a> {
         let failure = reader.by_ref().take(2).read_to_end(&mut start).err();
         let gzip = start == GZIP_MAGIC;
         let whole = io::Cursor::new(start).chain(reader);
-        let stream = if gzip { Stream::new(MultiGzDecoder::new(whole), limits) } else { Stream::new(whole, limits) };
-        let mut window = Self::of_stream(stream, limits);
+        let text = if gzip { stream(MultiGzDecoder::new(whole), limits) } else { stream(whole, limits) };
+        let mut window = Self::begin(text, limits);
         window.is_compressed = gzip;
-        if let (Some(error), Some(stream)) = (failure, window.text.feed_mut()) {
-            stream.failure = Some(crate::error::io_message(&error));
+        if let Some(error) = failure {
+            window.failure = Some(io_message(&error));
         }
         window
     }
 
-    fn of_stream(stream: Stream<'a>, limits: &Limits) -> Self {
-        let mut window = Self::new(bytes::window::Window::fed(stream, 0, CHUNK_BYTES), limits.json_depth);
-        window.more();
-        window.skip_byte_order_mark();
+    fn begin(text: Text<'a>, limits: &Limits) -> Self {
+        let mut window = Self::new(text, limits.json_depth);
+        if !window.more() {
+            window.check_encoding();
+        }
+        if window.data().starts_with(&BYTE_ORDER_MARK) {
+            window.byte_order_mark = true;
+            window.text.pass(BYTE_ORDER_MARK.len());
+        }
         window
     }
 
-    fn new(text: bytes::window::Window<'a, Stream<'a>>, max_depth: u32) -> Self {
-        Self { text, checked: 0, bad_encoding: false, max_depth, is_compressed: false, byte_order_mark: false }
-    }
-
-    fn skip_byte_order_mark(&mut self) {
-        if self.data().starts_with(&BYTE_ORDER_MARK) {
-            self.byte_order_mark = true;
-            self.text.pass(BYTE_ORDER_MARK.len());
-        }
+    fn new(text: Text<'a>, max_depth: u32) -> Self {
+        let (checked, bad_encoding, failure, is_compressed, byte_order_mark) = Default::default();
+        Self { text, checked, bad_encoding, max_depth, failure, is_compressed, byte_order_mark }
     }
 
     /// The view, as far as it is known to be UTF-8.
@@ -171,11 +146,6 @@ impl<'a> Window<'a> {
     /// Offset in the text of what is parsed next.
     pub(crate) fn offset(&self) -> u64 {
         self.text.base() + self.text.passed() as u64
-    }
-
-    /// What the system or the decompressor said when it gave up.
-    pub(crate) fn failure(&self) -> Option<&str> {
-        self.text.feed()?.failure.as_deref()
     }
 
     /// Whether nothing but white space and the byte order mark was read.
@@ -200,21 +170,23 @@ impl<'a> Window<'a> {
 
     /// Drops what was parsed and reads on; false when there is nothing more.
     fn more(&mut self) -> bool {
-        if self.bad_encoding || self.text.is_last() {
+        if self.bad_encoding || self.failure.is_some() || self.text.is_last() {
             return false;
         }
         // What is left is moved only once it is the smaller part: that costs no more than reading did.
         if self.text.passed() >= self.text.view().len() / 2 {
             self.checked -= self.text.drop_passed();
         }
-        let Ok(has_more) = self.text.read_on() else {
-            // The stream itself does not fail here.
-            let refused = ErrorKind::OutOfMemory.into();
-            self.text.feed_mut().into_iter().for_each(|stream| stream.fail(&refused));
-            return false;
-        };
+        let known = self.text.view().len();
+        if let Err(error) = self.text.read_on() {
+            self.failure = Some(if let ErrorKind::Io { source, .. } = error.kind() {
+                io_message(source)
+            } else {
+                error.to_string()
+            });
+        }
         self.check_encoding();
-        has_more
+        self.text.view().len() > known
     }
 
     /// Parses something; once more from the start when the view ended too early.
@@ -310,6 +282,10 @@ impl<'a> Window<'a> {
     pub(crate) fn text_len(&self) -> u64 {
         self.text.base() + self.data().len() as u64
     }
+}
+
+fn stream<'a>(reader: impl Read + 'a, limits: &Limits) -> Text<'a> {
+    Text::fed(Stream { reader: Box::new(reader), bytes_left: limits.stream_bytes, is_over: false }, 0, CHUNK_BYTES)
 }
 
 #[cfg(test)]

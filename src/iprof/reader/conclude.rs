@@ -16,7 +16,7 @@ impl<S: Sink> Reader<'_, S> {
         }
         self.leave_known();
         self.reading.text_bytes = window.text_len();
-        if let Some(failure) = window.failure() {
+        if let Some(failure) = &window.failure {
             self.report(Code::Unreadable, "$", window.text_len(), "$", format_args!("reading stopped: {failure}"));
         }
         let complete = end.is_ok();
@@ -39,13 +39,13 @@ impl<S: Sink> Reader<'_, S> {
                 self.reading.unreadable = true;
             }
             Err(Halt::Truncated(_)) if window.is_blank() => {
-                if window.failure().is_none() {
+                if window.failure.is_none() {
                     self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
                 }
                 self.reading.unreadable = true;
             }
             Err(Halt::Truncated(offset)) => {
-                if window.failure().is_none() {
+                if window.failure.is_none() {
                     let message = format!("the text ends inside the document; {}", self.recovered());
                     self.report(Code::Truncated, "$", offset, "$", message);
                 }
