@@ -6,7 +6,7 @@
 //! heaviest first: rows are matched by what they point at, because indices are
 //! the producer's numbering.
 
-use super::rows::{add_saturating, canonical_order};
+use super::rows::add_saturating;
 use crate::iprof::context::bci;
 use crate::iprof::sections::BranchRow;
 use std::cmp::Reverse;
@@ -47,37 +47,62 @@ pub fn events(rows: &[BranchRow]) -> u128 {
 /// What a row points at, whatever its producer's numbering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
-    /// A bytecode index, and which of the rows there.
-    Real(i32, usize),
+    /// A bytecode index.
+    Real(i32),
     /// A case without a position of its own that shares its target with a real row.
-    Shared(i32, usize),
-    /// A placeholder: BCI, index, and which of such rows.
-    Placeholder(i32, u32, usize),
+    Shared(i32),
+    /// A placeholder: BCI and index.
+    Placeholder(i32, u32),
 }
 
-/// The target of each row.
-fn targets(rows: &[BranchRow]) -> Vec<Target> {
-    let mut real_of_index: BTreeMap<u32, i32> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.bci >= 0) {
-        let real = real_of_index.entry(row.index).or_insert(row.bci);
-        *real = (*real).min(row.bci);
+/// The rows of a list by what they point at.
+#[derive(Debug, Default)]
+struct Targets {
+    /// Of each index that a real row has, the lowest BCI.
+    real_of_index: BTreeMap<u32, i32>,
+    /// Target, index and position of each row: rows of one target are in canonical order, since
+    /// they have one BCI, too.
+    rows: BTreeSet<(Target, u32, usize)>,
+}
+
+impl Targets {
+    fn of(rows: &[BranchRow]) -> Self {
+        let mut targets = Self::default();
+        rows.iter().for_each(|row| targets.note_real(*row));
+        rows.iter().zip(0..).for_each(|(row, at)| targets.insert(*row, at));
+        targets
     }
-    let mut counts: BTreeMap<(u8, i32, u32), usize> = BTreeMap::new();
-    let mut named = vec![Target::Real(0, 0); rows.len()];
-    for at in canonical_order(rows) {
-        let row = rows[at];
-        let mut ordinal = |key| {
-            let next: &mut usize = counts.entry(key).or_default();
-            *next += 1;
-            *next - 1
-        };
-        named[at] = match real_of_index.get(&row.index) {
-            _ if row.bci >= 0 => Target::Real(row.bci, ordinal((0, row.bci, 0))),
-            Some(real) if row.bci == bci::UNKNOWN => Target::Shared(*real, ordinal((1, *real, 0))),
-            _ => Target::Placeholder(row.bci, row.index, ordinal((2, row.bci, row.index))),
-        };
+
+    /// To be done for all rows before one is inserted that shares an index with them.
+    fn note_real(&mut self, row: BranchRow) {
+        if row.bci >= 0 {
+            let real = self.real_of_index.entry(row.index).or_insert(row.bci);
+            *real = (*real).min(row.bci);
+        }
     }
-    named
+
+    fn insert(&mut self, row: BranchRow, at: usize) {
+        let target = match self.real_of_index.get(&row.index) {
+            _ if row.bci >= 0 => Target::Real(row.bci),
+            Some(real) if row.bci == bci::UNKNOWN => Target::Shared(*real),
+            _ => Target::Placeholder(row.bci, row.index),
+        };
+        self.rows.insert((target, row.index, at));
+    }
+
+    /// For each row of another list, in the order of targets: its target, its position, and where the row stands here
+    /// that points at the same. Of several that do, the first is that of the first, and so on.
+    fn matches<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (Target, usize, Option<usize>)> + 'a {
+        let mut known = self.rows.range(..);
+        let mut last = None;
+        other.rows.iter().map(move |(target, _, at)| {
+            if last.replace(*target) != Some(*target) {
+                known = self.rows.range((*target, 0, 0)..);
+            }
+            let found = known.next().filter(|(known, ..)| known == target);
+            (*target, *at, found.map(|(.., position)| *position))
+        })
+    }
 }
 
 /// What settling the shapes of a site came to.
@@ -110,14 +135,16 @@ pub fn resolve(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Resolved
     let Some(first) = shapes.next() else { return resolved };
     let mut current = Joined::new(first);
     for rows in shapes {
-        let named = targets(&rows);
-        if !current.is_comparable(&named) {
+        let targets = Targets::of(&rows);
+        let matched = current.targets.matches(&targets).filter(|(.., position)| position.is_some()).count();
+        // Neither has all targets of the other.
+        if matched < rows.len().min(current.rows.len()) {
             resolved.clashes += 1;
             if policy != BranchClash::Union {
                 continue;
             }
         }
-        resolved.saturated += current.join(&rows, &named);
+        resolved.saturated += current.join(&rows, &targets);
     }
     if resolved.clashes == 0 || policy != BranchClash::Drop {
         resolved.lists.push(current.rows);
@@ -125,93 +152,93 @@ pub fn resolve(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Resolved
     resolved
 }
 
-/// A list that others are joined to. It keeps its order and indices.
+/// A list that others are joined to. It keeps its order and indices. What is known of its rows grows with
+/// them, so that joining takes as long as what is joined.
 struct Joined {
     rows: Vec<BranchRow>,
-    /// Where each of its targets stands.
-    known: BTreeMap<Target, usize>,
+    targets: Targets,
+    indices: Indices,
 }
 
 impl Joined {
     fn new(rows: Vec<BranchRow>) -> Self {
-        let known = targets(&rows).into_iter().zip(0..).collect();
-        Self { rows, known }
+        Self { targets: Targets::of(&rows), indices: Indices::of(&rows), rows }
     }
 
-    /// Whether one list has all targets of the other.
-    fn is_comparable(&self, named: &[Target]) -> bool {
-        if named.iter().all(|target| self.known.contains_key(target)) {
-            return true;
-        }
-        // Names within a list differ, so a list of as many or fewer cannot have more.
-        named.len() > self.known.len() && {
-            let other: BTreeSet<&Target> = named.iter().collect();
-            self.known.keys().all(|target| other.contains(target))
-        }
-    }
-
-    /// Adds a list, whose targets are `named`. Returns how many counts saturated.
-    fn join(&mut self, rows: &[BranchRow], named: &[Target]) -> u64 {
+    /// Adds a list, which has these targets. Returns how many counts saturated.
+    fn join(&mut self, rows: &[BranchRow], targets: &Targets) -> u64 {
         let mut saturated = 0;
         let mut unmatched = Vec::new();
-        for at in canonical_order(rows) {
-            match self.known.get(&named[at]) {
+        for (target, at, position) in self.targets.matches(targets) {
+            match position {
                 Some(position) => {
-                    saturated += u64::from(add_saturating(&mut self.rows[*position].count, rows[at].count));
+                    saturated += u64::from(add_saturating(&mut self.rows[position].count, rows[at].count));
                 }
-                None => unmatched.push((named[at], rows[at])),
+                None => unmatched.push((target, at)),
             }
         }
-        if unmatched.is_empty() {
-            return saturated;
-        }
         // Real targets first: what shares a target takes its index.
-        unmatched.sort_by_key(|(target, row)| (!matches!(target, Target::Real(..)), row.index));
-        let mut indices = Indices::of(&self.rows);
-        for (target, row) in unmatched {
+        unmatched
+            .sort_by_key(|(target, at)| (!matches!(target, Target::Real(..)), rows[*at].index, rows[*at].bci, *at));
+        for (target, at) in unmatched {
             let shared = match target {
-                Target::Shared(real, _) => indices.first_of.get(&real).copied(),
+                Target::Shared(real) => self.indices.first_of.get(&real).copied(),
                 _ => None,
             };
-            let index = shared.unwrap_or_else(|| indices.free(row.index));
-            indices.first_of.entry(row.bci).or_insert(index);
-            self.rows.push(BranchRow { index, ..row });
+            let index = shared.unwrap_or_else(|| self.indices.free(rows[at].index));
+            self.push(BranchRow { index, ..rows[at] });
         }
-        self.known = targets(&self.rows).into_iter().zip(0..).collect();
         saturated
+    }
+
+    /// Adds a row whose index no other has, or one that shares a target.
+    fn push(&mut self, row: BranchRow) {
+        self.indices.first_of.entry(row.bci).or_insert(row.index);
+        self.targets.note_real(row);
+        self.targets.insert(row, self.rows.len());
+        self.rows.push(row);
     }
 }
 
 /// The indices of the rows of a list that grows.
 struct Indices {
-    taken: BTreeSet<u32>,
+    /// Indices without a gap that rows have: the last by the first.
+    taken: BTreeMap<u32, u32>,
     /// By BCI: that of the first row.
     first_of: BTreeMap<i32, u32>,
-    /// What was wanted last, and found: nothing is free in between.
-    last: (u32, u32),
-    /// Nothing is free below.
-    lowest: u32,
 }
 
 impl Indices {
     fn of(rows: &[BranchRow]) -> Self {
         let first_of = rows.iter().rev().map(|row| (row.bci, row.index)).collect();
-        Self { taken: rows.iter().map(|row| row.index).collect(), first_of, last: (1, 0), lowest: 0 }
+        let mut indices = Self { taken: BTreeMap::new(), first_of };
+        rows.iter().for_each(|row| indices.take(row.index));
+        indices
     }
 
-    /// Takes `wanted` if no row has it, or else the lowest above that none has. Many that want the same
-    /// are not each looked for from there on.
+    /// Takes `wanted` if no row has it, or else the lowest above that none has.
     fn free(&mut self, wanted: u32) -> u32 {
-        let (from, to) = self.last;
-        let start = if (from..=to).contains(&wanted) { to } else { wanted };
-        let is_free = |index: &u32| !self.taken.contains(index);
-        let found = (start..=i32::MAX as u32).find(is_free).unwrap_or_else(|| {
-            self.lowest = (self.lowest..wanted).find(is_free).unwrap_or(wanted);
-            self.lowest
-        });
-        self.last = (wanted, found);
-        self.taken.insert(found);
+        let above = self.not_taken_from(wanted);
+        let found = if above <= i32::MAX as u32 { above } else { self.not_taken_from(0) };
+        self.take(found);
         found
+    }
+
+    /// The lowest index from `start` on that no row has.
+    fn not_taken_from(&self, start: u32) -> u32 {
+        let before = self.taken.range(..=start).next_back();
+        before.filter(|(_, last)| **last >= start).map_or(start, |(_, last)| last.saturating_add(1))
+    }
+
+    fn take(&mut self, index: u32) {
+        let before = self.taken.range(..=index).next_back().map(|(first, last)| (*first, *last));
+        let first = match before {
+            Some((_, last)) if last >= index => return,
+            Some((first, last)) if last + 1 == index => first,
+            _ => index,
+        };
+        let after = index.checked_add(1).and_then(|next| self.taken.remove(&next));
+        self.taken.insert(first, after.unwrap_or(index));
     }
 }
 
@@ -279,6 +306,43 @@ mod tests {
         let resolved = resolve(vec![list(1), list(100_000)], BranchClash::Error);
         assert_eq!((resolved.lists.len(), resolved.lists[0].len(), resolved.clashes), (1, 100_000, 0));
         assert_eq!(resolved.lists[0][99_999].index, 99_999);
+    }
+
+    #[test]
+    fn many_shapes_are_joined_in_little_time() {
+        for (bci, index) in [(0, 1), (1, 0), (1, 1)] {
+            let shape = |at: i32| rows(&[(7 + bci * at, index * at as u32, 1), (-2, 5 * at as u32, 1)]);
+            let resolved = resolve((0..50_000).map(shape).collect(), BranchClash::Union);
+            assert_eq!(resolved.lists[0].len(), 50_000 * (1 + bci as usize) + usize::from(bci == 0));
+        }
+    }
+
+    /// Targets and indices of a list that grew are those of the list as it is.
+    #[test]
+    fn what_is_known_of_a_list_grows_with_it() {
+        let mut state = 1u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..2000 {
+            let mut list = || -> Vec<BranchRow> {
+                (0..1 + next(5))
+                    .map(|_| BranchRow { bci: [-5, -2, 0, 1, 2, 9][next(6) as usize], index: next(5) as u32, count: 1 })
+                    .collect()
+            };
+            let mut joined = Joined::new(list());
+            for _ in 0..4 {
+                let rows = list();
+                joined.join(&rows, &Targets::of(&rows));
+                let (targets, indices) = (Targets::of(&joined.rows), Indices::of(&joined.rows));
+                assert_eq!(
+                    (&joined.targets.rows, &joined.targets.real_of_index),
+                    (&targets.rows, &targets.real_of_index)
+                );
+                assert_eq!((&joined.indices.taken, &joined.indices.first_of), (&indices.taken, &indices.first_of));
+            }
+        }
     }
 
     #[test]
