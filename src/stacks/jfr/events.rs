@@ -6,6 +6,7 @@ use super::metadata::{ClassIndex, Role, Types};
 use super::numbers::Reader;
 use super::options::RecordingOptions;
 use crate::error::Result;
+use crate::memory::{self, HOLD_STACKS};
 use crate::stacks::model::{Certainty, MAX_HITS, SampleSource, Unit};
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeMap;
@@ -97,8 +98,9 @@ impl Counts {
         time: &Range<u64>,
     ) -> Result<Self> {
         let mut wanted: HashMap<u64, (ClassIndex, Kind)> = HashMap::new();
-        for (id, class) in types.ids() {
+        for (id, class) in types.ids()? {
             if let Some(kind) = kind_of(&types.classes[class].name, options) {
+                memory::reserve(&mut wanted, 1, HOLD_STACKS)?;
                 wanted.insert(id, (class, kind));
             }
         }
@@ -114,7 +116,7 @@ impl Counts {
             match wanted.get(&event.type_id) {
                 Some((class, Kind::Sample(source, unit))) => {
                     let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
-                    counts.add(found, *unit, chunk, time);
+                    counts.add(found, *unit, chunk, time)?;
                 }
                 Some((_, Kind::PassedOver(source))) => *counts.passed_over.entry(*source).or_default() += 1,
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
@@ -124,10 +126,10 @@ impl Counts {
         Ok(counts)
     }
 
-    fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) {
+    fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) -> Result<()> {
         if found.start_ticks.is_some_and(|ticks| !time.contains(&chunk.nanos_since_1970(ticks))) {
             self.out_of_time += 1;
-            return;
+            return Ok(());
         }
         let weight = match unit {
             Unit::Hits => found.samples,
@@ -135,13 +137,16 @@ impl Counts {
             Unit::Nanoseconds => chunk.nanos_of(found.ticks),
         };
         if weight == 0 {
-            return;
+            return Ok(());
         }
+        memory::reserve(&mut self.index, 1, HOLD_STACKS)?;
+        memory::reserve(&mut self.samples, 1, HOLD_STACKS)?;
         let index = *self.index.entry(found.key).or_insert_with(|| {
             self.samples.push((found.key, 0));
             self.samples.len() - 1
         });
         self.samples[index].1 = self.samples[index].1.saturating_add(weight).min(MAX_HITS);
+        Ok(())
     }
 
     fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {

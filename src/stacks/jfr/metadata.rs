@@ -15,6 +15,7 @@
 use super::chunk::Chunk;
 use super::numbers::{Reader, Text};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_INPUT};
 use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -201,7 +202,7 @@ pub(super) struct Types {
     /// In file order.
     pub(super) classes: Vec<Class>,
     by_id: HashMap<u64, ClassIndex>,
-    plans: Vec<Option<Box<[Step]>>>,
+    plans: Vec<Option<Vec<Step>>>,
     steps: usize,
 }
 
@@ -238,6 +239,9 @@ impl Types {
     /// Turns the ids of classes into positions.
     fn link(found: Vec<FoundClass>) -> Result<Self> {
         let mut types = Self::default();
+        memory::reserve(&mut types.by_id, found.len(), HOLD_INPUT)?;
+        memory::reserve(&mut types.classes, found.len(), HOLD_INPUT)?;
+        memory::reserve(&mut types.plans, found.len(), HOLD_INPUT)?;
         for (index, class) in found.iter().enumerate() {
             match types.by_id.entry(class.id) {
                 Entry::Vacant(entry) => entry.insert(index),
@@ -248,16 +252,13 @@ impl Types {
             };
         }
         for class in found {
-            let fields: Vec<Field> = class
-                .fields
-                .into_iter()
-                .map(|field| Field {
-                    role: Role::of(&field.name),
-                    class: types.by_id.get(&field.class).copied(),
-                    pooled: field.pooled,
-                    array: field.array,
-                })
-                .collect();
+            let field = |field: FoundField| Field {
+                role: Role::of(&field.name),
+                class: types.by_id.get(&field.class).copied(),
+                pooled: field.pooled,
+                array: field.array,
+            };
+            let fields = memory::collect(class.fields.into_iter().map(field), HOLD_INPUT)?;
             let primitive = if fields.is_empty() { Primitive::of(&class.name) } else { None };
             types.classes.push(Class { name: class.name, primitive, fields });
         }
@@ -271,10 +272,14 @@ impl Types {
     }
 
     /// All numbers of classes, in file order.
-    pub(super) fn ids(&self) -> Vec<(u64, ClassIndex)> {
-        let mut ids: Vec<_> = self.by_id.iter().map(|(id, class)| (*id, *class)).collect();
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn ids(&self) -> Result<Vec<(u64, ClassIndex)>> {
+        let mut ids = memory::collect(self.by_id.iter().map(|(id, class)| (*id, *class)), HOLD_INPUT)?;
         ids.sort_unstable_by_key(|(_, class)| *class);
-        ids
+        Ok(ids)
     }
 
     /// The class of a name.
@@ -306,39 +311,41 @@ impl Types {
             return Ok(());
         }
         let fault = |what: String| Err(Error::malformed(what).in_section("metadata"));
-        let name = self.classes[class].name.clone();
         if nesting == 0 {
+            let name = &self.classes[class].name;
             return fault(format!("values of class {name} are nested more than {MAX_NESTING} levels deep"));
         }
         let mut steps = Vec::new();
         if let Some(primitive) = self.classes[class].primitive {
-            steps.push(Step::Primitive(primitive));
+            memory::push(&mut steps, Step::Primitive(primitive), HOLD_INPUT)?;
         }
         for position in 0..self.classes[class].fields.len() {
             let Field { class: field, pooled, array, .. } = self.classes[class].fields[position];
             if pooled {
-                steps.push(if array { Step::References } else { Step::Primitive(Primitive::Long) });
+                let step = if array { Step::References } else { Step::Primitive(Primitive::Long) };
+                memory::push(&mut steps, step, HOLD_INPUT)?;
                 continue;
             }
             let Some(field) = field else {
+                let name = &self.classes[class].name;
                 return fault(format!("field {position} of class {name} has a class that is not described"));
             };
             self.plan(field, nesting - 1)?;
             if array {
-                steps.push(Step::List(field));
+                memory::push(&mut steps, Step::List(field), HOLD_INPUT)?;
             } else {
                 let inner = self.plans[field].as_deref().unwrap_or_default();
                 if steps.len() + inner.len() > MAX_STEPS {
-                    return fault(format!("values of class {name} have too many parts"));
+                    return fault(format!("values of class {} have too many parts", self.classes[class].name));
                 }
-                steps.extend_from_slice(inner);
+                memory::extend(&mut steps, inner, HOLD_INPUT)?;
             }
         }
         self.steps += steps.len();
         if self.steps > MAX_STEPS {
             return fault(format!("the classes have more than {MAX_STEPS} parts together"));
         }
-        self.plans[class] = Some(steps.into());
+        self.plans[class] = Some(steps);
         Ok(())
     }
 
@@ -424,7 +431,7 @@ fn read_strings(reader: &mut Reader<'_>, chunk: &Chunk<'_>) -> Result<Vec<String
     let mut strings = Vec::new();
     for _ in 0..count {
         let text = reader.text("metadata text")?;
-        strings.push(decode(text, chunk)?.unwrap_or_default());
+        memory::push(&mut strings, decode(text, chunk)?.unwrap_or_default(), HOLD_INPUT)?;
     }
     Ok(strings)
 }
@@ -434,17 +441,44 @@ pub(super) fn decode(text: Text<'_>, chunk: &Chunk<'_>) -> Result<Option<String>
     Ok(match text {
         Text::Null | Text::Pooled(_) => None,
         Text::Empty => Some(String::new()),
-        Text::Utf8(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        Text::Latin1(bytes) => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
+        Text::Utf8(bytes) => {
+            let replaced = |invalid: &[u8]| if invalid.is_empty() { "" } else { "\u{fffd}" };
+            let pieces = || bytes.utf8_chunks().flat_map(|piece| [piece.valid(), replaced(piece.invalid())]);
+            let mut text = with_room(pieces().map(str::len).sum())?;
+            text.extend(pieces());
+            Some(text)
+        }
+        Text::Latin1(bytes) => {
+            let mut text = with_room(bytes.iter().map(|byte| char::from(*byte).len_utf8()).sum())?;
+            text.extend(bytes.iter().map(|byte| char::from(*byte)));
+            Some(text)
+        }
         Text::Chars(start, count) => {
             let mut reader = chunk.reader(start.saturating_sub(chunk.base), "text");
             let mut units = Vec::new();
             for _ in 0..count {
-                units.push(reader.short("char")?);
+                memory::push(&mut units, reader.short("char")?, HOLD_INPUT)?;
             }
-            Some(String::from_utf16_lossy(&units))
+            let replaced = char::REPLACEMENT_CHARACTER;
+            let characters = || char::decode_utf16(units.iter().copied()).map(|found| found.unwrap_or(replaced));
+            let mut text = with_room(characters().map(char::len_utf8).sum())?;
+            text.extend(characters());
+            Some(text)
         }
     })
+}
+
+/// An empty text that may grow to so many bytes.
+fn with_room(len: usize) -> Result<String> {
+    let mut text = String::new();
+    memory::reserve(&mut text, len, HOLD_INPUT)?;
+    Ok(text)
+}
+
+fn copy_of(text: &str) -> Result<String> {
+    let mut copy = with_room(text.len())?;
+    copy.push_str(text);
+    Ok(copy)
 }
 
 /// Reads one element with all below it; classes go to `found`.
@@ -465,17 +499,19 @@ fn read_element(
     };
     let mut fields = Vec::new();
     for _ in 0..reader.count("number of child elements")? {
-        fields.extend(read_element(reader, strings, found, depth - 1)?);
+        if let Some(field) = read_element(reader, strings, found, depth - 1)? {
+            memory::push(&mut fields, field, HOLD_INPUT)?;
+        }
     }
     if let Some(id) = class {
-        found.push(FoundClass { id, name: element.text("name").to_string(), fields });
+        memory::push(found, FoundClass { id, name: copy_of(element.text("name"))?, fields }, HOLD_INPUT)?;
         return Ok(None);
     }
     if element.name != "field" {
         return Ok(None);
     }
     Ok(Some(FoundField {
-        name: element.text("name").to_string(),
+        name: copy_of(element.text("name"))?,
         class: element.number("class", reader)?,
         pooled: element.text("constantPool") == "true",
         array: !matches!(element.text("dimension"), "" | "0"),
@@ -499,7 +535,7 @@ impl<'s> Element<'s> {
         let name = text(reader)?;
         let mut attributes = Vec::new();
         for _ in 0..reader.count("number of attributes")? {
-            attributes.push((text(reader)?, text(reader)?));
+            memory::push(&mut attributes, (text(reader)?, text(reader)?), HOLD_INPUT)?;
         }
         Ok(Self { name, attributes })
     }

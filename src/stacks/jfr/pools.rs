@@ -7,6 +7,7 @@
 use super::chunk::Chunk;
 use super::metadata::{ClassIndex, Types};
 use crate::error::{Error, Result};
+use crate::memory::{self, HOLD_STACKS};
 use foldhash::{HashMap, HashMapExt};
 
 /// Where the constants stand that samples refer to.
@@ -89,6 +90,7 @@ impl Pools {
                 types.skip_value(class, &mut reader)?;
                 if let Some(constants) = &mut wanted {
                     // The walk goes backwards: what is there already is younger.
+                    memory::reserve(*constants, 1, HOLD_STACKS)?;
                     constants.entry(key).or_insert(at);
                 }
             }

@@ -8,6 +8,7 @@ use super::pools::Pools;
 use crate::error::{Error, ErrorKind, Result};
 use crate::java;
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_STACKS};
 use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, ThreadId};
 use foldhash::{HashMap, HashMapExt};
 
@@ -152,6 +153,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             stack = Some(self.table.push_frame(stack, *frame));
         }
         let resolved = stack.map(|stack| (stack, truncated));
+        memory::reserve(&mut self.stacks, 1, HOLD_STACKS)?;
         self.stacks.insert(at, resolved);
         Ok(resolved)
     }
@@ -182,6 +184,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             } else {
                 self.frame(class, reader)?
             };
+            memory::reserve(&mut frames, 1, HOLD_STACKS)?;
             frames.extend(frame);
         }
         Ok(frames)
@@ -230,6 +233,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             "Kernel" => FrameKind::Kernel,
             _ => FrameKind::Unknown,
         };
+        memory::reserve(&mut self.kinds, 1, HOLD_STACKS)?;
         self.kinds.insert(at, kind);
         Ok(kind)
     }
@@ -262,6 +266,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
             self.table.intern_java(&java::binary_name(&declaring), &name, types.as_deref())
         };
+        memory::reserve(&mut self.methods, 1, HOLD_STACKS)?;
         self.methods.insert(at, function);
         Ok(Some(function))
     }
@@ -287,6 +292,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         }
         let name = name.or_else(|| os_id.map(|id| format!("tid={id}")));
         let thread = name.map(|name| self.table.intern_thread(&name));
+        memory::reserve(&mut self.threads, 1, HOLD_STACKS)?;
         self.threads.insert(at, thread);
         Ok(thread)
     }
