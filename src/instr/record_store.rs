@@ -19,6 +19,8 @@ pub struct RecordStore {
     counters: CounterList,
     records: Vec<Stored>,
     extras: Vec<Extra>,
+    /// Room for what the record has that comes next, where that is much.
+    prepared: Option<Extra>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +40,41 @@ struct Extra {
     sites: SitesByKind,
     /// Rarer still.
     uniformity: Option<Box<Uniformity>>,
+}
+
+/// From so many bytes on what most records do not have is asked for in a way that can be refused.
+const MUCH: usize = 16 << 10;
+
+impl Extra {
+    /// Room for what a record has.
+    fn with_room_for(record: RecordView<'_>) -> Result<Self> {
+        let mut extra = Self::default();
+        memory::reserve(&mut extra.bitmap, record.bitmap.len(), HOLD_RECORDS)?;
+        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+            extra.sites.of_mut(kind).make_room_for_copy(record.sites(kind))?;
+        }
+        Ok(extra)
+    }
+
+    /// A copy of what a record has, in the room that was made for it.
+    fn filled_with(mut self, record: RecordView<'_>) -> Result<Self> {
+        memory::extend(&mut self.bitmap, record.bitmap, HOLD_RECORDS)?;
+        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+            self.sites.of_mut(kind).copy_from(record.sites(kind))?;
+        }
+        Ok(self)
+    }
+
+    /// A copy of what a record has.
+    fn copy_of(record: RecordView<'_>) -> Self {
+        Self { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity: None }
+    }
+}
+
+/// Bytes of what most records do not have.
+fn extra_bytes(record: RecordView<'_>) -> usize {
+    let of_sites = |kind| size_of_val(record.sites(kind).values()) + size_of_val(record.sites(kind).ends());
+    record.bitmap.len() + ValueKind::ALL.into_iter().map(of_sites).sum::<usize>()
 }
 
 /// No index.
@@ -91,6 +128,8 @@ impl RecordStore {
         memory::reserve(&mut self.records, 1, HOLD_RECORDS)?;
         if !record.has_only_counters() {
             memory::reserve(&mut self.extras, 1, HOLD_RECORDS)?;
+            let is_much = extra_bytes(record) >= MUCH;
+            self.prepared = if is_much { Some(Extra::with_room_for(record)?) } else { None };
         }
         self.counters.make_room_for(record.counters)
     }
@@ -109,8 +148,9 @@ impl RecordStore {
         let mut extra = NONE;
         if !record.has_only_counters() {
             let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
-            extra =
-                self.push_extra(Extra { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity });
+            let prepared = self.prepared.take().and_then(|room| room.filled_with(record).ok());
+            let copy = prepared.unwrap_or_else(|| Extra::copy_of(record));
+            extra = self.push_extra(Extra { uniformity, ..copy });
         }
         let counters = self.counters.push(record.counters);
         self.records.push(Stored { func_hash: record.func_hash, counters, extra, next: NONE });

@@ -100,11 +100,50 @@ impl ValueSites {
 
     /// Makes these sites a copy of others; the memory is used again, and no
     /// more is taken than the values need.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.ends.clone_from(&other.ends);
-        self.values.clear();
-        self.values.reserve_exact(other.values.len());
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn copy_from(&mut self, other: &Self) -> Result<()> {
+        self.clear();
+        self.make_room_for_copy(other)?;
+        self.ends.extend_from_slice(&other.ends);
         self.values.extend_from_slice(&other.values);
+        Ok(())
+    }
+
+    /// Makes room for a copy of other sites in these, which have none; no more than that needs.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_room_for_copy(&mut self, other: &Self) -> Result<()> {
+        let has_room = self.ends.try_reserve_exact(other.ends.len()).is_ok()
+            && self.values.try_reserve_exact(other.values.len()).is_ok();
+        if has_room { Ok(()) } else { Err(memory::refused(HOLD_RECORDS)) }
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        let mut copy = Self::new();
+        copy.copy_from(self)?;
+        Ok(copy)
+    }
+
+    /// Leaves the first `most` values of each site.
+    pub(crate) fn truncate_sites(&mut self, most: usize) {
+        let (mut start, mut kept) = (0, 0);
+        for end in &mut self.ends {
+            let len = (*end as usize - start).min(most);
+            self.values.copy_within(start..start + len, kept);
+            start = std::mem::replace(end, (kept + len) as u32) as usize;
+            kept += len;
+        }
+        self.values.truncate(kept);
     }
 
     /// Makes room for so many more values of a site, and for its end.

@@ -5,6 +5,7 @@
 //! later part of the input list does not know these. It keeps such values as
 //! they came, input by input, and adds them when it is joined.
 
+use crate::error::Result;
 use crate::instr::{RecordId, ValueKind, ValueSites};
 use std::collections::HashMap;
 
@@ -60,8 +61,15 @@ impl Deferred {
 }
 
 /// As many sites, all empty.
-pub(super) fn emptied(sites: &ValueSites) -> ValueSites {
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn emptied(sites: &ValueSites) -> Result<ValueSites> {
     let mut empty = ValueSites::new();
-    (0..sites.len()).for_each(|_| empty.end_site());
-    empty
+    for _ in 0..sites.len() {
+        empty.make_room(0)?;
+        empty.end_site();
+    }
+    Ok(empty)
 }

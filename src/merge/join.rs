@@ -141,12 +141,17 @@ impl Merger {
         }
         let merged = self.profile.functions.record(target).sites(kind);
         let ordered = self.rules.stable_value_sort || !is_long(merged);
+        // Asked only where it matters.
+        let repeats = if order == SiteOrder::ByValue && ordered { has_repeats(sites) } else { Ok(false) };
+        if repeats.is_err() {
+            self.lack_memory();
+        }
         let events = &mut self.states.of_mut(target).events;
         // Inputs with a weight are joined one by one.
         events.weighted_values = false;
         match order {
             SiteOrder::AsInserted => (events.repeated_values, events.cut_sites) = (false, false),
-            SiteOrder::ByValue if ordered && !has_repeats(sites) => events.repeated_values = false,
+            SiteOrder::ByValue if ordered && repeats.is_ok_and(|repeats| !repeats) => events.repeated_values = false,
             SiteOrder::ByValue => {}
         }
         *events = events.union(before);

@@ -213,7 +213,7 @@ impl Merger {
 
     /// Whether an input was given up half way, for it did not fit the memory.
     pub(crate) fn lacks_memory(&self) -> bool {
-        self.lacks_memory || self.states.lacks_memory()
+        self.lacks_memory || self.states.lacks_memory() || self.sites.lacks_memory()
     }
 
     /// Adds a record, every count times `weight` (1 and up).

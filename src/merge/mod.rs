@@ -28,6 +28,7 @@ mod records;
 pub mod remap;
 mod rules;
 pub(crate) mod sites;
+mod stable_sort;
 mod states;
 mod traces;
 mod uniformity;

@@ -55,7 +55,10 @@ impl Merger {
         let sites = self.profile.functions.sites_mut(id, kind);
         let weighted = weight != 1 && sites.values_len() != 0;
         if self.is_later_part && (weighted || exceeds(sites)) {
-            let empty = emptied(sites);
+            let Ok(empty) = emptied(sites) else {
+                self.lack_memory();
+                return false;
+            };
             let contribution = Contribution { sites: std::mem::replace(sites, empty), weight, is_sum: false };
             self.defer(id, kind, contribution);
             return false;
@@ -170,12 +173,18 @@ impl Merger {
             if let Some(saturated) = self.sites.merge_unless_sensitive(sites, order, source, weight) {
                 return saturated.then_some(SoftError::CounterOverflow);
             }
-            let empty = emptied(sites);
+            let Ok(empty) = emptied(sites) else {
+                self.lack_memory();
+                return None;
+            };
             let is_sum = std::mem::take(order) == SiteOrder::ByValue;
             let so_far = Contribution { sites: std::mem::replace(sites, empty), weight: 1, is_sum };
             self.defer(target, kind, so_far);
         }
-        self.defer(target, kind, Contribution { sites: source.clone(), weight, is_sum: false });
+        match source.try_clone() {
+            Ok(sites) => self.defer(target, kind, Contribution { sites, weight, is_sum: false }),
+            Err(_) => self.lack_memory(),
+        }
         None
     }
 

@@ -8,8 +8,11 @@
 use super::introsort;
 use super::outcome::SoftError;
 use super::places::{PLACES, arrange};
+use super::stable_sort;
+use crate::error::Result;
 use crate::instr::value::MAX_VALUES_PER_SITE;
 use crate::instr::{ValueCount, ValueSites};
+use crate::memory::{self, HOLD_RECORDS};
 use std::cmp::Reverse;
 use std::hint::select_unpredictable;
 
@@ -57,11 +60,18 @@ pub(crate) struct SiteMerger {
     union: Vec<ValueCount>,
     counts: Vec<u64>,
     merged: ValueSites,
+    lacks_memory: bool,
 }
 
 impl SiteMerger {
     pub(super) fn new(stable_sort: bool) -> Self {
-        Self { stable_sort, incoming: Vec::new(), union: Vec::new(), counts: Vec::new(), merged: ValueSites::new() }
+        let (incoming, union, counts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { stable_sort, incoming, union, counts, merged: ValueSites::new(), lacks_memory: false }
+    }
+
+    /// Whether sites were not merged, for they did not fit the memory.
+    pub(crate) fn lacks_memory(&self) -> bool {
+        self.lacks_memory
     }
 
     /// Adds `source`, whose counts weigh `weight`, to sites of a merger.
@@ -89,8 +99,9 @@ impl SiteMerger {
         let outcome = self.unite_sites(target, *order, source, weight);
         *order = SiteOrder::ByValue;
         // Not swapped: the memory of large sites would go from record to record.
-        target.copy_from(&self.merged);
-        outcome
+        let merged = outcome.and_then(|outcome| target.copy_from(&self.merged).map(|()| outcome));
+        self.lacks_memory |= merged.is_err();
+        merged.unwrap_or_default()
     }
 
     /// As [`merge`](Self::merge), unless the outcome would depend on what other
@@ -104,19 +115,29 @@ impl SiteMerger {
         weight: u64,
     ) -> Option<bool> {
         let weighted = weight != 1 && source.values_len() != 0;
-        if weighted || (*order == SiteOrder::AsInserted && has_repeats(target)) {
+        if weighted {
             return None;
+        }
+        let repeats = if *order == SiteOrder::AsInserted { has_repeats(target) } else { Ok(false) };
+        match repeats {
+            Ok(true) => return None,
+            Ok(false) => {}
+            Err(_) => {
+                self.lacks_memory = true;
+                return Some(false);
+            }
         }
         if source.values_len() == 0 && *order == SiteOrder::ByValue {
             return Some(false);
         }
         let outcome = self.unite_sites(target, *order, source, weight);
         *order = SiteOrder::ByValue;
-        if outcome.cut || outcome.repeated {
+        if outcome.as_ref().is_ok_and(|outcome| outcome.cut || outcome.repeated) {
             return None;
         }
-        target.copy_from(&self.merged);
-        Some(outcome.saturated)
+        let merged = outcome.and_then(|outcome| target.copy_from(&self.merged).map(|()| outcome));
+        self.lacks_memory |= merged.is_err();
+        Some(merged.unwrap_or_default().saturated)
     }
 
     /// Makes the sum of both in `merged`; of `target` the order is changed, to
@@ -127,59 +148,64 @@ impl SiteMerger {
         order: SiteOrder,
         source: &ValueSites,
         weight: u64,
-    ) -> SiteOutcome {
-        let Self { stable_sort, incoming, union, counts, merged } = self;
+    ) -> Result<SiteOutcome> {
+        let Self { stable_sort, incoming, union, counts, merged, .. } = self;
         merged.clear();
         let mut outcome = SiteOutcome::default();
         for (index, values) in source.iter().enumerate() {
             let site = target.site_mut(index);
-            let (values, new_differ) = sorted(values, incoming, *stable_sort);
+            let (values, new_differ) = sorted(values, incoming, *stable_sort)?;
             let old_differ = match order {
-                SiteOrder::AsInserted => sort_inserted(site, *stable_sort),
+                SiteOrder::AsInserted => sort_inserted(site, *stable_sort)?,
                 SiteOrder::ByValue => sort_repeated(site, values, *stable_sort),
             };
             union.clear();
-            union.reserve(site.len() + values.len());
+            memory::reserve(union, site.len() + values.len(), HOLD_RECORDS)?;
             outcome.saturated |= unite(site, values, weight, union);
-            outcome.cut |= keep_largest(union, counts);
+            outcome.cut |= keep_largest(union, counts)?;
             // Two sides that repeat nothing have a sum that repeats nothing.
             outcome.repeated |= !(old_differ && new_differ) && sort_equal_by_count(union);
+            merged.make_room(union.len())?;
             merged.push_site(union);
         }
-        outcome
+        Ok(outcome)
     }
 }
 
 /// The values of an incoming site in ascending order, in `scratch` unless they
 /// ascend already, and whether all differ.
-fn sorted<'a>(site: &'a [ValueCount], scratch: &'a mut Vec<ValueCount>, stable: bool) -> (&'a [ValueCount], bool) {
+fn sorted<'a>(
+    site: &'a [ValueCount],
+    scratch: &'a mut Vec<ValueCount>,
+    stable: bool,
+) -> Result<(&'a [ValueCount], bool)> {
     if is_ascending(site) {
-        return (site, true);
+        return Ok((site, true));
     }
     scratch.clear();
-    scratch.extend_from_slice(site);
+    memory::extend(scratch, site, HOLD_RECORDS)?;
     let has_unknown_targets = site.iter().filter(|v| v.value == 0).nth(1).is_some();
     if !has_unknown_targets {
         if sort_distinct(scratch) {
-            return (scratch, true);
+            return Ok((scratch, true));
         }
         scratch.copy_from_slice(site);
     }
     // Only equal values show in which order LLVM's sort leaves them.
     sort_by_value(scratch, stable);
-    (scratch, false)
+    Ok((scratch, false))
 }
 
 /// Sorts a site of a record that was alone so far as LLVM does before the first
 /// merge: by count, as all records are kept, and then by value. Returns whether
 /// all values differ.
-fn sort_inserted(site: &mut [ValueCount], stable: bool) -> bool {
-    if repeats_value(site) {
+fn sort_inserted(site: &mut [ValueCount], stable: bool) -> Result<bool> {
+    if repeats_value(site)? {
         sort_by_count(site);
         sort_by_value(site, stable);
-        return false;
+        return Ok(false);
     }
-    sort_distinct(site)
+    Ok(sort_distinct(site))
 }
 
 /// Puts equal values of a merged site into the order in which LLVM's sort finds
@@ -226,11 +252,12 @@ fn sort_by_falling_count(site: &mut [ValueCount]) {
 
 /// Leaves 255 values, those with the largest counts and of equal ones the
 /// smaller values, in the order in which they are. Returns whether there were more.
-fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> bool {
+fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<bool> {
     if values.len() <= MAX_VALUES_PER_SITE {
-        return false;
+        return Ok(false);
     }
     counts.clear();
+    memory::reserve(counts, values.len(), HOLD_RECORDS)?;
     counts.extend(values.iter().map(|v| v.count));
     let (larger, least, _) = counts.select_nth_unstable_by_key(MAX_VALUES_PER_SITE - 1, |count| Reverse(*count));
     let least = *least;
@@ -245,7 +272,7 @@ fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> bool {
         kept += usize::from((v.count > least) | fits);
     }
     values.truncate(kept);
-    true
+    Ok(true)
 }
 
 /// Sorts equal values, which stand together, by descending count. Returns
@@ -259,16 +286,28 @@ fn sort_equal_by_count(values: &mut [ValueCount]) -> bool {
 }
 
 /// Whether some site has a value twice.
-pub(super) fn has_repeats(sites: &ValueSites) -> bool {
-    sites.iter().any(repeats_value)
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn has_repeats(sites: &ValueSites) -> Result<bool> {
+    for site in sites {
+        if repeats_value(site)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-fn repeats_value(site: &[ValueCount]) -> bool {
-    !is_ascending(site) && {
-        let mut values: Vec<u64> = site.iter().map(|v| v.value).collect();
-        values.sort_unstable();
-        values.windows(2).any(|pair| pair[0] == pair[1])
+fn repeats_value(site: &[ValueCount]) -> Result<bool> {
+    if is_ascending(site) {
+        return Ok(false);
     }
+    let mut values = Vec::new();
+    memory::reserve(&mut values, site.len(), HOLD_RECORDS)?;
+    values.extend(site.iter().map(|v| v.value));
+    values.sort_unstable();
+    Ok(values.windows(2).any(|pair| pair[0] == pair[1]))
 }
 
 /// Whether some site has more values than are kept.
@@ -287,12 +326,12 @@ fn is_ascending(site: &[ValueCount]) -> bool {
 }
 
 fn sort_by_count(site: &mut [ValueCount]) {
-    site.sort_by_key(|v| Reverse(v.count));
+    stable_sort::sort_by_key(site, |v| Reverse(v.count));
 }
 
 fn sort_by_value(site: &mut [ValueCount], stable: bool) {
     if stable || site.len() <= introsort::THRESHOLD {
-        site.sort_by_key(|v| v.value);
+        stable_sort::sort_by_key(site, |v| v.value);
     } else {
         introsort::sort_by_value(site);
     }
@@ -310,7 +349,7 @@ pub(super) fn sort_sites(sites: &mut ValueSites) {
         }
     }
     if cut {
-        *sites = sites.iter().map(|site| &site[..site.len().min(MAX_VALUES_PER_SITE)]).collect();
+        sites.truncate_sites(MAX_VALUES_PER_SITE);
     }
 }
 

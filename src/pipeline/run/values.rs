@@ -124,6 +124,9 @@ impl Values {
     pub(super) fn put_back(&self, merger: &mut Merger, is_over: &AtomicBool) {
         for (shard, records) in self.shards.iter().zip(&self.targets) {
             let mut state = shard.wait_for(self.tickets.load(Ordering::Relaxed), is_over);
+            if state.merger.as_ref().is_some_and(SiteMerger::lacks_memory) {
+                merger.lack_memory();
+            }
             for (record, sites) in records.iter().zip(std::mem::take(&mut state.taken)) {
                 for (kind, sites) in ValueKind::ALL.into_iter().zip(sites) {
                     merger.put_back_sites(*record, kind, sites);
