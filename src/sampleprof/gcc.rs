@@ -11,6 +11,7 @@ use super::record::{FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturati
 use super::table::RecordTable;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_RECORDS};
 
 const MAGIC: &[u8] = b"adcg*704\0";
 const TAG_NAMES: u32 = 0xaa00_0000;
@@ -112,6 +113,7 @@ impl Reader<'_> {
             let targets = cursor.u32("number of call targets")?;
             let count = read_u64(cursor, "samples of a place")?;
             add_saturating(&mut record.total, count);
+            memory::reserve(&mut record.body, 1, HOLD_RECORDS)?;
             let entry = record.body_at(location);
             add_saturating(&mut entry.samples, count);
             for _ in 0..targets {
@@ -123,12 +125,14 @@ impl Reader<'_> {
                 let index = read_u64(cursor, "index of a call target")?;
                 let callee = self.lookup(cursor, index)?;
                 let samples = read_u64(cursor, "samples of a call target")?;
+                memory::reserve(entry.targets.list_mut(), 1, HOLD_RECORDS)?;
                 add_target(entry.targets.list_mut(), callee, samples);
             }
         }
         for _ in 0..callees {
             let location = read_location(cursor)?;
             let name = self.name(cursor)?;
+            memory::reserve(&mut record.call_sites, 1, HOLD_RECORDS)?;
             let at = record.call_site_at(location, name);
             let callee = &mut record.call_sites[at].callee;
             let before = callee.total;

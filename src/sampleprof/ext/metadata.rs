@@ -5,6 +5,7 @@ use super::tables::Tables;
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Sink};
 use crate::error::{ErrorKind, Result};
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::binary::body::{BodyWriter, read_cut, read_index, read_u32};
 use crate::sampleprof::names::NameId;
 use crate::sampleprof::order;
@@ -65,10 +66,14 @@ impl<'a> MetadataReader<'a> {
             let line = read_cut(cursor, "line of an inlined callee")?;
             let discriminator = read_cut(cursor, "discriminator of an inlined callee")?;
             let name = read_index(cursor, self.names)?;
-            let callee = record.as_deref_mut().map(|record| {
-                let at = record.call_site_at(LineLocation::new(line, discriminator), name);
-                &mut record.call_sites[at].callee
-            });
+            let callee = match record.as_deref_mut() {
+                Some(record) => {
+                    memory::reserve(&mut record.call_sites, 1, HOLD_RECORDS)?;
+                    let at = record.call_site_at(LineLocation::new(line, discriminator), name);
+                    Some(&mut record.call_sites[at].callee)
+                }
+                None => None,
+            };
             self.read_at(cursor, callee, depth + 1)?;
         }
         Ok(())

@@ -81,7 +81,7 @@ impl Merger {
             None => folded.insert(key, shorter)?,
         };
         if let Some(into) = folded.get_mut(at) {
-            merge_record(into, record, 1);
+            merge_record(into, record, 1)?;
         }
         Ok(())
     }

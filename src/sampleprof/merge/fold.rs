@@ -1,5 +1,7 @@
 //! One record into another.
 
+use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::names::NameId;
 use crate::sampleprof::record::{BodyEntry, CallSite, FunctionRecord, VtableEntry, add_saturating};
 use crate::sampleprof::targets::CallTarget;
@@ -51,36 +53,41 @@ impl Faults {
 }
 
 /// Adds `from` with a weight; says what went wrong first.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error: the record is of no use any more.
 pub(in crate::sampleprof) fn merge_record(
     into: &mut FunctionRecord,
     from: FunctionRecord,
     weight: u64,
-) -> Option<RecordFault> {
+) -> Result<Option<RecordFault>> {
     let mut faults = Faults::default();
-    merge(into, from, weight, &mut faults);
-    faults.0
+    merge(into, from, weight, &mut faults)?;
+    Ok(faults.0)
 }
 
-fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &mut Faults) {
+fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &mut Faults) -> Result<()> {
     if into.checksum == 0 {
         into.checksum = from.checksum;
     } else if into.checksum != from.checksum {
         faults.add(true, RecordFault::HashMismatch);
-        return;
+        return Ok(());
     }
     faults.overflow(add_weighted(&mut into.total, from.total, weight));
     faults.overflow(add_weighted(&mut into.head, from.head, weight));
     let add_entry = |into: &mut BodyEntry, from: BodyEntry, faults: &mut Faults| {
         faults.overflow(add_weighted(&mut into.samples, from.samples, weight));
         if !from.targets.is_empty() {
-            merge_targets(into.targets.list_mut(), from.targets.into_list(), weight, faults);
+            merge_targets(into.targets.list_mut(), from.targets.into_list(), weight, faults)?;
         }
+        Ok(())
     };
     let scale_entry = |entry: &mut BodyEntry, faults: &mut Faults| {
         faults.overflow(scale(&mut entry.samples, weight));
         scale_targets(&mut entry.targets, weight, faults);
     };
-    merge_sorted(&mut into.body, from.body, |entry| entry.location, faults, add_entry, scale_entry);
+    merge_sorted(&mut into.body, from.body, |entry| entry.location, faults, add_entry, scale_entry)?;
     merge_sorted(
         &mut into.call_sites,
         from.call_sites,
@@ -88,7 +95,7 @@ fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &
         faults,
         |into, from, faults| merge(&mut into.callee, from.callee, weight, faults),
         |site, faults| scale_record(&mut site.callee, weight, faults),
-    );
+    )?;
     merge_sorted(
         &mut into.vtables,
         from.vtables,
@@ -96,18 +103,21 @@ fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &
         faults,
         |into, from, faults| merge_targets(&mut into.tables, from.tables, weight, faults),
         |entry, faults| scale_targets(&mut entry.tables, weight, faults),
-    );
+    )
 }
 
-fn merge_targets(into: &mut Vec<CallTarget>, from: Vec<CallTarget>, weight: u64, faults: &mut Faults) {
+fn merge_targets(into: &mut Vec<CallTarget>, from: Vec<CallTarget>, weight: u64, faults: &mut Faults) -> Result<()> {
     merge_sorted(
         into,
         from,
         |target: &CallTarget| -> NameId { target.callee },
         faults,
-        |into, from, faults| faults.overflow(add_weighted(&mut into.samples, from.samples, weight)),
+        |into, from, faults| {
+            faults.overflow(add_weighted(&mut into.samples, from.samples, weight));
+            Ok(())
+        },
         |target, faults| faults.overflow(scale(&mut target.samples, weight)),
-    );
+    )
 }
 
 /// Adds the elements of one sorted list to those of another with the same key;
@@ -117,26 +127,48 @@ fn merge_sorted<T, K: Ord>(
     from: Vec<T>,
     key: impl Fn(&T) -> K,
     faults: &mut Faults,
-    mut add: impl FnMut(&mut T, T, &mut Faults),
+    mut add: impl FnMut(&mut T, T, &mut Faults) -> Result<()>,
     mut scale: impl FnMut(&mut T, &mut Faults),
-) {
-    let (mut at, known) = (0, into.len());
+) -> Result<()> {
+    let (mut at, mut new) = (0, Vec::new());
+    let known = into.len();
     for mut element in from {
         let wanted = key(&element);
         while at < known && key(&into[at]) < wanted {
             at += 1;
         }
         if at < known && key(&into[at]) == wanted {
-            add(&mut into[at], element, faults);
+            add(&mut into[at], element, faults)?;
         } else {
             scale(&mut element, faults);
-            into.push(element);
+            memory::push(&mut new, element, HOLD_RECORDS)?;
         }
     }
-    if into.len() > known && known > 0 {
-        // Two rising runs, which the sort finds and joins.
-        into.sort_by_key(key);
+    join_sorted(into, new, key)
+}
+
+/// Puts the elements of one sorted list where they belong among those of another, which have other keys.
+fn join_sorted<T, K: Ord>(into: &mut Vec<T>, new: Vec<T>, key: impl Fn(&T) -> K) -> Result<()> {
+    if into.is_empty() {
+        *into = new;
+        return Ok(());
     }
+    let Some(first) = new.first().map(&key) else { return Ok(()) };
+    let stays = into.partition_point(|element| key(element) < first);
+    let mut moved = Vec::new();
+    memory::reserve(&mut moved, into.len() - stays, HOLD_RECORDS)?;
+    memory::reserve(into, new.len(), HOLD_RECORDS)?;
+    moved.extend(into.drain(stays..));
+    let mut moved = moved.into_iter().peekable();
+    for element in new {
+        let at = key(&element);
+        while let Some(before) = moved.next_if(|known| key(known) < at) {
+            into.push(before);
+        }
+        into.push(element);
+    }
+    into.extend(moved);
+    Ok(())
 }
 
 fn scale_record(record: &mut FunctionRecord, weight: u64, faults: &mut Faults) {
@@ -166,4 +198,20 @@ fn scale(count: &mut u64, weight: u64) -> bool {
 fn add_weighted(sum: &mut u64, mut more: u64, weight: u64) -> bool {
     let overflowed = scale(&mut more, weight);
     add_saturating(sum, more) || overflowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn two_sorted_lists_become_one(all in proptest::collection::btree_map(0u32..200, proptest::bool::ANY, 0..60)) {
+            let of = |wanted: bool| all.iter().filter(|(_, is_new)| **is_new == wanted).map(|(key, _)| *key).collect();
+            let mut into: Vec<u32> = of(false);
+            join_sorted(&mut into, of(true), |key| *key).unwrap();
+            prop_assert_eq!(into, all.keys().copied().collect::<Vec<_>>());
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::merger::{Merger, Records};
 use crate::error::Result;
+use crate::memory::{self, HOLD_RECORDS};
 use crate::sampleprof::merge::merge_record;
 use crate::sampleprof::names::NameId;
 use crate::sampleprof::record::{BodyEntry, FunctionRecord, LineLocation, add_saturating, add_target, attributes};
@@ -135,7 +136,7 @@ impl Merger {
                     None => flat.insert(key, base)?,
                 };
                 if let Some(into) = flat.get_mut(at) {
-                    merge_record(into, record, 1);
+                    merge_record(into, record, 1)?;
                 }
             } else {
                 self.flatten_record(record, &mut flat)?;
@@ -156,7 +157,7 @@ impl Merger {
         let at = match flat.find(key) {
             Some(at) => {
                 if let Some(into) = flat.get_mut(at) {
-                    body.into_iter().for_each(|entry| add_entry(into, entry));
+                    body.into_iter().try_for_each(|entry| add_entry(into, entry))?;
                 }
                 at
             }
@@ -168,8 +169,10 @@ impl Merger {
         for site in call_sites {
             let estimate = site.callee.entry_estimate(false);
             if let Some(into) = flat.get_mut(at) {
+                memory::reserve(&mut into.body, 1, HOLD_RECORDS)?;
                 let entry = into.body_at(site.location);
                 add_saturating(&mut entry.samples, estimate);
+                memory::reserve(entry.targets.list_mut(), 1, HOLD_RECORDS)?;
                 add_target(entry.targets.list_mut(), site.callee.name, estimate);
             }
             total = total.saturating_sub(site.callee.total).wrapping_add(estimate);
@@ -183,12 +186,15 @@ impl Merger {
     }
 }
 
-fn add_entry(into: &mut FunctionRecord, entry: BodyEntry) {
+fn add_entry(into: &mut FunctionRecord, entry: BodyEntry) -> Result<()> {
+    memory::reserve(&mut into.body, 1, HOLD_RECORDS)?;
     let known = into.body_at(entry.location);
     add_saturating(&mut known.samples, entry.samples);
     for target in &entry.targets {
+        memory::reserve(known.targets.list_mut(), 1, HOLD_RECORDS)?;
         add_target(known.targets.list_mut(), target.callee, target.samples);
     }
+    Ok(())
 }
 
 /// Takes a callee out of the call targets of a place, and its samples out of

@@ -190,7 +190,7 @@ impl Merger {
     ) -> Result<()> {
         let mut fault = None;
         if !self.remapping.is_empty() {
-            record = remap(&record, &mut self.names, &self.remapping, self.remapping_mask, &mut fault);
+            record = remap(&record, &mut self.names, &self.remapping, self.remapping_mask, &mut fault)?;
             self.names.check_memory()?;
             key = self.key(&record);
         }
@@ -223,7 +223,7 @@ impl Merger {
         };
         let context = record.context.take();
         let into = self.records.get_mut(at);
-        Ok(into.map(|into| (context, merge_record(into, record, weight))))
+        into.map(|into| Ok((context, merge_record(into, record, weight)?))).transpose()
     }
 
     /// Merges a record into the one of the same function and context, or adds
@@ -432,7 +432,7 @@ pub(in crate::sampleprof) fn summarize<'a>(
             folded.push(FunctionRecord::new(record.name));
             folded.len() - 1
         });
-        merge_record(&mut folded[at], record.clone(), 1);
+        merge_record(&mut folded[at], record.clone(), 1)?;
     }
     Summary::of(&folded, rules)
 }

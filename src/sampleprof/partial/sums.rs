@@ -154,7 +154,7 @@ impl PartialSamples {
         memory::reserve(&mut visits, records.len(), HOLD_RECORDS)?;
         for record in order.into_iter().filter_map(|at| records[at].take()) {
             let visit = visits.len() as u32;
-            let (record, fault) = one.prepare(record, input.weight, adding);
+            let (record, fault) = one.prepare(record, input.weight, adding)?;
             if let Some((fault, is_of_a_join)) = fault {
                 memory::push(&mut contribution.faults, KnownFault { visit, fault, is_of_a_join }, HOLD_RECORDS)?;
             }
@@ -173,21 +173,21 @@ impl PartialSamples {
         mut record: FunctionRecord,
         weight: u64,
         adding: &Adding<'_>,
-    ) -> (FunctionRecord, Option<(RecordFault, bool)>) {
+    ) -> Result<(FunctionRecord, Option<(RecordFault, bool)>)> {
         let mut fault = None;
         if !adding.remapping.is_empty() {
             let bits = adding.discriminator_bits;
             let mask = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
-            record = remap(&record, &mut self.names, adding.remapping, mask, &mut fault);
+            record = remap(&record, &mut self.names, adding.remapping, mask, &mut fault)?;
         }
         if weight == 1 {
-            return (record, fault.map(|fault| (fault, true)));
+            return Ok((record, fault.map(|fault| (fault, true))));
         }
         let mut scaled = FunctionRecord::new(record.name);
         scaled.context = record.context.take();
         scaled.attributes = record.attributes;
-        let of_scaling = merge_record(&mut scaled, record, weight);
-        (scaled, fault.or(of_scaling).map(|fault| (fault, false)))
+        let of_scaling = merge_record(&mut scaled, record, weight)?;
+        Ok((scaled, fault.or(of_scaling).map(|fault| (fault, false))))
     }
 
     /// Adds a record of the only input.
@@ -212,7 +212,7 @@ impl PartialSamples {
             let key = (sum.record.name, sum.record.context.clone(), sum.shape, sum.is_left_out);
             let place = *self.places.entry(key).or_insert(next);
             if place != next {
-                let fault = merge_record(&mut self.sums[place as usize].record, sum.record, 1);
+                let fault = merge_record(&mut self.sums[place as usize].record, sum.record, 1)?;
                 return Ok((place, fault.is_some()));
             }
         }

@@ -133,10 +133,13 @@ struct Reader<'a> {
     spare_sites: Vec<Vec<CallSite>>,
 }
 
-/// A copy that takes no more room than it needs; the list is kept for others.
+/// A copy that takes no more room than it needs, where there is some for it; the list is kept for others.
 fn fitted<T>(list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) {
     if list.len() < list.capacity() {
-        let mut fitted = Vec::with_capacity(list.len());
+        let mut fitted = Vec::new();
+        if fitted.try_reserve_exact(list.len()).is_err() {
+            return;
+        }
         fitted.append(list);
         spare.push(std::mem::replace(list, fitted));
     }
