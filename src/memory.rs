@@ -4,7 +4,7 @@
 //! which for pages of 4 KiB takes longer than filling them; and whoever looks
 //! here and there in much memory waits less in few large pages.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::system;
 use memmap2::MmapMut;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -212,6 +212,11 @@ pub(crate) fn copied<T: Clone>(items: &[T], action: &'static str) -> Result<Vec<
 /// The error where memory was refused.
 pub(crate) fn refused(action: &'static str) -> Error {
     Error::io(action, OutOfMemory.into())
+}
+
+/// Whether an error says that memory was refused.
+pub(crate) fn is_refusal(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == OutOfMemory)
 }
 
 /// An error of reading to the end: memory was refused, or what it means otherwise.

@@ -17,7 +17,7 @@ pub struct AllocSite {
     pub info: MemInfoBlock,
     /// Accesses to each 8 bytes of the objects, where the runtime counted them.
     /// Only raw profiles hold it.
-    pub histogram: Option<Arc<[u64]>>,
+    pub histogram: Option<Arc<Vec<u64>>>,
 }
 
 /// A call in a function that leads to an allocation.

@@ -9,6 +9,7 @@ use crate::instr::serialize::Name;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl Serialize for Field {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -132,7 +133,7 @@ impl Lists {
             }
             let record = profile.record_mut(function);
             for Alloc { stack: at, info, histogram } in alloc_sites {
-                record.alloc_sites.push(AllocSite { stack: stack(at)?, info, histogram: histogram.map(Into::into) });
+                record.alloc_sites.push(AllocSite { stack: stack(at)?, info, histogram: histogram.map(Arc::new) });
             }
             for Call { frames, callees } in call_sites {
                 record.call_sites.push(CallSite { frames: stack(frames)?, callees });
@@ -166,7 +167,7 @@ mod tests {
         info.set(Field::AllocCount, 5);
         info.set(Field::TotalSize, u64::MAX);
         let record = profile.record_mut(1);
-        record.alloc_sites.push(AllocSite { stack, info, histogram: Some(vec![1, 2].into()) });
+        record.alloc_sites.push(AllocSite { stack, info, histogram: Some(Arc::new(vec![1, 2])) });
         record.call_sites.push(CallSite { frames: call, callees: vec![9] });
         profile.names.insert(1, b"f".to_vec());
         profile.data_access = Some(DataAccessProfile {

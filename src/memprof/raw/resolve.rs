@@ -386,7 +386,7 @@ impl Resolver {
         for (context, stack) in raw.contexts().zip(&stacks) {
             let Some(stack) = *stack else { continue };
             let context = context?;
-            let histogram = (!context.histogram.is_empty()).then(|| context.histogram.into());
+            let histogram = (!context.histogram.is_empty()).then(|| Arc::new(context.histogram));
             let site = AllocSite { stack, info: context.info, histogram };
             let within = allocating(&self.profile, stack).count();
             let all = self.profile.records_mut();

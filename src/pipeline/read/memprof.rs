@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedProfile;
 use crate::input::{Access, Format, Input, detect};
 use crate::instr::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
+use crate::memory;
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::Comments;
 use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
@@ -144,6 +145,9 @@ pub(in crate::pipeline) fn read(
         return Ok((read_raw(data, options, release)?.1, Source::Raw));
     }
     let profile = memprof::yaml::read(data, options.compat, &options.limits);
+    if profile.as_ref().is_err_and(memory::is_refusal) {
+        return Ok((profile?, Source::Yaml));
+    }
     if options.compat.is_llvm() && profile.as_ref().map_or(true, MemoryProfile::is_empty) {
         let error = profile.err().unwrap_or_else(|| Error::malformed("the document says nothing"));
         return Err(error.with_llvm_message("The profile is empty."));
