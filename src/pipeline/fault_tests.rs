@@ -17,11 +17,14 @@ use crate::input::steps::Step;
 use crate::input::steps::faults::{self, Fault};
 use crate::instr::Release;
 use crate::iprof;
+use crate::limits::Limits;
+use crate::memprof::raw::Programs;
 use crate::sampleprof;
 use crate::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use crate::stacks::pprof;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A merge of some inputs into an output.
 struct Merge {
@@ -30,7 +33,7 @@ struct Merge {
     run: fn(&[WeightedInput], &Path) -> Result<()>,
 }
 
-const MERGES: [Merge; 9] = [
+const MERGES: [Merge; 11] = [
     Merge {
         name: "indexed",
         inputs: &RAW,
@@ -48,6 +51,17 @@ const MERGES: [Merge; 9] = [
         name: "memory",
         inputs: &["memprof/clang-22-plain.yaml", "memprof/clang-22-plain.v4.profdata"],
         run: merge_memory,
+    },
+    Merge {
+        name: "memory dumps",
+        inputs: &["memprof/clang-19-plain.memprofraw", "memprof/clang-22-histogram.memprofraw"],
+        run: merge_memory,
+    },
+    // Compressed, and read chunk by chunk.
+    Merge {
+        name: "recordings",
+        inputs: &["java/shapes-jdk11.jfr.gz", "java/shapes-jdk17.jfr.gz"],
+        run: merge_collapsed,
     },
     Merge { name: "pprof", inputs: &["pprof/circles.pprof", "pprof/squares.pprof"], run: merge_pprof_files },
     Merge { name: "collapsed", inputs: &["stacks/web.collapsed", "stacks/web.collapsed"], run: merge_collapsed },
@@ -79,7 +93,9 @@ fn as_raw() -> OutputFormat {
 
 fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     // What is wrong with an input is in the report.
-    let options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Warn, ..MergeOptions::default() };
+    let mut options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Warn, ..MergeOptions::default() };
+    let programs = inputs.iter().map(|input| input.path.with_extension("binary")).filter(|program| program.exists());
+    options.read.programs = Arc::new(Programs::new(programs.collect(), &Limits::default()));
     let (memory, report) = merge_memory_files(inputs, &options, &mut Silent)?;
     for input in report.inputs {
         if let InputOutcome::Failed(error) = input.outcome {

@@ -1,7 +1,7 @@
 //! Whatever memory a run may use, it ends with the result or with a message: never with a signal, never with a half of
 //! the output. What the library asks for is in `tests/memory/refused.rs`; here is the program, whole.
 
-use super::program::{Finished, LAST_RESORT, command, names_in, run_after};
+use super::program::{Finished, LAST_RESORT, command, names_in, run_after, testdata};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,20 @@ fn write_inputs(folder: &Path) {
         )
     };
     write("in.yaml", format!("---\nHeapProfileRecords:\n{}", lines(1500, record)));
+    for arguments in [
+        "convert -q in.collapsed -o in.pprof",
+        "merge -q --partial in.proftext -o in.partial",
+        "merge -q --partial in.prof -o in.samples.partial",
+    ] {
+        command().current_dir(folder).args(arguments.split(' ')).status().unwrap();
+    }
+    for (name, file) in [
+        ("in.jfr.gz", "java/waits-jdk21.jfr.gz"),
+        ("in.memprofraw", "memprof/clang-19-plain.memprofraw"),
+        ("in.program", "memprof/clang-19-plain.binary"),
+    ] {
+        fs::copy(testdata(file), folder.join(name)).unwrap();
+    }
 }
 
 /// A run that may use so many KiB of address space.
@@ -55,7 +69,7 @@ fn least(folder: &Path) -> u64 {
     starts
 }
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 29] = [
     "merge -q --num-threads=1 in.proftext -o OUT",
     "merge -q --num-threads=1 --text in.proftext -o OUT",
     "llvm-profdata merge --num-threads=1 in.proftext -o OUT",
@@ -70,6 +84,19 @@ const COMMANDS: [&str; 16] = [
     "check in.yaml",
     "info in.proftext",
     "diff in.proftext in.proftext",
+    "merge -q in.pprof -o OUT",
+    "check in.pprof",
+    "show in.pprof",
+    "merge -q in.jfr.gz -o OUT",
+    "show in.jfr.gz",
+    "merge -q in.memprofraw --profiled-binary in.program -o OUT",
+    "show in.memprofraw --profiled-binary in.program",
+    "fit in.iprof --against in.iprof",
+    "fit in.prof --against in.prof",
+    "merge -q --num-threads=1 --partial in.proftext -o OUT",
+    "merge -q --num-threads=1 in.partial -o OUT",
+    "merge -q --num-threads=1 in.samples.partial -o OUT",
+    "llvm-profdata merge --num-threads=1 in.yaml -o OUT",
     "flamegraph in.collapsed -o OUT",
     "report in.collapsed -o OUT",
 ];

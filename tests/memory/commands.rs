@@ -1,27 +1,56 @@
-//! What `show`, `diff`, `convert` and `fit` do with a file, in the library.
+//! What commands that write no profile do with a file, and what is made of one file, in the library.
 
-use super::{ONE, out};
-use profbridge::bytes::{Encoding, Endian, PointerWidth};
-
-use profbridge::Result;
-use profbridge::input::{Input, WeightedInput, output};
-use profbridge::instr::Release;
+use super::merges::read_options;
+use super::{ONE, out, programs};
+use profbridge::input::{Access, Input, WeightedInput, open, output};
 use profbridge::iprof::statistics::{FigureOptions, write_text};
+use profbridge::iprof::{self, RepairOptions, repair_from};
+use profbridge::memprof::report::{MemoryReport, ReportOptions};
+use profbridge::pipeline::diff::stacks::diff_stacks;
 use profbridge::pipeline::fit::{FitOptions, fit_files};
-use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
-use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_tables};
+use profbridge::pipeline::merge::sampleprof::overlap_sample_files;
+use profbridge::pipeline::pictures::{View, read_content};
+use profbridge::pipeline::read::memprof;
 use profbridge::pipeline::read::stacks::{StackOptions, read_stacks};
 use profbridge::pipeline::{
-    MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, diff_files, iprof_statistics, merge_files,
-    show_file, write_file,
+    ReadOptions, Silent, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
 };
+use profbridge::render::{SvgOptions, write_html, write_svg};
 use profbridge::report::diff::DiffOptions;
+use profbridge::report::order::OrderOptions;
+use profbridge::report::overlap::OverlapOptions;
 use profbridge::report::show::ShowOptions;
 use profbridge::report::stacks::{statistics, write_statistics};
-use profbridge::sampleprof::{self, Rules};
-use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
-use profbridge::stacks::pprof;
+use profbridge::sampleprof::{self, Rules, overlap};
+use profbridge::stacks::model::Selection;
+use profbridge::{Compat, Limits, Result};
 use std::path::Path;
+
+pub fn draw(input: &Path) -> Result<()> {
+    let selection = Selection::default();
+    let content = read_content(&[WeightedInput::new(input)], &StackOptions::default(), &selection)?.0;
+    let graph = content.flame_graph(None, &View::default())?;
+    drop(write_svg(&graph, &SvgOptions::default()));
+    Ok(())
+}
+
+pub fn report(input: &Path) -> Result<()> {
+    let selection = Selection::default();
+    let content = read_content(&[WeightedInput::new(input)], &StackOptions::default(), &selection)?.0;
+    drop(write_html(&content.report("report", None)?));
+    Ok(())
+}
+
+pub fn check(input: &Path) -> Result<()> {
+    drop(check_file(input, &iprof::ReadOptions::default()));
+    Ok(())
+}
+
+pub fn info(input: &Path) -> Result<()> {
+    let limits = Limits::default();
+    drop(describe(&open(input, Access::Read, &limits)?, &limits));
+    Ok(())
+}
 
 /// All counters of all functions.
 pub fn show_instr(input: &Path) -> Result<()> {
@@ -57,47 +86,74 @@ pub fn diff(input: &Path) -> Result<()> {
     Ok(())
 }
 
-fn convert_instr(format: OutputFormat, input: &Path) -> Result<()> {
-    let mut options = MergeOptions::default();
-    options.threads = ONE;
-    let report = merge_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
-    let mut write = WriteOptions::default();
-    (write.threads, write.format) = (ONE, format);
-    write_file(&report.profile, &write, &out(input)).map(drop)
+pub fn show_memory(input: &Path) -> Result<()> {
+    let report = MemoryReport::new(&memprof::load(input, &read_options(input))?, &ReportOptions::default());
+    report.write_text(&mut String::new()).expect("memory takes everything");
+    Ok(())
 }
 
-pub fn convert_to_text(input: &Path) -> Result<()> {
-    convert_instr(OutputFormat::Text { release: Release::DEFAULT }, input)
+/// All that is known, as YAML.
+pub fn show_whole_memory(input: &Path) -> Result<()> {
+    memprof::show_yaml(input, &read_options(input), &mut std::io::sink())
 }
 
-pub fn convert_to_raw(input: &Path) -> Result<()> {
-    let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
-    convert_instr(OutputFormat::Raw { encoding }, input)
+pub fn overlap_instr(input: &Path) -> Result<()> {
+    overlap_files(input, input, &ReadOptions::default(), &OverlapOptions::default(), &mut Silent).map(drop)
 }
 
-pub fn convert_to_pprof(input: &Path) -> Result<()> {
-    let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
-    output::replace(&out(input), &pprof::write(&pprof::from_table(&sum)?.0)?)
+pub fn overlap_samples(input: &Path) -> Result<()> {
+    let (read, options) = (sampleprof::ReadOptions::default(), overlap::OverlapOptions::default());
+    overlap_sample_files(input, input, &read, Compat::Profbridge, &options).map(drop)
 }
 
-pub fn convert_to_collapsed(input: &Path) -> Result<()> {
-    let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
-    output::replace(&out(input), write_collapsed(&sum, &CollapsedOptions::default())?.0.as_bytes())
+pub fn overlap_stacks(input: &Path) -> Result<()> {
+    let (read, selection) = (StackOptions::default(), Selection::default());
+    diff_stacks(&Input::from(input), &Input::from(input), &read, &selection, &DiffOptions::default()).map(drop)
 }
 
-pub fn convert_samples(input: &Path) -> Result<()> {
-    let mut options = SampleMergeOptions::default();
-    options.threads = ONE;
-    let report = merge_sample_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
-    let mut write = sampleprof::WriteOptions::default();
-    write.encoding = sampleprof::Encoding::Text;
-    write_sample_file(&report.profile, &write, false, &out(input)).map(drop)
+pub fn order(input: &Path) -> Result<()> {
+    order_file(input, &ReadOptions::default(), &OrderOptions::default()).map(drop)
 }
 
-/// A profile of a single function against the program.
-pub fn fit(input: &Path) -> Result<()> {
+pub fn repair(input: &Path) -> Result<()> {
+    let mut options = RepairOptions::default();
+    options.read.threads = ONE;
+    let repaired = repair_from(Input::from(input).stream()?, &options)?;
+    let mut write = iprof::WriteOptions::default();
+    write.threads = ONE;
+    output::replace_with(&out(input), |out| iprof::write_to(&repaired.document, &write, out))
+}
+
+/// A profile of a single function against a program.
+pub fn fit_program(input: &Path) -> Result<()> {
     let profile = input.with_extension("proftext");
     std::fs::write(&profile, ":ir\n_ZN7example8function1Ev\n1\n8\n1\n2\n3\n4\n5\n6\n7\n8\n\n")
         .expect("it can be written");
     fit_files(&profile, input, &FitOptions::default()).map(drop)
+}
+
+/// A sample profile of a single function against a program.
+pub fn fit_program_to_samples(input: &Path) -> Result<()> {
+    let profile = input.with_extension("prof");
+    std::fs::write(&profile, "function1:20:10\n 1: 10\n").expect("it can be written");
+    fit_files(&profile, input, &FitOptions::default()).map(drop)
+}
+
+/// What no longer fits of a profile, and what is left.
+fn prune(input: &Path, against: &Path) -> Result<()> {
+    let fit = fit_files(input, against, &FitOptions::default())?;
+    let output = input.with_file_name("pruned").with_extension(input.extension().unwrap_or_default());
+    fit.write_pruned(&output, false).map(drop)
+}
+
+/// A profile against a program of few functions.
+pub fn fit_instr(input: &Path) -> Result<()> {
+    let program = input.with_extension("elf");
+    std::fs::write(&program, programs::instrumented(10)).expect("it can be written");
+    prune(input, &program)
+}
+
+/// A profile against itself.
+pub fn fit_itself(input: &Path) -> Result<()> {
+    prune(input, input)
 }

@@ -1,13 +1,12 @@
 //! Inputs of any size, honest and hostile.
 
-use crate::programs;
+use crate::{programs, recordings};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
-use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release};
+use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release, ValueCount, ValueKind};
 use profbridge::memprof::yaml;
 use profbridge::pipeline::partial::{Partial, PartialOptions};
-use profbridge::{Compat, Limits, memprof};
-use profbridge::{indexed, raw, sampleprof};
+use profbridge::{Compat, Limits, indexed, memprof, raw, sampleprof, text};
 
 /// A kind of input.
 #[derive(Clone, Copy)]
@@ -33,8 +32,8 @@ const fn hostile(name: &'static str, ending: &'static str, few: usize, make: fn(
     Made { name, ending, few, make, is_sound: false, content: None, beside: None }
 }
 
-pub const TEXT: Made = sound("LLVM text", "proftext", 2000, text);
-pub const TINY_TEXT: Made = sound("LLVM text of the smallest records", "proftext", 20_000, tiny_text);
+pub const TEXT: Made = sound("LLVM text", "proftext", 1500, llvm_text);
+pub const TINY_TEXT: Made = sound("LLVM text of the smallest records", "proftext", 6000, tiny_text);
 pub const ONE_NAME: Made = sound("LLVM text of records with one name", "proftext", 5000, one_name);
 pub const INDEXED: Made = sound("indexed", "profdata", 2000, |count| {
     indexed::write(&profile(count), &indexed::WriteOptions::default()).expect("it can be written")
@@ -43,13 +42,24 @@ pub const RAW: Made = sound("raw", "profraw", 2000, |count| {
     let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
     raw::write(&profile(count), &raw::WriteOptions::new(encoding)).expect("it can be written")
 });
-pub const SAMPLE_TEXT: Made = sound("sample text", "prof", 4000, samples);
-pub const EXT_BINARY: Made = sound("extensible binary", "afdo", 4000, |count| {
+pub const ONE_FUNCTION: Made = sound("one function of many value sites", "profdata", 3000, |size| {
+    indexed::write(&one_function(size), &indexed::WriteOptions::default()).expect("it can be written")
+});
+pub const ONE_FUNCTION_TEXT: Made = sound("text of one function of many value sites", "proftext", 3000, |size| {
+    text::write(&one_function(size), &text::TextOptions::new(Compat::Profbridge)).bytes
+});
+pub const SAMPLE_TEXT: Made = sound("sample text", "prof", 2000, samples);
+pub const ONE_SAMPLED: Made = sound("samples of one function", "prof", 2500, |lines| {
+    let line = |at: usize| format!(" {}: 10 callee{at}:5\n {}: inlined{at}:30\n  1: 30\n", at + 1, at + 1);
+    let calls: String = (0..lines).map(|at| format!(" target{at}:7")).collect();
+    format!("main:1000:10\n 0: 9000{calls}\n{}", (0..lines).map(line).collect::<String>()).into_bytes()
+});
+pub const EXT_BINARY: Made = sound("extensible binary", "afdo", 2000, |count| {
     let read = sampleprof::read(&samples(count), &sampleprof::ReadOptions::default()).expect("the text is sound");
     sampleprof::write(&read, &sampleprof::WriteOptions::default()).expect("it can be written")
 });
-pub const IPROF: Made = sound("iprof", "iprof", 4000, iprof);
-pub const COLLAPSED: Made = sound("collapsed stacks", "collapsed", 4000, collapsed);
+pub const IPROF: Made = sound("iprof", "iprof", 3000, iprof);
+pub const COLLAPSED: Made = sound("collapsed stacks", "collapsed", 2000, collapsed);
 pub const MEMORY_YAML: Made = sound("memprof YAML", "yaml", 1000, memory_yaml);
 pub const MEMORY_SECTION: Made = sound("indexed with a memory profile", "profdata", 1000, |count| {
     let memory = yaml::read(&memory_yaml(count), Compat::Profbridge, &Limits::default()).expect("it is sound");
@@ -70,27 +80,39 @@ pub const KEYED_YAML: Made = hostile("YAML of small keys", "yaml", 30_000, |coun
 pub const OPEN_YAML: Made = hostile("YAML of open brackets", "yaml", 100_000, |count| {
     format!("---\nHeapProfileRecords: {}", "[".repeat(count)).into_bytes()
 });
-pub const PPROF: Made = sound("pprof", "pprof", 4000, |count| pprof(count, true));
+pub const PPROF: Made = sound("pprof", "pprof", 2000, |count| pprof(count, true));
 pub const PPROF_TEXTS: Made =
     sound("pprof of empty texts", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
 pub const PPROF_SAMPLES: Made =
     hostile("pprof of samples without values", "pprof", 50_000, |count| pprof(count, false));
 pub const STACKS_PART: Made = Made {
     content: Some(collapsed),
-    ..sound("partial merge of stacks", "partial", 4000, |count| part(Family::Stacks, collapsed(count)))
+    ..sound("partial merge of stacks", "partial", 2000, |count| part(Family::Stacks, collapsed(count)))
 };
 pub const SAMPLES_PART: Made = Made {
     content: Some(samples),
-    ..sound("partial merge of samples", "partial", 4000, |count| part(Family::SampleProf, samples(count)))
+    ..sound("partial merge of samples", "partial", 2000, |count| part(Family::SampleProf, samples(count)))
 };
 pub const INSTR_PART: Made = Made {
-    content: Some(text),
-    ..sound("partial merge of LLVM text", "partial", 2000, |count| part(Family::Instr, text(count)))
+    content: Some(llvm_text),
+    ..sound("partial merge of LLVM text", "partial", 2000, |count| part(Family::Instr, llvm_text(count)))
 };
+pub const IPROF_PART: Made = Made {
+    content: Some(iprof),
+    ..sound("partial merge of iprof files", "partial", 3000, |count| part(Family::Iprof, iprof(count)))
+};
+pub const RECORDING: Made = sound("recording", "jfr", 2000, recordings::recording);
+pub const TRACES: Made = sound("LLVM text with traces", "proftext", 2000, traces);
 pub const PROGRAM: Made = sound("program", "elf", 4000, programs::instrumented);
+pub const DEBUG_PROGRAM: Made = sound("program with debug info", "elf", 2000, programs::with_debug_info);
+pub const NESTED_PROGRAM: Made = hostile("program of nested calls", "elf", 1000, programs::of_nested_calls);
 pub const MEMORY_DUMP: Made = Made {
     beside: Some(programs::with_debug_info),
     ..sound("raw memory dump with its program", "memprofraw", 1000, programs::memory_dump)
+};
+pub const HISTOGRAMS: Made = Made {
+    beside: Some(programs::with_debug_info),
+    ..sound("raw memory dump with histograms", "memprofraw", 20, programs::dump_with_histograms)
 };
 pub const NESTED_CALLS: Made = Made {
     beside: Some(programs::of_nested_calls),
@@ -112,9 +134,32 @@ fn profile(functions: usize) -> Profile {
     profile
 }
 
-fn text(functions: usize) -> Vec<u8> {
+/// A function with much of everything that most functions do not have.
+fn one_function(size: usize) -> Profile {
+    let mut record = FunctionRecord::new(7, vec![1; 4]);
+    record.bitmap = vec![1; 20 * size];
+    for site in 0..size as u64 {
+        let values = [site, site + 1].map(|value| ValueCount { value, count: value + 1 });
+        record.sites_mut(ValueKind::MemOpSize).push_site(&values);
+    }
+    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+    let function = profile.functions.intern(b"main");
+    profile.functions.push_record(function, &record);
+    profile
+}
+
+fn llvm_text(functions: usize) -> Vec<u8> {
     let record = |number: usize| format!("_ZN7example8function{number}Ev\n{number}\n4\n1\n20\n300\n4000\n\n");
     format!(":ir\n{}", (0..functions).map(record).collect::<String>()).into_bytes()
+}
+
+/// Each function is in three traces.
+fn traces(functions: usize) -> Vec<u8> {
+    let name = |number: usize| format!("_ZN7example8function{}Ev", number % functions);
+    let trace = |start: usize| (start..start + 30).map(name).collect::<Vec<_>>().join(",");
+    let traces: String = (0..functions).step_by(10).map(|start| format!("1\n{}\n", trace(start))).collect();
+    let head = format!(":ir\n:temporal_prof_traces\n{0}\n{0}\n{traces}", functions.div_ceil(10));
+    [head.into_bytes(), llvm_text(functions)[":ir\n".len()..].to_vec()].concat()
 }
 
 fn tiny_text(functions: usize) -> Vec<u8> {

@@ -186,8 +186,8 @@ pub fn of_nested_calls(depth: usize) -> Vec<u8> {
     info.program()
 }
 
-/// A dump of version 5 with these stacks, one context each.
-fn dump(stacks: &[Vec<u64>], code: u64) -> Vec<u8> {
+/// A dump of version 5 with these stacks, one context each, with a histogram of so many entries.
+fn dump(stacks: &[Vec<u64>], code: u64, entries: u32) -> Vec<u8> {
     let mut sink = sink();
     sink.u64s(&[0xff6d_7072_6f66_7281, 5]);
     let [total, segments, records, frames] = [0; 4].map(|_: u8| sink.reserve());
@@ -200,8 +200,9 @@ fn dump(stacks: &[Vec<u64>], code: u64) -> Vec<u8> {
         sink.u64(id);
         sink.u32(id as u32);
         sink.zeros(128);
-        sink.u32(0);
+        sink.u32(entries);
         sink.u64(0);
+        sink.zeros(2 * entries as usize);
     }
     sink.align(8);
     sink.patch(frames, sink.len() as u64);
@@ -222,11 +223,17 @@ fn address(function: usize) -> u64 {
 /// A dump of a program with so many functions, and as many contexts.
 pub fn memory_dump(functions: usize) -> Vec<u8> {
     let stack = |number: usize| vec![address(number), address(number / 7), address(0)];
-    dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION)
+    dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION, 0)
+}
+
+/// A dump with a large histogram in each context.
+pub fn dump_with_histograms(functions: usize) -> Vec<u8> {
+    let stack = |number: usize| vec![address(number), address(0)];
+    dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION, 6000)
 }
 
 /// A dump whose contexts are all in the same functions.
 pub fn dump_of_few_addresses(contexts: usize) -> Vec<u8> {
     let stack = |number: usize| vec![address(number % 7), address(number / 7 % 7), address(number / 49)];
-    dump(&(0..contexts).map(stack).collect::<Vec<_>>(), contexts as u64 * FUNCTION)
+    dump(&(0..contexts).map(stack).collect::<Vec<_>>(), contexts as u64 * FUNCTION, 0)
 }

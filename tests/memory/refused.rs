@@ -12,11 +12,13 @@ use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_f
 use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::pipeline::merge::{FailureMode, InputOutcome, MergeReport};
 use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
-use profbridge::pipeline::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files, write_file};
+use profbridge::pipeline::{
+    MergeOptions, OutputFormat, Silent, WriteOptions, check_file, encode, merge_files, write_file,
+};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::Selection;
 use profbridge::stacks::pprof;
-use profbridge::{Limits, Result, raw, sampleprof};
+use profbridge::{Error, Limits, Result, iprof, raw, sampleprof};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -204,28 +206,53 @@ fn memory_to_indexed(version: u32, inputs: &[WeightedInput], out: &Path) -> Resu
     write_file(&report.profile, &write_options(OutputFormat::for_release(Release::DEFAULT)), out).map(drop)
 }
 
+/// What was refused is among the findings.
+fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
+    let found = check_file(&inputs[0].path, &iprof::ReadOptions::default()).findings;
+    let refused = found.into_iter().find(|finding| finding.message.contains("out of memory"));
+    refused.map_or(Ok(()), |finding| Err(Error::malformed(finding.message)))
+}
+
 /// Inputs of many names and small records, and what is made of two of them.
-const TABLES: [(Made, Command, usize); 11] = [
-    (inputs::TEXT, to_indexed, 3600),
-    (inputs::TEXT, to_text, 3600),
-    (inputs::INDEXED, to_text, 3600),
-    (inputs::RAW, to_indexed, 3600),
+const TABLES: [(Made, Command, usize); 26] = [
+    (inputs::TEXT, to_indexed, 2700),
+    (inputs::TEXT, to_text, 2700),
+    (inputs::INDEXED, to_text, 2700),
+    (inputs::RAW, to_indexed, 2700),
     (inputs::SAMPLE_TEXT, samples_to_binary, 2000),
     (inputs::SAMPLE_TEXT, samples_in_parts, 2000),
     (inputs::EXT_BINARY, samples_to_text, 2000),
-    (inputs::COLLAPSED, stacks_to_text, 3600),
-    (inputs::COLLAPSED, stacks_to_pprof, 3600),
-    (inputs::PPROF, merged_pprof, 3600),
-    (inputs::PPROF, stacks_to_text, 3600),
+    (inputs::COLLAPSED, stacks_to_text, 2700),
+    (inputs::COLLAPSED, stacks_to_pprof, 2700),
+    (inputs::PPROF, merged_pprof, 2700),
+    (inputs::PPROF, stacks_to_text, 2700),
+    (inputs::RECORDING, stacks_to_text, 2700),
+    (inputs::ONE_FUNCTION, to_indexed, 4000),
+    (inputs::ONE_FUNCTION, to_text, 4000),
+    (inputs::ONE_FUNCTION, in_parts, 4000),
+    (inputs::ONE_FUNCTION_TEXT, to_indexed, 4000),
+    (inputs::ONE_SAMPLED, samples_to_binary, 5000),
+    (inputs::ONE_SAMPLED, samples_to_text, 5000),
+    (inputs::ONE_SAMPLED, samples_in_parts, 5000),
+    (inputs::TEXT, check, 2700),
+    (inputs::INDEXED, check, 2700),
+    (inputs::ONE_FUNCTION, check, 4000),
+    (inputs::SAMPLE_TEXT, check, 2700),
+    (inputs::PPROF, check, 2700),
+    (inputs::RECORDING, check, 2700),
+    (inputs::INSTR_PART, check, 2700),
 ];
 
 /// Memory profiles, and what is made of two of them.
-const MEMORY_TABLES: [(Made, Command, usize); 5] = [
+const MEMORY_TABLES: [(Made, Command, usize); 8] = [
     (inputs::MEMORY_YAML, memory_to_yaml, 1000),
     (inputs::MEMORY_YAML, |inputs, out| memory_to_indexed(2, inputs, out), 1000),
     (inputs::MEMORY_YAML, |inputs, out| memory_to_indexed(4, inputs, out), 1000),
     (inputs::MEMORY_SECTION, memory_to_yaml, 1000),
     (inputs::MEMORY_DUMP, memory_to_yaml, 1000),
+    (inputs::HISTOGRAMS, memory_to_yaml, 20),
+    (inputs::MEMORY_YAML, check, 1000),
+    (inputs::MEMORY_DUMP, check, 1000),
 ];
 
 fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
@@ -242,10 +269,10 @@ fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
     }
 }
 
-/// Tables of names and records are asked for as well, from 96 KiB on.
+/// Tables of names and records are asked for as well, from 72 KiB on.
 #[test]
 fn a_table_that_is_refused_is_a_message() {
-    drive_all(&TABLES, 96 << 10);
+    drive_all(&TABLES, 72 << 10);
 }
 
 /// Frames, stacks and records of memory profiles, what their addresses are in, and the debug info that says so.
