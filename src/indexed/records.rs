@@ -104,8 +104,11 @@ impl<'data> Records<'data> {
         memory::reserve(&mut record.counters, parts.counters.len(), HOLD_COUNTERS)?;
         record.counters.extend(parts.counters.iter().map(|bytes| u64::from_le_bytes(*bytes)));
         match parts.bitmap {
-            BitmapBytes::InWords(words) => record.bitmap.extend(words.iter().map(|word| word[0])),
-            BitmapBytes::Packed(bytes) => record.bitmap.extend_from_slice(bytes),
+            BitmapBytes::InWords(words) => {
+                memory::reserve(&mut record.bitmap, words.len(), HOLD_COUNTERS)?;
+                record.bitmap.extend(words.iter().map(|word| word[0]));
+            }
+            BitmapBytes::Packed(bytes) => memory::extend(&mut record.bitmap, bytes, HOLD_COUNTERS)?,
         }
         record.uniformity.bits.extend_from_slice(parts.uniformity_bits);
         if self.version >= since::VALUE_SITES {
@@ -120,7 +123,10 @@ impl<'data> Records<'data> {
         let is_irregular = parts.counters.is_empty() || !parts.uniformity_bits.is_empty();
         let mut has_value_sites = false;
         if self.version >= since::VALUE_SITES {
-            read_value_blob(&mut self.rest, |_, sites| has_value_sites |= !sites.counts.is_empty())?;
+            read_value_blob(&mut self.rest, |_, sites| {
+                has_value_sites |= !sites.counts.is_empty();
+                Ok(())
+            })?;
         }
         Ok(Skipped { has_value_sites, is_irregular })
     }
@@ -208,7 +214,7 @@ struct EncodedSites<'data> {
 /// Walks a value-profile blob kind by kind.
 fn read_value_blob<'data>(
     cursor: &mut Cursor<'data>,
-    mut each: impl FnMut(ValueKind, EncodedSites<'data>),
+    mut each: impl FnMut(ValueKind, EncodedSites<'data>) -> Result<()>,
 ) -> Result<()> {
     let start = cursor.position();
     let total = u64::from(cursor.clone().u32("size of value data").map_err(as_empty)?);
@@ -234,14 +240,15 @@ fn read_value_blob<'data>(
         blob.take("padding of value sites", sites.next_multiple_of(8) - sites).map_err(as_empty)?;
         let values: u64 = counts.iter().map(|count| u64::from(*count)).sum();
         let values = blob.take("values", values.saturating_mul(16)).map_err(as_empty)?;
-        each(kind, EncodedSites { counts, values: values.as_chunks::<16>().0 });
+        each(kind, EncodedSites { counts, values: values.as_chunks::<16>().0 })?;
     }
     Ok(())
 }
 
 /// Appends the sites; a kind given twice has all of them.
-fn read_sites(encoded: EncodedSites<'_>, sites: &mut ValueSites) {
+fn read_sites(encoded: EncodedSites<'_>, sites: &mut ValueSites) -> Result<()> {
     let mut values = encoded.values;
+    sites.make_room_for_sites(encoded.counts.len(), values.len())?;
     for &count in encoded.counts {
         let (site, rest) = values.split_at(usize::from(count));
         values = rest;
@@ -251,6 +258,7 @@ fn read_sites(encoded: EncodedSites<'_>, sites: &mut ValueSites) {
         }
         sites.end_site();
     }
+    Ok(())
 }
 
 fn malformed(detail: String) -> Error {

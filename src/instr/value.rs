@@ -112,6 +112,17 @@ impl ValueSites {
         Ok(())
     }
 
+    /// Makes room for so many more sites, and for so many values at them.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    #[inline]
+    pub(crate) fn make_room_for_sites(&mut self, sites: usize, values: usize) -> Result<()> {
+        memory::reserve(&mut self.ends, sites, HOLD_RECORDS)?;
+        memory::reserve(&mut self.values, values, HOLD_RECORDS)
+    }
+
     /// Makes room for a copy of other sites in these, which have none; no more than that needs.
     ///
     /// # Errors
@@ -153,8 +164,7 @@ impl ValueSites {
     /// Out of memory, as an I/O error.
     #[inline]
     pub(crate) fn make_room(&mut self, values: usize) -> Result<()> {
-        memory::reserve(&mut self.ends, 1, HOLD_RECORDS)?;
-        memory::reserve(&mut self.values, values, HOLD_RECORDS)
+        self.make_room_for_sites(1, values)
     }
 
     /// Adds a value to the site that [`end_site`](Self::end_site) will finish.

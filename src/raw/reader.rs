@@ -235,7 +235,7 @@ impl<'data> RawReader<'data> {
             self.timestamps.push((timestamp, data.name_ref));
         }
         let bitmap = self.profile.bitmap(index, &data).map_err(|error| self.name_function(error, &data))?;
-        self.record.bitmap.extend_from_slice(bitmap);
+        memory::extend(&mut self.record.bitmap, bitmap, HOLD_COUNTERS)?;
         if self.profile.header().version() >= 11 {
             let uniform = self.profile.uniform_counters(index, &data);
             let uniform = uniform.map_err(|error| self.name_function(error, &data))?;
@@ -251,8 +251,7 @@ impl<'data> RawReader<'data> {
 
     fn read_values(&mut self, data: &DataRecord) -> Result<()> {
         if self.values_missing {
-            values::append_empty_sites(data, &mut self.record);
-            return Ok(());
+            return values::append_empty_sites(data, &mut self.record);
         }
         let profile = &self.profile;
         let llvm = self.options.compat.is_llvm();
@@ -265,10 +264,7 @@ impl<'data> RawReader<'data> {
         });
         match profile.header().version() {
             2 => return values::read_version_2(profile, targets, data, &mut self.record),
-            3 => {
-                values::append_empty_sites(data, &mut self.record);
-                return Ok(());
-            }
+            3 => return values::append_empty_sites(data, &mut self.record),
             _ => {}
         }
         let endian = profile.header().encoding().endian;

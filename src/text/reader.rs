@@ -6,7 +6,7 @@ use crate::bytes::window::Window;
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
-use crate::memory::{self, HOLD_NAMES};
+use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
 use crate::threads::{
     self,
     batch_channel::{User, batch_channel},
@@ -184,11 +184,12 @@ impl<'data> TextReader<'data> {
         let Item { name, name_ref, record, has_bitmap, .. } = self.batch.item_mut(at);
         self.unlisted.push(*name_ref, name)?;
         if self.compat.text_bitmaps_stick() {
-            if *has_bitmap {
-                self.sticking.clone_from(&record.bitmap);
-            } else {
-                record.bitmap.clone_from(&self.sticking);
-            }
+            let (from, to) = match *has_bitmap {
+                true => (&record.bitmap, &mut self.sticking),
+                false => (&self.sticking, &mut record.bitmap),
+            };
+            to.clear();
+            memory::extend(to, from, HOLD_RECORDS)?;
         }
         Ok(RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() })
     }

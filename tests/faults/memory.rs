@@ -87,7 +87,7 @@ const COMMANDS: [&str; 29] = [
     "merge -q in.pprof -o OUT",
     "check in.pprof",
     "show in.pprof",
-    "merge -q in.jfr.gz -o OUT",
+    "merge -q --to=collapsed in.jfr.gz -o OUT",
     "show in.jfr.gz",
     "merge -q in.memprofraw --profiled-binary in.program -o OUT",
     "show in.memprofraw --profiled-binary in.program",

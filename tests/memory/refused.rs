@@ -116,7 +116,7 @@ pub(super) fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Pa
         number += 1;
     }
     eprintln!("{name}: {number} allocations of {large} bytes or more, {refused} of them end it");
-    assert!(refused > 1 && number < 300, "{name}: {refused} of {number}");
+    assert!(refused > 0 && number < 300, "{name}: {refused} of {number}");
 }
 
 /// Commands, counters of each function, and bytes of its name.
@@ -214,7 +214,7 @@ fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
 }
 
 /// Inputs of many names and small records, and what is made of two of them.
-const TABLES: [(Made, Command, usize); 26] = [
+const TABLES: [(Made, Command, usize); 25] = [
     (inputs::TEXT, to_indexed, 2700),
     (inputs::TEXT, to_text, 2700),
     (inputs::INDEXED, to_text, 2700),
@@ -229,7 +229,6 @@ const TABLES: [(Made, Command, usize); 26] = [
     (inputs::RECORDING, stacks_to_text, 2700),
     (inputs::ONE_FUNCTION, to_indexed, 4000),
     (inputs::ONE_FUNCTION, to_text, 4000),
-    (inputs::ONE_FUNCTION, in_parts, 4000),
     (inputs::ONE_FUNCTION_TEXT, to_indexed, 4000),
     (inputs::ONE_SAMPLED, samples_to_binary, 5000),
     (inputs::ONE_SAMPLED, samples_to_text, 5000),
