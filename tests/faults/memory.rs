@@ -40,10 +40,11 @@ fn write_inputs(folder: &Path) {
         "merge -q --partial in.proftext -o in.partial",
         "merge -q --partial in.prof -o in.samples.partial",
     ] {
-        command().current_dir(folder).args(arguments.split(' ')).status().unwrap();
+        let made = command().current_dir(folder).args(arguments.split(' ')).status().unwrap();
+        assert!(made.success(), "{arguments}");
     }
     for (name, file) in [
-        ("in.jfr.gz", "java/waits-jdk21.jfr.gz"),
+        ("in.jfr.gz", "java/shapes-jdk17.jfr.gz"),
         ("in.memprofraw", "memprof/clang-19-plain.memprofraw"),
         ("in.program", "memprof/clang-19-plain.binary"),
     ] {

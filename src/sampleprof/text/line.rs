@@ -234,7 +234,7 @@ fn body<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> O
 }
 
 /// `NAME:COUNT …`; a name ends at the first colon, and one that occurs twice is
-/// a fault.
+/// a fault. In lists longer than [`SHORT`] whoever is given them looks for that.
 fn vtables<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> Option<()> {
     loop {
         let blanks = rest.iter().take_while(|byte| **byte == b' ').count();
@@ -245,7 +245,7 @@ fn vtables<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -
         let colon = find(rest, b':')?;
         let end = find(&rest[colon..], b' ').map_or(rest.len(), |blank| colon + blank);
         let (name, count) = (&rest[..colon], number(&rest[colon + 1..end])?);
-        if counts.iter().any(|(known, _)| *known == name) {
+        if counts.len() < SHORT && counts.iter().any(|(known, _)| *known == name) {
             return None;
         }
         counts.push((name, count));
@@ -253,10 +253,13 @@ fn vtables<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -
     }
 }
 
+/// In lists of fewer names each is compared with all others.
+pub(super) const SHORT: usize = 16;
+
 /// The last count of a name holds.
 fn set<'data>(counts: &mut Vec<(&'data [u8], u64)>, name: &'data [u8], count: u64) {
     // Lists are short; long ones are sorted out by the reader's own map.
-    if counts.len() < 16
+    if counts.len() < SHORT
         && let Some(known) = counts.iter_mut().find(|(known, _)| *known == name)
     {
         known.1 = count;

@@ -12,6 +12,7 @@ use crate::sampleprof::record::{
 };
 use crate::sampleprof::table::RecordTable;
 use memchr::memchr2;
+use std::cmp::Reverse;
 
 /// Lines without empty ones and comments; a NUL ends its line and the text.
 struct Lines<'data> {
@@ -246,10 +247,14 @@ impl Reader<'_> {
     fn indented<'data>(&mut self, line: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> Result<()> {
         let depth = line::depth(line);
         let rules = self.options.rules;
+        if line.len() > LONG_LINE {
+            counts.clear();
+            memory::reserve(counts, line.iter().filter(|byte| **byte == b':').count(), HOLD_RECORDS)?;
+        }
         let content = line::content(line, depth, self.options.reads_vtables(), counts).map_err(|found| {
             let expected = match found {
                 Fault::Metadata if rules.names_metadata_faults() => "Cannot parse metadata: ",
-                Fault::Vtables => "Expected 'vtables [mangled_vtable:NUM]+', found ",
+                Fault::Vtables => VTABLES_EXPECTED,
                 _ => "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found ",
             };
             fault(expected, line)
@@ -267,6 +272,7 @@ impl Reader<'_> {
                 return self.open_callee(self.masked(location), name, total);
             }
             Content::Body { location, samples } => self.body(self.masked(location), samples, counts)?,
+            Content::Vtables { .. } if has_duplicates(counts)? => return Err(fault(VTABLES_EXPECTED, line)),
             Content::Vtables { location } => self.vtables(self.masked(location), counts)?,
             Content::Metadata { checksum, attributes } => self.metadata(depth, checksum, attributes),
         }
@@ -362,12 +368,28 @@ impl Reader<'_> {
 
 /// Of several counts of one name in a line the last one holds.
 fn keep_last(counts: &mut Vec<(&[u8], u64)>) {
-    if counts.len() > 15 {
-        counts.reverse();
-        counts.sort_by_key(|(name, _)| *name);
+    if counts.len() >= line::SHORT {
+        // The last in the line first, and without the memory of a sort that keeps what is equal in order.
+        counts.sort_unstable_by_key(|(name, _)| (*name, Reverse(name.as_ptr().addr())));
         counts.dedup_by_key(|(name, _)| *name);
     }
 }
+
+/// Whether a long list has a name twice; in a short one that is a fault already.
+fn has_duplicates(counts: &[(&[u8], u64)]) -> Result<bool> {
+    if counts.len() <= line::SHORT {
+        return Ok(false);
+    }
+    let mut names = memory::collect(counts.iter().map(|(name, _)| *name), HOLD_RECORDS)?;
+    names.sort_unstable();
+    Ok(names.windows(2).any(|pair| pair[0] == pair[1]))
+}
+
+/// What LLVM says of virtual tables that are not as they should be.
+const VTABLES_EXPECTED: &str = "Expected 'vtables [mangled_vtable:NUM]+', found ";
+
+/// From so many bytes on a line may have so many counts that there is no room for them.
+const LONG_LINE: usize = 4 << 10;
 
 /// The parts around the first such byte; all of it and nothing without one.
 fn split(text: &[u8], byte: u8) -> (&[u8], &[u8]) {
