@@ -49,11 +49,6 @@ pub const ONE_FUNCTION_TEXT: Made = sound("text of one function of many value si
     text::write(&one_function(size), &text::TextOptions::new(Compat::Profbridge)).bytes
 });
 pub const SAMPLE_TEXT: Made = sound("sample text", "prof", 2000, samples);
-pub const ONE_SAMPLED: Made = sound("samples of one function", "prof", 2500, |lines| {
-    let line = |at: usize| format!(" {}: 10 callee{at}:5\n {}: inlined{at}:30\n  1: 30\n", at + 1, at + 1);
-    let calls: String = (0..lines).map(|at| format!(" target{at}:7")).collect();
-    format!("main:1000:10\n 0: 9000{calls}\n{}", (0..lines).map(line).collect::<String>()).into_bytes()
-});
 pub const EXT_BINARY: Made = sound("extensible binary", "afdo", 2000, |count| {
     let read = sampleprof::read(&samples(count), &sampleprof::ReadOptions::default()).expect("the text is sound");
     sampleprof::write(&read, &sampleprof::WriteOptions::default()).expect("it can be written")

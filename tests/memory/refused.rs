@@ -153,13 +153,6 @@ fn samples_to(encoding: sampleprof::Encoding, inputs: &[WeightedInput], out: &Pa
     write_sample_file(&report.profile, &write, false, out).map(drop)
 }
 
-/// Nothing is written.
-fn samples_added_up(inputs: &[WeightedInput], _: &Path) -> Result<()> {
-    let mut options = SampleMergeOptions::default();
-    options.threads = ONE;
-    merge_sample_files(inputs, &options, &mut Silent).map(drop)
-}
-
 fn samples_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     samples_to(sampleprof::Encoding::Text, inputs, out)
 }
@@ -221,7 +214,7 @@ fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
 }
 
 /// Inputs of many names and small records, and what is made of two of them.
-const TABLES: [(Made, Command, usize); 23] = [
+const TABLES: [(Made, Command, usize); 15] = [
     (inputs::TEXT, to_indexed, 2700),
     (inputs::TEXT, to_text, 2700),
     (inputs::INDEXED, to_text, 2700),
@@ -237,14 +230,6 @@ const TABLES: [(Made, Command, usize); 23] = [
     (inputs::ONE_FUNCTION, to_indexed, 4000),
     (inputs::ONE_FUNCTION, to_text, 4000),
     (inputs::ONE_FUNCTION_TEXT, to_indexed, 4000),
-    (inputs::ONE_SAMPLED, samples_added_up, 5000),
-    (inputs::TEXT, check, 2700),
-    (inputs::INDEXED, check, 2700),
-    (inputs::ONE_FUNCTION, check, 4000),
-    (inputs::SAMPLE_TEXT, check, 2700),
-    (inputs::PPROF, check, 2700),
-    (inputs::RECORDING, check, 2700),
-    (inputs::INSTR_PART, check, 2700),
 ];
 
 /// Memory profiles, and what is made of two of them.
