@@ -11,6 +11,8 @@ use std::io::{self, Read};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
 const CHUNK_BYTES: usize = 1 << 17;
+/// Bytes inflated at a time: those before a damaged place are lost.
+const INFLATED_BYTES: usize = 256;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -32,6 +34,8 @@ pub(crate) enum Halt {
 /// Text that comes from a stream.
 struct Stream<'a> {
     reader: Box<dyn Read + 'a>,
+    /// How much is asked for at a time.
+    most: usize,
     /// How much may come.
     bytes_left: u64,
     is_over: bool,
@@ -48,7 +52,8 @@ impl Feed for Stream<'_> {
     fn fill(&mut self, mut memory: &mut [u8], _: u64, filled: &mut usize) -> crate::error::Result<()> {
         self.is_over = true;
         while !memory.is_empty() {
-            match self.reader.read(memory) {
+            let asked = self.most.min(memory.len());
+            match self.reader.read(&mut memory[..asked]) {
                 Ok(0) => break,
                 Ok(read) => {
                     (self.is_over, memory) = (false, &mut memory[read..]);
@@ -98,7 +103,10 @@ impl<'a> Window<'a> {
     /// Over text in memory, which a gzip stream is not yet.
     pub(crate) fn from_slice(data: &'a [u8], limits: &Limits) -> Self {
         let is_gzip = data.starts_with(&GZIP_MAGIC);
-        Self::begin(if is_gzip { stream(MultiGzDecoder::new(data), limits) } else { Text::over(data, 0) }, limits)
+        Self::begin(
+            if is_gzip { stream(MultiGzDecoder::new(data), INFLATED_BYTES, limits) } else { Text::over(data, 0) },
+            limits,
+        )
     }
 
     /// Over text that stands at byte `base` and was checked before.
@@ -112,7 +120,11 @@ impl<'a> Window<'a> {
         let failure = reader.by_ref().take(2).read_to_end(&mut start).err();
         let gzip = start == GZIP_MAGIC;
         let whole = io::Cursor::new(start).chain(reader);
-        let text = if gzip { stream(MultiGzDecoder::new(whole), limits) } else { stream(whole, limits) };
+        let text = if gzip {
+            stream(MultiGzDecoder::new(whole), INFLATED_BYTES, limits)
+        } else {
+            stream(whole, CHUNK_BYTES, limits)
+        };
         let mut window = Self::begin(text, limits);
         window.is_compressed = gzip;
         if let Some(error) = failure {
@@ -284,13 +296,17 @@ impl<'a> Window<'a> {
     }
 }
 
-fn stream<'a>(reader: impl Read + 'a, limits: &Limits) -> Text<'a> {
-    Text::fed(Stream { reader: Box::new(reader), bytes_left: limits.stream_bytes, is_over: false }, 0, CHUNK_BYTES)
+fn stream<'a>(reader: impl Read + 'a, most: usize, limits: &Limits) -> Text<'a> {
+    let reader = Box::new(reader);
+    Text::fed(Stream { reader, most, bytes_left: limits.stream_bytes, is_over: false }, 0, CHUNK_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
 
     /// Gives one byte at a time.
     struct Drip<'a>(&'a [u8]);
@@ -348,5 +364,19 @@ mod tests {
             let mut window = Window::from_reader(Drip(text), &Limits::default());
             assert_eq!(window.elements(&mut Collect::default()), Err(halt));
         }
+    }
+
+    #[test]
+    fn what_stands_before_a_damaged_place_of_a_gzip_stream_is_read() {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::none());
+        packer.write_all(format!("[{}1]", "1,".repeat(200_000)).as_bytes()).unwrap();
+        let mut packed = packer.finish().unwrap();
+        // Behind the header of the stream is the first block: its kind, its length, and that with all bits turned around.
+        let first_len = usize::from(u16::from_le_bytes([packed[11], packed[12]]));
+        packed[10 + 5 + first_len + 3] ^= 1;
+        let mut collect = Collect::default();
+        let mut window = Window::from_slice(&packed, &Limits::default());
+        assert!(window.elements(&mut collect).is_err() && window.failure.is_some());
+        assert!(first_len > 1000 && 2 * collect.all.len() + INFLATED_BYTES + 4 > first_len, "{}", collect.all.len());
     }
 }
