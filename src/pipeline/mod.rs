@@ -8,7 +8,7 @@ mod describe;
 pub mod diff;
 pub mod encode;
 mod families;
-#[cfg(test)]
+#[cfg(all(test, feature = "correlate"))]
 mod fault_tests;
 #[cfg(feature = "correlate")]
 pub mod fit;
