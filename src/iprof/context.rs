@@ -46,30 +46,28 @@ pub struct Frame {
 #[derive(Debug, Clone, Copy)]
 struct PackedFrame([u8; 5]);
 
-impl PartialEq for PackedFrame {
-    /// By words: five bytes one by one take longer than all at once.
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        self.bits() == other.bits()
-    }
-}
-
 impl PackedFrame {
     /// Stands for a frame that does not fit and is kept elsewhere.
-    const WIDE: Self = Self([u8::MAX; 5]);
+    const WIDE: u64 = 0xff_ffff_ffff;
     /// What makes placeholders positive.
     const BIAS: i32 = -bci::INVALID_FRAMESTATE;
 
     /// The highest method that fits: three bytes, of which all ones are not a method's.
     const LAST_METHOD: u32 = 0xff_fffe;
 
+    /// The bits of a frame, which are compared at once: five bytes one by one take longer.
     #[inline]
-    fn new(Frame { method, bci }: Frame) -> Self {
+    fn bits_of(Frame { method, bci }: Frame) -> u64 {
         let (method, position) = (method.number(), bci.wrapping_add(Self::BIAS).cast_unsigned());
         if method > Self::LAST_METHOD || position > u32::from(u16::MAX) {
             return Self::WIDE;
         }
-        let [a, b, c, d, e, ..] = (u64::from(position) << 24 | u64::from(method)).to_le_bytes();
+        u64::from(position) << 24 | u64::from(method)
+    }
+
+    #[inline]
+    fn from_bits(bits: u64) -> Self {
+        let [a, b, c, d, e, ..] = bits.to_le_bytes();
         Self([a, b, c, d, e])
     }
 
@@ -129,12 +127,14 @@ struct Run {
     first: u32,
     /// The first one's caller.
     caller: u32,
+    /// The first one's frame, for those who look for a run.
+    frame: PackedFrame,
 }
 
 impl Default for ContextTree {
     fn default() -> Self {
         Self {
-            frames: vec![PackedFrame::WIDE],
+            frames: vec![PackedFrame::from_bits(PackedFrame::WIDE)],
             wide: HashMap::default(),
             starts: vec![0],
             starts_before: vec![0],
@@ -191,7 +191,7 @@ impl ContextTree {
         let has_room = grown.try_reserve(self.runs.len().saturating_add(more), |_: &u32| 0).is_ok();
         if has_room {
             for (at, run) in (0..).zip(&self.runs) {
-                let hash = hash(&self.hasher, run.caller, self.frame(run.first as usize));
+                let hash = hash(&self.hasher, run.caller, self.unpacked(run.frame, run.first as usize));
                 grown.insert_unique(hash, at, |_| 0);
             }
             self.index = grown;
@@ -245,13 +245,16 @@ impl ContextTree {
     #[inline]
     fn look_up(&self, caller: ContextHandle, frame: Frame) -> Result<ContextHandle, u64> {
         let next = caller.index() + 1;
-        if next < self.frames.len() && self.is_frame(next, frame) && !self.is_start(next) {
+        if let Some(packed) = self.frames.get(next)
+            && self.is_same(*packed, next, frame)
+            && !self.is_start(next)
+        {
             return Ok(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
         let same = |run: &u32| {
             let run = self.runs[*run as usize];
-            run.caller == caller.0 && self.is_frame(run.first as usize, frame)
+            run.caller == caller.0 && self.is_same(run.frame, run.first as usize, frame)
         };
         self.index.find(hash, same).map(|run| ContextHandle(self.runs[*run as usize].first)).ok_or(hash)
     }
@@ -259,11 +262,11 @@ impl ContextTree {
     /// Adds contexts that are not there, each called from the one before.
     fn extend(&mut self, frames: impl Iterator<Item = Frame>) {
         for frame in frames {
-            let packed = PackedFrame::new(frame);
-            if packed == PackedFrame::WIDE {
+            let bits = PackedFrame::bits_of(frame);
+            if bits == PackedFrame::WIDE {
                 self.wide.insert(ContextHandle::from_index(self.frames.len()).0, frame);
             }
-            self.frames.push(packed);
+            self.frames.push(PackedFrame::from_bits(bits));
         }
         let runs = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
         while 64 * self.starts.len() < self.frames.len() {
@@ -287,22 +290,27 @@ impl ContextTree {
             handle_alloc_error(Layout::new::<Run>());
         }
         self.index.insert_unique(hash, run, |_| 0);
-        self.runs.push(Run { first: context.0, caller: caller.0 });
+        self.runs.push(Run { first: context.0, caller: caller.0, frame: self.frames[context.index()] });
         context
     }
 
     /// The innermost frame of the context at a position other than the root's.
     #[inline]
     pub(crate) fn frame(&self, at: usize) -> Frame {
-        let packed = self.frames[at];
-        if packed == PackedFrame::WIDE { self.wide[&(at as u32)] } else { packed.frame() }
+        self.unpacked(self.frames[at], at)
     }
 
-    /// Whether the innermost frame of the context at a position is this one.
+    /// The frame that stands packed at a position.
     #[inline]
-    fn is_frame(&self, at: usize, frame: Frame) -> bool {
-        let packed = PackedFrame::new(frame);
-        self.frames[at] == packed && (packed != PackedFrame::WIDE || self.wide.get(&(at as u32)) == Some(&frame))
+    fn unpacked(&self, packed: PackedFrame, at: usize) -> Frame {
+        if packed.bits() == PackedFrame::WIDE { self.wide[&(at as u32)] } else { packed.frame() }
+    }
+
+    /// Whether the frame that stands packed at a position is this one.
+    #[inline]
+    fn is_same(&self, packed: PackedFrame, at: usize, frame: Frame) -> bool {
+        let bits = PackedFrame::bits_of(frame);
+        packed.bits() == bits && (bits != PackedFrame::WIDE || self.wide.get(&(at as u32)) == Some(&frame))
     }
 
     #[inline]
@@ -343,7 +351,7 @@ impl ContextTree {
                 return None;
             }
             // The root, which begins the first run, has no frame.
-            let Run { first, caller } = self.run_of(last).unwrap_or(Run { first: 1, caller: 0 });
+            let (first, caller) = self.run_of(last).map_or((1, 0), |run| (run.first, run.caller));
             let run = first as usize..last + 1;
             last = caller as usize;
             Some(run)
@@ -355,7 +363,8 @@ impl ContextTree {
         let mut rest = frames;
         for run in self.runs(context) {
             let Some((own, callers)) = rest.split_at_checked(run.len()) else { return false };
-            if run.rev().zip(own).any(|(at, frame)| !self.is_frame(at, map(frame))) {
+            let differs = |((at, packed), frame): ((usize, &PackedFrame), &Frame)| !self.is_same(*packed, at, map(frame));
+            if (run.start..).zip(&self.frames[run]).zip(own.iter().rev()).any(differs) {
                 return false;
             }
             rest = callers;

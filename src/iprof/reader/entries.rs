@@ -19,7 +19,7 @@ use hashbrown::hash_table;
 use std::hint::black_box;
 
 /// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache.
-pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 16 };
+pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 /// Entries that are announced at a time.
 const ANNOUNCED: usize = 16;
 
@@ -28,12 +28,13 @@ const ANNOUNCED: usize = 16;
 pub(super) struct BatchParser<'r>(Rules<'r>);
 
 impl BatchParser<'_> {
-    /// Parses entries of `text` from `start` on, each with the comma behind it, to the end or a good deal.
-    pub(super) fn parse(&self, text: &[u8], start: usize, batch: &mut Batch) {
+    /// Parses entries of `text` from `start` on, each with the comma behind it, to the end or a good deal
+    /// or as long as they are wanted.
+    pub(super) fn parse(&self, text: &[u8], start: usize, batch: &mut Batch, is_wanted: impl Fn() -> bool) {
         batch.clear(start);
         let mut entry = EntryText::default();
         let mut scan = Scan::new(text, start, self.0.options.limits.json_depth);
-        while batch.end - start < BATCH_BYTES {
+        while batch.end - start < BATCH_BYTES && is_wanted() {
             let Ok(mark) = self.0.parse(&mut scan, &mut entry, batch) else { return };
             if scan.take(b',') != Ok(true) {
                 // The last one of its section, or of the text: what follows has to be looked at.
@@ -215,7 +216,7 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
 
     fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> Option<(usize, usize)> {
         let mut batch = std::mem::take(&mut self.batch);
-        self.parser().parse(text, pos, &mut batch);
+        self.parser().parse(text, pos, &mut batch, || true);
         let done = self.deliver(&mut batch, base, index);
         self.batch = batch;
         done

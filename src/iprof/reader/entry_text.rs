@@ -1,8 +1,9 @@
 //! One entry of a profile section, from text to frames and numbers.
 
-use super::context_text::{self, ContextText, Number as Plain};
+use super::context_text::{self, ContextText};
 use super::ids::IdMap;
 use super::members::{Defect, KnownMembers, Walk, walk};
+use super::number;
 use crate::iprof::context::Frame;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Number, Scan, Shape, Stop};
@@ -35,6 +36,8 @@ pub(super) struct EntryText {
     /// where the entry is dropped for it.
     pub(super) troubles: Vec<(Defect, Option<&'static str>)>,
     pub(super) walk: Walk,
+    /// It looked as GraalVM writes it, and there is nothing to say about its members and numbers.
+    is_usual: bool,
     /// Bytes of an entry that is written as a writer would; 0 of any other.
     pub(super) usual_bytes: usize,
 }
@@ -59,9 +62,12 @@ impl EntryText {
         frames: &mut Vec<Frame>,
     ) -> Result<(), Stop> {
         let (start, first) = (scan.pos, frames.len());
-        self.troubles.clear();
-        self.walk = Walk::default();
-        if self.as_usual(scan, options, frames).is_some() {
+        if !self.is_usual {
+            self.troubles.clear();
+            self.walk = Walk::default();
+        }
+        self.is_usual = self.as_usual(scan, options, frames).is_some();
+        if self.is_usual {
             self.usual_bytes = if self.context.leading_zeros { 0 } else { scan.pos - start };
             return Ok(());
         }
@@ -91,9 +97,9 @@ impl EntryText {
         self.numbers.clear();
         loop {
             let negative = scan.literal(b"-").is_some();
-            let number = Plain::plain(scan.data, scan.pos).filter(|number| !negative || number.value != 0)?;
-            self.numbers.push(if negative { -number.value } else { number.value });
-            scan.pos = number.end;
+            let (value, end) = number::plain(scan.data, scan.pos).filter(|(value, _)| !negative || *value != 0)?;
+            self.numbers.push(if negative { -value } else { value });
+            scan.pos = end;
             if scan.literal(b",").is_none() {
                 return scan.literal(b"]}");
             }

@@ -75,10 +75,8 @@ impl Rules<'_> {
         }
         self.context(text, batch, mark, step)?;
         step.context_notes_end = batch.notes.len();
-        for (defect, done) in text.troubles.drain(..) {
-            let Some(done) = done else { return Err(Some(defect)) };
-            batch.repair(defect.code, done);
-            batch.finding(defect);
+        if !text.troubles.is_empty() {
+            decide_numbers(text, batch)?;
         }
         match self.kind {
             SectionKind::CallCount | SectionKind::Sampling => count_record(text, batch),
@@ -236,6 +234,17 @@ impl Rules<'_> {
         }
         Ok(())
     }
+}
+
+/// What was decided about numbers that are no plain `long`.
+#[cold]
+fn decide_numbers(text: &mut EntryText, batch: &mut Batch) -> Result<(), Refusal> {
+    for (defect, done) in text.troubles.drain(..) {
+        let Some(done) = done else { return Err(Some(defect)) };
+        batch.repair(defect.code, done);
+        batch.finding(defect);
+    }
+    Ok(())
 }
 
 #[inline]

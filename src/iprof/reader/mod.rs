@@ -18,6 +18,7 @@ mod ids;
 mod judge;
 mod known;
 mod members;
+mod number;
 mod options;
 mod other;
 mod part;

@@ -13,6 +13,8 @@ use crate::iprof::entry_threads;
 use crate::iprof::window::{Halt, Window};
 use crate::threads::ordered_workers::OrderedWorkers;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Scope;
 
 /// Bytes of text that a thread is given at a time, which make one batch; few in tests, to cut often.
@@ -89,6 +91,17 @@ struct Piece {
     batch: Batch,
 }
 
+impl Piece {
+    /// Parses it, unless a piece before it was not entries to its end: `last` is where the first such piece
+    /// stands, behind which none counts.
+    fn parse(&mut self, parser: BatchParser<'_>, last: &AtomicU64) {
+        parser.parse(&self.text, 0, &mut self.batch, || self.base <= last.load(Ordering::Relaxed));
+        if self.batch.end < self.text.len() {
+            last.fetch_min(self.base, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The pieces on their way.
 struct Line<'scope> {
     turns: OrderedWorkers<'scope, Piece>,
@@ -97,12 +110,16 @@ struct Line<'scope> {
     /// No piece is cut before this: there was no place to cut, or a cut was a mistake.
     resume: u64,
     spare: Vec<Piece>,
+    /// The last piece that can count, if that is known.
+    last: Arc<AtomicU64>,
 }
 
 impl<'scope> Line<'scope> {
     fn new(scope: &'scope Scope<'scope, '_>, parser: BatchParser<'scope>, threads: usize, ahead: u64) -> Self {
-        let parse = move |piece: &mut Piece| parser.parse(&piece.text, 0, &mut piece.batch);
-        Self { turns: OrderedWorkers::start(scope, threads, parse), ahead, resume: ahead, spare: Vec::new() }
+        let last = Arc::new(AtomicU64::new(u64::MAX));
+        let known = Arc::clone(&last);
+        let turns = OrderedWorkers::start(scope, threads, move |piece: &mut Piece| piece.parse(parser, &known));
+        Self { turns, ahead, resume: ahead, spare: Vec::new(), last }
     }
 
     /// Cuts pieces until every thread has enough to do.
@@ -131,6 +148,7 @@ impl<'scope> Line<'scope> {
         while let Some(piece) = self.turns.take() {
             self.spare.push(piece);
         }
+        self.last.store(u64::MAX, Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! One entry of a table, from text to its members.
 
-use super::context_text::Number;
 use super::members::{Defect, KnownMembers, Walk, walk};
+use super::number;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Number as JsonNumber, Scan, Shape, Stop};
 
@@ -84,9 +84,9 @@ impl Parsed {
     /// Takes an entry that looks as GraalVM writes it; `None` when it is not what it always is.
     fn fast_path(&mut self, scan: &mut Scan<'_>, is_method: bool, name_limit: u64) -> Option<()> {
         let number = |scan: &mut Scan<'_>| {
-            let number = Number::plain(scan.data, scan.pos)?;
-            scan.pos = number.end;
-            Some(number.value)
+            let (value, end) = number::plain(scan.data, scan.pos)?;
+            scan.pos = end;
+            Some(value)
         };
         scan.literal(b"{\"id\":")?;
         self.id = number(scan)?;
