@@ -260,14 +260,18 @@ impl ContextTree {
     }
 
     /// Adds contexts that are not there, each called from the one before.
+    #[inline]
     fn extend(&mut self, frames: impl Iterator<Item = Frame>) {
-        for frame in frames {
+        let mut at = self.frames.len();
+        let wide = &mut self.wide;
+        self.frames.extend(frames.map(|frame| {
             let bits = PackedFrame::bits_of(frame);
             if bits == PackedFrame::WIDE {
-                self.wide.insert(ContextHandle::from_index(self.frames.len()).0, frame);
+                wide.insert(ContextHandle::from_index(at).0, frame);
             }
-            self.frames.push(PackedFrame::from_bits(bits));
-        }
+            at += 1;
+            PackedFrame::from_bits(bits)
+        }));
         let runs = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
         while 64 * self.starts.len() < self.frames.len() {
             self.starts.push(0);
@@ -363,8 +367,15 @@ impl ContextTree {
         let mut rest = frames;
         for run in self.runs(context) {
             let Some((own, callers)) = rest.split_at_checked(run.len()) else { return false };
-            let differs = |((at, packed), frame): ((usize, &PackedFrame), &Frame)| !self.is_same(*packed, at, map(frame));
-            if (run.start..).zip(&self.frames[run]).zip(own.iter().rev()).any(differs) {
+            let mut has_wide = false;
+            let differs = |(packed, frame): (&PackedFrame, &Frame)| {
+                let bits = PackedFrame::bits_of(map(frame));
+                has_wide |= bits == PackedFrame::WIDE;
+                packed.bits() != bits
+            };
+            if self.frames[run.clone()].iter().zip(own.iter().rev()).any(differs)
+                || (has_wide && run.rev().zip(own).any(|(at, frame)| self.frame(at) != map(frame)))
+            {
                 return false;
             }
             rest = callers;

@@ -38,6 +38,11 @@ impl<'scope, T: Send + 'scope> OrderedWorkers<'scope, T> {
         self.queue.lock().jobs.len() >= self.most
     }
 
+    /// Whether half of the jobs on their way have come back: who gives several at a time seldom wakes a thread.
+    pub(crate) fn is_low(&self) -> bool {
+        2 * self.queue.lock().jobs.len() <= self.most
+    }
+
     /// Whether there is nothing to [`take`](Self::take).
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.lock().jobs.is_empty()

@@ -122,8 +122,11 @@ impl<'scope> Line<'scope> {
         Self { turns, ahead, resume: ahead, spare: Vec::new(), last }
     }
 
-    /// Cuts pieces until every thread has enough to do.
+    /// Cuts pieces, if threads will soon have nothing to do, until every thread has enough.
     fn fill(&mut self, window: &mut Window<'_>) {
+        if !self.turns.is_low() {
+            return;
+        }
         while self.ahead >= self.resume && !self.turns.is_full() {
             let text = window.look(self.ahead, PIECE_BYTES);
             let between = text.windows(BETWEEN.len()).rposition(|bytes| bytes == BETWEEN);
