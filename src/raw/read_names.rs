@@ -126,7 +126,7 @@ struct FoundChunk<'data> {
 const MOST_CHUNKS: usize = 256;
 const MUCH_TEXT: u64 = 8 << 20;
 /// Less text than this is not worth a thread.
-const LITTLE_TEXT: u64 = 256 << 10;
+const LITTLE_TEXT: u64 = 2 << 20;
 
 impl ChunkReader<'_> {
     /// The chunks of a section that begins at byte `base` of the file.
