@@ -127,8 +127,6 @@ struct Run {
     first: u32,
     /// The first one's caller.
     caller: u32,
-    /// The first one's frame, for those who look for a run.
-    frame: PackedFrame,
 }
 
 impl Default for ContextTree {
@@ -191,7 +189,7 @@ impl ContextTree {
         let has_room = grown.try_reserve(self.runs.len().saturating_add(more), |_: &u32| 0).is_ok();
         if has_room {
             for (at, run) in (0..).zip(&self.runs) {
-                let hash = hash(&self.hasher, run.caller, self.unpacked(run.frame, run.first as usize));
+                let hash = hash(&self.hasher, run.caller, self.frame(run.first as usize));
                 grown.insert_unique(hash, at, |_| 0);
             }
             self.index = grown;
@@ -245,16 +243,13 @@ impl ContextTree {
     #[inline]
     fn look_up(&self, caller: ContextHandle, frame: Frame) -> Result<ContextHandle, u64> {
         let next = caller.index() + 1;
-        if let Some(packed) = self.frames.get(next)
-            && self.is_same(*packed, next, frame)
-            && !self.is_start(next)
-        {
+        if next < self.frames.len() && self.is_frame(next, frame) && !self.is_start(next) {
             return Ok(ContextHandle::from_index(next));
         }
         let hash = hash(&self.hasher, caller.0, frame);
         let same = |run: &u32| {
             let run = self.runs[*run as usize];
-            run.caller == caller.0 && self.is_same(run.frame, run.first as usize, frame)
+            run.caller == caller.0 && self.is_frame(run.first as usize, frame)
         };
         self.index.find(hash, same).map(|run| ContextHandle(self.runs[*run as usize].first)).ok_or(hash)
     }
@@ -294,27 +289,22 @@ impl ContextTree {
             handle_alloc_error(Layout::new::<Run>());
         }
         self.index.insert_unique(hash, run, |_| 0);
-        self.runs.push(Run { first: context.0, caller: caller.0, frame: self.frames[context.index()] });
+        self.runs.push(Run { first: context.0, caller: caller.0 });
         context
     }
 
     /// The innermost frame of the context at a position other than the root's.
     #[inline]
     pub(crate) fn frame(&self, at: usize) -> Frame {
-        self.unpacked(self.frames[at], at)
-    }
-
-    /// The frame that stands packed at a position.
-    #[inline]
-    fn unpacked(&self, packed: PackedFrame, at: usize) -> Frame {
+        let packed = self.frames[at];
         if packed.bits() == PackedFrame::WIDE { self.wide[&(at as u32)] } else { packed.frame() }
     }
 
-    /// Whether the frame that stands packed at a position is this one.
+    /// Whether the innermost frame of the context at a position is this one.
     #[inline]
-    fn is_same(&self, packed: PackedFrame, at: usize, frame: Frame) -> bool {
+    fn is_frame(&self, at: usize, frame: Frame) -> bool {
         let bits = PackedFrame::bits_of(frame);
-        packed.bits() == bits && (bits != PackedFrame::WIDE || self.wide.get(&(at as u32)) == Some(&frame))
+        self.frames[at].bits() == bits && (bits != PackedFrame::WIDE || self.wide.get(&(at as u32)) == Some(&frame))
     }
 
     #[inline]
@@ -355,7 +345,7 @@ impl ContextTree {
                 return None;
             }
             // The root, which begins the first run, has no frame.
-            let (first, caller) = self.run_of(last).map_or((1, 0), |run| (run.first, run.caller));
+            let Run { first, caller } = self.run_of(last).unwrap_or(Run { first: 1, caller: 0 });
             let run = first as usize..last + 1;
             last = caller as usize;
             Some(run)
