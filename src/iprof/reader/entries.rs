@@ -18,8 +18,9 @@ use hashbrown::HashTable;
 use hashbrown::hash_table;
 use std::hint::black_box;
 
-/// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache.
-pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 18 };
+/// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache, and is so little
+/// that no list of it is among the large allocations, which may be refused.
+pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 16 };
 /// Entries that are announced at a time.
 const ANNOUNCED: usize = 16;
 
