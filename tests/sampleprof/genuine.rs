@@ -112,6 +112,26 @@ fn the_drop_in_is_the_genuine_tool() {
     });
 }
 
+/// Found by the requests above: all samples are those of a few entries, of which none is a block that counts as hot.
+#[test]
+fn an_overlap_without_hot_functions_is_divided_as_there() {
+    let tool = "llvm-profdata-22";
+    if !available("an_overlap_without_hot_functions_is_divided_as_there", &[tool]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    let profile = "[main]:4:49\n !Attributes: 2\n[x y(int):8 @ x y(int):5 @ bar]:51:1099511627776\n 26258: 62 x y(int):21\n \
+        0: 1099511627776\n !Attributes: 3\n[bar]:1099511627776:51\n 3: 28 foo:96 main:9\n 0: 344515\n 8: 81 foo:87\n \
+        !Attributes: 2\n";
+    workspace.write("one.prof", profile);
+    let line = |tool: &str| format!("{tool} overlap --sample --value-cutoff=10 one.prof one.prof");
+    let (genuine, ours) = (workspace.attempt(&line(tool)), workspace.attempt(&line("./llvm-profdata")));
+    let expected = String::from_utf8_lossy(&genuine.stdout);
+    assert!(expected.contains("Hot-function overlap: -nan%"), "{expected}");
+    assert_eq!(String::from_utf8_lossy(&ours.stdout), expected);
+}
+
 /// Releases that are tested in builds with libc++.
 const LIBCXX: [u32; 5] = [17, 18, 20, 21, 23];
 

@@ -13,7 +13,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 impl OverlapReport {
     /// Prints the report of two files. When one of them has no samples, only
-    /// that is said. llvm-profdata divides by zero where no block is hot, and so
+    /// that is said. llvm-profdata divides by zero where no function or block is hot, and so
     /// does this in its place.
     ///
     /// # Errors
@@ -33,12 +33,13 @@ impl OverlapReport {
         out.write_all(b"Profile overlap information for base_profile: ")?;
         out.write_all(&[base, b" and test_profile: ", test, b"\nProgram level:\n"].concat())?;
         self.write_program(out)?;
-        let shared_blocks = match self.hot_blocks.union {
-            0 if compat.is_llvm() => "-nan%".to_string(),
-            union => share(self.hot_blocks.overlap, union),
-        };
-        write_hot(out, "function", &share(self.hot_functions.overlap, self.hot_functions.union), &self.hot_functions)?;
-        write_hot(out, "block", &shared_blocks, &self.hot_blocks)?;
+        for (what, hot) in [("function", &self.hot_functions), ("block", &self.hot_blocks)] {
+            let shared = match hot.union {
+                0 if compat.is_llvm() => "-nan%".to_string(),
+                union => share(hot.overlap, union),
+            };
+            write_hot(out, what, &shared, hot)?;
+        }
         if self.details.is_empty() {
             return Ok(());
         }
