@@ -182,7 +182,6 @@ impl ShowArgs {
         if self.json {
             let Reported { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
-            self.require_function(file, report.selected)?;
             let json = Described { file: FileJson::of(file), report: &report };
             documents::write_named(&self.output, "profbridge.show-instr/2", &json, self.names)?;
             return Ok(ExitCode::SUCCESS);
@@ -191,23 +190,10 @@ impl ShowArgs {
             let mut named = self.names.writer(out, false);
             let shown = pipeline::show_file(file, &read, &options, &mut named);
             named.finish().map_err(|source| Error::io("cannot write", source))?;
-            let shown = shown?;
-            self.require_function(file, shown.report)?;
-            Ok(shown)
+            shown
         };
         print_while_made(&self.output, show)?.warnings.iter().for_each(console::warning);
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// A name that no function has is no success.
-    fn require_function(&self, file: &Input, found: u64) -> Result<()> {
-        match &self.function {
-            Some(name) if found == 0 => {
-                let detail = format!("no function has {name:?} in its name");
-                Err(Error::nothing_found(detail).in_file(&file.path))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// What there is only in instrumentation profiles.
@@ -264,6 +250,7 @@ impl ShowArgs {
         let mut options = ShowOptions::default();
         options.all_functions = self.all_functions;
         options.function = self.function.clone().unwrap_or_default().into_bytes();
+        options.must_find = self.function.is_some();
         options.counts = self.counts;
         options.indirect_call_targets = self.ic_targets;
         options.memop_sizes = self.memop_sizes;

@@ -96,6 +96,7 @@ impl Printer<'_, '_> {
         let details = Details { options: self.options, is_ir: self.is_ir, symbols: &nameless };
         for (name, record) in batch.records() {
             if std::mem::take(&mut self.is_first) {
+                self.page.waits = false;
                 self.page.text.extend_from_slice(DETAILS_HEADING);
             }
             printed(details.push(&mut self.page.text, name, record))?;

@@ -215,7 +215,7 @@ pub struct TraceView {
 /// # Errors
 ///
 /// Those of the reader; usage when the hot list is asked for and no cutoff is
-/// large enough.
+/// large enough; nothing found as [`must_find`](ShowOptions::must_find) says.
 pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<ShowReport> {
     let options = &ShowOptions { text: false, ..options.clone() };
     let mut functions = Vec::new();
@@ -230,6 +230,7 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
         }
         Ok(())
     })?;
+    options.require_found(totals.selected)?;
     let hot = options.hot_functions.then(|| hot_functions(&totals, options)).transpose()?;
     let maximum = |(name, max): &(Vec<u8>, u64)| NamedMaximum { name: text_of(name), max: *max };
     Ok(ShowReport {

@@ -18,6 +18,7 @@ pub use collect::{
 };
 pub use text::{RecordWriter, show};
 
+use crate::error::{Error, Result};
 use crate::instr::ValueKind;
 
 /// What is shown. Every field off shows the totals only.
@@ -28,6 +29,8 @@ pub struct ShowOptions {
     pub all_functions: bool,
     /// Details of the functions whose name contains these bytes; empty is none.
     pub function: Vec<u8>,
+    /// Fail before anything is printed if no function has `function` in its name.
+    pub must_find: bool,
     /// Add the counters to the details.
     pub counts: bool,
     /// Add the targets of indirect calls.
@@ -73,6 +76,7 @@ impl Default for ShowOptions {
         Self {
             all_functions: false,
             function: Vec::new(),
+            must_find: false,
             counts: false,
             indirect_call_targets: false,
             memop_sizes: false,
@@ -99,6 +103,15 @@ impl ShowOptions {
     /// Whether details of the function of that name are asked for.
     fn selects(&self, name: &[u8]) -> bool {
         self.all_functions || (!self.function.is_empty() && super::overlap::contains(name, &self.function))
+    }
+
+    /// Fails if a function has to be found and none was.
+    fn require_found(&self, selected: u64) -> Result<()> {
+        if !self.must_find || selected > 0 {
+            return Ok(());
+        }
+        let name = String::from_utf8_lossy(&self.function);
+        Err(Error::nothing_found(format!("no function has {name:?} in its name")))
     }
 
     /// Whether some functions are selected at all.

@@ -6,19 +6,21 @@ use std::io::{self, Write};
 /// Text that is printed when there is enough of it.
 pub(super) struct Page<'o> {
     pub(super) text: Vec<u8>,
+    /// Nothing is printed yet, since there may be an error in its place.
+    pub(super) waits: bool,
     out: &'o mut (dyn Write + Send),
 }
 
 impl<'o> Page<'o> {
     pub(super) fn new(out: &'o mut (dyn Write + Send)) -> Self {
-        Self { text: Vec::new(), out }
+        Self { text: Vec::new(), waits: false, out }
     }
 
     /// So many bytes are printed at once.
     const ENOUGH: usize = 1 << 16;
 
     pub(super) fn print_if_full(&mut self) -> Result<()> {
-        if self.text.len() < Self::ENOUGH { Ok(()) } else { self.print() }
+        if self.waits || self.text.len() < Self::ENOUGH { Ok(()) } else { self.print() }
     }
 
     pub(super) fn print(&mut self) -> Result<()> {

@@ -21,7 +21,8 @@ pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], RecordView<'_>, &S
 /// # Errors
 ///
 /// Those of the reader; I/O when `out` fails; usage when the hot list is asked
-/// for and no cutoff is large enough.
+/// for and no cutoff is large enough; nothing found as
+/// [`must_find`](ShowOptions::must_find) says.
 pub fn show(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
@@ -29,6 +30,7 @@ pub fn show(
     out: &mut (dyn Write + Send),
 ) -> Result<u64> {
     let mut page = Page::new(out);
+    page.waits = options.must_find;
     let shown = print(reader, options, write_record, &mut page);
     let flushed = page.print();
     shown.and_then(|selected| flushed.map(|()| selected))
@@ -53,6 +55,7 @@ fn print(
     } else {
         print_events(reader, options, write_record, page)?
     };
+    options.require_found(totals.selected).inspect_err(|_| page.text.clear())?;
     if options.text || options.covered {
         return Ok(totals.selected);
     }
@@ -77,6 +80,7 @@ pub(super) fn print_events(
     let is_ir = reader.kind().is_ir();
     let mut is_first = true;
     scan(reader, options, &mut |event| {
+        page.waits &= matches!(event, Event::Covered { .. } | Event::BelowCutoff { .. });
         let text = &mut page.text;
         match event {
             Event::Text { name, record, symbols } => printed(write_record(text, name, record, symbols))?,
