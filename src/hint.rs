@@ -59,6 +59,11 @@ pub enum Hint {
     MakeIprofOrShow,
     /// A toolchain that is not in the table of releases.
     ListReleases,
+    /// A toolchain that is newer than those of the table.
+    NameLlvmRelease {
+        /// The newest release of LLVM that is known.
+        newest: &'static str,
+    },
     /// Inputs of two families: choose the one to write.
     ChooseFamily,
     /// Several inputs where one is wanted: merge them before.
@@ -155,6 +160,9 @@ impl fmt::Display for Hint {
             Self::ReportIt => "a report is one",
             Self::MakeIprofOrShow => "name the output .iprof to make one; what is in a profile can be shown as JSON",
             Self::ListReleases => "the table of releases has all that are known",
+            Self::NameLlvmRelease { newest } => {
+                return write!(f, "name its release of LLVM; llvm-{newest} is the newest that is known");
+            }
             Self::ChooseFamily => "say which family to write, or name the output by it",
             Self::MergeFirst => "merge several first",
             Self::ReportFunctions => "a report shows its functions, and its memory profile where that is asked for",

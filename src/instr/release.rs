@@ -5,8 +5,9 @@
 //! indexed ones those of `InstrProf.h`. From release 13 on the release's own
 //! compiler and llvm-profdata were at hand: their files confirm the versions,
 //! and what is written for the release is compared with what its tool writes.
-//! Older rows are marked as inferred, and so is everything about Swift and
-//! Apple's clang, whose numbers say little about the LLVM inside.
+//! Older rows are marked as inferred. What a rustc bundles is what its `rustc -vV`
+//! printed. Which LLVM is in a Swift or an Xcode is inferred from the branches that
+//! Apple's compilers are built from: their own numbers say little about it.
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -83,12 +84,11 @@ pub struct ReleaseRow {
     pub indexed_version: u32,
     /// Whether a version above is inferred rather than seen in a file or tool.
     pub inferred: bool,
-    /// First and last minor number of rustc 1.x that bundles it; `u32::MAX`
-    /// while it is the current one.
+    /// First and last minor number of rustc 1.x that bundles it.
     pub rustc: Option<(u32, u32)>,
-    /// Releases of Swift on swift.org that carry it; inferred.
+    /// Releases of Swift on swift.org that contain it; inferred.
     pub swift: &'static [&'static str],
-    /// Releases of Xcode that carry it; inferred.
+    /// Releases of Xcode that contain it, the first and the newest; inferred.
     pub xcode: &'static [&'static str],
 }
 
@@ -143,9 +143,9 @@ pub const RELEASES: [ReleaseRow; 25] = [
     row("18", 18, (9, 11), SEEN, Some((78, 81)), &[], &[]),
     row("19", 19, (10, 12), SEEN, Some((82, 86)), &["6.1", "6.2"], &["16.3", "26.0"]),
     row("20", 20, (10, 12), SEEN, Some((87, 90)), &[], &[]),
-    row("21", 21, (10, 12), SEEN, Some((91, 94)), &[], &[]),
-    row("22", 22, (10, 13), SEEN, Some((95, u32::MAX)), &[], &[]),
-    row("23", 23, (11, 14), SEEN, None, &[], &[]),
+    row("21", 21, (10, 12), SEEN, Some((91, 94)), &["6.3", "6.4"], &["26.4", "27.0", "27.1"]),
+    row("22", 22, (10, 13), SEEN, Some((95, 98)), &[], &[]),
+    row("23", 23, (11, 14), SEEN, Some((99, 100)), &[], &[]),
 ];
 
 /// The row of a toolchain: `llvm-14`, `clang-3.9`, `rustc-1.75`, `rust-1.75.0`,
@@ -161,59 +161,109 @@ pub const RELEASES: [ReleaseRow; 25] = [
 ///
 /// # Errors
 ///
-/// A usage error that says which spellings there are, or which releases.
+/// Usage for a name that is not understood, and for a version that is older
+/// or newer than those of the table.
 pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
-    let (family, version) = match toolchain.split_once(['-', ' ']) {
-        Some((family, version)) => (family, version),
-        None => ("llvm", toolchain),
+    let (name, version) = match toolchain.split_once(['-', ' ']) {
+        Some((name, version)) => (name, Some(version)),
+        None if toolchain.starts_with(|first: char| first.is_ascii_digit()) => ("llvm", Some(toolchain)),
+        None => (toolchain, None),
     };
-    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
-    let (major, minor) = (parts.next().flatten(), parts.next().flatten());
-    let unknown = |advice: String| Error::usage(format!("unknown toolchain {toolchain:?}: {advice}"));
-    let Some(major) = major else {
-        return Err(unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string()));
+    let unknown = |hint| Error::usage(format!("unknown toolchain {toolchain:?}")).with_hint(hint);
+    let Some(family) = Family::of(&name.to_ascii_lowercase()) else { return Err(unknown(hint_for(name))) };
+    let Some(wanted) = version.and_then(first_numbers) else { return Err(unknown(SPELLINGS.into())) };
+    let releases = family.releases();
+    let words = |(major, minor): (u32, u32)| match family {
+        Family::Llvm if major > 3 => format!("LLVM {major}"),
+        _ => format!("{} {major}.{minor}", family.words()),
     };
-    let found = match family.to_ascii_lowercase().as_str() {
-        "llvm" | "clang" if major == 3 => {
-            let minor = minor.unwrap_or(9);
-            RELEASES.iter().find(|row| row.llvm == format!("3.{minor}"))
+    let (oldest, newest) = (releases[0].0, releases[releases.len() - 1].0);
+    let found = match (family, wanted) {
+        (Family::Llvm, (3, None)) => (3, u32::MAX),
+        (Family::Llvm, (major @ 4.., _)) => (major, 0),
+        (_, (major, minor)) => (major, minor.unwrap_or(0)),
+    };
+    if found > newest {
+        let detail = format!("{} is newer than {}, the newest that is known", words(found), words(newest));
+        return Err(Error::usage(detail).with_hint(Hint::NameLlvmRelease { newest: RELEASES[RELEASES.len() - 1].llvm }));
+    }
+    if found < oldest {
+        let detail = format!("{} is older than {}, the oldest that is known", words(found), words(oldest));
+        return Err(Error::usage(detail).with_hint(Hint::ListReleases));
+    }
+    // The lists name the releases in which LLVM changed.
+    let not_after = releases.iter().rev().find(|(version, _)| *version <= found);
+    let row = not_after.filter(|(version, _)| version.0 == found.0).map(|(_, row)| *row);
+    row.ok_or_else(|| unknown(Hint::ListReleases))
+}
+
+/// Toolchains that have version numbers of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Llvm,
+    Rustc,
+    Swift,
+    Xcode,
+}
+
+impl Family {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "llvm" | "clang" => Some(Self::Llvm),
+            "rustc" | "rust" => Some(Self::Rustc),
+            "swift" => Some(Self::Swift),
+            "xcode" => Some(Self::Xcode),
+            _ => None,
         }
-        "llvm" | "clang" => RELEASES.iter().find(|row| row.major == major && major != 3),
-        "rustc" | "rust" => RELEASES.iter().find(|row| {
-            row.rustc
-                .is_some_and(|(first, last)| major == 1 && minor.is_some_and(|minor| (first..=last).contains(&minor)))
-        }),
-        "swift" => latest_not_after((major, minor.unwrap_or(0)), |row| row.swift),
-        "xcode" => latest_not_after((major, minor.unwrap_or(0)), |row| row.xcode),
-        _ => return Err(unknown("write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3".to_string())),
-    };
-    match found {
-        Some(row) => Ok(row),
-        None => {
-            let (first, last) = (RELEASES[0].llvm, RELEASES[RELEASES.len() - 1].llvm);
-            let advice = format!("the table has LLVM {first} to {last} and rustc from 1.38");
-            Err(unknown(advice).with_hint(Hint::ListReleases))
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Llvm => "LLVM",
+            Self::Rustc => "rustc",
+            Self::Swift => "Swift",
+            Self::Xcode => "Xcode",
         }
+    }
+
+    /// The versions of the table, oldest first.
+    fn releases(self) -> Vec<((u32, u32), &'static ReleaseRow)> {
+        let listed = |versions: &[&str]| versions.iter().filter_map(|version| first_numbers(version)).collect();
+        let of_row = |row: &ReleaseRow| -> Vec<(u32, Option<u32>)> {
+            match self {
+                Self::Llvm => listed(&[row.llvm]),
+                Self::Rustc => {
+                    row.rustc.into_iter().flat_map(|(first, last)| first..=last).map(|minor| (1, Some(minor))).collect()
+                }
+                Self::Swift => listed(row.swift),
+                Self::Xcode => listed(row.xcode),
+            }
+        };
+        let with_row = |row| of_row(row).into_iter().map(move |(major, minor)| ((major, minor.unwrap_or(0)), row));
+        RELEASES.iter().flat_map(with_row).collect()
     }
 }
 
-/// The row whose listed version is the newest that is not after `wanted`, of
-/// the same major number: the lists name the releases in which LLVM changed.
-fn latest_not_after(
-    wanted: (u32, u32),
-    versions: impl Fn(&'static ReleaseRow) -> &'static [&'static str],
-) -> Option<&'static ReleaseRow> {
-    RELEASES
-        .iter()
-        .flat_map(|row| versions(row).iter().filter_map(move |version| Some((two_numbers(version)?, row))))
-        .filter(|(version, _)| version.0 == wanted.0 && *version <= wanted)
-        .max_by_key(|(version, _)| *version)
-        .map(|(_, row)| row)
+/// Major and minor number of a version; of a minor part such as `0-nightly` the number in front.
+fn first_numbers(version: &str) -> Option<(u32, Option<u32>)> {
+    let mut parts = version.split('.');
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next().and_then(|part| part.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
+    Some((major, minor))
 }
 
-fn two_numbers(version: &str) -> Option<(u32, u32)> {
-    let (major, minor) = version.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+/// How toolchains are spelled.
+const SPELLINGS: &str = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
+
+/// What to write for a toolchain that has no numbered release of LLVM in it, or whose version does not tell it.
+fn hint_for(name: &str) -> Hint {
+    match name.to_ascii_lowercase().as_str() {
+        "apple" => "write the version of Xcode, such as xcode-16.3".into(),
+        "ndk" | "emscripten" | "emcc" => {
+            "it is built between releases of LLVM: write the release that its clang reports, such as llvm-18".into()
+        }
+        _ => SPELLINGS.into(),
+    }
 }
 
 /// The releases that write that raw version, in words:
@@ -268,11 +318,7 @@ fn writers(writes: impl Fn(&ReleaseRow) -> bool) -> Option<String> {
 }
 
 fn range_words(first: u32, last: u32) -> String {
-    match last {
-        u32::MAX => format!("from 1.{first}"),
-        _ if last == first => format!("1.{first}"),
-        _ => format!("1.{first} to 1.{last}"),
-    }
+    if last == first { format!("1.{first}") } else { format!("1.{first} to 1.{last}") }
 }
 
 #[cfg(test)]
@@ -305,12 +351,51 @@ mod tests {
             ("swift-6.0.3", "17"),
             ("xcode-16.2", "17"),
             ("xcode-16.3", "19"),
+            ("rustc-1.98", "22"),
+            ("rustc-1.99", "23"),
+            ("rustc-1.100.0-nightly", "23"),
+            ("swift-6.3.1", "21"),
+            ("swift-6.4", "21"),
+            ("xcode-26.3", "19"),
+            ("xcode-26.6", "21"),
+            ("xcode-27.1", "21"),
+            ("llvm-3", "3.9"),
         ];
         for (name, llvm) in cases {
             assert_eq!(parse(name).unwrap().llvm, llvm, "{name}");
         }
-        for name in ["", "llvm-", "llvm-2", "llvm-99", "rustc-2.0", "rustc-1.3", "gcc-12", "swift-9"] {
-            assert!(parse(name).is_err(), "{name}");
+    }
+
+    #[test]
+    fn unknown_toolchains_get_an_error_and_a_hint() {
+        let spellings = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
+        let newer = "name its release of LLVM; llvm-23 is the newest that is known";
+        let older = "the table of releases has all that are known";
+        let cases = [
+            ("", "unknown toolchain \"\"", spellings),
+            ("llvm-", "unknown toolchain \"llvm-\"", spellings),
+            ("llvm16", "unknown toolchain \"llvm16\"", spellings),
+            ("rustc", "unknown toolchain \"rustc\"", spellings),
+            ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
+            ("rustc-1.101", "rustc 1.101 is newer than rustc 1.100, the newest that is known", newer),
+            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.100, the newest that is known", newer),
+            ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest that is known", newer),
+            ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest that is known", newer),
+            ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest that is known", newer),
+            ("llvm-2", "LLVM 2.0 is older than LLVM 3.5, the oldest that is known", older),
+            ("llvm-3.4", "LLVM 3.4 is older than LLVM 3.5, the oldest that is known", older),
+            ("rustc-1.3", "rustc 1.3 is older than rustc 1.38, the oldest that is known", older),
+            ("xcode-20.0", "unknown toolchain \"xcode-20.0\"", older),
+        ];
+        for (name, message, hint) in cases {
+            let error = parse(name).unwrap_err();
+            let found = (error.to_string(), error.hint().unwrap().to_string());
+            assert_eq!((found.0.as_str(), found.1.as_str()), (message, hint), "{name}");
+        }
+        for (name, word) in
+            [("apple-clang-15", "xcode-16.3"), ("ndk-r26", "its clang"), ("emscripten-3.1", "its clang")]
+        {
+            assert!(parse(name).unwrap_err().hint().unwrap().to_string().contains(word), "{name}");
         }
     }
 
@@ -318,7 +403,7 @@ mod tests {
     fn writers_are_named_with_their_rustc() {
         assert_eq!(raw_writers(9).unwrap(), "LLVM 18 (rustc 1.78 to 1.81)");
         assert_eq!(raw_writers(8).unwrap(), "LLVM 14 to 17 (rustc 1.60 to 1.77)");
-        assert_eq!(raw_writers(10).unwrap(), "LLVM 19 to 22 (rustc from 1.82)");
+        assert_eq!(raw_writers(10).unwrap(), "LLVM 19 to 22 (rustc 1.82 to 1.98)");
         assert_eq!(raw_writers(12), None);
         assert_eq!(indexed_writers(12).unwrap(), "LLVM 19 to 21 (rustc 1.82 to 1.94)");
         assert_eq!(indexed_readers(9).unwrap(), "LLVM 16 and later");

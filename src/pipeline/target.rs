@@ -190,14 +190,14 @@ impl TargetRequest<'_> {
         if self.is_exact() {
             return Ok(Some(Target::default_release(TargetSource::Environment)));
         }
-        let value = value.to_string_lossy();
-        match release::parse(&value) {
-            Ok(row) => Ok(Some(Target::of_row(row, TargetSource::Environment))),
-            Err(_) => {
-                let detail = format!("{ENVIRONMENT} is {value:?}; known are {}, and {EXACT}", known_toolchains());
-                Err(Error::usage(detail))
+        let row = release::parse(&value.to_string_lossy()).map_err(|error| {
+            let named = Error::usage(format!("{ENVIRONMENT} takes a toolchain or {EXACT}: {error}"));
+            match error.hint().cloned() {
+                Some(hint) => named.with_hint(hint),
+                None => named,
             }
-        }
+        })?;
+        Ok(Some(Target::of_row(row, TargetSource::Environment)))
     }
 }
 
@@ -212,20 +212,6 @@ fn of_program_name(number: &str) -> Result<Target> {
             )))
         }
     }
-}
-
-/// The toolchains that can be named, in words.
-fn known_toolchains() -> String {
-    let (first, last) = (&RELEASES[0], &RELEASES[RELEASES.len() - 1]);
-    let rustc = RELEASES.iter().find_map(|row| row.rustc).map_or(0, |(first, _)| first);
-    let first_of = |versions: fn(&ReleaseRow) -> &'static [&'static str]| {
-        RELEASES.iter().find_map(|row| versions(row).first().copied()).unwrap_or_default()
-    };
-    let (swift, xcode) = (first_of(|row| row.swift), first_of(|row| row.xcode));
-    format!(
-        "llvm-{} to llvm-{}, rustc-1.{rustc} and later, swift-{swift} and later, xcode-{xcode} and later",
-        first.llvm, last.llvm
-    )
 }
 
 /// The number behind `llvm-profdata` in the name that a program was called by:

@@ -114,7 +114,7 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
 ///
 /// Those of `out`.
 pub fn write_versions(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{:<6} {:>3} {:>8}  {:<14} {:<12} Xcode", "LLVM", "raw", "indexed", "rustc", "Swift")?;
+    writeln!(out, "{:<6} {:>3} {:>8}  {:<14} {:<12} Xcode*", "LLVM", "raw", "indexed", "rustc", "Swift*")?;
     for row in &RELEASES {
         let row: &ReleaseRow = row;
         let rustc = row.rustc_words().unwrap_or_default();
@@ -133,13 +133,17 @@ pub fn write_versions(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Raw version 3 and 6 existed in development only, before LLVM 3.9 and between 12 and 13.")?;
     writeln!(
         out,
-        "*  inferred from the sources of the time; no file or tool of the release was at hand. The others were"
+        "*  Inferred from sources and release branches; no file or tool of the release was available. The other"
     )?;
     writeln!(
         out,
-        "   measured: its compiler's files were read, and what is written for it has its own llvm-profdata's bytes."
+        "   versions were measured: profbridge reads what the compiler writes, and writes the bytes of its llvm-profdata."
     )?;
-    writeln!(out, "Swift and Xcode: first release with that LLVM, inferred; Apple's clang has numbers of its own.")
+    writeln!(
+        out,
+        "rustc: the LLVM that `rustc -vV` prints. Swift and Xcode: the first and the newest releases with that LLVM;"
+    )?;
+    writeln!(out, "the numbers of Apple's clang are not those of LLVM.")
 }
 
 #[cfg(test)]
@@ -181,5 +185,6 @@ a.profraw: LLVM raw profile, version 8
         assert!(text.contains("\n13       7        7  1.56 to 1.59   5.6          13.3\n"), "{text}");
         assert!(text.contains("\n12       5       7*  1.52 to 1.55   5.5          13.0\n"), "{text}");
         assert!(text.contains("\n18       9       11  1.78 to 1.81\n"), "{text}");
+        assert!(text.contains("\n23      11       14  1.99 to 1.100\n"), "{text}");
     }
 }

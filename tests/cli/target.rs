@@ -242,13 +242,17 @@ fn a_named_pipe_is_not_drained() {
 fn what_does_not_exist_is_refused_and_nothing_is_written() {
     let folder = Folder::new();
     for (whom, options, words) in [
-        (None, "--for llvm-99", vec!["unknown toolchain", "LLVM 3.5 to "]),
+        (None, "--for llvm-99", vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "llvm-23 is the newest"]),
+        (None, "--for rustc-1.101", vec!["rustc 1.101 is newer than rustc 1.100", "--for llvm-N"]),
+        (None, "--for llvm16", vec!["unknown toolchain \"llvm16\"", "did you mean llvm-16?"]),
+        (None, "--for rustc", vec!["unknown toolchain \"rustc\"", "rustc-1.75"]),
+        (None, "--for ndk-r26", vec!["unknown toolchain \"ndk-r26\"", "its clang reports"]),
         (None, "--for gcc-12", vec!["write llvm-14"]),
         (None, "--format-version 0", vec!["no indexed format of version 0", "versions 1 to "]),
         (None, "--format-version 99", vec!["no indexed format of version 99"]),
-        (Some("llvm-99"), "", vec!["PROFBRIDGE_FOR is \"llvm-99\"", "llvm-3.5 to llvm-", "rustc-1.38", "exact"]),
+        (Some("llvm-99"), "", vec!["PROFBRIDGE_FOR", "LLVM 99 is newer than LLVM 23", "exact"]),
         (Some("llvm-99"), "--for llvm-14", vec!["PROFBRIDGE_FOR"]),
-        (Some("EXACT"), "", vec!["and exact"]),
+        (Some("EXACT"), "", vec!["PROFBRIDGE_FOR takes a toolchain or exact"]),
     ] {
         for command in ["merge -o out.profdata", "convert -o out.profdata"] {
             let finished = run(&folder, whom, &format!("{command} {options}"), &[RAW_8]);
@@ -260,6 +264,15 @@ fn what_does_not_exist_is_refused_and_nothing_is_written() {
         let finished = run(&folder, None, &format!("convert -o out.profraw {options}"), &[RAW_8]);
         finished.assert_refused(2, &["version"]);
         assert!(folder.names().is_empty(), "{options}");
+    }
+}
+
+#[test]
+fn rustc_1_99_reads_what_llvm_23_writes() {
+    let folder = Folder::new();
+    for (toolchain, version) in [("rustc-1.98", 13), ("rustc-1.99", 14), ("rustc-1.100", 14), ("xcode-26.4", 12)] {
+        let finished = run(&folder, None, &format!("merge -o out --for {toolchain}"), &["raw/clang-22-ir.profraw"]);
+        assert_eq!(written_version(&folder, &finished, "out"), version, "{toolchain}");
     }
 }
 

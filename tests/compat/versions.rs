@@ -185,9 +185,9 @@ fn what_cannot_be_read_is_refused_whatever_its_version() {
 fn wrong_values_are_errors_that_list_what_is_known() {
     let folder = Folder::new();
     for (name, whom, expected) in [
-        ("llvm-profdata", Some("llvm-99"), "error: PROFBRIDGE_FOR is \"llvm-99\"; known are llvm-3.5 to llvm-"),
-        ("llvm-profdata-16", Some("newest"), "rustc-1.38 and later"),
-        ("llvm-profdata", Some("Exact"), "and exact\n"),
+        ("llvm-profdata", Some("llvm-99"), "error: PROFBRIDGE_FOR takes a toolchain or exact: LLVM 99 is newer"),
+        ("llvm-profdata-16", Some("newest"), "takes a toolchain or exact: unknown toolchain \"newest\""),
+        ("llvm-profdata", Some("Exact"), "takes a toolchain or exact: unknown toolchain \"Exact\"\n"),
         ("llvm-profdata-99", None, "error: the program's name asks for LLVM 99; known are LLVM 3.5 to "),
         ("llvm-profdata-2", Some("llvm-16"), "error: the program's name asks for LLVM 2;"),
     ] {

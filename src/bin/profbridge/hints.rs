@@ -39,6 +39,11 @@ pub(crate) fn in_words(hint: &Hint) -> Cow<'static, str> {
             "name the output .iprof to make one; `profbridge show --json` prints what is in a profile"
         }
         Hint::ListReleases => "`profbridge info --versions` lists all that are known",
+        Hint::NameLlvmRelease { newest } => {
+            return Cow::Owned(format!(
+                "name its release of LLVM with --for llvm-N; llvm-{newest} is the newest that is known"
+            ));
+        }
         Hint::ChooseFamily => "say what to write with --to llvm or --to iprof, or by the output's name",
         Hint::MergeFirst => "merge several with `profbridge merge` first",
         Hint::ReportFunctions => "`profbridge report` shows its functions, --memory its memory profile",

@@ -2,8 +2,8 @@
 
 use crate::llvm_compat::edit_distance;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use profbridge::Error;
 use profbridge::instr::release::RELEASES;
+use profbridge::{Error, Hint};
 use std::ffi::OsStr;
 
 /// Takes any text, since a release may be written in several ways, and tells shells the names.
@@ -30,23 +30,29 @@ impl TypedValueParser for ToolchainParser {
 /// Every release of the table, by each name that it is shipped under.
 pub(crate) fn names() -> Vec<String> {
     let llvm = RELEASES.iter().map(|row| format!("llvm-{}", row.llvm));
-    let rustc = RELEASES.iter().filter_map(|row| row.rustc).flat_map(|(first, last)| {
-        // The newest row has no end: its first release stands for those to come.
-        let last = if last == u32::MAX { first } else { last };
-        (first..=last).map(|minor| format!("rustc-1.{minor}"))
-    });
+    let rustc = RELEASES.iter().filter_map(|row| row.rustc).flat_map(|(first, last)| first..=last);
+    let rustc = rustc.map(|minor| format!("rustc-1.{minor}"));
     let swift = RELEASES.iter().flat_map(|row| row.swift).map(|version| format!("swift-{version}"));
     let xcode = RELEASES.iter().flat_map(|row| row.xcode).map(|version| format!("xcode-{version}"));
     llvm.chain(rustc).chain(swift).chain(xcode).collect()
 }
 
-/// Says which toolchain was probably meant, where one is called almost so.
+/// Suggests a toolchain with almost the same name. The error of a version that is not in the table keeps its own hint.
 pub(crate) fn suggest(error: Error, written: &str) -> Error {
+    if matches!(error.hint(), Some(Hint::NameLlvmRelease { .. } | Hint::ListReleases)) {
+        return error;
+    }
+    let written = written.to_ascii_lowercase();
+    let without_dash = |name: &str| name.replace('-', "");
+    let distance = |name: &String| match without_dash(name) == without_dash(&written) {
+        true => 0,
+        false => edit_distance(name.as_bytes(), written.as_bytes()),
+    };
     let names = names();
-    let distance = |name: &&String| edit_distance(name.as_bytes(), written.to_ascii_lowercase().as_bytes());
-    match names.iter().min_by_key(distance).filter(|name| distance(name) <= 2) {
-        Some(name) => error.with_hint(format!("did you mean {name}? `profbridge info --versions` lists all")),
-        None => error.with_hint("`profbridge info --versions` lists all"),
+    match names.iter().min_by_key(|name| distance(name)).filter(|name| distance(name) <= 2) {
+        Some(name) => Error::usage(error.to_string())
+            .with_hint(format!("did you mean {name}? `profbridge info --versions` lists all")),
+        None => error,
     }
 }
 
@@ -71,8 +77,12 @@ mod tests {
             let error = release::parse(written).unwrap_err();
             suggest(error, written).hint().unwrap().to_string()
         };
+        assert!(said("llvm16").contains("did you mean llvm-16?"), "{}", said("llvm16"));
+        assert!(said("RUSTC1.75").contains("did you mean rustc-1.75?"), "{}", said("RUSTC1.75"));
         assert!(said("lvm-14").contains("did you mean llvm-14?"), "{}", said("lvm-14"));
         assert!(said("rutsc-1.75").contains("did you mean rustc-1.75?"));
-        assert!(!said("turbo").contains("did you mean"));
+        for written in ["turbo", "rustc", "ndk-r26", "apple-clang-15", "rustc-1.101", "llvm-24", "llvm-2"] {
+            assert!(!said(written).contains("did you mean"), "{written}");
+        }
     }
 }

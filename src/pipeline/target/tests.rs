@@ -175,12 +175,21 @@ fn a_raw_version_is_for_the_first_release_that_writes_it() {
 #[test]
 fn what_does_not_exist_is_refused_whatever_goes_before_it() {
     let cases = [
-        (request(Some("llvm-99"), None, None, None), "unknown toolchain \"llvm-99\""),
+        (request(Some("llvm-99"), None, None, None), "LLVM 99 is newer than LLVM 23"),
         (request(None, Some(0), None, None), "no indexed format of version 0"),
         (request(None, Some(99), None, None), "no indexed format of version 99"),
-        (request(None, None, Some("llvm-2"), None), "PROFBRIDGE_FOR is \"llvm-2\"; known are llvm-3.5 to llvm-"),
-        (request(Some("llvm-14"), None, Some("yes"), None), "rustc-1.38 and later"),
-        (request(None, None, Some("EXACT"), None), ", and exact"),
+        (
+            request(None, None, Some("llvm-2"), None),
+            "PROFBRIDGE_FOR takes a toolchain or exact: LLVM 2.0 is older than LLVM 3.5",
+        ),
+        (
+            request(Some("llvm-14"), None, Some("yes"), None),
+            "PROFBRIDGE_FOR takes a toolchain or exact: unknown toolchain \"yes\"",
+        ),
+        (
+            request(None, None, Some("EXACT"), None),
+            "PROFBRIDGE_FOR takes a toolchain or exact: unknown toolchain \"EXACT\"",
+        ),
         (request(None, None, Some("llvm-16"), Some("llvm-profdata-99")), "the program's name asks for LLVM 99"),
         (request(None, None, None, Some("llvm-profdata-2")), "known are LLVM 3.5 to "),
     ];
