@@ -159,15 +159,17 @@ def describe(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
     return _profbridge.describe(source, name)
 
 
-def diff(first: Source, second: Source, *, topn: int = 10) -> dict[str, Any]:
+def diff(first: Source, second: Source, *, topn: int = 10, exact_names: bool = False) -> dict[str, Any]:
     """How two profiles differ: what ``profbridge diff --json`` prints.
+
+    Functions of LLVM profiles are followed from release to release unless ``exact_names`` is true.
 
     >>> import profbridge
     >>> found = profbridge.diff(b":ir\\nmain\\n1\\n1\\n5\\n", b":ir\\nmain\\n1\\n1\\n5\\n\\nf\\n1\\n1\\n5\\n")
     >>> found["total_overlap"], found["new_functions"]["functions"]
     (0.5, ['f'])
     """
-    return _profbridge.diff(first, second, topn)
+    return _profbridge.diff(first, second, topn, exact_names)
 
 
 def family_of(source: Source, *, name: Optional[str] = None) -> Optional[Family]:

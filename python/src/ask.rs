@@ -33,16 +33,17 @@ pub(crate) fn describe<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> P
 
 /// How two files differ, as a dictionary.
 #[pyfunction]
-#[pyo3(signature = (first, second, topn=10))]
+#[pyo3(signature = (first, second, topn=10, exact_names=false))]
 pub(crate) fn diff<'py>(
     first: &Bound<'py, PyAny>,
     second: &Bound<'py, PyAny>,
     topn: usize,
+    exact_names: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, first, second) = (first.py(), input(first, None)?, input(second, None)?);
     let found = detached::run(py, None, move |_| {
         let mut options = DiffOptions::default();
-        options.topn = topn;
+        (options.topn, options.exact_names) = (topn, exact_names);
         pipeline::diff_files(first, second, &options)
     })?;
     to_python(py, &found.or_raise(py)?)

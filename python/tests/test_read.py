@@ -118,6 +118,13 @@ class Errors(TestCase):
         with self.assertRaises(TypeError):
             profbridge.read(17)  # type: ignore[arg-type]
 
+    def test_diff_follows_names_between_releases(self) -> None:
+        old, new = b":ir\na.c:f\n1\n1\n5\n", b":ir\na.c;f\n1\n1\n5\n"
+        found = profbridge.diff(old, new)
+        self.assertEqual(found["total_overlap"], 1.0)
+        self.assertEqual(found["followed"], [{"kind": "name", "functions": 1, "first_names": ["a.c;f"]}])
+        self.assertEqual(profbridge.diff(old, new, exact_names=True)["total_overlap"], 0.0)
+
     def test_check_describe_and_diff_answer_for_any_file(self) -> None:
         self.assertEqual(profbridge.check(DUMP)["verdict"], "usable")
         self.assertEqual(profbridge.check(self.folder / "none")["findings"][0]["code"], "unreadable")

@@ -207,7 +207,7 @@ mod tests {
         )
         .unwrap();
         std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
-        let FileDiff { report, fit } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
+        let FileDiff { report, fit, .. } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
         let fit = fit.unwrap();
         assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));
         assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));

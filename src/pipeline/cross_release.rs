@@ -1,10 +1,12 @@
 //! The result of a merge, made one that its reader uses.
 
+use super::open::{ReadOptions, with_reader};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
+use crate::input::{Family, Input};
 use crate::instr::{Profile, Release};
 use crate::merge::FunctionFilter;
-use crate::merge::cross_release::{self, CrossReleaseOptions, Finding};
+use crate::merge::cross_release::{self, Candidates, CrossReleaseOptions, Finding, Following};
 
 /// For whom a profile is written, after a look at what it holds.
 #[derive(Debug, Clone)]
@@ -41,6 +43,29 @@ pub fn cross(
     }
     let (release, indexed_version) = (crossed.release, crossed.indexed_version);
     Ok(CrossedReport { release, indexed_version, findings: crossed.findings })
+}
+
+/// Finds the functions that two files have under different names or hashes because different releases wrote them.
+/// Memory profiles have no such functions.
+///
+/// # Errors
+///
+/// Those of the files' readers, with the path.
+pub(super) fn following(first: &Input, second: &Input, read: &ReadOptions) -> Result<Following> {
+    let mut candidates = Candidates::default();
+    for input in [first, second] {
+        if input.family()? == Some(Family::MemProf) {
+            return Ok(Following::default());
+        }
+        with_reader(input, read, |reader| {
+            loop {
+                let kind = reader.kind();
+                let Some(read) = reader.next_record()? else { return Ok(()) };
+                candidates.add(kind, read.name, read.record.func_hash);
+            }
+        })?;
+    }
+    Ok(candidates.following())
 }
 
 fn refuse_losses(findings: &[Finding], release: Release) -> Result<()> {

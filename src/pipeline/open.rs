@@ -4,12 +4,11 @@ use crate::bytes::Head;
 use crate::bytes::head::begins_as_text;
 use crate::bytes::window::{Steady, Window};
 use crate::compat::Compat;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::identify::identify;
 use crate::indexed::{self, IndexedReader, Outline};
-use crate::input::SteadyFile;
-use crate::input::{Format, Input, detect};
+use crate::input::{Access, Format, Input, InputBytes, SteadyFile, detect};
 use crate::instr::ProfileReader;
 use crate::limits::Limits;
 #[cfg(feature = "correlate")]
@@ -96,6 +95,33 @@ pub(super) fn read_with<T>(
         return TextReader::parse_ahead(data, options.compat, |reader| read(reader));
     }
     read(open_reader(data, options)?.as_mut())
+}
+
+/// Opens a file and lends its reader; errors and warnings name the file.
+pub(super) fn with_reader<T>(
+    input: &Input,
+    read: &ReadOptions,
+    use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
+) -> Result<(T, Vec<Warning>)> {
+    let path = &input.path;
+    let used = |reader: &mut dyn ProfileReader| {
+        let found = use_reader(reader)?;
+        let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();
+        Ok((found, warnings))
+    };
+    let done = if let Some((_, outline)) = outline_of(input, read) {
+        outline.reader(read.indexed()).and_then(|mut reader| used(&mut reader))
+    } else if let Some((_, window)) = window_of_text(input, read) {
+        TextReader::through(window, read.compat).and_then(|mut reader| used(&mut reader))
+    } else {
+        let bytes: InputBytes = if read.compat.inflates_gzip() {
+            input.bytes(Access::Read, &read.limits)?
+        } else {
+            input.stored_bytes(Access::Read, &read.limits)?
+        };
+        open_reader(&bytes, read).and_then(|mut reader| used(&mut *reader))
+    };
+    done.map_err(|error| error.in_file(path))
 }
 
 /// From so many bytes on, a file whose records are gone through once is not read whole.

@@ -190,9 +190,10 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
             Cell::Count(section.only_second.into()),
         ]
     };
-    let text = "The sum of the smaller shares of everything that is counted, as a comparison of the two says it: 100 % for the same distribution, whatever the totals.";
+    let mut text = "The sum of the smaller shares of everything that is counted, as a comparison of the two says it: 100 % for the same distribution, whatever the totals.".to_string();
+    found.followed.iter().for_each(|followed| text.push_str(&format!(" {followed}.")));
     let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
-    Ok(Table::new("Overlap", text, &columns, found.report.sections.iter().map(row).collect()))
+    Ok(Table::new("Overlap", &text, &columns, found.report.sections.iter().map(row).collect()))
 }
 
 fn different_kinds() -> Error {

@@ -1,17 +1,19 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
+use super::cross_release::following;
 use super::merge::{MergeObserver, MergeOptions, merge_files};
-use super::open::{ReadOptions, open_reader, outline_of, window_of_text};
+use super::open::{ReadOptions, with_reader};
 use crate::error::{Error, Result, Warning};
-use crate::input::{Access, Input, InputBytes};
-use crate::instr::{FunctionTable, ProfileReader};
+use crate::input::Input;
+use crate::instr::{Profile, ProfileReader};
 use crate::iprof::statistics::{self, FigureOptions, Statistics, repeats, statistics_from};
 use crate::iprof::{self, Findings};
+use crate::merge::cross_release::{Followed, Following};
 use crate::raw::LargeCounters;
 use crate::report::order::{self, Order, OrderOptions};
 use crate::report::overlap::{self, OverlapOptions, OverlapReport, Sums};
 use crate::report::show::{self, ShowOptions, ShowReport};
-use crate::text::{self, TextReader};
+use crate::text;
 use std::io::Write;
 
 /// A report and what is worth saying about the files it is from.
@@ -36,7 +38,7 @@ pub fn show_file(
     options: &ShowOptions,
     out: &mut (dyn Write + Send),
 ) -> Result<Reported<u64>> {
-    with_reader(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
+    report_with(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
 }
 
 /// The views of a file as data.
@@ -49,7 +51,7 @@ pub fn collect_file(
     read: &ReadOptions,
     options: &ShowOptions,
 ) -> Result<Reported<ShowReport>> {
-    with_reader(&input.into(), read, |reader| show::collect(reader, options))
+    report_with(&input.into(), read, |reader| show::collect(reader, options))
 }
 
 /// The statistics of an iprof. One that has something more than once is read a
@@ -81,7 +83,7 @@ pub fn iprof_statistics(input: impl Into<Input>, options: &FigureOptions) -> Res
 /// Those of the file's reader, with its path; usage when too many traces are
 /// set aside.
 pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOptions) -> Result<Reported<Order>> {
-    with_reader(&input.into(), read, |reader| {
+    report_with(&input.into(), read, |reader| {
         if read.compat.ignores_faults_when_comparing() {
             while let Ok(Some(_)) = reader.next_record() {}
             return order::order_traces(reader, options);
@@ -94,7 +96,12 @@ pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOp
 #[derive(Debug)]
 pub enum Comparison {
     /// The two have something to compare.
-    Done(Box<OverlapReport>),
+    Done {
+        /// How much they overlap.
+        report: Box<OverlapReport>,
+        /// Functions that were compared although their names or hashes differ between releases.
+        followed: Vec<Followed>,
+    },
     /// The first of the two whose counters add up to nothing.
     NothingCounted {
         /// Whether it is the base profile.
@@ -117,8 +124,10 @@ pub fn overlap_files(
     observer: &mut dyn MergeObserver,
 ) -> Result<Reported<Comparison>> {
     let (base, test) = (&base.into(), &test.into());
+    let is_exact = options.exact_names || read.compat.is_llvm();
+    let following = if is_exact { Following::default() } else { following(base, test, read)? };
     let sums = |input: &Input| {
-        with_reader(input, read, |reader| {
+        report_with(input, read, |reader| {
             let mut sums = Sums::default();
             let added = sums.add_profile(reader, options.context_sensitive);
             if read.compat.ignores_faults_when_comparing() { Ok(sums) } else { added.map(|()| sums) }
@@ -133,51 +142,33 @@ pub fn overlap_files(
     let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
     // LLVM opens both once more, and finds nothing left of what came through a pipe.
     let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
-    let functions = base_functions(&again(base), read, observer)?;
-    let mut compared = with_reader(&again(test), read, |reader| {
-        let (report, compared) = overlap::overlap(&functions, base_sums, test_sums, reader, options);
+    let functions = following.apply(base_profile(&again(base), read, observer)?).functions;
+    let mut compared = report_with(&again(test), read, |reader| {
+        let (report, compared) =
+            overlap::overlap(&functions, base_sums, test_sums, &mut following.reader(reader), options);
         if !read.compat.ignores_faults_when_comparing() {
             compared?;
         }
-        Ok(Comparison::Done(Box::new(report)))
+        Ok(report)
     })?;
     compared.warnings.splice(0..0, base_warnings);
-    Ok(compared)
+    let (report, followed) = (Box::new(compared.report), following.into_followed());
+    Ok(Reported { report: Comparison::Done { report, followed }, warnings: compared.warnings })
 }
 
-/// The functions of a file, records of one name and hash added up.
-fn base_functions(input: &Input, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<FunctionTable> {
+/// A file whose records of one name and hash are added up.
+fn base_profile(input: &Input, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<Profile> {
     let options = MergeOptions { read: reporting(read), ..MergeOptions::default() };
-    let report = merge_files(std::slice::from_ref(input), &options, observer)?;
-    Ok(report.profile.functions)
+    Ok(merge_files(std::slice::from_ref(input), &options, observer)?.profile)
 }
 
-/// Opens a file and lends its reader; errors and warnings name the file.
-fn with_reader<T>(
+/// A report of a file, by its reader.
+fn report_with<T>(
     input: &Input,
     read: &ReadOptions,
     use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
 ) -> Result<Reported<T>> {
-    let read = &reporting(read);
-    let path = &input.path;
-    let report = |reader: &mut dyn ProfileReader| {
-        let report = use_reader(reader)?;
-        let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();
-        Ok(Reported { report, warnings })
-    };
-    let done = if let Some((_, outline)) = outline_of(input, read) {
-        outline.reader(read.indexed()).and_then(|mut reader| report(&mut reader))
-    } else if let Some((_, window)) = window_of_text(input, read) {
-        TextReader::through(window, read.compat).and_then(|mut reader| report(&mut reader))
-    } else {
-        let bytes: InputBytes = if read.compat.inflates_gzip() {
-            input.bytes(Access::Read, &read.limits)?
-        } else {
-            input.stored_bytes(Access::Read, &read.limits)?
-        };
-        open_reader(&bytes, read).and_then(|mut reader| report(&mut *reader))
-    };
-    done.map_err(|error| error.in_file(path))
+    with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| Reported { report, warnings })
 }
 
 /// LLVM minds large counters when it merges, not when it shows.

@@ -54,6 +54,8 @@ pub struct DiffOptions {
     pub apart: Vec<&'static str>,
     /// What the events of functions are, in a word. Default: `events`.
     pub functions_by: &'static str,
+    /// Names and hashes of LLVM profiles must be equal; by default functions are followed from release to release.
+    pub exact_names: bool,
     /// Bounds on hostile input.
     pub limits: Limits,
 }
@@ -67,6 +69,7 @@ impl Default for DiffOptions {
             receivers: Vec::new(),
             apart: Vec::new(),
             functions_by: "events",
+            exact_names: false,
             limits: Limits::default(),
         }
     }

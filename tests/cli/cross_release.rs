@@ -1,6 +1,6 @@
 //! Profiles that cross from one release of LLVM to another, by the program.
 
-use crate::program::{Finished, Folder};
+use crate::program::{Finished, Folder, testdata};
 
 /// A text profile of functions with one counter each.
 fn text(level: &str, functions: &[(&str, u64, u64)]) -> String {
@@ -150,4 +150,101 @@ fn the_era_of_names_goes_through_text() {
     // Where no name is in doubt nothing is said.
     let plain = both_eras().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
     assert!(!String::from_utf8_lossy(&plain.stdout).contains("#!"));
+}
+
+/// Runs a comparison of two files of `testdata/raw`.
+fn compare(command: &str, first: &str, second: &str, options: &[&str]) -> Finished {
+    let path = |name: &str| testdata("raw").join(name).display().to_string();
+    let (first, second) = (path(first), path(second));
+    Folder::new().run(&[&[command, first.as_str(), second.as_str()], options].concat())
+}
+
+fn json_of(finished: &Finished) -> serde_json::Value {
+    serde_json::from_slice(&finished.stdout).expect("the output is JSON")
+}
+
+#[test]
+fn diff_follows_local_names_between_releases() {
+    for kind in ["cxx", "ir"] {
+        let files = [format!("clang-16-{kind}.profraw"), format!("clang-22-{kind}.profraw")];
+        for (first, second) in [(&files[0], &files[1]), (&files[1], &files[0])] {
+            let finished = compare("diff", first, second, &["--fail-below", "smallest=100%"]);
+            assert_done(&finished);
+            assert!(finished.stderr.contains("functions have different names"), "{}", finished.stderr);
+            assert!(finished.stderr.contains("--exact-names"), "{}", finished.stderr);
+            assert!(!String::from_utf8_lossy(&finished.stdout).contains("functions:"), "{kind}");
+        }
+        let exact = compare("diff", &files[0], &files[1], &["--exact-names", "--fail-below", "99%"]);
+        assert_eq!(exact.code, Some(3), "{}", exact.stderr);
+        assert!(!exact.stderr.contains("two profiles"), "{}", exact.stderr);
+    }
+}
+
+#[test]
+fn diff_follows_front_end_hashes_between_releases() {
+    for kind in ["fe", "fe-values", "coverage"] {
+        let files = [format!("clang-16-{kind}.profraw"), format!("clang-22-{kind}.profraw")];
+        let finished = compare("diff", &files[0], &files[1], &["--fail-below", "smallest=100%", "--json"]);
+        assert_done(&finished);
+        assert!(finished.stderr.contains("different hashes"), "{}", finished.stderr);
+        let followed = &json_of(&finished)["followed"][0];
+        assert_eq!(followed["kind"], "hash");
+        assert_eq!(followed["functions"].as_u64(), followed["first_names"].as_array().map(|names| names.len() as u64));
+        let exact = compare("diff", &files[0], &files[1], &["--exact-names", "--fail-below", "99%"]);
+        assert_eq!(exact.code, Some(3), "{}", exact.stderr);
+    }
+}
+
+#[test]
+fn overlap_follows_names_and_hashes_between_releases() {
+    for kind in ["cxx", "ir", "fe", "fe-values", "coverage"] {
+        let files = [format!("clang-16-{kind}.profraw"), format!("clang-22-{kind}.profraw")];
+        for (base, test) in [(&files[0], &files[1]), (&files[1], &files[0])] {
+            let finished = compare("overlap", base, test, &[]);
+            assert_done(&finished);
+            let text = String::from_utf8_lossy(&finished.stdout);
+            assert!(text.contains("Edge profile overlap: 100.000%"), "{kind}: {text}");
+            assert!(!text.contains("mismatch") && !text.contains("IndirectCall profile overlap: 9"), "{kind}: {text}");
+            assert!(finished.stderr.contains("in the two profiles"), "{}", finished.stderr);
+        }
+        let followed = json_of(&compare("overlap", &files[0], &files[1], &["--json"]))["followed"].clone();
+        assert!(followed[0]["functions"].as_u64() > Some(0), "{followed}");
+        let exact = compare("overlap", &files[0], &files[1], &["--exact-names"]);
+        let text = String::from_utf8_lossy(&exact.stdout);
+        assert!(text.contains("mismatch") || text.contains("only in test_profile"), "{kind}: {text}");
+    }
+}
+
+#[test]
+fn comparisons_of_one_release_follow_nothing() {
+    for (first, second) in
+        [("clang-16-cxx", "clang-16-cxx"), ("clang-22-fe", "clang-22-fe"), ("clang-16-ir", "clang-16-fe")]
+    {
+        for command in ["diff", "overlap"] {
+            let finished = compare(command, &format!("{first}.profraw"), &format!("{second}.profraw"), &["--json"]);
+            assert_done(&finished);
+            assert_eq!(json_of(&finished)["followed"], serde_json::json!([]), "{first}, {second}");
+            assert!(!finished.stderr.contains("two profiles"), "{}", finished.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_report_follows_names_of_its_baseline() {
+    let path = |name: &str| testdata("raw").join(name).display().to_string();
+    let (now, before) = (path("clang-22-cxx.profraw"), path("clang-16-cxx.profraw"));
+    let finished = Folder::new().run(&["report", now.as_str(), "--baseline", before.as_str(), "-o", "-"]);
+    assert_done(&finished);
+    let page = String::from_utf8_lossy(&finished.stdout);
+    assert!(page.contains("functions have different names"), "{page}");
+    assert!(!page.contains("shapes.cpp:"), "{page}");
+}
+
+#[test]
+fn exact_names_are_for_instrumentation_profiles() {
+    let folder = folder(&[("a.collapsed", "a;b 1\n".into()), ("b.collapsed", "a;b 2\n".into())]);
+    for command in ["diff", "overlap"] {
+        let finished = folder.run(&[command, "a.collapsed", "b.collapsed", "--exact-names"]);
+        finished.assert_refused(2, &["--exact-names", "LLVM instrumentation profiles"]);
+    }
 }

@@ -2,9 +2,11 @@
 
 use crate::console;
 use crate::hints::in_words;
+use crate::refuse::refuse;
 use clap::{Args, ValueEnum};
-use profbridge::Warning;
-use profbridge::merge::cross_release::{Finding, HashPolicy};
+use profbridge::input::{Family, Input};
+use profbridge::merge::cross_release::{Finding, Followed, HashPolicy};
+use profbridge::{Result, Warning};
 use std::path::Path;
 
 /// How profiles cross from one release to another.
@@ -49,6 +51,35 @@ pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
         if let Some(advice) = finding.kind.advice() {
             console::hint(&in_words(&advice));
         }
+    }
+}
+
+/// How functions are compared whose names and hashes differ between releases.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct ExactNamesArgs {
+    /// Compare names and hashes of LLVM instrumentation profiles unchanged, also between releases
+    #[arg(long)]
+    exact_names: bool,
+}
+
+impl ExactNamesArgs {
+    /// Whether names and hashes must be equal.
+    pub(crate) fn is_given(self) -> bool {
+        self.exact_names
+    }
+
+    /// Refuses the option for families without such names.
+    pub(crate) fn refuse_for_others(self, inputs: [&Input; 2]) -> Result<()> {
+        let is_other = |input: &&Input| matches!(input.family(), Ok(Some(family)) if family != Family::Instr);
+        let is_given = self.exact_names && inputs.iter().any(is_other);
+        refuse(&[(is_given, "--exact-names")], "for LLVM instrumentation profiles", "leave it out")
+    }
+}
+
+/// Says which functions were followed from one release to another.
+pub(crate) fn print_followed(followed: &[Followed]) {
+    for followed in followed {
+        console::note(&format!("{followed} (use --exact-names to compare them unchanged)"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! `diff`: how two profiles differ, for people and as a gate.
 
 use crate::console;
+use crate::cross_release::{ExactNamesArgs, print_followed};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::hints::error_in_words as in_words;
@@ -70,6 +71,8 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    exact: ExactNamesArgs,
+    #[command(flatten)]
     names: DemangleArgs,
     #[command(flatten)]
     stacks: StackArgs,
@@ -96,9 +99,12 @@ impl DiffArgs {
         let mut options = DiffOptions::default();
         options.limits = crate::limits::chosen();
         (options.topn, options.function) = (self.topn, self.function.clone());
+        options.exact_names = self.exact.is_given();
         let gates = self.gates()?;
         let (first, second) = (Input::from(&self.first), Input::from(&self.second));
+        self.exact.refuse_for_others([&first, &second])?;
         let found = self.found(&first, &second, &options)?;
+        print_followed(&found.followed);
         if found.report.sections.is_empty() {
             let error = Error::nothing_found("neither profile has counted anything, so there is nothing to compare");
             return Err(error.with_hint("a profile whose program never ran has no distribution"));

@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::console::write_output;
+use crate::cross_release::{ExactNamesArgs, print_followed};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
@@ -10,11 +11,12 @@ use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::input::{Family, Input};
+use profbridge::merge::cross_release::Followed;
 use profbridge::pipeline::diff::stacks::{are_stacks, diff_stacks};
 use profbridge::pipeline::merge::sampleprof::overlap_sample_files;
 use profbridge::pipeline::{self, Comparison, Silent};
 use profbridge::report::diff::{DiffOptions, SectionDiff};
-use profbridge::report::overlap::OverlapOptions;
+use profbridge::report::overlap::{OverlapOptions, OverlapReport};
 use profbridge::sampleprof::overlap;
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
@@ -52,6 +54,8 @@ pub(crate) struct OverlapArgs {
     #[arg(long)]
     cs: bool,
     #[command(flatten)]
+    exact: ExactNamesArgs,
+    #[command(flatten)]
     names: DemangleArgs,
     /// Print JSON, see docs/json.md
     #[arg(long)]
@@ -68,6 +72,14 @@ struct Compared<R> {
     test: FileJson,
     #[serde(flatten)]
     report: R,
+}
+
+/// Two LLVM instrumentation profiles.
+#[derive(Serialize)]
+struct InstrOverlap<'a> {
+    #[serde(flatten)]
+    report: &'a OverlapReport,
+    followed: &'a [Followed],
 }
 
 /// The sections of two sources of stacks.
@@ -133,6 +145,7 @@ impl OverlapArgs {
         refuse_both_standard_input(&self.base, &self.test)?;
         let (base, test) = (Input::from(&self.base), Input::from(&self.test));
         refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
+        self.exact.refuse_for_others([&base, &test])?;
         let are_samples = are_samples(std::slice::from_ref(&base));
         if !are_samples && are_stacks(&base, &test)? {
             return self.of_stacks(&base, &test);
@@ -148,11 +161,11 @@ impl OverlapArgs {
         let mut options = OverlapOptions::default();
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff();
-        options.context_sensitive = self.cs;
+        (options.context_sensitive, options.exact_names) = (self.cs, self.exact.is_given());
         let compared = pipeline::overlap_files(&base, &test, &crate::limits::read_options(), &options, &mut Silent)?;
         compared.warnings.iter().for_each(console::warning);
-        let mut report = match compared.report {
-            Comparison::Done(report) => report,
+        let (mut report, followed) = match compared.report {
+            Comparison::Done { report, followed } => (report, followed),
             Comparison::NothingCounted { is_base } => {
                 let file = if is_base { &self.base } else { &self.test };
                 let error =
@@ -164,12 +177,14 @@ impl OverlapArgs {
                 }));
             }
         };
+        print_followed(&followed);
         if let Some(topn) = self.topn {
             report.functions.sort_by(|a, b| b.overlap.test.edges.total_cmp(&a.overlap.test.edges));
             report.functions.truncate(topn);
         }
         if self.json {
-            self.write_json("profbridge.overlap-instr/2", &base, &test, *report)?;
+            let report = InstrOverlap { report: &report, followed: &followed };
+            self.write_json("profbridge.overlap-instr/2", &base, &test, report)?;
         } else {
             let (base, test) = (self.base.as_os_str().as_encoded_bytes(), self.test.as_os_str().as_encoded_bytes());
             self.write(|out| report.write_text(base, test, out))?;

@@ -20,7 +20,7 @@ const THIRD_VERSION: u32 = 12;
 /// The release whose tools write that version last.
 const THIRD_RELEASE: Release = Release(21);
 /// The first release that computes the fourth algorithm.
-const FOURTH_RELEASE: Release = Release(22);
+pub(super) const FOURTH_RELEASE: Release = Release(22);
 
 /// Chooses release and version by the hashes, or changes the hashes for the reader.
 pub(super) fn cross(profile: Profile, options: &CrossReleaseOptions, counted: &mut Counted) -> (Profile, Release, u32) {

@@ -14,6 +14,7 @@
 //! cannot be had is in [`Crossed::findings`].
 
 mod finding;
+mod follow;
 mod front_end;
 mod glance;
 pub(crate) mod hashes;
@@ -25,6 +26,8 @@ mod rebuild;
 mod tests;
 
 pub use finding::{Finding, FindingKind};
+pub(crate) use follow::{Candidates, Following};
+pub use follow::{Followed, FollowedKind};
 pub(crate) use glance::Glance;
 #[cfg(feature = "correlate")]
 pub(crate) use names::colon_form;

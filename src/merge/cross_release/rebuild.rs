@@ -26,7 +26,7 @@ pub(super) fn rebuild(mut profile: Profile, changes: &Changes, release: Release,
     for function in profile.functions.iter() {
         let target = intern(&mut merger, function, changes);
         for (id, record) in function.record_ids().zip(function.records()) {
-            let changed = changed(id, record, changes);
+            let changed = changed(record, changes.hashes.get(&id).copied(), &changes.targets);
             let record = changed.as_ref().map_or(record, FunctionRecord::view);
             let outcome = merger.add_to_function(target, record, 1);
             if outcome.error.is_some_and(|error| error.is_mismatch()) {
@@ -51,10 +51,13 @@ fn intern(merger: &mut Merger, function: FunctionView<'_>, changes: &Changes) ->
     }
 }
 
-/// The record with its changes, if there are any.
-fn changed(id: RecordId, record: RecordView<'_>, changes: &Changes) -> Option<FunctionRecord> {
-    let hash = changes.hashes.get(&id).copied();
-    let is_old = |value: &ValueCount| changes.targets.contains_key(&value.value);
+/// The record with another FuncHash and other targets; `None` where nothing changes.
+pub(super) fn changed(
+    record: RecordView<'_>,
+    hash: Option<u64>,
+    targets: &HashMap<NameRef, NameRef>,
+) -> Option<FunctionRecord> {
+    let is_old = |value: &ValueCount| targets.contains_key(&value.value);
     let holds_old = |kind: &ValueKind| kind.is_name() && record.sites(*kind).values().iter().any(is_old);
     let kinds: Vec<ValueKind> = ValueKind::ALL.into_iter().filter(holds_old).collect();
     if hash.is_none() && kinds.is_empty() {
@@ -63,7 +66,7 @@ fn changed(id: RecordId, record: RecordView<'_>, changes: &Changes) -> Option<Fu
     let mut changed = record.to_record();
     changed.func_hash = hash.unwrap_or(record.func_hash);
     for kind in kinds {
-        *changed.sites_mut(kind) = retargeted(record.sites(kind), &changes.targets);
+        *changed.sites_mut(kind) = retargeted(record.sites(kind), targets);
     }
     Some(changed)
 }

@@ -247,6 +247,38 @@ fn findings_say_share_and_first_names() {
     );
 }
 
+/// What a comparison of two profiles follows, and both with the names and hashes of the comparison.
+fn compared(first: &Profile, second: &Profile) -> (Vec<Followed>, [Profile; 2]) {
+    let following = Candidates::of([first, second]).following();
+    let applied = [first, second].map(|profile| following.apply(profile.clone()));
+    (following.into_followed(), applied)
+}
+
+#[test]
+fn a_comparison_follows_names_that_both_profiles_have() {
+    let first = ir(&[("a.c:f", 1, 5), ("a.c:gone", 2, 6), ("main", 3, 1)]);
+    let second = ir(&[("a.c;f", 1, 5), ("a.c;new", 2, 6), ("main", 3, 1)]);
+    let (followed, [old, new]) = compared(&first, &second);
+    assert_eq!((followed[0].kind, followed[0].functions), (FollowedKind::Name, 1));
+    assert_eq!(followed[0].first_names, ["a.c;f"]);
+    assert_eq!(content(&old), rows(&[("a.c;f", 1, 5), ("a.c:gone", 2, 6), ("main", 3, 1)]));
+    assert_eq!(content(&new), content(&second));
+}
+
+#[test]
+fn a_comparison_clears_hashes_only_where_both_hash_versions_occur() {
+    let old = front_end(&[("f", LARGE, 5), ("g", 0x18, 1), ("_RNvCs1_1a1b", u64::MAX, 1)]);
+    let new = front_end(&[("f", LARGE_OF_22, 5), ("g", 0x18, 1), ("_RNvCs1_1a1b", u64::MAX >> 4, 1)]);
+    let (followed, [cleared, same]) = compared(&old, &new);
+    assert_eq!((followed.len(), followed[0].kind, followed[0].functions), (1, FollowedKind::Hash, 1));
+    assert_eq!(content(&cleared), rows(&[("f", LARGE_OF_22, 5), ("g", 0x18, 1), ("_RNvCs1_1a1b", u64::MAX, 1)]));
+    assert_eq!(content(&same), content(&new));
+    for other in [front_end(&[("f", LARGE ^ 1, 5)]), ir(&[("f", LARGE_OF_22, 5)])] {
+        let (followed, [unchanged, _]) = compared(&old, &other);
+        assert_eq!((followed.len(), content(&unchanged)), (0, content(&old)));
+    }
+}
+
 /// Names of few characters, so that both forms of one meet often.
 fn names() -> impl Strategy<Value = String> {
     "[a;:]{1,5}"

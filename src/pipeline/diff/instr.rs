@@ -3,11 +3,14 @@
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::input::{Access, Input};
-use crate::instr::{NameRef, ProfileReader, RecordRef, ValueKind};
+use crate::instr::{NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
 use crate::memprof::{self, MemoryProfile};
+use crate::merge::cross_release::Following;
+use crate::pipeline::cross_release::following;
+use crate::pipeline::diff::FileDiff;
 use crate::pipeline::open::{ReadOptions, open_reader};
 use crate::pipeline::read::memprof::{is_memory_profile, load_bytes, verify};
-use crate::report::diff::{DiffOptions, DiffReport, Facts, Names, diff};
+use crate::report::diff::{DiffOptions, Facts, Names, diff};
 use std::collections::HashMap;
 
 /// Names of LLVM functions and sites, numbered across both files.
@@ -141,15 +144,21 @@ impl Names for LlvmSpace {
 }
 
 /// Compares two instrumentation or memory profiles.
-pub(in crate::pipeline) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
-    let mut space = LlvmSpace::default();
+pub(in crate::pipeline) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Compat::Profbridge) };
+    let following = if options.exact_names { Following::default() } else { following(first, second, &read)? };
+    let mut space = LlvmSpace::default();
+    space.values.extend(following.new_names().map(|name| (name_ref(name), name.to_vec())));
     let mut facts = |input: &Input| {
         let bytes = input.bytes(Access::Read, &options.limits)?;
         let read = &read;
         let mut read_both = || {
             let is_memory = is_memory_profile(&bytes, read.compat);
-            let mut facts = if is_memory { Facts::default() } else { space.read(&mut *open_reader(&bytes, read)?)? };
+            let mut facts = if is_memory {
+                Facts::default()
+            } else {
+                space.read(&mut following.reader(&mut *open_reader(&bytes, read)?))?
+            };
             if is_memory || verify(&bytes, read)?.is_some() {
                 space.memory(&load_bytes(&bytes, read)?, &mut facts);
             }
@@ -162,5 +171,6 @@ pub(in crate::pipeline) fn diff_llvm(first: &Input, second: &Input, options: &Di
     options.functions_by = COUNTERS;
     options.apart = vec![MEMORY_BYTES, ALLOCATIONS];
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
-    Ok(diff(first, second, &space, &options))
+    let report = diff(first, second, &space, &options);
+    Ok(FileDiff { followed: following.into_followed(), ..FileDiff::new(report) })
 }

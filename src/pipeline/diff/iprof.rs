@@ -29,7 +29,7 @@ pub(in crate::pipeline) fn diff_iprof(first: &Input, second: &Input, options: &D
     let by = basis(&first, &second);
     let [first, second] = [first, second].map(|events| iprof_facts(&events, by));
     let report = diff(first, second, &IprofNames(&space), &iprof_options(options, by));
-    Ok(FileDiff { report, fit: Some(fit) })
+    Ok(FileDiff { fit: Some(fit), ..FileDiff::new(report) })
 }
 
 /// What methods are compared by: calls, unless only samples are in both. Samples are no calls.

@@ -6,6 +6,7 @@ pub(super) mod sampleprof;
 pub mod stacks;
 
 use crate::iprof::fit::{self, Fit};
+use crate::merge::cross_release::Followed;
 use crate::report::diff::{DiffReport, write_text};
 use serde::Serialize;
 use std::fmt;
@@ -20,9 +21,15 @@ pub struct FileDiff {
     /// How far the first fits the program of the second; `None` for LLVM profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
+    /// Functions of LLVM profiles that were compared although their names or hashes differ between releases.
+    pub followed: Vec<Followed>,
 }
 
 impl FileDiff {
+    pub(in crate::pipeline) fn new(report: DiffReport) -> Self {
+        Self { report, fit: None, followed: Vec::new() }
+    }
+
     /// Writes everything as text.
     ///
     /// # Errors

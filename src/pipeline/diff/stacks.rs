@@ -70,7 +70,7 @@ pub fn diff_stacks(
     let [first, second] = [space.facts(&tables[0]), space.facts(&tables[1])];
     let mut options = options.clone();
     options.functions_by = "samples";
-    Ok((FileDiff { report: diff(first, second, &space, &options), fit: None }, warnings))
+    Ok((FileDiff::new(diff(first, second, &space, &options)), warnings))
 }
 
 /// Whether samples are told apart by sort, as in recordings; those of other

@@ -4,7 +4,6 @@ use super::driver::Driver;
 use crate::input::{Access, Family};
 use crate::pipeline::check::instr::check_llvm;
 use crate::pipeline::describe::instr::describe;
-use crate::pipeline::diff::FileDiff;
 use crate::pipeline::diff::instr::diff_llvm;
 use crate::pipeline::pictures::instr::draw;
 use crate::pipeline::pictures::memprof::draws_memory;
@@ -18,7 +17,7 @@ pub(super) const DRIVER: Driver = Driver {
     describe,
     // An indexed profile can hold a memory profile as well.
     compared_with: &[Family::MemProf],
-    diff: |first, second, options| Ok(FileDiff { report: diff_llvm(first, second, options)?, fit: None }),
+    diff: diff_llvm,
     draws_memory,
     draw,
 };

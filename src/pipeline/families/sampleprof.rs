@@ -18,7 +18,7 @@ pub(super) const DRIVER: Driver = Driver {
         description
     },
     compared_with: &[],
-    diff: |first, second, options| Ok(FileDiff { report: diff_samples(first, second, options)?, fit: None }),
+    diff: |first, second, options| diff_samples(first, second, options).map(FileDiff::new),
     draws_memory: |_, options, _| Ok(options.asked_for),
     draw,
 };

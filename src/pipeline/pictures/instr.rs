@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Format, Input};
 use crate::instr::{Profile, SymbolTable};
 use crate::limits::Limits;
+use crate::merge::cross_release::Candidates;
 use crate::pipeline::describe::instr::describe;
 use crate::pipeline::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use crate::pipeline::read::stacks::StackOptions;
@@ -61,7 +62,14 @@ impl Drawing for InstrContent {
 
     fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {
         let old = of_kind::<Self>(baseline)?.map(|old| &old.profile);
-        Some(from_llvm::report(title, &self.source, &self.profile, &symbols(&self.profile), old))
+        let symbols = symbols(&self.profile);
+        let following = old.map(|old| Candidates::of([&self.profile, old]).following()).unwrap_or_default();
+        if following.is_empty() {
+            return Some(from_llvm::report(title, &self.source, &self.profile, &symbols, old));
+        }
+        let now = following.apply(self.profile.clone());
+        let old = old.map(|old| following.apply(old.clone()));
+        Some(from_llvm::report(title, &self.source, &now, &symbols, old.as_ref()))
     }
 }
 

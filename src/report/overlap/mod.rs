@@ -23,11 +23,14 @@ pub struct OverlapOptions {
     /// Totals of the context-sensitive records of IR profiles instead of the
     /// plain ones. Default: `false`.
     pub context_sensitive: bool,
+    /// Names and hashes must be equal; otherwise functions are followed from
+    /// release to release. Default: `false`; llvm-profdata never follows them.
+    pub exact_names: bool,
 }
 
 impl Default for OverlapOptions {
     fn default() -> Self {
-        Self { function: None, value_cutoff: u64::MAX, context_sensitive: false }
+        Self { function: None, value_cutoff: u64::MAX, context_sensitive: false, exact_names: false }
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failur
     // The genuine tool says what it was doing in place of the file's name.
     let whence = Some(b"error in getting profile count sums".to_vec());
     match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {
-        Comparison::Done(report) => {
+        Comparison::Done { report, .. } => {
             report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), &mut out)?;
             out.flush()?;
         }
