@@ -155,6 +155,7 @@ not built with LLVM 22
 small file system cannot be mounted
 of release (17|18|20|21|23) are not installed
 perf cannot record here|perf took no sample
+a descriptor may not be taken by its number
 none was seen for real'
 
 absent=$(missing_although_there)

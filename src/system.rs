@@ -8,6 +8,7 @@
 //! | what a killed run left | nothing, or a whole copy that the next run removes | removed by the next run | stays |
 //! | taking the place of another file | `rename`, at once | the same | `MoveFileEx`, at once; fails while another program has the old file open |
 //! | whether two paths are one file | device and number | the same | the path without links |
+//! | an open descriptor by name (`/dev/fd/3`) | taken by `pidfd_getfd`, which shares the place in the file | opened, which does the same | has no name |
 //! | what is stored late | network file systems are asked to store before the rename | nobody is asked | nobody is asked |
 //!
 //! Locks are those of whole files (`flock`), which the system takes away with the process. They only tell whether somebody
@@ -152,6 +153,74 @@ pub(crate) fn name_file(file: &File, path: &Path) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 fn open_path(file: &File) -> String {
     format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file))
+}
+
+/// The folder that a path is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
+/// An open descriptor that has a path, as `/dev/fd/3` is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Descriptor {
+    path: PathBuf,
+    number: i32,
+    /// The process that has it; `None` for this one.
+    process: Option<i32>,
+}
+
+impl Descriptor {
+    /// The descriptor of that name, which may not be open; `None` for names of all else, links to such a name included.
+    pub(crate) fn named(path: &Path) -> Option<Self> {
+        let number = path.file_name()?.to_str()?.parse().ok()?;
+        let folder = fs::canonicalize(folder_of(path)).ok()?;
+        let process = if cfg!(target_os = "linux") {
+            // /proc/PROCESS/fd, or that of a thread below it.
+            let below = folder.strip_prefix("/proc").ok()?;
+            let process = below.iter().next().filter(|_| below.ends_with("fd"))?;
+            let is_own = fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == process);
+            if is_own { None } else { Some(process.to_str()?.parse().ok()?) }
+        } else {
+            (cfg!(unix) && folder == Path::new("/dev/fd")).then_some(())?;
+            None
+        };
+        Some(Self { path: path.to_path_buf(), number, process })
+    }
+
+    /// Whether it is that of this process's standard output.
+    pub(crate) fn is_standard_output(&self) -> bool {
+        self.number == 1 && self.process.is_none()
+    }
+
+    /// The same open file, at the same place in it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system, which may not allow it: Linux before 5.6, or in a container. What is no regular file is
+    /// opened by its name then; a regular file would be written from its beginning.
+    pub(crate) fn duplicate(&self) -> io::Result<File> {
+        let metadata = fs::metadata(&self.path)?;
+        self.taken().or_else(|error| {
+            if metadata.is_file() { Err(error) } else { fs::OpenOptions::new().write(true).open(&self.path) }
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn taken(&self) -> io::Result<File> {
+        use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+        if self.number == 2 && self.process.is_none() {
+            return Ok(File::from(std::os::fd::AsFd::as_fd(&io::stderr()).try_clone_to_owned()?));
+        }
+        let process = self.process.map_or_else(|| Some(getpid()), Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+        let process = pidfd_open(process, PidfdFlags::empty())?;
+        Ok(File::from(pidfd_getfd(process, self.number, PidfdGetfdFlags::empty())?))
+    }
+
+    /// Elsewhere to open the name is to duplicate the descriptor.
+    #[cfg(not(target_os = "linux"))]
+    fn taken(&self) -> io::Result<File> {
+        fs::OpenOptions::new().write(true).open(&self.path)
+    }
 }
 
 /// Whether [`lock`] is ever had.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import pickle
 
 import profbridge
@@ -33,6 +34,16 @@ class Reading(TestCase):
         expected = profbridge.read(DUMP).to_bytes()
         for source in (str(DUMP), plain, bytearray(plain), memoryview(plain), gzip.compress(plain)):
             self.assertEqual(profbridge.read(source).to_bytes(), expected)
+
+    def test_an_open_pipe_is_written_to(self) -> None:
+        profile = profbridge.read(DUMP)
+        reader, writer = os.pipe()
+        with open(reader, "rb") as pipe:
+            os.write(writer, b"first")
+            profile.write(f"/dev/fd/{writer}")
+            os.write(writer, b"last")
+            os.close(writer)
+            self.assertEqual(pipe.read(), b"first" + profile.to_bytes() + b"last")
 
     def test_records_are_those_of_the_text(self) -> None:
         profile = profbridge.read(b":ir\nmain\n7\n3\n5\n0\n9\n\nf\n8\n1\n18446744073709551615\n")

@@ -4,21 +4,26 @@ use super::steps::{Step, step, writing};
 use super::temporary::{self, Temporary};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::system::{self, Descriptor};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes `bytes` to `path`, or to standard output for `-`.
 ///
-/// A regular file takes its place when it is whole, so that readers and
-/// interrupted runs see the old file or the new one, never a mixture. Until then
-/// it has no name on Linux, and elsewhere one beside its place, `.profbridge-*`;
-/// such files that killed runs of the same user left in that folder are removed.
-/// A link is followed and stays a link. A pipe or device is written straight.
+/// A regular file that is named by its own path takes its place when it is whole,
+/// so that readers and interrupted runs see the old file or the new one, never a
+/// mixture. Until then it has no name on Linux, and elsewhere one beside its
+/// place, `.profbridge-*`; such files that killed runs of the same user left in
+/// that folder are removed. A link is followed and stays a link.
+///
+/// All else is written to as it is: a pipe, a device, and an open descriptor
+/// (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`). A file behind a descriptor
+/// keeps what it holds; the bytes go to where the descriptor is.
 ///
 /// # Errors
 ///
-/// I/O errors with the path; the old file is untouched then.
+/// I/O errors with the path; a file that would be replaced is untouched then.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_with(path, |out| out.write_all(bytes))
 }
@@ -29,18 +34,39 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// As [`replace`].
 pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
-    if path.as_os_str() == "-" {
-        let mut stdout = io::stdout();
-        let done = write(&mut stdout).and_then(|()| stdout.flush());
-        return done.map_err(|source| Error::io("cannot write standard output", source));
-    }
-    write_file(path, write).map_err(|(action, source)| {
+    let written = match Place::of(path) {
+        Place::File(target) => replace_file(&target, write).map_err(|failure| (failure, true)),
+        open => write_to(open.open(), write).map_err(|failure| (failure, false)),
+    };
+    written.map_err(|((action, source), is_replaced)| {
+        if path.as_os_str() == "-" {
+            return Error::io("cannot write standard output", source);
+        }
+        let hint = hint(source.kind(), is_replaced);
         let error = Error::io(action, source).in_file(path);
-        match error_hint(&error) {
+        match hint {
             Some(hint) => error.with_hint(hint),
             None => error,
         }
     })
+}
+
+/// Opens what [`replace`] writes to as it is; `None` for a file that it replaces.
+pub fn open_unreplaced(path: &Path) -> Option<io::Result<Box<dyn Write + Send>>> {
+    match Place::of(path) {
+        Place::File(_) => None,
+        open => Some(open.open()),
+    }
+}
+
+/// Whether an output is standard output: `-`, or a name of the descriptor such as `/dev/stdout`.
+pub fn is_standard_output(path: &Path) -> bool {
+    matches!(Place::of(path), Place::StandardOutput)
+}
+
+/// Whether [`replace`] puts a file in the place of the one that is there, if any is.
+pub fn is_replaced(path: &Path) -> bool {
+    matches!(Place::of(path), Place::File(_))
 }
 
 /// As [`replace_with`]; where the name ends in `.gz`, the content becomes a gzip stream on its way.
@@ -83,21 +109,64 @@ pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 type Failure = (&'static str, io::Error);
 
-fn write_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
-    let target = resolve(path);
-    let existing = fs::metadata(&target).ok();
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        // A pipe, a device or a folder: nothing to keep whole.
-        let mut file = fs::OpenOptions::new().write(true).open(&target).map_err(|e| ("cannot open for writing", e))?;
-        return write(&mut file).map_err(|e| ("cannot write", e));
+type Opened = io::Result<Box<dyn Write + Send>>;
+
+/// Where an output goes.
+enum Place {
+    /// Standard output, which others in this process write to as well.
+    StandardOutput,
+    /// What is open already.
+    Descriptor(Descriptor),
+    /// A pipe, a device or a folder: nothing to keep whole.
+    Special(PathBuf),
+    /// A regular file, which may not be there yet.
+    File(PathBuf),
+}
+
+impl Place {
+    /// Follows links to what they stand for, also when it is not there yet.
+    fn of(path: &Path) -> Self {
+        if path.as_os_str() == "-" {
+            return Self::StandardOutput;
+        }
+        let mut target = path.to_path_buf();
+        // Chains of links longer than the system allows fail when opened.
+        for _ in 0..40 {
+            if let Some(descriptor) = Descriptor::named(&target) {
+                let is_standard = descriptor.is_standard_output();
+                return if is_standard { Self::StandardOutput } else { Self::Descriptor(descriptor) };
+            }
+            let Ok(link) = fs::read_link(&target) else { break };
+            target = match target.parent() {
+                Some(parent) if link.is_relative() => parent.join(link),
+                _ => link,
+            };
+        }
+        let is_special = fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file());
+        if is_special { Self::Special(target) } else { Self::File(target) }
     }
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+
+    /// Opens it without a change to what it holds.
+    fn open(self) -> Opened {
+        Ok(match self {
+            Self::StandardOutput => Box::new(io::stdout()),
+            Self::Descriptor(descriptor) => Box::new(descriptor.duplicate()?),
+            Self::Special(path) | Self::File(path) => Box::new(fs::OpenOptions::new().write(true).open(path)?),
+        })
+    }
+}
+
+fn write_to(out: Opened, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = out.map_err(|e| ("cannot open for writing", e))?;
+    write(&mut *out).and_then(|()| out.flush()).map_err(|e| ("cannot write", e))
+}
+
+fn replace_file(target: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
+    let existing = fs::metadata(target).ok();
+    let folder = system::folder_of(target);
     if existing.is_some() {
         // Renaming would replace a file that its owner protected against writing.
-        let opened = step(Step::Open, || fs::OpenOptions::new().append(true).open(&target));
+        let opened = step(Step::Open, || fs::OpenOptions::new().append(true).open(target));
         opened.map_err(|e| ("cannot write", e))?;
     }
     let mut temporary = Temporary::new(folder).map_err(|e| ("cannot create", e))?;
@@ -107,28 +176,13 @@ fn write_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Re
         kept.map_err(|e| ("cannot set permissions", e))?;
     }
     temporary::store(&temporary.file).map_err(|e| ("cannot write", e))?;
-    temporary.persist(folder, &target, existing.is_some()).map_err(|e| ("cannot replace", e))
+    temporary.persist(folder, target, existing.is_some()).map_err(|e| ("cannot replace", e))
 }
 
-/// Follows links to the file that they stand for, also when it is not there yet.
-fn resolve(path: &Path) -> PathBuf {
-    let mut target = path.to_path_buf();
-    // Chains of links longer than the system allows fail when opened.
-    for _ in 0..40 {
-        let Ok(link) = fs::read_link(&target) else { break };
-        target = match target.parent() {
-            Some(parent) if link.is_relative() => parent.join(link),
-            _ => link,
-        };
-    }
-    target
-}
-
-fn error_hint(error: &Error) -> Option<&'static str> {
-    let crate::ErrorKind::Io { source, .. } = error.kind() else { return None };
-    match source.kind() {
-        io::ErrorKind::NotFound => Some("the folder does not exist; create it first"),
-        io::ErrorKind::StorageFull => Some("the disk is full; the old file, if any, is untouched"),
+fn hint(kind: io::ErrorKind, is_replaced: bool) -> Option<&'static str> {
+    match kind {
+        io::ErrorKind::NotFound if is_replaced => Some("the folder does not exist; create it first"),
+        io::ErrorKind::StorageFull if is_replaced => Some("the disk is full; the old file, if any, is untouched"),
         io::ErrorKind::PermissionDenied => Some("choose an output that you may write to with -o"),
         _ => None,
     }
@@ -176,6 +230,44 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_behind_a_descriptor_gets_the_bytes_between_what_others_write() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut file = fs::File::create(&path).unwrap();
+        let descriptor = PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()));
+        file.write_all(b"first ").unwrap();
+        match replace(&descriptor, b"second ") {
+            // Linux before 5.6, or a container that forbids it.
+            Err(error) if error.to_string().contains("cannot open") => {
+                eprintln!("SKIPPED: a descriptor may not be taken by its number: {error}")
+            }
+            written => {
+                written.unwrap();
+                file.write_all(b"last").unwrap();
+                assert_eq!(fs::read(&path).unwrap(), b"first second last");
+            }
+        }
+        assert!(!is_replaced(&descriptor) && is_replaced(&path) && is_replaced(&folder.path().join("new")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn standard_output_has_many_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/dev/stdout", &link).unwrap();
+        for name in ["-", "/dev/stdout", "/dev/fd/1", "/dev/../dev/fd/1"] {
+            assert!(is_standard_output(name.as_ref()), "{name}");
+        }
+        assert!(is_standard_output(&link));
+        for name in ["1", "./-", "/dev/fd/2", "/dev/stderr", "/dev/null", "/dev/fd", "nowhere/1"] {
+            assert!(!is_standard_output(name.as_ref()), "{name}");
+        }
     }
 
     #[test]

@@ -2,15 +2,19 @@
 
 use super::failure::Failure;
 use super::parsed::Parsed;
+use profbridge::input::output::open_unreplaced;
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// The output file, or standard output; made before the inputs are read.
 pub(super) fn create_output(parsed: &Parsed) -> Result<Box<dyn Write + Send>, Failure> {
     let Some(path) = parsed.os_text("output").filter(|path| path != "-") else {
         return Ok(Box::new(io::BufWriter::new(io::stdout())));
     };
-    match std::fs::File::create(&path) {
-        Ok(file) => Ok(Box::new(io::BufWriter::new(file))),
+    let create = || Ok(Box::new(File::create(&path)?) as Box<dyn Write + Send>);
+    match open_unreplaced(Path::new(&path)).unwrap_or_else(create) {
+        Ok(out) => Ok(Box::new(io::BufWriter::new(out))),
         Err(error) => Err(Failure::Message {
             whence: Some(path.as_encoded_bytes().to_vec()).filter(|whence| !whence.is_empty()),
             text: profbridge::error::io_message(&error),
