@@ -1,12 +1,16 @@
 //! The program as a user meets it: exit codes, messages, files left alone.
 
 mod bad_input;
+#[cfg(unix)]
+mod closed_output;
 mod cross_release;
 #[cfg(unix)]
 mod doctor;
 mod identify;
 mod inputs;
 mod manual;
+#[cfg(unix)]
+mod open_outputs;
 mod outputs;
 mod program;
 #[path = "../compat/schema.rs"]

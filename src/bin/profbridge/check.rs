@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::documents;
+use crate::finish::verdict;
 use crate::hints;
 use clap::Args;
 use profbridge::input::InputList;
@@ -65,9 +66,11 @@ impl CheckArgs {
         let mut checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
         checks.iter_mut().for_each(hints::word_check);
         let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
-        let code = if checks.iter().any(|check| check.failed) {
+        let fails = |check: &&FileCheck| check.failed || check.count(Level::Error) > 0 || strict(check);
+        let failing: Vec<&FileCheck> = checks.iter().filter(fails).collect();
+        let code = if failing.iter().any(|check| check.failed) {
             console::COULD_NOT
-        } else if checks.iter().any(|check| check.count(Level::Error) > 0 || strict(check)) {
+        } else if !failing.is_empty() {
             console::GATE_FAILED
         } else {
             0
@@ -75,9 +78,9 @@ impl CheckArgs {
         if self.json {
             documents::print("profbridge.check/2", code == 0, &Json { files: &checks })?;
         } else {
-            checks.iter().try_for_each(print)?;
+            checks.iter().for_each(print);
         }
-        Ok(ExitCode::from(code))
+        Ok(verdict(code, || reason(&failing)))
     }
 }
 
@@ -98,19 +101,29 @@ impl CheckArgs {
     }
 }
 
-fn print(check: &FileCheck) -> Result<(), Error> {
+/// A file, and what it is good for.
+fn head(check: &FileCheck) -> String {
     let version = check.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let head = format!("{}: {}{version}: {}", check.path, check.format, check.verdict);
-    console::print_line(&console::escape(&head))?;
+    format!("{}: {}{version}: {}", check.path, check.format, check.verdict)
+}
+
+/// Why a check does not succeed, in a line.
+fn reason(failing: &[&FileCheck]) -> String {
+    let first = failing.first().map(|check| head(check)).unwrap_or_default();
+    let more = failing.len().saturating_sub(1);
+    if more > 0 { format!("{first} (and {more} more)") } else { first }
+}
+
+fn print(check: &FileCheck) {
+    console::print_line(&console::escape(&head(check)));
     for finding in &check.findings {
         let offset = finding.offset.map(|offset| format!(", byte {offset:#x}")).unwrap_or_default();
         let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };
         let line =
             format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);
-        console::print_line(&console::escape(&line))?;
+        console::print_line(&console::escape(&line));
     }
     if let Some(hint) = &check.hint {
-        console::print_line(&format!("  hint: {hint}"))?;
+        console::print_line(&format!("  hint: {hint}"));
     }
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! What people see: errors with hints, warnings, colours on a terminal.
 
 use crate::hints::in_words;
+use crate::standard_output::StandardOutput;
+use profbridge::input::output::{is_standard_output, replace_with};
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{self, IsTerminal, Write};
@@ -34,6 +36,11 @@ fn labelled(label: &str, colour: &str, text: &str) {
     } else {
         writeln!(stderr, "{label}: {text}")
     };
+}
+
+/// Prints a line on standard error that has no label.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", escape(text));
 }
 
 /// Control characters never reach the terminal as they are.
@@ -103,9 +110,14 @@ fn are_plain(bytes: &[u8]) -> bool {
     !parts.iter().any(|part| holds_special(part)) && !holds_special(rest)
 }
 
+/// Prints why a run ends without success.
+pub(crate) fn error_line(text: &str) {
+    labelled("error", "31", text);
+}
+
 /// Prints an error and its hint.
 pub(crate) fn error(error: &Error) {
-    labelled("error", "31", &error.to_string());
+    error_line(&error.to_string());
     if let Some(advice) = error.hint() {
         hint(&in_words(advice));
     }
@@ -157,14 +169,14 @@ pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
 }
 
 /// Prints a line on standard output.
-pub(crate) fn print_line(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}").map_err(|source| Error::io("cannot write standard output", source))
+pub(crate) fn print_line(text: &str) {
+    // Faults are noted, not returned.
+    let _ = StandardOutput.write_all(format!("{text}\n").as_bytes());
 }
 
 /// Refuses to print a report where the profile goes to standard output.
 pub(crate) fn needs_file(output: &Path) -> Result<()> {
-    if output.as_os_str() == "-" {
+    if is_standard_output(output) {
         return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
     }
     Ok(())
@@ -208,12 +220,9 @@ pub(crate) const GATE_FAILED: u8 = 3;
 
 /// Writes a report whole, to a file or standard output.
 pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    profbridge::input::output::replace_with(path, |out| {
-        if path.as_os_str() != "-" {
-            return write(out);
-        }
-        let mut text = Escaped::new(out);
-        write(&mut text)?;
-        text.flush()
-    })
+    if !is_standard_output(path) {
+        return replace_with(path, |out| write(out));
+    }
+    let mut text = Escaped::new(StandardOutput);
+    write(&mut text).and_then(|()| text.flush()).map_err(|source| Error::io("cannot write", source))
 }

@@ -6,6 +6,7 @@ use crate::demangled::DemangleArgs;
 use crate::hints::in_words;
 use profbridge::gates::GateOutcome;
 use profbridge::input::Input;
+use profbridge::input::output::is_replaced;
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, ErrorKind, ErrorReport, Hint, Result};
 use serde::Serialize;
@@ -40,13 +41,15 @@ pub(crate) fn line(schema: &str, ok: bool, body: &impl Serialize) -> Result<Stri
 /// Prints a document on standard output.
 pub(crate) fn print(schema: &str, ok: bool, body: &impl Serialize) -> Result<()> {
     IS_PRINTED.store(true, Ordering::Relaxed);
-    console::print_line(&line(schema, ok, body)?)
+    console::print_line(&line(schema, ok, body)?);
+    Ok(())
 }
 
 /// As [`print`], with the names that are wanted.
 pub(crate) fn print_named(schema: &str, ok: bool, body: &impl Serialize, names: DemangleArgs) -> Result<()> {
     IS_PRINTED.store(true, Ordering::Relaxed);
-    console::print_line(&names.apply(&line(schema, ok, body)?, true))
+    console::print_line(&names.apply(&line(schema, ok, body)?, true));
+    Ok(())
 }
 
 /// Writes a document of a run that went well to where the output goes, with the names that are wanted.
@@ -84,6 +87,11 @@ impl FileJson {
             return Self::of(&input);
         }
         Self::named(path.to_string_lossy().into_owned())
+    }
+
+    /// A file that was written; what went elsewhere cannot be looked at.
+    pub(crate) fn of_output(path: &Path) -> Self {
+        if is_replaced(path) { Self::at_rest(path) } else { Self::named(path.to_string_lossy().into_owned()) }
     }
 
     /// A file that is not looked at.
@@ -226,7 +234,7 @@ impl Call {
 
     fn print(&self, failure: FailureJson<'_>) {
         if self.json && !IS_PRINTED.load(Ordering::Relaxed) {
-            // Where standard output is closed nothing can be said on it.
+            // What cannot be put in words was said on standard error.
             let _ = print("profbridge.error/1", false, &failure);
         }
     }

@@ -2,22 +2,41 @@
 
 use crate::console;
 use crate::documents::Call;
+use crate::standard_output::{self, StandardOutput};
 use profbridge::{Error, ErrorKind, Result};
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Turns a command's result into an exit code, and says what was wrong; a broken pipe is success.
 pub(crate) fn finish(result: Result<ExitCode>, call: &Call) -> ExitCode {
-    match result {
-        Ok(code) => code,
-        Err(failure) if is_broken_pipe(&failure) => ExitCode::SUCCESS,
-        Err(failure) => {
-            console::error(&failure);
-            let code = exit_code(failure.kind());
-            call.print_failure(&failure, code);
-            ExitCode::from(code)
-        }
+    match result.or_else(|failure| ignore_closed_pipe(failure).map(|()| ExitCode::SUCCESS)) {
+        Ok(code) => with_standard_output(code),
+        Err(failure) => fail(&failure, exit_code(failure.kind()), call),
     }
+}
+
+/// Says what was wrong and gives the exit code back.
+pub(crate) fn fail(failure: &Error, code: u8, call: &Call) -> ExitCode {
+    console::error(failure);
+    call.print_failure(failure, code);
+    with_standard_output(ExitCode::from(code))
+}
+
+/// The exit code of a run that may not have been able to print all it wanted to: its own, unless that is success.
+pub(crate) fn with_standard_output(code: ExitCode) -> ExitCode {
+    // Faults are noted, not returned.
+    let _ = StandardOutput.flush();
+    let Some(fault) = standard_output::fault() else { return code };
+    console::error(&fault);
+    if code == ExitCode::SUCCESS { ExitCode::from(console::COULD_NOT) } else { code }
+}
+
+/// The exit code of a run whose report says why it is not 0. Where nobody read the report, standard error says it.
+pub(crate) fn verdict(code: u8, reason: impl FnOnce() -> String) -> ExitCode {
+    if code != 0 && standard_output::is_lost() {
+        console::error_line(&reason());
+    }
+    ExitCode::from(code)
 }
 
 /// What went wrong, in a number.
@@ -29,6 +48,14 @@ fn exit_code(kind: &ErrorKind) -> u8 {
     }
 }
 
-fn is_broken_pipe(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+/// Ends an output whose reader left as if it were complete: no failure, and none that hides another.
+///
+/// # Errors
+///
+/// Every other.
+pub(crate) fn ignore_closed_pipe(error: Error) -> Result<()> {
+    match error.kind() {
+        ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    }
 }

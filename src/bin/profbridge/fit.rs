@@ -3,6 +3,7 @@
 use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
+use crate::finish::ignore_closed_pipe;
 use crate::hints;
 use crate::refuse::refuse_both_standard_input;
 use crate::toolchains::ToolchainParser;
@@ -10,7 +11,6 @@ use crate::words::number_of;
 use clap::Args;
 use profbridge::fit::{FitReport, Gate, write_text};
 use profbridge::gates::{self, GateOutcome};
-use profbridge::input::output;
 use profbridge::instr::release;
 use profbridge::pipeline::fit::{Fit, FitOptions, fit_files};
 use profbridge::pipeline::target::{Target, TargetSource};
@@ -95,7 +95,7 @@ impl FitArgs {
         options.reader = reader.map(|row| Target::of_row(row, TargetSource::Option));
         let fit = fit_files(&self.profile, &self.against, &options)?;
         fit.warnings.iter().for_each(console::warning);
-        self.write(&fit)?;
+        self.write(&fit).or_else(ignore_closed_pipe)?;
         let outcomes = self.fail_below.as_ref().map(|gate| gate.outcomes(&fit.report)).unwrap_or_default();
         self.print(&fit.report, &outcomes)?;
         gates::require(&outcomes)?;
@@ -105,7 +105,7 @@ impl FitArgs {
     fn write(&self, fit: &Fit) -> Result<()> {
         if let Some(path) = &self.write_remapping {
             let file = fit.remapping()?;
-            output::replace(path, &file.text)?;
+            console::write_output(path, |out| out.write_all(&file.text))?;
             console::note(&format!("{}: new names of {}", path.display(), number_of(file.functions, "function")));
             if file.left_out > 0 {
                 let more = number_of(file.left_out, "more name");
@@ -136,6 +136,7 @@ impl FitArgs {
         }
         let mut text = String::new();
         write_text(&mut text, report).map_err(|_| Error::usage("the report cannot be written"))?;
-        console::print_line(console::escape(&self.names.apply(&text, false)).trim_end())
+        console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
+        Ok(())
     }
 }

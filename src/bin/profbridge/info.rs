@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::documents::{self, FileJson};
+use crate::finish::verdict;
 use crate::hints::word_description;
 use clap::Args;
 use profbridge::input::{Access, Input};
@@ -57,9 +58,10 @@ impl InfoArgs {
             }
             Ok(())
         };
-        let damaged = described.iter().any(|(_, description)| description.error.is_some());
-        print(text, || files_json(&described), self.json, !damaged)?;
-        Ok(if damaged { ExitCode::from(console::COULD_NOT) } else { ExitCode::SUCCESS })
+        let damaged = described.iter().find_map(|(path, description)| Some((path, description.error.as_ref()?)));
+        print(text, || files_json(&described), self.json, damaged.is_none())?;
+        let Some((path, error)) = damaged else { return Ok(ExitCode::SUCCESS) };
+        Ok(verdict(console::COULD_NOT, || format!("{}: {}", path.display(), error.message)))
     }
 }
 
@@ -89,7 +91,8 @@ fn print<'a>(
     }
     let mut out = Vec::new();
     text(&mut out).map_err(|source| Error::io("cannot write", source))?;
-    console::print_line(console::escape(&String::from_utf8_lossy(&out)).trim_end())
+    console::print_line(console::escape(&String::from_utf8_lossy(&out)).trim_end());
+    Ok(())
 }
 
 /// What `--json` prints; see `docs/json-schema/info-2.json`.

@@ -5,6 +5,7 @@ use crate::console;
 use crate::iprof_files::{IprofWriteArgs, holds_nothing, is_gzip_name, print_findings};
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
+use profbridge::input::output::is_replaced;
 use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
 use profbridge::{Error, Result, Warning};
@@ -141,9 +142,7 @@ fn tell(told: &mut MergeDocument, findings: &Findings) {
 /// Copies a file that would be written as it stands; false of any other, and nothing is written then.
 fn copy(input: &Input, output: &Path, told: &mut MergeDocument) -> Result<bool> {
     // What went into a pipe or a device cannot be taken back.
-    let is_file = |path: &Path| path.metadata().is_ok_and(|found| found.is_file());
-    let is_replaced = output.as_os_str() != "-" && (is_file(output) || !output.exists());
-    if !is_replaced || is_gzip_name(output) || input.is_pipe() {
+    if !is_replaced(output) || is_gzip_name(output) || input.is_pipe() {
         return Ok(false);
     }
     let stream = input.stream()?;

@@ -9,6 +9,7 @@ use crate::merge_gates::Sum;
 use crate::merge_inputs::say_nothing_shared;
 use crate::words::{A_PART, inputs_of};
 use clap::{Args, ValueEnum};
+use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind, Weight};
 use profbridge::pipeline::merge::iprof::{
@@ -166,7 +167,7 @@ impl Sum for IprofSum<'_> {
             merge.write.write(&report.document, merge.output, merge.threads)?;
         }
         document.wrote(merge.output, Family::Iprof.name());
-        if !merge.json && !merge.quiet && merge.output.as_os_str() != "-" {
+        if !merge.json && !merge.quiet && !is_standard_output(merge.output) {
             merge.print_summary(report);
         }
         Ok(())
@@ -212,7 +213,7 @@ impl IprofMerge<'_> {
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
         let part = if self.partial.is_some() { A_PART } else { "" };
-        eprintln!("{}: {list} from {of}{skipped}{part}", self.output.display());
+        console::say(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::iprof_files::print_findings;
 use crate::refuse::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, Format, Input};
+use profbridge::input::{Format, Input};
 use profbridge::iprof::statistics::{ChainsBy, FigureOptions, Statistics, write_text};
 use profbridge::pipeline;
 use profbridge::{Error, Result};
@@ -107,6 +107,6 @@ pub(crate) fn run(
     }
     let mut text = String::new();
     write_text(&mut text, &statistics).map_err(|_| Error::usage("the statistics cannot be written"))?;
-    input::output::replace(output, names.apply(&console::escape(&text), false).as_bytes())?;
+    console::write_output(output, |out| out.write_all(names.apply(&console::escape(&text), false).as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -48,6 +48,7 @@ mod spelling;
 mod stack_merge;
 mod stack_write;
 mod stacks;
+mod standard_output;
 mod target;
 mod toolchains;
 #[cfg(feature = "tracing-counters")]
@@ -55,6 +56,7 @@ mod traces;
 mod words;
 
 use documents::Call;
+use profbridge::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -93,11 +95,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     let program = cli::Cli::needed(&arguments);
     let arguments = match spelling::normalize(&program, arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            console::error(&error);
-            call.print_failure(&error, console::WRONG_USE);
-            return ExitCode::from(console::WRONG_USE);
-        }
+        Err(error) => return finish::fail(&error, console::WRONG_USE, &call),
     };
     match cli::Cli::parse(program, arguments) {
         Ok(cli) => {
@@ -107,14 +105,14 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
         }
         Err(error) => {
             let error = misplaced::advise(error);
-            let failed = error.use_stderr();
-            // Printing help into a closed pipe is no failure.
-            let _ = error.print();
-            if !failed {
-                return ExitCode::SUCCESS;
+            let printed = error.print();
+            if !error.use_stderr() {
+                // It was help, or the version.
+                let printed = printed.map_err(|source| Error::io("cannot write standard output", source));
+                return finish::finish(printed.map(|()| ExitCode::SUCCESS), &call);
             }
             call.print_wrong_use(documents::wrong_use(&error.render().to_string()), console::WRONG_USE);
-            ExitCode::from(console::WRONG_USE)
+            finish::with_standard_output(ExitCode::from(console::WRONG_USE))
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::merge_gates::{NO_FUNCTIONS, Sum};
 use crate::merge_inputs::say_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings};
 use crate::words::{inputs_of, number_of};
+use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::memprof::MemoryProfile;
 use profbridge::pipeline::merge::memprof::{extent_of, merge_memory_files, write_yaml_file};
@@ -68,10 +69,10 @@ impl Sum for MemorySum<'_> {
         run.say_left_out(report.profile.functions.len())?;
         write_yaml_file(&self.memory, run.output)?;
         document.wrote(run.output, Family::MemProf.name());
-        if !run.quiet && !run.json && run.output.as_os_str() != "-" {
+        if !run.quiet && !run.json && !is_standard_output(run.output) {
             let contexts = number_of(self.memory.alloc_sites().count(), "allocation context");
             let inputs = inputs_of(report.used(), report.inputs.len());
-            eprintln!("{}: {contexts} from {inputs}", run.output.display());
+            console::say(&format!("{}: {contexts} from {inputs}", run.output.display()));
         }
         Ok(())
     }

@@ -22,12 +22,14 @@ use crate::families;
 use crate::merge_document::MergeDocument;
 use crate::merge_inputs::{Sizes, sifted};
 use crate::refuse::refuse;
-use profbridge::Result;
+use crate::standard_output::StandardOutput;
 use profbridge::input::Family;
+use profbridge::input::output::is_replaced;
 use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
 use profbridge::pipeline::same_program::require_same_program;
 use profbridge::pipeline::{self, OutputForm};
 use profbridge::report::show::ShowOptions;
+use profbridge::{Error, Result};
 use std::process::ExitCode;
 
 /// Merges and writes.
@@ -38,6 +40,10 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
         console::needs_file(&arguments.output)?;
+    }
+    if arguments.show && !is_replaced(&arguments.output) {
+        let error = Error::usage("--show reads the output again, which must be a file").in_file(&arguments.output);
+        return Err(error.with_hint("name a file with -o"));
     }
     let said = [(arguments.text, "--text", OutputForm::Text)];
     let form = arguments.written.form(&arguments.output, &[&said[..], &arguments.sample.forms()].concat())?;
@@ -64,8 +70,8 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     }
     result?;
     if arguments.show {
-        let mut stdout = std::io::stdout();
-        pipeline::show_file(&arguments.output, &crate::limits::read_options(), &ShowOptions::default(), &mut stdout)?;
+        let (read, show) = (crate::limits::read_options(), ShowOptions::default());
+        pipeline::show_file(&arguments.output, &read, &show, &mut StandardOutput)?;
     }
     Ok(ExitCode::SUCCESS)
 }

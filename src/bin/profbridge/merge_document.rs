@@ -174,7 +174,7 @@ impl MergeDocument {
     /// Notes what was written.
     pub(crate) fn wrote(&mut self, output: &Path, family: &'static str) {
         self.family = Some(family);
-        self.output = Some(FileJson::at_rest(output));
+        self.output = Some(FileJson::of_output(output));
     }
 
     /// Prints all of it, as the document of the command's schema.

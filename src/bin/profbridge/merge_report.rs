@@ -5,6 +5,7 @@ use crate::merge_document::MergeDocument;
 use crate::words::{inputs_of, number_of};
 use profbridge::Warning;
 use profbridge::input::WeightedInput;
+use profbridge::input::output::is_standard_output;
 use profbridge::instr::Profile;
 use profbridge::merge::SoftError;
 use profbridge::pipeline::{Extent, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
@@ -74,7 +75,7 @@ pub(crate) fn summary(report: &MergeReport, output: &Path, salvage: bool) -> Str
         rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
     }
     let functions = number_of(report.functions_len(), "function");
-    let target = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
+    let target = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
     format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
 }
 

@@ -1,7 +1,7 @@
 //! What commands write, where to, and over what they do not.
 
 use clap::{Args, ValueEnum};
-use profbridge::input::output::is_gzip_name;
+use profbridge::input::output::{is_gzip_name, is_standard_output};
 use profbridge::input::{Family, Format, Input};
 use profbridge::pipeline::OutputForm;
 use profbridge::system::{is_device, is_same_file};
@@ -142,7 +142,7 @@ pub(crate) fn refuse_replacing(
     may_force: bool,
     is_same: impl Fn(Format) -> bool,
 ) -> Result<()> {
-    if output.as_os_str() == "-" {
+    if is_standard_output(output) {
         return Ok(());
     }
     for input in inputs.iter().filter(|input| is_same_file(&input.path, output)) {
@@ -184,7 +184,7 @@ fn is_llvm(form: OutputForm) -> bool {
 
 /// Whether an output is a terminal: standard output, or one that is named.
 fn is_terminal(output: &Path) -> bool {
-    if output.as_os_str() == "-" {
+    if is_standard_output(output) {
         return io::stdout().is_terminal();
     }
     is_device(output) && File::open(output).is_ok_and(|file| file.is_terminal())

@@ -122,16 +122,22 @@ impl RepairArgs {
     fn print(&self, repaired: &Repaired) {
         let entries = entries_by_section(repaired);
         if repaired.findings.repairs().next().is_none() {
-            eprintln!("{}: nothing to repair", self.input.display());
+            console::say(&format!("{}: nothing to repair", self.input.display()));
         }
         for (repair, count) in repaired.findings.repairs() {
-            eprintln!("{}: {}: {} {count} ({})", self.input.display(), repair.code, repair.action, repair.what);
+            console::say(&format!(
+                "{}: {}: {} {count} ({})",
+                self.input.display(),
+                repair.code,
+                repair.action,
+                repair.what
+            ));
         }
         let left: Vec<String> = entries.iter().map(|(name, count)| format!("{count} of {name}")).collect();
         let left =
             if left.is_empty() { "no profile is left".to_string() } else { format!("left: {}", left.join(", ")) };
         let verdict = if entries.is_empty() { Verdict::TablesOnly } else { repaired.verdict };
-        eprintln!("{}: {}; {left}", self.input.display(), verdict.name());
+        console::say(&format!("{}: {}; {left}", self.input.display(), verdict.name()));
     }
 
     fn print_json(&self, repaired: &Repaired) -> Result<()> {
@@ -146,7 +152,7 @@ impl RepairArgs {
             path: self.input.to_string_lossy(),
             format: Format::Iprof.name(),
             version: repaired.document.version.to_string(),
-            output: FileJson::at_rest(&self.output),
+            output: FileJson::of_output(&self.output),
             verdict: repaired.verdict.name(),
             repairs: repairs.collect(),
             entries: entries.map(|(section, entries)| SectionEntries { section, entries }).collect(),

@@ -255,7 +255,7 @@ impl Sum for SampleSum<'_> {
         if !run.quiet && !run.json {
             let functions = number_of(report.profile.functions.len(), "function");
             let (inputs, part) = (inputs_of(report.used, self.all), if self.part.is_some() { A_PART } else { "" });
-            eprintln!("{}: {functions} from {inputs}{part}", console::escape(&run.output.display().to_string()));
+            console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
         // The process ends here: its memory need not be taken apart piece by piece.
         std::mem::forget(self);

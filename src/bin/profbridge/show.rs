@@ -10,7 +10,9 @@ use crate::refuse::refuse;
 use crate::sample_files::{SampleShow, SampleShowArgs};
 use crate::show_stacks::{self, Rows};
 use crate::stacks::StackArgs;
+use crate::standard_output::StandardOutput;
 use clap::Args;
+use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
 use profbridge::pipeline::{self, Reported};
 use profbridge::report::show::ShowOptions;
@@ -276,10 +278,10 @@ impl ShowArgs {
 /// takes its place when the text is complete. What was read before a fault is
 /// worth seeing, on a terminal above all.
 fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) -> Result<T>) -> Result<T> {
-    if path.as_os_str() == "-" {
-        let mut out = io::BufWriter::new(console::Escaped::new(io::stdout()));
+    if is_standard_output(path) {
+        let mut out = io::BufWriter::new(console::Escaped::new(StandardOutput));
         let printed = print(&mut out);
-        out.flush().map_err(|source| Error::io("cannot write standard output", source))?;
+        out.flush().map_err(|source| Error::io("cannot write", source))?;
         return printed;
     }
     let mut printed = None;

@@ -4,7 +4,7 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
-use profbridge::input::{Input, output};
+use profbridge::input::Input;
 use profbridge::pipeline::read::stacks::{read_stacks, unit_of, without_addresses};
 use profbridge::report::stacks::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
@@ -108,7 +108,7 @@ pub(crate) fn run(
         let both: Vec<String> = [("Callers", &callers), ("Callees", &callees)].into_iter().filter_map(titled).collect();
         console::escape(&both.join("\n"))
     };
-    output::replace(out, names.apply(&text, json).as_bytes())?;
+    console::write_output(out, |out| out.write_all(names.apply(&text, json).as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,8 @@ use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, nothing_to_write};
 use crate::words::{A_PART, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
-use profbridge::input::{Family, Input, WeightedInput, output};
+use profbridge::input::output::{self, is_standard_output};
+use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof;
 use profbridge::pipeline::merge::stacks::{
     StackMergeOptions, StackSum, are_pprof, extent_of, merge_pprof, merge_tables,
@@ -152,10 +153,14 @@ impl Sum for AddedStacks<'_> {
         document.warn(&written.warnings);
         let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
         document.wrote(job.output, family.name());
-        if !job.json && !job.quiet && job.output.as_os_str() != "-" {
+        if !job.json && !job.quiet && !is_standard_output(job.output) {
             let inputs = inputs_of(used, job.inputs.len());
             let part = if job.partial.is_some() { A_PART } else { "" };
-            eprintln!("{}: {} from {inputs}{part}", job.output.display(), number_of(written.stacks, "stack"));
+            console::say(&format!(
+                "{}: {} from {inputs}{part}",
+                job.output.display(),
+                number_of(written.stacks, "stack")
+            ));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::toolchains;
 use profbridge::Result;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::Input;
+use profbridge::input::output::is_standard_output;
 use profbridge::instr::{LossKind, Profile, release};
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
@@ -125,9 +126,9 @@ impl Whom {
             _ => ("text".to_string(), None),
         };
         let readers = readers.unwrap_or_else(|| format!("{} and later", self.target.release));
-        let output = if output.as_os_str() == "-" { "standard output".into() } else { output.display().to_string() };
+        let output = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
         let line = format!("{output}: {what}, for {readers}, {why}");
-        eprintln!("{}", crate::console::escape(&line));
+        crate::console::say(&line);
     }
 
     /// As reports have it.

@@ -41,7 +41,7 @@ impl DoctorArgs {
         if self.json {
             documents::print("profbridge.doctor/1", true, &report)?;
         } else {
-            console::print_line(console::escape(&report.to_string()).trim_end())?;
+            console::print_line(console::escape(&report.to_string()).trim_end());
         }
         Ok(ExitCode::SUCCESS)
     }

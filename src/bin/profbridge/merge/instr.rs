@@ -171,7 +171,7 @@ impl LlvmSum<'_> {
         document.target = Some(self.whom.json());
         document.wrote(&arguments.output, Family::Instr.name());
         if !arguments.quiet && !arguments.json {
-            eprintln!("{}{addition}", summary(&self.report, &arguments.output, self.options.salvage));
+            console::say(&format!("{}{addition}", summary(&self.report, &arguments.output, self.options.salvage)));
         }
     }
 }

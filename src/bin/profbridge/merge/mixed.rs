@@ -38,7 +38,7 @@ impl MergeArgs {
         options.llvm.keep_vtable_names |= target == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {
-            eprintln!("{}", announcement(inputs, target));
+            console::say(&announcement(inputs, target));
         }
         let mut console = MergeConsole::new(self.quiet);
         let sum = merge_mixed(inputs, &options, &mut console)?;
