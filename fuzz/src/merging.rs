@@ -1,35 +1,24 @@
 //! The laws of merging: what may not depend on order, grouping or threads.
 
 use super::profiles::{Content, Feed, content};
+use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::input::{Family, Input};
 use profbridge::instr::{Profile, RecordRef, Release};
 use profbridge::merge::{MergeOptions, Merger};
-use profbridge::{indexed, text};
+use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
+use profbridge::pipeline::{FailureMode, MergeReport, OutputFormat, Silent, WriteOptions, encode, merge_files};
 
 /// Three profiles merged in several ways.
 pub fn laws(data: &[u8]) {
     let mut feed = Feed::new(data);
     let release = Release([9, 14, 16, 19, 22, 23][feed.below(6)]);
     let profiles = [feed.profile(), feed.profile(), feed.profile()];
+    parts(release, &profiles, &mut feed);
     let [first, second, third] = &profiles;
-    let in_order = merger(release, &profiles);
-    let Some(in_order) = in_order else { return };
-    let events = in_order.order_events();
-    let expected = in_order.finish();
 
-    // Grouping: (first) + (second, third) is all three at once.
-    let parts = merger(release, [first]).zip(merger(release, [second, third]));
-    let Some((mut left, right)) = parts else { return };
-    if !left.join(right).any() && !events.any() {
-        let joined = left.finish();
-        assert_eq!(said(&joined), said(&expected), "joined parts say something else");
-        assert_eq!(indexed_bytes(&joined, release), indexed_bytes(&expected, release), "joined parts give other bytes");
-        assert_eq!(text_bytes(&joined, release), text_bytes(&expected, release), "joined parts give another text");
-    }
-
-    // Order: without events the last first says the same.
-    let reversed = merger(release, [third, second, first]);
-    if let Some(reversed) = reversed.filter(|reversed| !reversed.order_events().any() && !events.any()) {
-        let reversed = reversed.finish();
+    // Order: where nothing is left out, the last first says the same.
+    let in_order = sum(release, [first, second, third]).zip(sum(release, [third, second, first]));
+    if let Some((expected, reversed)) = in_order {
         assert_eq!(reversed.functions.records_len(), expected.functions.records_len());
         for function in expected.functions.iter() {
             let other = reversed.functions.find(function.name()).expect("the same functions");
@@ -46,10 +35,45 @@ pub fn laws(data: &[u8]) {
 
     // A weight is that many times the same input.
     let (mut weighted, mut repeated) = (Merger::new(options(release)), Merger::new(options(release)));
-    add(&mut weighted, first, 3);
-    (0..3).for_each(|_| add(&mut repeated, first, 1));
-    if !weighted.order_events().any() && !repeated.order_events().any() {
-        assert_eq!(said(&weighted.finish()).0, said(&repeated.finish()).0, "three times is not thrice");
+    let all_fit = add(&mut weighted, first, 3) & (0..3).all(|_| add(&mut repeated, first, 1));
+    if all_fit {
+        assert_eq!(said(&weighted.finish()), said(&repeated.finish()), "three times is not thrice");
+    }
+}
+
+/// Parts: partial merges of any two runs of the inputs give the bytes of one merge.
+fn parts(release: Release, profiles: &[Profile], feed: &mut Feed<'_>) {
+    let mut inputs = Vec::new();
+    for (number, profile) in profiles.iter().enumerate() {
+        let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 11 };
+        let formats = [
+            OutputFormat::Indexed { release: Release(23), version: 14 },
+            OutputFormat::Raw { encoding },
+            OutputFormat::Text { release: Release(22) },
+        ];
+        let mut write = WriteOptions::default();
+        write.format = formats[feed.below(formats.len())];
+        // Not every format holds every name.
+        let Ok(file) = encode(profile, &write) else { return };
+        inputs.push(Input::from_bytes(number.to_string(), file.bytes));
+    }
+    let mut options = PartialOptions::default();
+    options.instr.release = release;
+    options.instr.keep_vtable_names = true;
+    options.instr.failure_mode = FailureMode::Warn;
+    let whole = merge_files(&inputs, &options.instr, &mut Silent).expect("bad inputs are reported");
+    let (first, second) = inputs.split_at(feed.below(inputs.len() + 1));
+    let part = |inputs| Partial::of(inputs, Family::Instr, &options).expect("bad inputs are reported");
+    let mut all = part(first);
+    all.append(part(second)).expect("parts of one family");
+    let Ok(Finished::Instr(grouped)) = all.finish(&options) else { panic!("parts are not merged") };
+    let bytes = |report: &MergeReport, format| {
+        let mut write = WriteOptions::default();
+        write.format = format;
+        encode(&report.profile, &write).map(|file| file.bytes).ok()
+    };
+    for format in [OutputFormat::for_release(release), OutputFormat::Text { release }] {
+        assert_eq!(bytes(&grouped, format), bytes(&whole, format), "parts give other bytes: {format:?}");
     }
 }
 
@@ -60,39 +84,35 @@ fn options(release: Release) -> MergeOptions {
     options
 }
 
-/// All profiles in one merger; `None` when their kinds conflict.
-fn merger<'p>(release: Release, profiles: impl IntoIterator<Item = &'p Profile>) -> Option<Merger> {
+/// The merge of all profiles; `None` when something is left out.
+fn sum(release: Release, profiles: [&Profile; 3]) -> Option<Profile> {
     let mut merger = Merger::new(options(release));
+    let mut all_fit = true;
     for profile in profiles {
         merger.begin_input(profile.kind).ok()?;
-        add(&mut merger, profile, 1);
+        all_fit &= add(&mut merger, profile, 1);
     }
-    Some(merger)
+    all_fit.then(|| merger.finish())
 }
 
-fn add(merger: &mut Merger, profile: &Profile, weight: u64) {
+/// Adds a profile; returns whether nothing of it was wrong.
+fn add(merger: &mut Merger, profile: &Profile, weight: u64) -> bool {
+    let mut all_fit = true;
     for function in profile.functions.iter() {
         for record in function.records() {
-            merger.add_record(RecordRef { name: function.name(), name_ref: None, text: None, record }, weight);
+            let incoming = RecordRef { name: function.name(), name_ref: None, text: None, record };
+            all_fit &= merger.add_record(incoming, weight).error.is_none();
         }
     }
     merger.add_binary_ids(profile.binary_ids.iter().cloned());
     merger.add_traces(profile.temporal.clone());
     merger.add_vtable_names(profile.vtable_names.iter().cloned());
+    all_fit
 }
 
-/// What a merged profile says; traces stand apart since a weight is not a repetition for them.
-fn said(profile: &Profile) -> (Content, usize) {
+/// What a merged profile says but for its traces: a weight is not a repetition for them.
+fn said(profile: &Profile) -> Content {
     let mut without_traces = profile.clone();
-    let traces = without_traces.temporal.traces.len();
     without_traces.temporal = Default::default();
-    (content(&without_traces, |_, value| value), traces)
-}
-
-fn indexed_bytes(profile: &Profile, release: Release) -> Vec<u8> {
-    indexed::write(profile, &indexed::WriteOptions::for_release(release)).expect("merged profiles can be written")
-}
-
-fn text_bytes(profile: &Profile, release: Release) -> Vec<u8> {
-    text::write(profile, &text::TextOptions::new(profbridge::Compat::Profbridge).release(release)).bytes
+    content(&without_traces, |_, value| value)
 }

@@ -316,7 +316,7 @@ impl FunctionTable {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn make_room_for_name(&mut self, name: &[u8]) -> Result<()> {
+    fn make_room_for_name(&mut self, name: &[u8]) -> Result<()> {
         memory::reserve(&mut self.entries, 1, HOLD_NAMES)?;
         let entries = &self.entries;
         let grown = self.index.try_reserve(1, |&at| spread(entries[at as usize].name_ref));

@@ -134,17 +134,6 @@ impl ValueSites {
         if has_room { Ok(()) } else { Err(memory::refused(HOLD_RECORDS)) }
     }
 
-    /// A copy.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(crate) fn try_clone(&self) -> Result<Self> {
-        let mut copy = Self::new();
-        copy.copy_from(self)?;
-        Ok(copy)
-    }
-
     /// Leaves the first `most` values of each site.
     pub(crate) fn truncate_sites(&mut self, most: usize) {
         let (mut start, mut kept) = (0, 0);

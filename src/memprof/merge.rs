@@ -38,8 +38,6 @@ pub struct MemoryMerger {
     carried: Option<MemProfSection>,
     /// Fields that some indexed input has.
     stored: Schema,
-    /// By LLVM's rules, whether some input was a YAML document.
-    has_yaml: bool,
     /// Where sites are in the sum, once there is more than one input.
     places: Places,
     /// Inputs with functions, and how many functions these have, each counted by itself.
@@ -94,7 +92,7 @@ impl MemoryMerger {
         let functions = profile.records().len();
         self.counted.0 += usize::from(functions > 0);
         self.counted.1 += functions;
-        self.add_sum(profile, 1, carried)
+        self.add_to_sum(profile, carried)
     }
 
     /// What LLVM 22 does with one writer. The first input stays; of a later one
@@ -107,7 +105,6 @@ impl MemoryMerger {
         }
         self.inputs += 1;
         if *source == Source::Yaml {
-            self.has_yaml = true;
             self.sum.data_access.clone_from(&profile.data_access);
         }
         self.add_parts_as_llvm(profile)
@@ -153,31 +150,7 @@ impl MemoryMerger {
         self.sum.check_memory()
     }
 
-    /// Adds what another merger added up, whose inputs come after those of this
-    /// one.
-    ///
-    /// # Errors
-    ///
-    /// As for [`add`](Self::add).
-    pub fn join(&mut self, other: Self) -> Result<()> {
-        if other.inputs == 0 {
-            return Ok(());
-        }
-        if self.compat.is_llvm() {
-            if other.has_yaml {
-                self.has_yaml = true;
-                self.sum.data_access.clone_from(&other.sum.data_access);
-            }
-            self.inputs += other.inputs;
-            return self.add_parts_as_llvm(other.sum);
-        }
-        other.stored.fields().for_each(|field| self.stored = self.stored.with(field));
-        self.counted.0 += other.counted.0;
-        self.counted.1 += other.counted.1;
-        self.add_sum(other.sum, other.inputs, other.carried)
-    }
-
-    fn add_sum(&mut self, profile: MemoryProfile, inputs: usize, carried: Option<MemProfSection>) -> Result<()> {
+    fn add_to_sum(&mut self, profile: MemoryProfile, carried: Option<MemProfSection>) -> Result<()> {
         match self.inputs {
             0 => (self.sum, self.carried) = (profile, carried),
             1 => {
@@ -189,7 +162,7 @@ impl MemoryMerger {
             }
             _ => self.unite(profile)?,
         }
-        self.inputs += inputs;
+        self.inputs += 1;
         Ok(())
     }
 

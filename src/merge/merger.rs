@@ -1,13 +1,10 @@
 //! The merger: state, inputs, records.
 
 use super::counters;
-use super::deferred::Deferred;
 use super::kinds::{KindConflict, combine_kinds};
-use super::order_events::OrderEvents;
 use super::outcome::{AddOutcome, SoftError};
 use super::rules::MergeRules;
-use super::sites::{SiteMerger, sort_sites};
-use super::states::RecordStates;
+use super::sites::{SiteMerger, SiteOrders, sort_sites};
 use super::traces::Reservoir;
 use crate::compat::Compat;
 use crate::error::Result;
@@ -75,31 +72,14 @@ pub struct Merger {
     pub(super) options: MergeOptions,
     pub(super) rules: MergeRules,
     pub(super) profile: Profile,
-    pub(super) states: RecordStates,
+    pub(super) orders: SiteOrders,
     pub(super) sites: SiteMerger,
     pub(super) reservoir: Reservoir,
     pub(super) vtable_names: HashSet<Vec<u8>>,
-    pub(super) kinds: KindState,
+    has_inputs: bool,
     pub(super) memory: MemoryMerger,
-    /// What joining found.
-    pub(super) events: OrderEvents,
-    /// Whether inputs before those of this merger are merged elsewhere.
-    pub(super) is_later_part: bool,
-    /// What a later part leaves to the join.
-    pub(super) deferred: Deferred,
-    /// Whether some record had a soft error.
-    pub(super) had_soft_error: bool,
     /// Whether memory was refused for the counters of a record.
     pub(super) lacks_memory: bool,
-}
-
-/// What was seen of the inputs' kinds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct KindState {
-    /// Some input was marked `:fe`.
-    pub(super) front_end: bool,
-    /// Some input was not marked `:fe`.
-    pub(super) unmarked: bool,
 }
 
 impl Merger {
@@ -113,21 +93,11 @@ impl Merger {
             memory: MemoryMerger::new(options.compat),
             options,
             profile: Profile::default(),
-            states: RecordStates::default(),
+            orders: SiteOrders::default(),
             vtable_names: HashSet::new(),
-            kinds: KindState::default(),
-            events: OrderEvents::default(),
-            had_soft_error: false,
+            has_inputs: false,
             lacks_memory: false,
-            is_later_part: false,
-            deferred: Deferred::default(),
         }
-    }
-
-    /// A merger for a part of the inputs that is not the first, to be
-    /// [joined](Self::join) to the merger of the part before.
-    pub fn later_part(options: MergeOptions) -> Self {
-        Self { is_later_part: true, ..Self::new(options) }
     }
 
     /// The rules in use.
@@ -138,13 +108,6 @@ impl Merger {
     /// The kind of everything merged so far.
     pub fn kind(&self) -> ProfileKind {
         self.profile.kind
-    }
-
-    /// What happened so far that parts of a run cannot get right: soft errors,
-    /// whose soft errors belong to certain inputs, and what
-    /// [`join`](Self::join) found.
-    pub fn order_events(&self) -> OrderEvents {
-        OrderEvents { soft_errors: self.events.soft_errors | self.had_soft_error, ..self.events }
     }
 
     /// What was merged so far; its value sites are in no particular order.
@@ -176,11 +139,9 @@ impl Merger {
     /// [`KindConflict`](crate::ErrorKind::KindConflict) when it cannot be combined
     /// with the inputs so far. The input must not be merged then; others may.
     pub fn begin_input(&mut self, kind: ProfileKind) -> Result<()> {
-        let combined = combine_kinds(self.rules.kinds, self.profile.kind, kind, self.kinds != KindState::default())
+        self.profile.kind = combine_kinds(self.rules.kinds, self.profile.kind, kind, self.has_inputs)
             .map_err(KindConflict::into_error)?;
-        self.profile.kind = combined;
-        self.kinds.front_end |= kind.contains(ProfileKind::FRONT_END);
-        self.kinds.unmarked |= !kind.contains(ProfileKind::FRONT_END);
+        self.has_inputs = true;
         Ok(())
     }
 
@@ -195,17 +156,6 @@ impl Merger {
         made
     }
 
-    /// Makes room for a function.
-    ///
-    /// # Errors
-    ///
-    /// As [`make_room`](Self::make_room).
-    pub(super) fn make_room_for_name(&mut self, name: &[u8]) -> Result<()> {
-        let made = self.profile.functions.make_room_for_name(name);
-        self.lacks_memory |= made.is_err();
-        made
-    }
-
     /// Says that an input was given up half way, for it did not fit the memory.
     pub(crate) fn lack_memory(&mut self) {
         self.lacks_memory = true;
@@ -213,7 +163,7 @@ impl Merger {
 
     /// Whether an input was given up half way, for it did not fit the memory.
     pub(crate) fn lacks_memory(&self) -> bool {
-        self.lacks_memory || self.states.lacks_memory() || self.sites.lacks_memory()
+        self.lacks_memory || self.orders.lacks_memory() || self.sites.lacks_memory()
     }
 
     /// Adds a record, every count times `weight` (1 and up).
@@ -247,7 +197,7 @@ impl Merger {
         }
         let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
         let error = saturated.then_some(SoftError::CounterOverflow);
-        Some(AddOutcome { record, is_new: false, error: self.note(record, error) })
+        Some(AddOutcome { record, is_new: false, error })
     }
 
     /// Adds a record to a function of this merger.
@@ -308,15 +258,12 @@ impl Merger {
         memory::reserve(&mut self.vtable_names, distinct.len(), HOLD_NAMES)?;
         memory::reserve(&mut self.profile.vtable_names, distinct.len(), HOLD_NAMES)?;
         for index in string_map_order(self.options.release, distinct.iter().map(Vec::as_slice))? {
-            self.keep_vtable_name(&distinct[index as usize]);
+            let name = &distinct[index as usize];
+            if self.vtable_names.insert(name.clone()) {
+                self.profile.vtable_names.push(name.clone());
+            }
         }
         Ok(())
-    }
-
-    pub(super) fn keep_vtable_name(&mut self, name: &[u8]) {
-        if self.vtable_names.insert(name.to_vec()) {
-            self.profile.vtable_names.push(name.to_vec());
-        }
     }
 
     /// Adds the memory profile of an indexed input, which counts `weight` times.
@@ -354,11 +301,6 @@ impl Merger {
 
     /// The result, with value sites in the order that files show.
     pub fn finish(mut self) -> Profile {
-        if self.is_later_part {
-            let mut whole = Self::new(self.options.clone());
-            whole.join(self);
-            self = whole;
-        }
         self.profile.functions.all_sites_mut().for_each(sort_sites);
         self.profile.temporal = self.reservoir.into_kept();
         self.profile.memprof = self.memory.finish().and_then(|memory| memory.carried);

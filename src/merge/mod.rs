@@ -5,21 +5,16 @@
 //! largest count, pseudo counts, bitmaps, the order of values, the sampling of
 //! traces. The result depends on the inputs and their order only.
 //!
-//! Several mergers can work on contiguous runs of the input list and be
-//! combined with [`Merger::join`]. It says when the result could differ from
-//! one merger's ([`OrderEvents`]); the laws and their exceptions are listed in
-//! `docs/merging.md`.
+//! A [partial merge](partial) holds what several mergers need to give the same
+//! result as one. `docs/merging.md` lists the laws and their exceptions.
 
 mod counters;
 pub mod cross_release;
-mod deferred;
 pub mod filter;
 mod inputs;
 mod introsort;
-mod join;
 mod kinds;
 mod merger;
-mod order_events;
 mod outcome;
 pub mod partial;
 mod places;
@@ -29,7 +24,6 @@ pub mod remap;
 mod rules;
 pub(crate) mod sites;
 mod stable_sort;
-mod states;
 mod traces;
 mod uniformity;
 
@@ -40,7 +34,6 @@ pub use filter::FunctionFilter;
 pub use inputs::InputOptions;
 pub use kinds::{KindConflict, conflict_of_contexts};
 pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, sort_record_sites};
-pub use order_events::OrderEvents;
 pub use outcome::{AddOutcome, SoftError};
 pub use remap::Remapping;
 pub use rules::{KindRule, MergeRules, TraceRule};

@@ -1,10 +1,9 @@
 //! One record into another, and a first one into the table: counters, bitmaps, value sites.
 
 use super::counters;
-use super::deferred::{Contribution, emptied};
 use super::merger::Merger;
 use super::outcome::{AddOutcome, SoftError};
-use super::sites::{SiteMerger, SiteOrder, TakenSites, exceeds, sort_sites};
+use super::sites::{SiteMerger, TakenSites, exceeds, sort_sites};
 use crate::instr::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind, ValueSites};
 
 impl Merger {
@@ -19,9 +18,8 @@ impl Merger {
         let Some(record) = self.profile.functions.find_record(function, sum.func_hash) else {
             return self.push_summed(function, sum, 1, value_weight);
         };
-        let merge_sites = |merger: &mut Self, kind| merger.merge_sites(record, kind, sum.sites(kind), value_weight);
-        let error = self.merge_parts(record, sum, 1, merge_sites);
-        AddOutcome { record, is_new: false, error: self.note(record, error) }
+        let error = self.merge_parts(record, sum, 1, value_weight);
+        AddOutcome { record, is_new: false, error }
     }
 
     fn push_summed(
@@ -45,29 +43,16 @@ impl Merger {
             saturated |= self.take_over_sites(id, kind, weight);
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
-        AddOutcome { record: id, is_new: true, error: self.note(id, error) }
+        AddOutcome { record: id, is_new: true, error }
     }
 
     /// Makes sites that were copied as they came what a merge makes of the
     /// first ones of a record. Returns whether a count reached its maximum.
     fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
-        let state = self.states.of_mut(id);
         let sites = self.profile.functions.sites_mut(id, kind);
-        let weighted = weight != 1 && sites.values_len() != 0;
-        if self.is_later_part && (weighted || exceeds(sites)) {
-            let Ok(empty) = emptied(sites) else {
-                self.lack_memory();
-                return false;
-            };
-            let contribution = Contribution { sites: std::mem::replace(sites, empty), weight, is_sum: false };
-            self.defer(id, kind, contribution);
-            return false;
-        }
-        state.events.weighted_values |= weighted;
-        let saturated = weighted && counters::scale_values(sites.values_mut(), weight);
+        let saturated = weight != 1 && counters::scale_values(sites.values_mut(), weight);
         if exceeds(sites) {
             sort_sites(sites);
-            state.events.cut_sites = true;
         }
         saturated
     }
@@ -76,27 +61,16 @@ impl Merger {
     /// [`add_record`](Self::add_record) would; for callers that remember where
     /// a record went.
     pub(crate) fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
-        let merge_sites = |merger: &mut Self, kind| merger.merge_sites(target, kind, source.sites(kind), weight);
-        let error = self.merge_parts(target, source, weight, merge_sites);
-        self.note(target, error)
-    }
-
-    /// Remembers that a record had an error.
-    pub(super) fn note(&mut self, target: RecordId, error: Option<SoftError>) -> Option<SoftError> {
-        if error.is_some() {
-            self.states.of_mut(target).events.soft_errors = true;
-            self.had_soft_error = true;
-        }
-        error
+        self.merge_parts(target, source, weight, weight)
     }
 
     /// Merges counters and bitmaps, then values kind by kind.
-    pub(super) fn merge_parts(
+    fn merge_parts(
         &mut self,
         target: RecordId,
         source: RecordView<'_>,
         weight: u64,
-        mut merge_sites: impl FnMut(&mut Self, ValueKind) -> Option<SoftError>,
+        value_weight: u64,
     ) -> Option<SoftError> {
         let functions = &mut self.profile.functions;
         let record = functions.record(target);
@@ -126,11 +100,8 @@ impl Merger {
         let saturated = counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
         let mut error = saturated.then_some(SoftError::CounterOverflow);
         if has_uniformity {
-            let outcome = self.merge_uniformity(target, source, weight);
-            if outcome.depends_on_order {
-                self.states.of_mut(target).events.uniformity = true;
-            }
-            error = error.or(outcome.saturated.then_some(SoftError::CounterOverflow));
+            let saturated = self.merge_uniformity(target, source, weight);
+            error = error.or(saturated.then_some(SoftError::CounterOverflow));
         }
         let functions = &mut self.profile.functions;
         if !same_bitmap {
@@ -139,13 +110,14 @@ impl Merger {
         functions.bitmap_mut(target).iter_mut().zip(source.bitmap).for_each(|(a, b)| *a |= b);
         if has_sites || source.has_value_sites() {
             for kind in ValueKind::ALL {
-                error = error.or(merge_sites(self, kind));
+                error = error.or(self.merge_sites(target, kind, source.sites(kind), value_weight));
             }
         }
         error
     }
 
-    pub(super) fn merge_sites(
+    /// Adds the value sites of one kind to a record that is there already.
+    pub(crate) fn merge_sites(
         &mut self,
         target: RecordId,
         kind: ValueKind,
@@ -159,38 +131,9 @@ impl Merger {
             return None;
         }
         let sites = self.profile.functions.sites_mut(target, kind);
-        let state = self.states.of_mut(target);
-        let order = &mut state.orders[kind as usize];
-        if !self.is_later_part {
-            let outcome = self.sites.merge(sites, order, source, weight);
-            // New values are taken over without the weight.
-            state.events.weighted_values |= weight != 1 && source.values_len() != 0;
-            state.events.cut_sites |= outcome.cut;
-            state.events.repeated_values |= outcome.repeated;
-            return outcome.saturated.then_some(SoftError::CounterOverflow);
-        }
-        if !self.deferred.has(target, kind) {
-            if let Some(saturated) = self.sites.merge_unless_sensitive(sites, order, source, weight) {
-                return saturated.then_some(SoftError::CounterOverflow);
-            }
-            let Ok(empty) = emptied(sites) else {
-                self.lack_memory();
-                return None;
-            };
-            let is_sum = std::mem::take(order) == SiteOrder::ByValue;
-            let so_far = Contribution { sites: std::mem::replace(sites, empty), weight: 1, is_sum };
-            self.defer(target, kind, so_far);
-        }
-        match source.try_clone() {
-            Ok(sites) => self.defer(target, kind, Contribution { sites, weight, is_sum: false }),
-            Err(_) => self.lack_memory(),
-        }
-        None
-    }
-
-    pub(super) fn defer(&mut self, target: RecordId, kind: ValueKind, contribution: Contribution) {
-        self.deferred.push(target, kind, contribution);
-        self.events.deferred_too_much |= self.deferred.is_full();
+        let order = &mut self.orders.of_mut(target)[kind as usize];
+        let saturated = self.sites.merge(sites, order, source, weight);
+        saturated.then_some(SoftError::CounterOverflow)
     }
 
     /// Adds counters of a record that is there already.
@@ -201,36 +144,22 @@ impl Merger {
     /// then.
     pub(crate) fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
         let sums = self.profile.functions.counters_mut(target);
-        let error = if sums.len() != counters.len() {
-            Some(SoftError::CountMismatch)
-        } else {
-            counters::add_weighted(sums, counters.into(), weight, self.rules.max_count)
-                .then_some(SoftError::CounterOverflow)
-        };
-        self.note(target, error)
+        if sums.len() != counters.len() {
+            return Some(SoftError::CountMismatch);
+        }
+        let saturated = counters::add_weighted(sums, counters.into(), weight, self.rules.max_count);
+        saturated.then_some(SoftError::CounterOverflow)
     }
 
     /// Adds bitmap bytes to a record that is there already; their number must
     /// be that of the record.
     pub(crate) fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
         let sums = self.profile.functions.bitmap_mut(target);
-        let error = (sums.len() != bitmap.len()).then_some(SoftError::BitmapMismatch);
-        if error.is_none() {
-            sums.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
+        if sums.len() != bitmap.len() {
+            return Some(SoftError::BitmapMismatch);
         }
-        self.note(target, error)
-    }
-
-    /// Adds the value sites of one kind to a record that is there already.
-    pub(crate) fn merge_value_sites(
-        &mut self,
-        target: RecordId,
-        kind: ValueKind,
-        sites: &ValueSites,
-        weight: u64,
-    ) -> Option<SoftError> {
-        let error = self.merge_sites(target, kind, sites, weight);
-        self.note(target, error)
+        sums.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
+        None
     }
 
     /// Takes the sites of one kind of a record out, so that they can be added
@@ -239,14 +168,14 @@ impl Merger {
         if self.profile.functions.record(record).sites(kind).is_empty() {
             return TakenSites::default();
         }
-        let order = self.states.of(record).orders[kind as usize];
+        let order = self.orders.of(record)[kind as usize];
         TakenSites { sites: std::mem::take(self.profile.functions.sites_mut(record, kind)), order }
     }
 
     /// Puts sites back that were taken out.
     pub(crate) fn put_back_sites(&mut self, record: RecordId, kind: ValueKind, taken: TakenSites) {
         if !taken.sites.is_empty() {
-            self.states.of_mut(record).orders[kind as usize] = taken.order;
+            self.orders.of_mut(record)[kind as usize] = taken.order;
             *self.profile.functions.sites_mut(record, kind) = taken.sites;
         }
     }

@@ -11,7 +11,7 @@ use super::places::{PLACES, arrange};
 use super::stable_sort;
 use crate::error::Result;
 use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{ValueCount, ValueSites};
+use crate::instr::{RecordId, ValueCount, ValueKind, ValueSites};
 use crate::memory::{self, HOLD_RECORDS};
 use std::cmp::Reverse;
 use std::hint::select_unpredictable;
@@ -26,15 +26,39 @@ pub(super) enum SiteOrder {
     ByValue,
 }
 
-/// What happened while sites were merged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct SiteOutcome {
-    /// A count reached its maximum.
-    pub(super) saturated: bool,
-    /// A site had more than 255 values.
-    pub(super) cut: bool,
-    /// A site of the result has a value twice.
-    pub(super) repeated: bool,
+/// The orders of all records, by kind. Most records have no value sites, so the
+/// list reaches only as far as the last one that has some.
+#[derive(Debug, Default)]
+pub(super) struct SiteOrders {
+    orders: Vec<[SiteOrder; ValueKind::COUNT]>,
+    of_none: [SiteOrder; ValueKind::COUNT],
+    lacks_memory: bool,
+}
+
+impl SiteOrders {
+    /// The orders of a record.
+    pub(super) fn of(&self, record: RecordId) -> [SiteOrder; ValueKind::COUNT] {
+        self.orders.get(record.index()).copied().unwrap_or_default()
+    }
+
+    /// The orders of a record, to be changed. Without memory for them,
+    /// [`lacks_memory`](Self::lacks_memory) is true from then on.
+    pub(super) fn of_mut(&mut self, record: RecordId) -> &mut [SiteOrder; ValueKind::COUNT] {
+        let len = record.index() + 1;
+        if self.orders.len() < len {
+            if self.orders.try_reserve(len - self.orders.len()).is_err() {
+                self.lacks_memory = true;
+                return &mut self.of_none;
+            }
+            self.orders.resize(len, Default::default());
+        }
+        &mut self.orders[record.index()]
+    }
+
+    /// Whether the orders of some record are unknown because memory ran out.
+    pub(super) fn lacks_memory(&self) -> bool {
+        self.lacks_memory
+    }
 }
 
 /// The sites of one kind of a record, taken out of a merger.
@@ -79,79 +103,43 @@ impl SiteMerger {
         if target.sites.len() != source.len() {
             return Some(SoftError::ValueSiteCountMismatch);
         }
-        let outcome = self.merge(&mut target.sites, &mut target.order, source, weight);
-        outcome.saturated.then_some(SoftError::CounterOverflow)
+        let saturated = self.merge(&mut target.sites, &mut target.order, source, weight);
+        saturated.then_some(SoftError::CounterOverflow)
     }
 
     /// Adds `source`, whose counts weigh `weight`, to `target`. Both have the
-    /// same number of sites.
+    /// same number of sites. Returns whether a count reached its maximum.
     pub(super) fn merge(
         &mut self,
         target: &mut ValueSites,
         order: &mut SiteOrder,
         source: &ValueSites,
         weight: u64,
-    ) -> SiteOutcome {
+    ) -> bool {
         // Most functions of a run are not called: then there is nothing to merge.
         if source.values_len() == 0 && *order == SiteOrder::ByValue {
-            return SiteOutcome::default();
+            return false;
         }
-        let outcome = self.unite_sites(target, *order, source, weight);
+        let united = self.unite_sites(target, *order, source, weight);
         *order = SiteOrder::ByValue;
         // Not swapped: the memory of large sites would go from record to record.
-        let merged = outcome.and_then(|outcome| target.copy_from(&self.merged).map(|()| outcome));
+        let merged = united.and_then(|saturated| target.copy_from(&self.merged).map(|()| saturated));
         self.lacks_memory |= merged.is_err();
         merged.unwrap_or_default()
     }
 
-    /// As [`merge`](Self::merge), unless the outcome would depend on what other
-    /// inputs came before: then nothing is changed but the order of values in
-    /// sites that repeat none, and `None` is returned.
-    pub(super) fn merge_unless_sensitive(
-        &mut self,
-        target: &mut ValueSites,
-        order: &mut SiteOrder,
-        source: &ValueSites,
-        weight: u64,
-    ) -> Option<bool> {
-        let weighted = weight != 1 && source.values_len() != 0;
-        if weighted {
-            return None;
-        }
-        let repeats = if *order == SiteOrder::AsInserted { has_repeats(target) } else { Ok(false) };
-        match repeats {
-            Ok(true) => return None,
-            Ok(false) => {}
-            Err(_) => {
-                self.lacks_memory = true;
-                return Some(false);
-            }
-        }
-        if source.values_len() == 0 && *order == SiteOrder::ByValue {
-            return Some(false);
-        }
-        let outcome = self.unite_sites(target, *order, source, weight);
-        *order = SiteOrder::ByValue;
-        if outcome.as_ref().is_ok_and(|outcome| outcome.cut || outcome.repeated) {
-            return None;
-        }
-        let merged = outcome.and_then(|outcome| target.copy_from(&self.merged).map(|()| outcome));
-        self.lacks_memory |= merged.is_err();
-        Some(merged.unwrap_or_default().saturated)
-    }
-
     /// Makes the sum of both in `merged`; of `target` the order is changed, to
-    /// that by value.
+    /// that by value. Returns whether a count reached its maximum.
     fn unite_sites(
         &mut self,
         target: &mut ValueSites,
         order: SiteOrder,
         source: &ValueSites,
         weight: u64,
-    ) -> Result<SiteOutcome> {
+    ) -> Result<bool> {
         let Self { stable_sort, incoming, union, counts, merged, .. } = self;
         merged.clear();
-        let mut outcome = SiteOutcome::default();
+        let mut saturated = false;
         for (index, values) in source.iter().enumerate() {
             let site = target.site_mut(index);
             let (values, new_differ) = sorted(values, incoming, *stable_sort)?;
@@ -161,14 +149,16 @@ impl SiteMerger {
             };
             union.clear();
             memory::reserve(union, site.len() + values.len(), HOLD_RECORDS)?;
-            outcome.saturated |= unite(site, values, weight, union);
-            outcome.cut |= keep_largest(union, counts)?;
+            saturated |= unite(site, values, weight, union);
+            keep_largest(union, counts)?;
             // Two sides that repeat nothing have a sum that repeats nothing.
-            outcome.repeated |= !(old_differ && new_differ) && sort_equal_by_count(union);
+            if !(old_differ && new_differ) {
+                sort_equal_by_count(union);
+            }
             merged.make_room(union.len())?;
             merged.push_site(union);
         }
-        Ok(outcome)
+        Ok(saturated)
     }
 }
 
@@ -251,10 +241,10 @@ fn sort_by_falling_count(site: &mut [ValueCount]) {
 }
 
 /// Leaves 255 values, those with the largest counts and of equal ones the
-/// smaller values, in the order in which they are. Returns whether there were more.
-fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<bool> {
+/// smaller values, in the order in which they are.
+fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<()> {
     if values.len() <= MAX_VALUES_PER_SITE {
-        return Ok(false);
+        return Ok(());
     }
     counts.clear();
     memory::reserve(counts, values.len(), HOLD_RECORDS)?;
@@ -272,31 +262,14 @@ fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<b
         kept += usize::from((v.count > least) | fits);
     }
     values.truncate(kept);
-    Ok(true)
+    Ok(())
 }
 
-/// Sorts equal values, which stand together, by descending count. Returns
-/// whether there are some.
-fn sort_equal_by_count(values: &mut [ValueCount]) -> bool {
-    let repeats = !is_ascending(values);
-    if repeats {
+/// Sorts equal values, which stand together, by descending count.
+fn sort_equal_by_count(values: &mut [ValueCount]) {
+    if !is_ascending(values) {
         values.chunk_by_mut(|a, b| a.value == b.value).for_each(sort_by_count);
     }
-    repeats
-}
-
-/// Whether some site has a value twice.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub(super) fn has_repeats(sites: &ValueSites) -> Result<bool> {
-    for site in sites {
-        if repeats_value(site)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn repeats_value(site: &[ValueCount]) -> Result<bool> {
@@ -313,11 +286,6 @@ fn repeats_value(site: &[ValueCount]) -> Result<bool> {
 /// Whether some site has more values than are kept.
 pub(super) fn exceeds(sites: &ValueSites) -> bool {
     sites.values_len() > MAX_VALUES_PER_SITE && sites.iter().any(|site| site.len() > MAX_VALUES_PER_SITE)
-}
-
-/// Whether equal values may end in an order that only LLVM's sort knows.
-pub(super) fn is_long(sites: &ValueSites) -> bool {
-    sites.values_len() > introsort::THRESHOLD && sites.iter().any(|site| site.len() > introsort::THRESHOLD)
 }
 
 /// Whether values ascend strictly: sorted, none twice.

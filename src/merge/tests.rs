@@ -300,21 +300,6 @@ fn repeated_sizes_are_found() {
 }
 
 #[test]
-fn joined_parts_say_when_order_matters() {
-    let part = |sites: &[&[(u64, u64)]]| {
-        let mut merger = merger(22);
-        for values in sites {
-            add(&mut merger, "f", &with_sites(ValueKind::IndirectCallTarget, &[values]), 1);
-        }
-        merger
-    };
-    let mut first = part(&[&[(1, 1)]]);
-    assert!(!first.join(part(&[&[(2, 1)], &[(1, 4)]])).any());
-    assert!(!first.join(part(&[&[(0, 1), (0, 2)]])).any(), "one input is merged as it came");
-    assert!(first.join(part(&[&[(0, 1), (0, 2)], &[(0, 5)]])).repeated_values);
-}
-
-#[test]
 fn the_section_of_one_input_alone_is_kept_as_it_is() {
     let section = crate::instr::MemProfSection { bytes: vec![0; 8], offset: 64, indexed_version: 13 };
     let add = |merger: &mut Merger| {
@@ -329,7 +314,7 @@ fn the_section_of_one_input_alone_is_kept_as_it_is() {
 
 // The exceptions that docs/merging.md lists.
 
-/// The profile of one run over `[a, b, c]` and that of `a` joined with `[b, c]`.
+/// The merge of `[a, b, c]`, and the merge of `a` with the merged profile of `[b, c]`.
 fn grouped(inputs: [(&FunctionRecord, u64); 3]) -> [Profile; 2] {
     let run = |inputs: &[(&FunctionRecord, u64)]| {
         let mut merger = merger(22);
@@ -338,43 +323,42 @@ fn grouped(inputs: [(&FunctionRecord, u64); 3]) -> [Profile; 2] {
         }
         merger
     };
-    let whole = run(&inputs).finish();
     let mut first = run(&inputs[..1]);
-    assert!(first.join(run(&inputs[1..])).any(), "the join has to say that it may differ");
-    [whole, first.finish()]
+    first.add_profile(&run(&inputs[1..]).finish(), 1).unwrap();
+    [run(&inputs).finish(), first.finish()]
 }
 
 #[test]
 fn the_first_of_two_mismatching_records_wins() {
     let (one, two) = (FunctionRecord::new(1, vec![1]), FunctionRecord::new(1, vec![1, 2]));
-    let [whole, joined] = grouped([(&one, 1), (&two, 1), (&one, 1)]);
-    assert_eq!((counters(&whole, "f"), counters(&joined, "f")), (vec![2], vec![1]));
+    let [whole, parts] = grouped([(&one, 1), (&two, 1), (&one, 1)]);
+    assert_eq!((counters(&whole, "f"), counters(&parts, "f")), (vec![2], vec![1]));
 }
 
 #[test]
 fn weighted_values_depend_on_what_came_before() {
     let (old, new) = (with_sites(ValueKind::MemOpSize, &[&[(1, 1)]]), with_sites(ValueKind::MemOpSize, &[&[(2, 1)]]));
-    let [whole, joined] = grouped([(&old, 1), (&new, 5), (&new, 5)]);
+    let [whole, parts] = grouped([(&old, 1), (&new, 5), (&new, 5)]);
     assert_eq!(only_site(&whole, ValueKind::MemOpSize), [(2, 6), (1, 1)]);
-    assert_eq!(only_site(&joined, ValueKind::MemOpSize), [(2, 10), (1, 1)]);
+    assert_eq!(only_site(&parts, ValueKind::MemOpSize), [(2, 10), (1, 1)]);
 }
 
 #[test]
 fn a_cut_value_starts_again() {
     let many: Vec<(u64, u64)> = (0..255).map(|v| (v, 10)).collect();
     let (many, more) = (with_sites(ValueKind::MemOpSize, &[&many]), with_sites(ValueKind::MemOpSize, &[&[(900, 6)]]));
-    let [whole, joined] = grouped([(&many, 1), (&more, 1), (&more, 1)]);
+    let [whole, parts] = grouped([(&many, 1), (&more, 1), (&more, 1)]);
     let count = |profile| only_site(profile, ValueKind::MemOpSize).iter().find(|v| v.0 == 900).map(|v| v.1);
-    assert_eq!((count(&whole), count(&joined)), (None, Some(12)));
+    assert_eq!((count(&whole), count(&parts)), (None, Some(12)));
 }
 
 #[test]
 fn equal_values_depend_on_grouping() {
     let site = |values: &[(u64, u64)]| with_sites(ValueKind::IndirectCallTarget, &[values]);
     let (a, b, c) = (site(&[(0, 10), (0, 1)]), site(&[(0, 1), (0, 4)]), site(&[(0, 3), (0, 5)]));
-    let [whole, joined] = grouped([(&a, 1), (&b, 1), (&c, 1)]);
+    let [whole, parts] = grouped([(&a, 1), (&b, 1), (&c, 1)]);
     assert_eq!(only_site(&whole, ValueKind::IndirectCallTarget), [(0, 14), (0, 10)]);
-    assert_eq!(only_site(&joined, ValueKind::IndirectCallTarget), [(0, 17), (0, 7)]);
+    assert_eq!(only_site(&parts, ValueKind::IndirectCallTarget), [(0, 17), (0, 7)]);
 }
 
 #[test]
@@ -387,21 +371,6 @@ fn traces_beyond_the_reservoir_depend_on_order() {
     let functions =
         |merger: Merger| -> Vec<u64> { merger.finish().temporal.traces.iter().map(|t| t.functions[0]).collect() };
     assert_ne!(functions(run([0..3, 10..13])), functions(run([10..13, 0..3])));
-    let mut first = run([0..2, 0..0]);
-    assert!(first.join(run([10..12, 0..0])).sampled_traces);
-}
-
-#[test]
-fn marked_and_unmarked_inputs_are_never_joined_silently() {
-    let of = |kind| {
-        let mut merger = merger(22);
-        merger.begin_input(kind).unwrap();
-        merger
-    };
-    let mut unmarked = of(ProfileKind::NONE);
-    assert!(unmarked.join(of(ProfileKind::FRONT_END)).kinds);
-    let mut ir = of(ProfileKind::IR);
-    assert!(!ir.join(of(ProfileKind::IR | ProfileKind::ENTRY_FIRST)).any());
 }
 
 #[test]

@@ -20,8 +20,6 @@ pub(super) struct Reservoir {
     max_trace_length: usize,
     random: Mersenne,
     kept: TemporalProfile,
-    /// Whether some trace was ever left out by chance.
-    pub(super) sampled: bool,
 }
 
 impl Reservoir {
@@ -32,12 +30,7 @@ impl Reservoir {
             max_trace_length: usize::try_from(max_trace_length).unwrap_or(usize::MAX),
             random: Mersenne::new(Mersenne::DEFAULT_SEED),
             kept: TemporalProfile::default(),
-            sampled: false,
         }
-    }
-
-    pub(super) fn kept(&self) -> &TemporalProfile {
-        &self.kept
     }
 
     pub(super) fn into_kept(self) -> TemporalProfile {
@@ -62,37 +55,14 @@ impl Reservoir {
         }
     }
 
-    /// Appends the traces of a merger that came after this one.
-    ///
-    /// Returns `false`, having changed nothing, where chance would decide.
-    pub(super) fn append(&mut self, other: &mut Self) -> bool {
-        if !self.sampled && self.kept == TemporalProfile::default() {
-            std::mem::swap(self, other);
-            return true;
-        }
-        let all = self.kept.traces.len() + other.kept.traces.len();
-        if self.sampled || other.sampled || all > self.size {
-            return all == 0 || other.kept == TemporalProfile::default();
-        }
-        self.kept.traces.append(&mut other.kept.traces);
-        self.kept.stream_size = self.kept.stream_size.wrapping_add(other.kept.stream_size);
-        true
-    }
-
     fn add_as_22(&mut self, mut source: TemporalProfile) {
         let kept = &mut self.kept.traces;
-        if kept.len() > self.size {
-            kept.truncate(self.size);
-            self.sampled = true;
-        }
+        kept.truncate(self.size);
         if source.traces.is_empty() {
             return;
         }
         let room = self.size.saturating_sub(kept.len()).min(source.traces.len());
         kept.extend(source.traces.drain(..room));
-        if !source.traces.is_empty() {
-            self.sampled = true;
-        }
         self.random.shuffle(&mut source.traces);
         let mut left = source.traces.into_iter();
         let first = kept.len() as u64;
@@ -113,7 +83,6 @@ impl Reservoir {
     fn add_as_19(&mut self, mut source: TemporalProfile) {
         let size = self.size as u64;
         if self.kept.stream_size <= size && source.stream_size > size {
-            self.sampled = true;
             std::mem::swap(&mut self.kept, &mut source);
         }
         if source.stream_size <= size {
@@ -122,7 +91,6 @@ impl Reservoir {
             }
             return;
         }
-        self.sampled = true;
         let mut replaced: Vec<usize> = Vec::new();
         let first = self.kept.stream_size;
         for seen in 0..source.stream_size.min(MAX_DRAWS) {
@@ -147,7 +115,6 @@ impl Reservoir {
         if self.kept.stream_size < size {
             self.kept.traces.push(trace);
         } else {
-            self.sampled = true;
             let place = self.random.uniform(saturate(self.kept.stream_size)) as usize;
             if let Some(kept) = self.kept.traces.get_mut(place) {
                 *kept = trace;

@@ -8,15 +8,6 @@ use super::counters;
 use super::merger::Merger;
 use crate::instr::{RecordId, RecordView};
 
-/// What became of a record's uniformity in a merge.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
-    /// A count reached its maximum.
-    pub(super) saturated: bool,
-    /// In another order of the inputs the bits might be others.
-    pub(super) depends_on_order: bool,
-}
-
 impl Merger {
     /// Makes a new record's uniformity what a merge leaves of it.
     pub(super) fn take_over_uniformity(&mut self, record: RecordId, weight: u64) -> bool {
@@ -31,21 +22,19 @@ impl Merger {
     }
 
     /// Adds the uniformity of `source` to a record whose counters were added
-    /// up already.
-    pub(super) fn merge_uniformity(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Outcome {
-        let mut outcome = Outcome::default();
+    /// up already. Returns whether a count reached its maximum.
+    pub(super) fn merge_uniformity(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> bool {
         let ours = self.profile.functions.uniformity_mut(target);
         let theirs = source.uniformity;
         if !ours.counts.is_empty() && ours.counts.len() == theirs.counts.len() {
-            outcome.saturated =
+            let saturated =
                 counters::add_weighted(&mut ours.counts, (&theirs.counts).into(), weight, self.rules.max_count);
             self.derive_uniformity(target);
-            return outcome;
+            return saturated;
         }
-        outcome.depends_on_order = !ours.counts.is_empty() || !theirs.counts.is_empty();
         if !ours.counts.is_empty() && !theirs.counts.is_empty() {
             ours.clear();
-            return outcome;
+            return false;
         }
         ours.counts.clear();
         let derived;
@@ -56,8 +45,8 @@ impl Merger {
                 &derived
             }
         };
-        outcome.depends_on_order |= !and_bits(&mut ours.bits, their_bits);
-        outcome
+        and_bits(&mut ours.bits, their_bits);
+        false
     }
 
     /// Makes the bits those that follow from the counts.
@@ -69,17 +58,13 @@ impl Merger {
     }
 }
 
-/// Leaves the bits that both have; none when the lengths differ, which makes
-/// this `false`. Who has none knows nothing.
-fn and_bits(ours: &mut Vec<u8>, theirs: &[u8]) -> bool {
+/// Leaves the bits that both have; none when the lengths differ. Who has none
+/// knows nothing.
+fn and_bits(ours: &mut Vec<u8>, theirs: &[u8]) {
     match (ours.len(), theirs.len()) {
         (_, 0) => {}
         (0, _) => ours.extend_from_slice(theirs),
         (a, b) if a == b => ours.iter_mut().zip(theirs).for_each(|(all, byte)| *all &= byte),
-        _ => {
-            ours.clear();
-            return false;
-        }
+        _ => ours.clear(),
     }
-    true
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Random merges for each release, fewer for those between the ones that Debian
 /// packages; `PROFBRIDGE_CASES` asks for more.
-pub fn cases(release: u32) -> u64 {
+fn cases(release: u32) -> u64 {
     let few = if BUILT_WITH_LIBCXX.contains(&release) { 8 } else { 25 };
     std::env::var("PROFBRIDGE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
 }

@@ -1,6 +1,7 @@
 //! Random inputs, splits and trees.
 
 use crate::generate::{Knows, Random, profile};
+use crate::gpu;
 use profbridge::Limits;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
@@ -151,6 +152,59 @@ fn random_texts_give_the_same_in_any_parts() {
         if random.chance(25) {
             options.filter = FunctionFilter::new(Some("[0-4]"), None).expect("a sound pattern");
         }
+        compare(&inputs, &options, &mut random, &format!("seed {seed}, release {release}"));
+    }
+}
+
+/// A memory profile: a few functions that allocate along short stacks.
+fn memory_document(random: &mut Random) -> String {
+    let mut text = "---\nHeapProfileRecords:\n".to_string();
+    for function in 0..1 + random.below(4) {
+        text += &format!("- GUID: f{function}\n  AllocSites:\n");
+        for _ in 0..1 + random.below(3) {
+            let frame = |random: &mut Random| {
+                let (function, line) = (random.below(3), random.below(3));
+                format!("{{ Function: f{function}, LineOffset: {line}, Column: 1, IsInlineFrame: false }}")
+            };
+            let frames: Vec<String> = (0..random.below(4)).map(|_| frame(random)).collect();
+            let [count, size] = [9, 1000].map(|limit| 1 + random.below(limit));
+            text += &format!("  - Callstack: [ {} ]\n", frames.join(", "));
+            text += &format!("    MemInfoBlock: {{ AllocCount: {count}, TotalSize: {size}, MinSize: {size} }}\n");
+        }
+    }
+    text
+}
+
+/// Counters, value sites, traces, bitmaps, kinds that conflict, uniformity and memory, in one list of inputs.
+#[test]
+fn random_profiles_of_all_kinds_give_the_same_in_any_parts() {
+    for seed in 0..100 {
+        let mut random = Random::new(seed * 17 + 3);
+        let release = [16, 22, 23][random.below(3) as usize];
+        let knows = Knows { sampled_traces: true, equal_values: true, ..Knows::of(release) };
+        let has_marks = random.chance(20);
+        let inputs: Vec<WeightedInput> = (0..2 + random.below(9))
+            .map(|number| {
+                let (bytes, ending) = match random.below(8) {
+                    0..=2 => {
+                        let text = profile(random.next(), seed, knows);
+                        let mark = if has_marks { [":fe\n", "", ":ir\n"][random.below(3) as usize] } else { ":ir\n" };
+                        (text.replacen(":ir\n", mark, 1).into_bytes(), "proftext")
+                    }
+                    3 => (memory_document(&mut random).into_bytes(), "memprofyaml"),
+                    _ => gpu::file(random.next(), seed),
+                };
+                let weight = NonZeroU64::new(1 + random.below(3)).expect("a weight is 1 at least");
+                let mut input = WeightedInput::from_bytes(format!("{number}.{ending}"), bytes);
+                input.weight = weight;
+                input
+            })
+            .collect();
+        let mut options = MergeOptions::default();
+        options.release = Release(release);
+        options.failure_mode = FailureMode::Warn;
+        options.trace_reservoir_size = Some(1 + random.below(20));
+        options.keep_vtable_names = random.chance(50);
         compare(&inputs, &options, &mut random, &format!("seed {seed}, release {release}"));
     }
 }

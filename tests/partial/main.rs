@@ -5,6 +5,9 @@ mod damaged;
 mod families;
 #[path = "../indexed/generate.rs"]
 mod generate;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../uniformity/generate.rs"]
+mod gpu;
 mod laws;
 mod program;
 #[allow(dead_code, reason = "other tests use the rest")]

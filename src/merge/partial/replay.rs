@@ -240,7 +240,7 @@ impl Replay<'_> {
                 self.scratch.sites_mut(kind).clear();
             }
             let sites = std::mem::take(self.scratch.sites_mut(kind));
-            error = error.or(self.merger.merge_value_sites(target, kind, &sites, weight));
+            error = error.or(self.merger.merge_sites(target, kind, &sites, weight));
             *self.scratch.sites_mut(kind) = sites;
         }
         error
