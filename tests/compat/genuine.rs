@@ -146,7 +146,10 @@ fn kinds_that_do_not_go_together_are_refused_alike_by_several_threads() {
     let folder = Folder::new();
     folder.write("only.proftext", b":ir\n:single_byte_coverage\n:entry_first\nf\n1\n1\n1\n");
     let (ir, marked, plain) = ("context-sensitive.proftext", "marked-front-end.proftext", "a.proftext");
-    let sets: [&[&str]; 9] = [
+    let memory =
+        "---\nHeapProfileRecords:\n- GUID: f\n  AllocSites:\n  - Callstack: []\n    MemInfoBlock: { AllocCount: 1 }\n";
+    folder.write("memory.yaml", memory.as_bytes());
+    let sets: [&[&str]; 10] = [
         &[marked],
         &[ir, marked],
         &[marked, ir],
@@ -156,6 +159,7 @@ fn kinds_that_do_not_go_together_are_refused_alike_by_several_threads() {
         &[marked, plain, marked],
         &[ir, "missing-too", marked],
         &["only.proftext", ir],
+        &["memory.yaml", marked],
     ];
     folder.write("missing-too", b"");
     for set in sets {

@@ -223,6 +223,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
         let merger = &mut turn.state().merger;
         if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM knows of its kind before it finds out what is wrong with it.
+            report.kind = Some(ProfileKind::MEMPROF);
             let begun = merger.begin_input(ProfileKind::MEMPROF);
             begun.map_err(|error| memprof::conflict(error, &Source::Yaml))?;
             if read.is_err() {
@@ -231,6 +232,7 @@ impl<'s, 'a, 'o> Worker<'s, 'a, 'o> {
             }
         }
         let (profile, source) = read?;
+        report.kind = Some(ProfileKind::MEMPROF);
         merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
         report.records = profile.records().len() as u64;
         merger.add_memory(profile, source, report.input.weight.get())
