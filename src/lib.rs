@@ -64,9 +64,12 @@
 
 pub mod bridge;
 pub mod bytes;
+mod cancel;
+
 pub mod call_chains;
 pub mod compat;
 mod digits;
+mod driver;
 pub mod error;
 mod error_report;
 #[cfg(feature = "correlate")]

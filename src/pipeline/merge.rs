@@ -20,5 +20,7 @@ pub mod stacks;
 pub use files::merge_files;
 pub use for_output::merge_for_output;
 pub use observer::{MergeObserver, Silent};
-pub use options::{Extent, FailureMode, MergeOptions, Minimums};
-pub use report::{InputOutcome, InputReport, InputVersion, MergeReport};
+pub use options::{Extent, MergeOptions, Minimums};
+pub use report::MergeReport;
+
+pub use crate::driver::{FailureMode, InputOutcome, InputReport, InputVersion};

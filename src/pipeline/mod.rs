@@ -10,6 +10,7 @@ pub mod encode;
 mod families;
 #[cfg(all(test, feature = "correlate"))]
 mod fault_tests;
+mod file_merge;
 #[cfg(feature = "correlate")]
 pub mod fit;
 pub mod folders;
@@ -26,12 +27,13 @@ pub mod probes;
 mod profile;
 pub mod read;
 pub mod report;
-mod run;
 pub mod same_program;
 pub mod target;
 #[cfg(test)]
 mod thread_tests;
 
+#[cfg(feature = "tracing-counters")]
+pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use ask::{check_file, describe, diff_files};
 pub use check::{CheckFinding, FileCheck};
 pub use diff::FileDiff;
@@ -45,6 +47,4 @@ pub use output_form::OutputForm;
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};
-#[cfg(feature = "tracing-counters")]
-pub use run::trace::{WorkerTrace, predicted, take_traces};
 pub use target::{InputVersions, Target, TargetRequest, TargetSource};

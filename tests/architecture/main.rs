@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 /// Modules that every other module may use.
 const BASE: &[&str] = &[
     "call_chains",
+    "cancel",
     "digits",
     "error",
     "error_report",
@@ -33,6 +34,7 @@ const BASE: &[&str] = &[
 /// Each module and the modules it may use beside [`BASE`] and itself.
 const MODULES: &[Row] = &[
     ("call_chains", &[]),
+    ("cancel", &[]),
     ("digits", &[]),
     ("error", &[]),
     ("error_report", &[]),
@@ -56,6 +58,7 @@ const MODULES: &[Row] = &[
     ("iprof", &["bytes", "instr"]),
     ("stacks", &["bytes", "instr"]),
     ("partial", &["bytes"]),
+    ("driver", &["input", "instr"]),
     ("merge", &["instr", "memprof", "partial"]),
     ("sampleprof", &["bytes", "instr", "partial", "merge", "report"]),
     ("report", &["instr", "stacks"]),
@@ -66,6 +69,7 @@ const MODULES: &[Row] = &[
         "pipeline",
         &[
             "bytes",
+            "driver",
             "identify",
             "input",
             "memprof",

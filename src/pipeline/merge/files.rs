@@ -3,12 +3,13 @@
 use super::observer::{MergeObserver, Silent};
 use super::options::MergeOptions;
 use super::report::MergeReport;
-use crate::error::{ErrorKind, Result};
+use crate::driver::{self, MergeJob, Merged};
+use crate::error::Result;
 use crate::input::WeightedInput;
-use crate::memory::{self, HOLD_SUMS};
-use crate::merge::{MergeRules, repeated_sizes};
+use crate::merge::{MergeRules, Merger, repeated_sizes};
+use crate::pipeline::file_merge::{FileMerge, MergedFiles, names_of_records};
 use crate::pipeline::partial;
-use crate::pipeline::run::{self, Prepared};
+use std::collections::BTreeSet;
 
 /// Merges inputs in order.
 ///
@@ -28,32 +29,48 @@ pub fn merge_files(
     merge_inputs(inputs, options, false, observer)
 }
 
-/// As [`merge_files`]; `stays` lets counters of a single file stay in its bytes, which are kept then.
+/// As [`merge_files`]. If `keeps_file`, the counters of a single input may stay in its bytes, which are then kept.
 pub(super) fn merge_inputs(
     inputs: &[WeightedInput],
     options: &MergeOptions,
-    stays: bool,
+    keeps_file: bool,
     observer: &mut dyn MergeObserver,
 ) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
     }
-    let mut prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
-    if let [single] = prepared.as_mut_slice() {
-        single.stays = stays;
-    }
-    let run = run::run(&prepared, options, observer);
-    if observer.is_cancelled() {
-        return Err(ErrorKind::Cancelled.into());
-    }
-    if run.merger.lacks_memory() {
-        return Err(memory::refused(HOLD_SUMS));
-    }
-    let memory_shares_nothing = run.merger.memory_shares_nothing();
-    let (profile, memprof_losses) = options.memprof.finish(run.merger, options.release, options.read.compat)?;
+    let Merged { output: merger, inputs: reports } = run_merge(inputs, options, keeps_file, observer)?;
+    let memory_shares_nothing = merger.memory_shares_nothing();
+    let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
-    let rest = MergeReport::of(profile, run.reports);
+    let rest = MergeReport::of(profile, reports);
     Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, ..rest })
+}
+
+/// Merges inputs and reports progress and soft errors.
+pub(super) fn run_merge(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    keeps_file: bool,
+    observer: &mut dyn MergeObserver,
+) -> Result<Merged<Merger>> {
+    let run = options.run();
+    let cancel = run.cancel.clone();
+    let mut progress = |done: usize, total: usize| {
+        observer.progress(done, total);
+        if observer.is_cancelled() {
+            cancel.cancel();
+        }
+    };
+    let start = |job: &MergeJob<'_>| FileMerge::new(job, options, keeps_file);
+    let merged = driver::merge(inputs, &run, start, &mut progress)?;
+    let MergedFiles { merger, soft_errors } = merged.output;
+    let names = if soft_errors.is_empty() { Vec::new() } else { names_of_records(merger.functions()) };
+    let mut seen = BTreeSet::new();
+    for (place, record, error) in soft_errors {
+        observer.soft_error(&inputs[place], names[record.index()], error, seen.insert(error));
+    }
+    Ok(Merged { output: merger, inputs: merged.inputs })
 }

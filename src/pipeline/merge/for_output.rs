@@ -3,8 +3,9 @@
 use super::files::merge_inputs;
 use super::observer::MergeObserver;
 use super::options::MergeOptions;
-use super::report::{InputOutcome, InputReport, InputVersion, MergeReport};
+use super::report::MergeReport;
 use super::single_file::SingleFile;
+use crate::driver::{InputOutcome, InputReport, InputVersion};
 use crate::error::Result;
 use crate::indexed::IndexedReader;
 use crate::input::{Access, Format, Input, WeightedInput};

@@ -1,14 +1,14 @@
 //! Merging memory profiles into one that is a file of its own.
 
+use super::files::run_merge;
+use crate::driver::Merged;
 use crate::error::{Error, Result};
 use crate::input::WeightedInput;
 use crate::input::output;
-use crate::memory::{self, HOLD_SUMS};
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
 use crate::pipeline::input_totals::bytes_of;
 use crate::pipeline::merge::{Extent, InputOutcome, MergeObserver, MergeOptions, MergeReport};
-use crate::pipeline::run::{self, Prepared};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -24,14 +24,10 @@ pub fn merge_memory_files(
     options: &MergeOptions,
     observer: &mut dyn MergeObserver,
 ) -> Result<(MemoryProfile, MergeReport)> {
-    let prepared: Vec<Prepared> = inputs.iter().map(|input| Prepared::new(input.clone())).collect();
-    let mut run = run::run(&prepared, options, observer);
-    if run.merger.lacks_memory() {
-        return Err(memory::refused(HOLD_SUMS));
-    }
-    let memory_shares_nothing = run.merger.memory_shares_nothing();
-    let memory = run.merger.take_memory();
-    let mut report = MergeReport::of(run.merger.finish(), run.reports);
+    let Merged { output: mut merger, inputs: reports } = run_merge(inputs, options, false, observer)?;
+    let memory_shares_nothing = merger.memory_shares_nothing();
+    let memory = merger.take_memory();
+    let mut report = MergeReport::of(merger.finish(), reports);
     report.memory_shares_nothing = memory_shares_nothing;
     report.verdict_of_inputs(options)?;
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));

@@ -1,46 +1,13 @@
 //! How profiles are merged, and when a merge fails.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::driver::{FailureMode, RunOptions};
+use crate::error::Result;
 use crate::gates::{self, GateOutcome};
-use crate::hint::Hint;
 use crate::instr::Release;
 use crate::merge::{FunctionFilter, Remapping};
 use crate::pipeline::open::ReadOptions;
 use crate::pipeline::read::memprof::MemProfOptions;
 use std::num::NonZeroUsize;
-
-/// When bad inputs make the whole merge fail (`--failure-mode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum FailureMode {
-    /// One bad input is enough.
-    #[default]
-    Any,
-    /// Only when every input is bad.
-    All,
-    /// Never; bad inputs are warned about.
-    Warn,
-}
-
-impl FailureMode {
-    /// Whether a merge may go on, of whose inputs so many failed.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InputsFailed`] when too many failed.
-    pub(in crate::pipeline) fn verdict(self, failures: usize, inputs: usize) -> Result<()> {
-        let failed = match self {
-            Self::Any => failures > 0,
-            Self::All => failures > 0 && failures == inputs,
-            Self::Warn => false,
-        };
-        if !failed {
-            return Ok(());
-        }
-        let error = Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs as u64 });
-        Err(if failures < inputs { error.with_hint(Hint::AllowFailures) } else { error })
-    }
-}
 
 /// The least that a result must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -138,6 +105,11 @@ impl MergeOptions {
     /// good records are asked for, or it ends the merge.
     pub(in crate::pipeline) fn is_all_or_nothing(&self) -> bool {
         !self.read.compat.is_llvm() && !self.salvage && self.failure_mode != FailureMode::Any
+    }
+
+    /// What of these options the merge loop takes.
+    pub(in crate::pipeline) fn run(&self) -> RunOptions {
+        RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), ..RunOptions::default() }
     }
 
     /// What of these options the merger takes.

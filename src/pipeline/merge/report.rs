@@ -2,9 +2,9 @@
 
 use super::options::{Extent, MergeOptions, Minimums};
 use super::single_file::SingleFile;
-use crate::error::{Error, Result, Warning};
-use crate::input::WeightedInput;
-use crate::instr::{Loss, Profile, ProfileKind};
+use crate::driver::{InputOutcome, InputReport, InputVersion};
+use crate::error::{Error, Result};
+use crate::instr::{Loss, Profile};
 use crate::memprof;
 use crate::merge::FunctionFilter;
 use crate::merge::cross_release::Origins;
@@ -12,59 +12,6 @@ use crate::pipeline::encode::{self, Saved, WriteOptions};
 use crate::pipeline::input_totals::bytes_of;
 use std::collections::HashSet;
 use std::path::Path;
-
-/// What became of one input.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum InputOutcome {
-    /// Merged.
-    Used,
-    /// No bytes; skipped, as LLVM does.
-    Empty,
-    /// Found in a folder, and something else than a profile; passed over.
-    NotAProfile,
-    /// Could not be read to its end; records before the fault may be in the result.
-    Failed(Error),
-}
-
-/// Format and version of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InputVersion {
-    /// Raw, of that version; of a file of several profiles that of the first.
-    Raw(u64),
-    /// Indexed, of that version.
-    Indexed(u64),
-    /// Text, which has no version.
-    Text {
-        /// See [`has_colon_names`](crate::text::has_colon_names).
-        has_colon_names: bool,
-    },
-}
-
-/// One input and what became of it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct InputReport {
-    /// The input.
-    pub input: WeightedInput,
-    /// What became of it.
-    pub outcome: InputOutcome,
-    /// What it is, once its header was read.
-    pub version: Option<InputVersion>,
-    /// Records read from it.
-    pub records: u64,
-    /// Its kind, if it could be opened.
-    pub kind: Option<ProfileKind>,
-    /// What is worth saying about it.
-    pub warnings: Vec<Warning>,
-}
-
-impl InputReport {
-    pub(in crate::pipeline) fn new(input: &WeightedInput, outcome: InputOutcome) -> Self {
-        Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
-    }
-}
 
 /// The merged profile and how it came about.
 #[derive(Debug)]

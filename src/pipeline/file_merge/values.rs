@@ -1,12 +1,10 @@
-//! Value sites of one image, to which the files of a run are added by several
-//! threads in the order of the inputs.
+//! Value sites of one image, to which several threads add the profiles of a run in the order of the inputs.
 //!
-//! What a value adds to depends on the inputs before it: a site keeps no more
-//! than 255 values. So the sites are split into shards, through which every file
-//! goes in turn: while one is at a shard, the next one is at the shard before.
+//! The outcome depends on the order, because a site keeps at most 255 values. So the sites are split into shards, and
+//! every profile visits them in order: while one profile is at a shard, the next one is at the shard before it.
 
-use super::trace::{self, Step};
 use crate::compat::Compat;
+use crate::driver::trace::{self, Step};
 use crate::instr::{RecordId, ValueKind};
 use crate::merge::sites::{SiteMerger, TakenSites};
 use crate::merge::{Merger, SoftError};
@@ -14,7 +12,6 @@ use crate::raw::{Image, RawProfile};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// The sites of an image.
 #[derive(Debug)]
@@ -26,8 +23,10 @@ pub(super) struct Values {
     slots: Vec<usize>,
     /// Their records, shard by shard.
     targets: Vec<Vec<RecordId>>,
-    /// Files that were let in.
+    /// Profiles that were let in.
     tickets: AtomicUsize,
+    /// A profile that was let in will not visit all shards: its thread panicked.
+    is_abandoned: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -97,7 +96,14 @@ impl Values {
             of_shards.push(own);
         }
         let shards = starts.iter().map(|_| Shard::default()).collect();
-        Some(Self { shards, starts, slots, targets: of_shards, tickets: AtomicUsize::new(0) })
+        Some(Self {
+            shards,
+            starts,
+            slots,
+            targets: of_shards,
+            tickets: AtomicUsize::new(0),
+            is_abandoned: AtomicBool::new(false),
+        })
     }
 
     /// Whether the image has no value sites.
@@ -121,9 +127,9 @@ impl Values {
     }
 
     /// Puts the sites back into the merger, once all files went through.
-    pub(super) fn put_back(&self, merger: &mut Merger, is_over: &AtomicBool) {
+    pub(super) fn put_back(&self, merger: &mut Merger) {
         for (shard, records) in self.shards.iter().zip(&self.targets) {
-            let mut state = shard.wait_for(self.tickets.load(Ordering::Relaxed), is_over);
+            let mut state = shard.wait_for(self.tickets.load(Ordering::Relaxed), &self.is_abandoned);
             if state.merger.as_ref().is_some_and(SiteMerger::lacks_memory) {
                 merger.lack_memory();
             }
@@ -134,36 +140,38 @@ impl Values {
             }
         }
     }
+}
 
-    /// Lets a file in, behind those that were let in before.
-    pub(super) fn let_in(&self) -> usize {
-        self.tickets.fetch_add(1, Ordering::Relaxed)
+/// The place of one profile among those that visit the shards. Dropping it early wakes all that wait for it.
+pub(super) struct Ticket<'v> {
+    values: &'v Values,
+    number: usize,
+}
+
+impl<'v> Ticket<'v> {
+    /// Lets a profile in, after those that were let in before.
+    pub(super) fn new(values: &'v Values) -> Self {
+        Self { values, number: values.tickets.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Adds the values of a file that was let in as `ticket`; returns what could
-    /// not be added, in the order of the records.
-    pub(super) fn add(
-        &self,
-        image: &Image,
-        file: &ValueFile<'_>,
-        ticket: usize,
-        is_over: &AtomicBool,
-    ) -> Vec<(RecordId, SoftError)> {
+    /// Adds the values of the profile. Returns the records whose values were not, or only partly, added.
+    pub(super) fn add(self, image: &Image, file: &ValueFile<'_>) -> Vec<(RecordId, SoftError)> {
+        let values = self.values;
         let mut errors = Vec::new();
-        for (at, shard) in self.shards.iter().enumerate() {
-            let end = self.starts.get(at + 1).copied().unwrap_or(self.slots.len());
+        for (at, shard) in values.shards.iter().enumerate() {
+            let end = values.starts.get(at + 1).copied().unwrap_or(values.slots.len());
             trace::enter(Step::Waiting);
-            let mut state = shard.wait_for(ticket, is_over);
+            let mut state = shard.wait_for(self.number, &values.is_abandoned);
             trace::enter(Step::AtShard);
             let State { passed, taken, merger } = &mut *state;
-            let part = (self.starts[at]..end, file.offsets[at]);
-            image.read_values(file.bytes, file.profile, file.slide, file.compat, part, |place, values| {
-                let slot = self.slots[place];
+            let part = (values.starts[at]..end, file.offsets[at]);
+            image.read_values(file.bytes, file.profile, file.slide, file.compat, part, |place, found| {
+                let slot = values.slots[place];
                 let (Some(sites), Some(merger)) = (taken.get_mut(slot), merger.as_mut()) else { return };
-                let add = |kind: ValueKind| merger.add(&mut sites[kind as usize], values.sites(kind), file.weight);
+                let add = |kind: ValueKind| merger.add(&mut sites[kind as usize], found.sites(kind), file.weight);
                 let error = ValueKind::ALL.map(add).into_iter().flatten().next();
                 trace::shared(|| sites.iter().map(TakenSites::bytes).sum());
-                errors.extend(error.map(|error| (self.targets[at][slot], error)));
+                errors.extend(error.map(|error| (values.targets[at][slot], error)));
             });
             *passed += 1;
             drop(state);
@@ -174,19 +182,29 @@ impl Values {
     }
 }
 
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let has_visited = |shard: &Shard| shard.state().passed > self.number;
+        if self.values.shards.iter().all(has_visited) {
+            return;
+        }
+        self.values.is_abandoned.store(true, Ordering::Relaxed);
+        for shard in &self.values.shards {
+            // No thread may be between its look at `is_abandoned` and its wait.
+            drop(shard.state());
+            shard.moved_on.notify_all();
+        }
+    }
+}
+
 impl Shard {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so many files went through, or all is over.
-    fn wait_for(&self, files: usize, is_over: &AtomicBool) -> MutexGuard<'_, State> {
-        let mut state = self.state();
-        while state.passed != files && !is_over.load(Ordering::Relaxed) {
-            // Whoever ends the run may not know of this shard.
-            let waited = self.moved_on.wait_timeout(state, Duration::from_millis(100));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        state
+    /// Waits until the given number of profiles have visited the shard, or one of them never will.
+    fn wait_for(&self, profiles: usize, is_abandoned: &AtomicBool) -> MutexGuard<'_, State> {
+        let waiting = |state: &mut State| state.passed != profiles && !is_abandoned.load(Ordering::Relaxed);
+        self.moved_on.wait_while(self.state(), waiting).unwrap_or_else(PoisonError::into_inner)
     }
 }

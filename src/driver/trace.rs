@@ -6,7 +6,7 @@
 
 /// What a thread is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// What no other thread has a part in: reading, decoding, comparing with an
     /// image, adding to a sum of its own.
     Alone,
@@ -23,19 +23,19 @@ mod silent {
     use super::Step;
 
     #[inline(always)]
-    pub(in crate::pipeline::run) fn begin() {}
+    pub(crate) fn begin() {}
     #[inline(always)]
-    pub(in crate::pipeline::run) fn enter(_: Step) {}
+    pub(crate) fn enter(_: Step) {}
     #[inline(always)]
-    pub(in crate::pipeline::run) fn shared(_: impl FnOnce() -> usize) {}
+    pub(crate) fn shared(_: impl FnOnce() -> usize) {}
     #[inline(always)]
-    pub(in crate::pipeline::run) fn shards(_: usize) {}
+    pub(crate) fn shards(_: usize) {}
     #[inline(always)]
-    pub(in crate::pipeline::run) fn end() {}
+    pub(crate) fn end() {}
 }
 
 #[cfg(not(feature = "tracing-counters"))]
-pub(super) use silent::{begin, end, enter, shards, shared};
+pub(crate) use silent::{begin, end, enter, shards, shared};
 
 #[cfg(feature = "tracing-counters")]
 mod counted {
@@ -97,24 +97,24 @@ mod counted {
         });
     }
 
-    pub(in crate::pipeline::run) fn begin() {
+    pub(crate) fn begin() {
         let running = Running { figures: WorkerTrace::default(), step: Step::Alone, since: Instant::now() };
         OWN.set(Some(running));
     }
 
-    pub(in crate::pipeline::run) fn enter(step: Step) {
+    pub(crate) fn enter(step: Step) {
         with_own(|own| own.enter(step));
     }
 
-    pub(in crate::pipeline::run) fn shared(bytes: impl FnOnce() -> usize) {
+    pub(crate) fn shared(bytes: impl FnOnce() -> usize) {
         with_own(|own| own.figures.shared_bytes += bytes() as u64);
     }
 
-    pub(in crate::pipeline::run) fn shards(worth: usize) {
+    pub(crate) fn shards(worth: usize) {
         with_own(|own| own.figures.shards = own.figures.shards.max(worth));
     }
 
-    pub(in crate::pipeline::run) fn end() {
+    pub(crate) fn end() {
         let Some(mut own) = OWN.take() else { return };
         own.enter(Step::Alone);
         ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(own.figures);
@@ -144,7 +144,7 @@ mod counted {
 #[cfg(feature = "tracing-counters")]
 pub use counted::{WorkerTrace, predicted, take_traces};
 #[cfg(feature = "tracing-counters")]
-pub(super) use counted::{begin, end, enter, shards, shared};
+pub(crate) use counted::{begin, end, enter, shards, shared};
 
 #[cfg(all(test, feature = "tracing-counters"))]
 mod tests {

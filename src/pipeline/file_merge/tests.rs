@@ -1,11 +1,13 @@
 //! The two ways of merging, by any number of threads, give the same bytes and reports.
 
-use super::worker::MANY_RECORDS;
-use super::{Prepared, Run, images, run, run_exact, run_quick};
+use super::input_merge::MANY_RECORDS;
+use super::state::{Sums, Worker};
+use super::{FileMerge, MergedFiles, images};
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
-use crate::error::ErrorKind;
-use crate::input::WeightedInput;
+use crate::driver::{self, Attempt, InputReport, InputTurn, Merge, MergeJob, Merged, run_once};
+use crate::error::{ErrorKind, Result};
+use crate::input::{Input, WeightedInput};
 use crate::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::merge::SoftError;
 use crate::pipeline::encode::{WriteOptions, encode, write_file};
@@ -18,7 +20,7 @@ use std::cell::Cell;
 use std::io::Write;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Files of one image under several load addresses, of other images and
 /// releases, with values, bitmaps, byte counters, traces; and bad ones.
@@ -34,38 +36,98 @@ fn files() -> Vec<PathBuf> {
     folders.into_iter().flat_map(list).collect()
 }
 
-fn prepared(inputs: &[WeightedInput]) -> Vec<Prepared> {
-    inputs.iter().map(|input| Prepared::new(input.clone())).collect()
+/// Merges without shortcuts, or with them by some threads and with some memory for images; `None` if they were wrong.
+fn run_attempt(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    attempt: Attempt,
+    workers: usize,
+    image_bytes: usize,
+) -> Option<Merged<MergedFiles>> {
+    let threads_per_input = crate::threads::wanted(options.threads).get() / workers;
+    let job = MergeJob { inputs, attempt, workers, threads_per_input: threads_per_input.max(1) };
+    let mut merge = FileMerge::new(&job, options, false);
+    if let Some(images) = &mut merge.images {
+        *images = std::sync::Mutex::new(images::Images::new(image_bytes));
+    }
+    run_once(merge, inputs, &options.run(), workers, &mut |_, _| {}).unwrap()
 }
 
-/// Bytes of the result, and what became of each input.
-fn outcome(run: Run) -> (Vec<u8>, Vec<String>) {
+fn run_exact(inputs: &[WeightedInput], options: &MergeOptions) -> Merged<MergedFiles> {
+    run_attempt(inputs, options, Attempt::Exact, 1, 0).expect("an exact merge does not restart")
+}
+
+fn run_fast(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    threads: usize,
+    image_bytes: usize,
+) -> Option<Merged<MergedFiles>> {
+    run_attempt(inputs, options, Attempt::Fast, threads, image_bytes)
+}
+
+/// A merge that counts how often each input is read.
+struct Counting<'a>(FileMerge<'a>, &'a [AtomicUsize]);
+
+impl Merge for Counting<'_> {
+    type Merger = Sums;
+    type Worker = Worker;
+    type Output = MergedFiles;
+
+    fn merger(&self) -> Sums {
+        self.0.merger()
+    }
+
+    fn add_input(
+        &self,
+        worker: &mut Worker,
+        input: &Input,
+        turn: &mut InputTurn<'_, Sums>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        self.1[turn.place()].fetch_add(1, Ordering::Relaxed);
+        self.0.add_input(worker, input, turn, report)
+    }
+
+    fn needs_restart(&self, sums: &Sums) -> Result<bool> {
+        self.0.needs_restart(sums)
+    }
+
+    fn finish(self, sums: Sums) -> Result<MergedFiles> {
+        self.0.finish(sums)
+    }
+}
+
+/// The bytes of the result and the outcome of each input.
+fn outcome(run: Merged<MergedFiles>) -> (Vec<u8>, Vec<String>) {
     let reports = run
-        .reports
+        .inputs
         .iter()
         .map(|report| match &report.outcome {
             InputOutcome::Used => format!("used {} {:?}", report.records, report.warnings),
             InputOutcome::Empty => "empty".to_string(),
-            InputOutcome::NotAProfile => "passed over".to_string(),
+            InputOutcome::NotAProfile => "skipped".to_string(),
             InputOutcome::Failed(error) => format!("failed {} {error}", report.records),
         })
         .collect();
-    (encode(&run.merger.finish(), &WriteOptions::default()).unwrap().bytes, reports)
+    (encode(&run.output.merger.finish(), &WriteOptions::default()).unwrap().bytes, reports)
 }
 
 #[test]
-fn an_input_that_is_still_written_is_said() {
+fn an_input_that_grows_during_the_merge_gets_a_warning() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b":ir\nmain\n1\n1\n5\n").unwrap();
-    let prepared = prepared(&[WeightedInput::new(file.path())]);
+    let (inputs, options) = ([WeightedInput::new(file.path())], MergeOptions::default());
+    let job = MergeJob { inputs: &inputs, attempt: Attempt::Fast, workers: 1, threads_per_input: 1 };
+    let merge = FileMerge::new(&job, &options, false);
     file.write_all(b"\nlate\n1\n1\n5\n").unwrap();
-    let run = run(&prepared, &MergeOptions::default(), &mut Silent);
-    let warnings = &run.reports[0].warnings;
+    let merged = run_once(merge, &inputs, &options.run(), 1, &mut |_, _| {}).unwrap().unwrap();
+    let warnings = &merged.inputs[0].warnings;
     assert!(warnings.len() == 1 && warnings[0].message.contains("is it still being written?"), "{warnings:?}");
 }
 
 #[test]
-fn quick_and_exact_merges_give_the_same() {
+fn fast_and_exact_merges_give_the_same() {
     const CASES: u32 = 60;
     let strategy = (
         prop::collection::vec((any::<prop::sample::Index>(), 1u64..4), 1..24),
@@ -74,7 +136,7 @@ fn quick_and_exact_merges_give_the_same() {
         1usize..5,
         prop::sample::select(vec![0, 20_000, images::MOST_BYTES]),
     );
-    let (all, quick_ones) = (files(), Cell::new(0));
+    let (all, fast_ones) = (files(), Cell::new(0));
     let test = |(picks, neighbours, llvm, threads, image_bytes): (Vec<(prop::sample::Index, u64)>, _, _, _, _)| {
         // Runs of one image are where sums per image are made.
         let all = if neighbours { &all[..12] } else { &all[..] };
@@ -84,30 +146,27 @@ fn quick_and_exact_merges_give_the_same() {
             .collect();
         let mut options = MergeOptions::default();
         options.read.compat = if llvm { Compat::Llvm22 } else { Compat::Profbridge };
-        let inputs = prepared(&inputs);
-        let exact = outcome(run_exact(&inputs, &options, &mut Silent));
+        let exact = outcome(run_exact(&inputs, &options));
         // Giving up is always right; what is given must be the same.
-        if let Some(quick) = run_quick(&inputs, &options, threads, image_bytes, &mut Silent) {
-            quick_ones.set(quick_ones.get() + 1);
-            prop_assert_eq!(outcome(quick), exact);
+        if let Some(fast) = run_fast(&inputs, &options, threads, image_bytes) {
+            fast_ones.set(fast_ones.get() + 1);
+            prop_assert_eq!(outcome(fast), exact);
         }
         Ok(())
     };
     TestRunner::new(ProptestConfig::with_cases(CASES)).run(&strategy, test).unwrap();
     // Half of the cases are neighbours, of which hardly any gives up.
-    assert!(quick_ones.get() >= CASES / 4, "only {} of {CASES} merges took the quick way", quick_ones.get());
+    assert!(fast_ones.get() >= CASES / 4, "only {} of {CASES} merges took shortcuts", fast_ones.get());
 }
 
 #[test]
-fn runs_of_one_image_are_merged_the_quick_way_by_any_number_of_threads() {
-    let all: Vec<WeightedInput> = files()[8..12].iter().cycle().take(23).map(WeightedInput::new).collect();
-    let inputs = prepared(&all);
+fn raw_profiles_of_one_program_never_need_an_exact_merge() {
+    let inputs: Vec<WeightedInput> = files()[8..12].iter().cycle().take(23).map(WeightedInput::new).collect();
     let options = MergeOptions::default();
-    let exact = outcome(run_exact(&inputs, &options, &mut Silent));
+    let exact = outcome(run_exact(&inputs, &options));
     for threads in 1..=6 {
-        let quick = run_quick(&inputs, &options, threads, images::MOST_BYTES, &mut Silent)
-            .expect("nothing depends on the order here");
-        assert_eq!(outcome(quick), exact, "{threads} threads");
+        let fast = run_fast(&inputs, &options, threads, images::MOST_BYTES).expect("nothing depends on the order here");
+        assert_eq!(outcome(fast), exact, "{threads} threads");
     }
 }
 
@@ -138,14 +197,14 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
             let inputs = [WeightedInput::with_weight(path, NonZeroU64::new(3).unwrap())];
             let mut options = MergeOptions::default();
             options.read.compat = compat;
-            let exact = run_exact(&prepared(&inputs), &options, &mut Silent);
-            let used = matches!(exact.reports[0].outcome, InputOutcome::Used);
+            let exact = run_exact(&inputs, &options);
+            let used = matches!(exact.inputs[0].outcome, InputOutcome::Used);
             assert_eq!(used, path == &sound);
             let exact = outcome(exact);
             for threads in [1, 2, 5] {
                 options.threads = NonZeroUsize::new(threads);
-                let quick = run_quick(&prepared(&inputs), &options, 1, images::MOST_BYTES, &mut Silent);
-                assert!(outcome(quick.unwrap()) == exact, "{threads} threads");
+                let fast = run_fast(&inputs, &options, 1, images::MOST_BYTES);
+                assert!(outcome(fast.unwrap()) == exact, "{threads} threads");
             }
         }
     }
@@ -186,7 +245,7 @@ impl MergeObserver for Impatient {
 }
 
 #[test]
-fn a_merge_that_nobody_wants_any_more_ends_after_the_next_input() {
+fn a_cancelled_merge_ends_after_the_next_input() {
     let inputs: Vec<WeightedInput> = files().into_iter().map(WeightedInput::new).collect();
     for threads in [1, 2, 5] {
         let mut options = MergeOptions::default();
@@ -272,11 +331,12 @@ fn floors_refuse_a_result_that_is_too_thin() {
     assert!(report.verdict(&options).unwrap_err().to_string().contains("the total count is "));
 }
 
-/// How often each input was read, and what came of it.
+/// How often each input was read, and the outcome.
 fn readings(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<usize>, (Vec<u8>, Vec<String>)) {
-    let inputs = prepared(inputs);
-    let done = outcome(run(&inputs, options, &mut Silent));
-    (inputs.iter().map(|input| input.readings.load(Ordering::Relaxed)).collect(), done)
+    let readings: Vec<AtomicUsize> = inputs.iter().map(|_| AtomicUsize::new(0)).collect();
+    let start = |job: &MergeJob<'_>| Counting(FileMerge::new(job, options, false), &readings);
+    let done = outcome(driver::merge(inputs, &options.run(), start, &mut |_, _| {}).unwrap());
+    (readings.into_iter().map(AtomicUsize::into_inner).collect(), done)
 }
 
 #[test]
@@ -368,16 +428,15 @@ fn sites_of_more_than_255_values_are_merged_alike_by_any_number_of_threads() {
     std::fs::write(&text, ":ir\nfunction3\n3\n2\n1\n1\n1\n1\n2\n2\n5:3\n5:1\n0\n").unwrap();
     inputs.insert(9, WeightedInput::new(text));
     inputs.insert(5, WeightedInput::new(files()[8].clone()));
-    let inputs = prepared(&inputs);
     for (compat, release) in [(Compat::Llvm22, 22), (Compat::Profbridge, 22), (Compat::Profbridge, 16)] {
         let mut options = MergeOptions::default();
         (options.read.compat, options.release) = (compat, crate::instr::Release(release));
-        let exact = outcome(run_exact(&inputs, &options, &mut Silent));
+        let exact = outcome(run_exact(&inputs, &options));
         for threads in [1, 2, 5] {
-            let quick = run_quick(&inputs, &options, threads, images::MOST_BYTES, &mut Silent).unwrap();
-            assert!(outcome(quick) == exact, "release {release}, {threads} threads");
+            let fast = run_fast(&inputs, &options, threads, images::MOST_BYTES).unwrap();
+            assert!(outcome(fast) == exact, "release {release}, {threads} threads");
         }
-        let quick = refusal::after(1, || run_quick(&inputs, &options, 4, images::MOST_BYTES, &mut Silent));
-        assert!(outcome(quick.unwrap()) == exact, "two of four threads");
+        let fast = refusal::after(1, || run_fast(&inputs, &options, 4, images::MOST_BYTES));
+        assert!(outcome(fast.unwrap()) == exact, "two of four threads");
     }
 }
