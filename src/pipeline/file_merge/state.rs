@@ -27,7 +27,7 @@ pub(in crate::pipeline) struct FileMerge<'a> {
 }
 
 /// What inputs are added to.
-pub(super) struct Sums {
+pub(in crate::pipeline) struct Sums {
     pub(super) merger: Merger,
     /// The image whose value sites are not in the merger.
     pub(super) values_out: Option<Arc<Known>>,
@@ -41,7 +41,7 @@ pub(super) struct Sums {
 
 /// Buffers of one thread.
 #[derive(Default)]
-pub(super) struct Worker {
+pub(in crate::pipeline) struct Worker {
     /// The bytes of the current input.
     pub(super) buffer: ReadBuffer,
     /// Its records, if they are read before its turn.
