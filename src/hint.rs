@@ -51,6 +51,8 @@ pub enum Hint {
     ChooseNoVersion,
     /// An input that does not say which program wrote it, where all have to be of one.
     LinkWithBuildId,
+    /// The output would replace a file that is not an earlier output.
+    ReplaceFile,
     /// A picture where a profile is written.
     DrawIt,
     /// A page where a profile is written.
@@ -156,6 +158,7 @@ impl fmt::Display for Hint {
             }
             Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
             Self::LinkWithBuildId => "link the program with a build id, or do without knowing that it is the same",
+            Self::ReplaceFile => "choose another path, or force the replacement",
             Self::DrawIt => "stacks can be drawn as one",
             Self::ReportIt => "a report is one",
             Self::MakeIprofOrShow => "name the output .iprof to make one; what is in a profile can be shown as JSON",

@@ -10,7 +10,7 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::Result;
-use profbridge::input::Input;
+use profbridge::input::{Family, Input};
 use profbridge::iprof::statistics::{FigureOptions, statistics};
 use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
 use profbridge::pipeline::merge::iprof::{
@@ -158,11 +158,13 @@ impl Iprof {
         Ok(PyBytes::new(py, &self.encode(py, false)?))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz`; it is replaced whole or not at all.
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Writes a file, compressed if its name ends in `.gz`; it is replaced whole or not at all. A file that is not
+    /// an earlier output is replaced only with `force`.
+    #[pyo3(signature = (path, *, force=false))]
+    fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let compressed = path.extension().is_some_and(|extension| extension == "gz");
         let bytes = self.encode(py, compressed)?;
-        crate::output::replace(py, path, bytes)
+        crate::output::replace(py, path, bytes, Family::Iprof, force)
     }
 
     fn __repr__(&self) -> String {

@@ -8,7 +8,7 @@ use crate::text::to_python;
 use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::input::Input;
+use profbridge::input::{Family, Input};
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
@@ -89,10 +89,12 @@ impl MemoryProfile {
         Ok(PyBytes::new(py, &self.yaml(py)?))
     }
 
-    /// Writes it in YAML to a file, which is replaced whole or not at all.
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Writes it in YAML to a file, which is replaced whole or not at all. A file that is not an earlier output is
+    /// replaced only with `force`.
+    #[pyo3(signature = (path, *, force=false))]
+    fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let text = self.yaml(py)?;
-        crate::output::replace(py, path, text)
+        crate::output::replace(py, path, text, Family::MemProf, force)
     }
 
     fn __repr__(&self) -> String {

@@ -2,14 +2,22 @@
 
 use crate::detached;
 use crate::error::OrRaise;
+use profbridge::input::Family;
+use profbridge::pipeline::require_earlier_output;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Writes a file.
+/// Writes a profile of a family; without `force` an existing file is replaced only if it is an earlier output.
 ///
 /// # Errors
 ///
-/// Those of the file system.
-pub(crate) fn replace(py: Python<'_>, path: PathBuf, bytes: Vec<u8>) -> PyResult<()> {
-    detached::run(py, None, move |_| profbridge::input::output::replace(&path, &bytes))?.or_raise(py)
+/// Those of the file system; usage for an existing file of another kind.
+pub(crate) fn replace(py: Python<'_>, path: PathBuf, bytes: Vec<u8>, family: Family, force: bool) -> PyResult<()> {
+    let written = detached::run(py, None, move |_| {
+        if !force {
+            require_earlier_output(&path, family)?;
+        }
+        profbridge::input::output::replace(&path, &bytes)
+    })?;
+    written.or_raise(py)
 }

@@ -8,7 +8,7 @@ use crate::text::{printable, summary_fields, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::input::{Input, WeightedInput};
+use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::pipeline::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, merge_sample_files,
@@ -209,8 +209,9 @@ impl SampleProfile {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file, which is replaced whole or not at all.
-    #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false))]
+    /// Writes a file, which is replaced whole or not at all. A file that is not an earlier output is replaced only
+    /// with `force`.
+    #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false, force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(
         &self,
@@ -221,9 +222,10 @@ impl SampleProfile {
         use_md5: bool,
         compress: bool,
         strict: bool,
+        force: bool,
     ) -> PyResult<()> {
         let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
-        crate::output::replace(py, path, bytes)
+        crate::output::replace(py, path, bytes, Family::SampleProf, force)
     }
 
     fn __repr__(&self) -> String {

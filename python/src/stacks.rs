@@ -9,7 +9,7 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
-use profbridge::input::{Input, output};
+use profbridge::input::{Family, Input, output};
 use profbridge::pipeline::OutputForm;
 use profbridge::pipeline::merge::stacks::{
     StackMergeOptions, StackSum, are_pprof, extent_of, merge_pprof, merge_tables,
@@ -151,9 +151,10 @@ impl Stacks {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file in the format that its name or `format` says; it is replaced whole or not at all.
-    #[pyo3(signature = (path, *, format=None))]
-    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<()> {
+    /// Writes a file in the format that its name or `format` says; it is replaced whole or not at all. A file that is
+    /// not an earlier output is replaced only with `force`.
+    #[pyo3(signature = (path, *, format=None, force=false))]
+    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, force: bool) -> PyResult<()> {
         let format = match format {
             Some(format) => format_of(format).or_raise(py)?,
             None => {
@@ -162,7 +163,8 @@ impl Stacks {
             }
         };
         let bytes = self.encode(py, format, is_compressed(&path, format))?;
-        crate::output::replace(py, path, bytes)
+        let family = if format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
+        crate::output::replace(py, path, bytes, family, force)
     }
 
     fn __repr__(&self) -> String {

@@ -20,6 +20,20 @@ def dump(name: str, counts: list[int]) -> bytes:
     return "\n".join(lines).encode()
 
 
+class ExistingFiles(TestCase):
+    def test_write_replaces_an_earlier_output_and_nothing_else(self) -> None:
+        profile = profbridge.merge([dump("main", [1])])
+        path = self.folder / "x.profdata"
+        profile.write(path)
+        profile.write(path, text=True)
+        path.write_bytes(b"int main(void) { return 0; }\n")
+        with self.assertRaises(profbridge.UsageError):
+            profile.write(path)
+        self.assertTrue(path.read_bytes().startswith(b"int"))
+        profile.write(path, force=True)
+        self.assertEqual(path.read_bytes(), profile.to_bytes())
+
+
 class SameAsTheProgram(TestCase):
     def compare(self, inputs: list[Path], *options: str, name: str = "out.profdata", **settings: object) -> None:
         with warnings.catch_warnings():

@@ -54,6 +54,8 @@ pub struct InputList {
     inputs: Vec<Input>,
     found: BTreeSet<PathBuf>,
     named: BTreeSet<PathBuf>,
+    output: Option<Identity>,
+    skipped_output: Option<PathBuf>,
 }
 
 impl InputList {
@@ -63,6 +65,15 @@ impl InputList {
     /// passes over pipes and devices in silence; we sort, and read what is named.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }
+    }
+
+    /// Skips `output` when a directory or a list brings it in: it is the result of an earlier run,
+    /// and would be counted again. A file that is named counts, so that profiles can be accumulated.
+    #[must_use]
+    pub fn without_output(mut self, output: &Path) -> Self {
+        let file = fs::metadata(output).ok().filter(fs::Metadata::is_file);
+        self.output = file.map(|metadata| identity(output, &metadata));
+        self
     }
 
     /// Adds a file that counts once, or every file below a folder.
@@ -80,6 +91,10 @@ impl InputList {
     ///
     /// As [`push`](Self::push).
     pub fn push_weighted(&mut self, path: &Path, weight: NonZeroU64) -> Result<()> {
+        self.push_entry(path, weight, false)
+    }
+
+    fn push_entry(&mut self, path: &Path, weight: NonZeroU64, is_listed: bool) -> Result<()> {
         if path.as_os_str() == "-" {
             // Standard input gives its bytes once; whoever reads it again finds its end.
             let is_first = !self.inputs.iter().any(|input| input.path == path);
@@ -91,6 +106,9 @@ impl InputList {
         if metadata.is_dir() {
             let mut above = vec![identity(path, &metadata)];
             return self.push_folder(path, weight, &mut above);
+        }
+        if is_listed && self.skips(path, &metadata) {
+            return Ok(());
         }
         if metadata.is_file() || !self.compat.is_llvm() {
             // What is named counts as named, though a folder holds it as well.
@@ -112,6 +130,9 @@ impl InputList {
         for path in paths {
             // A link to nowhere is no input, and neither is what vanished meanwhile.
             let Ok(metadata) = fs::metadata(&path) else { continue };
+            if self.skips(&path, &metadata) {
+                continue;
+            }
             if metadata.is_file() {
                 if !self.named.contains(&path) {
                     self.found.insert(path.clone());
@@ -128,6 +149,15 @@ impl InputList {
             }
         }
         Ok(())
+    }
+
+    /// Whether a file that a directory or a list brings in is the output, which is noted.
+    fn skips(&mut self, path: &Path, metadata: &fs::Metadata) -> bool {
+        let is_output = self.output.as_ref().is_some_and(|output| *output == identity(path, metadata));
+        if is_output {
+            self.skipped_output.get_or_insert_with(|| path.to_path_buf());
+        }
+        is_output
     }
 
     /// Adds `WEIGHT,FILE`; a leading `~/` or `~user/` of FILE is expanded.
@@ -161,9 +191,14 @@ impl InputList {
     pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
         for entry in parse_list(list, self.compat) {
             let Input { path, weight, .. } = entry?;
-            self.push_weighted(&path, weight)?;
+            self.push_entry(&path, weight, true)?;
         }
         Ok(())
+    }
+
+    /// The path of the output that was [skipped](Self::without_output).
+    pub fn skipped_output(&self) -> Option<&Path> {
+        self.skipped_output.as_deref()
     }
 
     /// The inputs collected so far.

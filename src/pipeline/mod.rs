@@ -19,6 +19,7 @@ pub mod input_totals;
 pub mod merge;
 pub mod open;
 pub mod output_form;
+mod overwrite;
 pub mod partial;
 pub mod pictures;
 pub mod plan;
@@ -44,6 +45,7 @@ pub use merge::{
 };
 pub use open::{ReadOptions, open_reader};
 pub use output_form::OutputForm;
+pub use overwrite::require_earlier_output;
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};

@@ -105,6 +105,18 @@ impl OutputForm {
             .with_hint(Hint::MakeIprofOrShow))
     }
 
+    /// The family of an output of this form that is made of inputs of a family.
+    pub fn family(self, of_inputs: Option<Family>) -> Family {
+        match self {
+            Self::Iprof | Self::Json => Family::Iprof,
+            Self::Collapsed | Self::Pprof => Family::Stacks,
+            Self::SampleProf => Family::SampleProf,
+            Self::Raw | Self::Indexed | Self::Text | Self::MemProfYaml => {
+                of_inputs.filter(|family| *family == Family::SampleProf).unwrap_or(Family::Instr)
+            }
+        }
+    }
+
     /// What inputs of a family are told that cannot become this.
     pub(super) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
         let detail = format!("{what} do not become {}", self.words());

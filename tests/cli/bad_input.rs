@@ -3,10 +3,13 @@
 use crate::program::{Finished, Folder, testdata};
 use std::ffi::OsString;
 
+/// What an earlier merge may have written.
+const OLD_RESULT: &[u8] = b":ir\nold\n1\n1\n5\n";
+
 /// Merges files of `testdata/bad` over an existing `out.profdata`.
 fn merge_over_an_old_result(names: &[&str]) -> (Folder, Finished) {
     let folder = Folder::new();
-    std::fs::write(folder.path("out.profdata"), "the old result").expect("file can be written");
+    std::fs::write(folder.path("out.profdata"), OLD_RESULT).expect("file can be written");
     let mut arguments: Vec<OsString> = ["merge", "-o", "out.profdata"].map(OsString::from).to_vec();
     arguments.extend(names.iter().map(|name| testdata(name).into_os_string()));
     let finished = folder.run(&arguments);
@@ -18,7 +21,7 @@ fn assert_refused_and_old_result_untouched(name: &str, words: &[&str]) {
     let (folder, finished) = merge_over_an_old_result(&[name]);
     finished.assert_refused(1, words);
     finished.assert_refused(1, &[testdata(name).to_str().expect("the path is text")]);
-    assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), b"the old result");
+    assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), OLD_RESULT);
     assert_eq!(folder.names(), ["out.profdata"], "no temporary file stays behind");
 }
 
@@ -92,7 +95,7 @@ fn one_bad_file_among_good_ones_stops_the_merge() {
         "merge/clang-22/run-2.profraw",
     ]);
     finished.assert_refused(1, &["truncated.profraw"]);
-    assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), b"the old result");
+    assert_eq!(std::fs::read(folder.path("out.profdata")).expect("file is there"), OLD_RESULT);
 }
 
 #[test]
@@ -181,7 +184,7 @@ fn an_output_without_room_is_named() {
 fn a_read_only_old_result_is_left_alone() {
     let folder = Folder::new();
     let old = folder.path("out.profdata");
-    std::fs::write(&old, "the old result").expect("file can be written");
+    std::fs::write(&old, OLD_RESULT).expect("file can be written");
     let mut permissions = std::fs::metadata(&old).expect("file is there").permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&old, permissions).expect("permissions can be set");
@@ -192,7 +195,7 @@ fn a_read_only_old_result_is_left_alone() {
     let good = testdata("merge/clang-22/run-1.profraw");
     let finished = folder.run(&[OsString::from("merge"), "-o".into(), "out.profdata".into(), good.into()]);
     finished.assert_refused(1, &["out.profdata", "Permission denied", "hint: "]);
-    assert_eq!(std::fs::read(&old).expect("file is there"), b"the old result");
+    assert_eq!(std::fs::read(&old).expect("file is there"), OLD_RESULT);
 }
 
 #[test]

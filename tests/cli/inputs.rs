@@ -74,6 +74,41 @@ fn folders_pass_over_what_is_no_profile_for_every_family() {
 }
 
 #[test]
+fn the_output_in_a_directory_or_list_is_not_an_input() {
+    let memory = [memory_profile(5), memory_profile(6)];
+    let memory = ("memory", [memory[0].as_str(), memory[1].as_str()], "x.yaml");
+    for (family, contents, output) in FAMILIES.into_iter().chain([memory]) {
+        let folder = Folder::new();
+        fs::create_dir(folder.path("in")).unwrap();
+        for (at, content) in contents.iter().enumerate() {
+            fs::write(folder.path(&format!("in/{at}")), content).unwrap();
+        }
+        fs::write(folder.path("list"), format!("in/0\n in/../in/{output}\n3,in/{output}\nin/1\n")).unwrap();
+        let read = || fs::read(folder.path(&format!("in/{output}"))).unwrap();
+        assert!(!done(&folder, &format!("merge in -o in/{output}")).contains("it is the output"), "{family}");
+        let expected = read();
+        for line in ["merge in", "merge in --strict", "merge in in/../in/.. -f list", "merge -f list"] {
+            let said = done(&folder, &format!("{line} -o in/{output}"));
+            assert!(
+                said.contains("note: skipped in/") && said.contains("it is the output"),
+                "{family}: {line}: {said}"
+            );
+            assert!(!said.contains("is it still being written"), "{family}: {line}: {said}");
+            if !line.contains("..") {
+                assert_eq!(read(), expected, "{family}: {line}");
+            }
+        }
+        let found = outcomes(&folder, &format!("merge --json in -o in/{output}"));
+        assert_eq!(found, ["in/0:used", "in/1:used", &format!("in/{output}:output")], "{family}");
+        // An input that is named counts, even if it is the output: this is how profiles are accumulated.
+        let once = read();
+        let said = done(&folder, &format!("merge in/{output} in/1 -o in/{output}"));
+        assert!(!said.contains("it is the output") && !said.contains("still being written"), "{family}: {said}");
+        assert!(read() != once, "{family}");
+    }
+}
+
+#[test]
 fn empty_inputs_are_said_and_skipped_for_every_family() {
     for (family, contents, output) in FAMILIES {
         let folder = Folder::new();

@@ -113,8 +113,8 @@ fn a_name_that_says_nothing_means_what_the_inputs_are() {
     let folder = folder();
     assert!(written(&folder, "merge a.proftext -o x.data", "x.data").starts_with(b"\xfflprofi\x81"));
     assert!(written(&folder, "merge a.proftext -o x.data --to text", "x.data").starts_with(b"# IR"));
-    assert!(written(&folder, "merge f.iprof -o x", "x").starts_with(b"{"));
-    assert!(written(&folder, "merge c.collapsed -o x", "x").starts_with(b"a;b 1"));
+    assert!(written(&folder, "merge f.iprof -o y", "y").starts_with(b"{"));
+    assert!(written(&folder, "merge c.collapsed -o z", "z").starts_with(b"a;b 1"));
     refused(&folder, "convert a.proftext -o new.data", &["does not tell", "--to"]);
 }
 
@@ -202,5 +202,89 @@ fn a_memory_profile_becomes_yaml_and_comes_back() {
         written(&folder, "merge x.memprofyaml -o again.profdata", "again.profdata");
         let [direct, again] = ["direct.profdata", "again.profdata"].map(|name| fs::read(folder.path(name)).unwrap());
         assert_eq!(direct, again, "{command}");
+    }
+}
+
+/// Existing files that no merge of `a.proftext` wrote.
+fn valuable_files() -> [(&'static str, Vec<u8>); 7] {
+    let raw = fs::read(testdata("raw/clang-22-ir.profraw")).expect("read");
+    [
+        ("run.profraw", raw.clone()),
+        ("raw.data", raw),
+        ("main.c", b"int main(void) { return 0; }\n".to_vec()),
+        ("app", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec()),
+        ("f.data", INPUTS[3].1.into()),
+        ("s.data", INPUTS[1].1.into()),
+        ("c.data", INPUTS[2].1.into()),
+    ]
+}
+
+#[test]
+fn an_existing_file_that_is_not_an_earlier_output_is_kept() {
+    let folder = folder();
+    for (name, content) in valuable_files() {
+        fs::write(folder.path(name), &content).expect("written");
+        let to = if name.ends_with(".profraw") { "raw" } else { "indexed" };
+        for line in [format!("merge a.proftext -o {name}"), format!("convert a.proftext --to {to} -o {name}")] {
+            refused(&folder, &line, &[name, "the file exists and is not an earlier output", "--force"]);
+            assert_eq!(fs::read(folder.path(name)).expect("read"), content, "{line}");
+            assert!(written(&folder, &format!("{line} --force"), name) != content, "{line}");
+            fs::write(folder.path(name), &content).expect("written");
+        }
+        assert!(written(&folder, &format!("llvm-profdata merge a.proftext -o {name}"), name) != content, "{name}");
+    }
+    fs::write(folder.path("other.data"), INPUTS[0].1).expect("written");
+    for line in ["merge f.iprof -o other.data", "merge c.collapsed -o other.data", "merge s.afdo -o other.data"] {
+        refused(&folder, line, &["other.data: the file exists and is not an earlier output: LLVM text profile"]);
+    }
+    let document = run(&folder, "merge c.collapsed -o other.data --json").stdout;
+    let document: serde_json::Value = serde_json::from_slice(&document).expect("a document");
+    assert_eq!((&document["error"]["kind"], &document["output"]), (&"usage".into(), &serde_json::Value::Null));
+}
+
+/// `profbridge merge -o d/*.profraw`
+#[test]
+fn a_forgotten_output_does_not_replace_the_first_input() {
+    let folder = Folder::new();
+    let raw = fs::read(testdata("merge/clang-22/run-1.profraw")).expect("read");
+    for name in ["run-1.profraw", "run-2.profraw"] {
+        fs::write(folder.path(name), &raw).expect("written");
+    }
+    for line in ["merge -o run-1.profraw run-2.profraw", "convert -o run-1.profraw run-2.profraw"] {
+        refused(&folder, line, &["run-1.profraw: ", "LLVM raw profile", "--force"]);
+        assert_eq!(fs::read(folder.path("run-1.profraw")).expect("read"), raw, "{line}");
+    }
+}
+
+#[test]
+fn an_earlier_output_and_an_empty_file_are_replaced() {
+    let folder = folder();
+    fs::write(folder.path("empty"), "").expect("written");
+    written(&folder, "merge a.proftext -o empty", "empty");
+    for line in [
+        "merge a.proftext -o x",
+        "merge a.proftext --text -o x",
+        "merge a.proftext --partial -o x",
+        "convert a.proftext --to indexed -o x",
+        "merge a.proftext --function nothing --allow-empty -o x",
+        "merge a.proftext --function nothing --allow-empty --text -o x",
+        "merge s.afdo -o y",
+        "merge s.afdo --to text -o y",
+        "merge s.afdo --partial --to indexed -o y",
+        "merge s.afdo --function nothing --allow-empty -o y",
+        "merge s.afdo --function nothing --allow-empty --to text -o y",
+        "merge c.collapsed -o z",
+        "merge c.collapsed --to pprof -o z",
+        "merge c.collapsed --partial -o z",
+        "merge c.collapsed --partial --to pprof -o z",
+        "merge c.collapsed --thread nobody --allow-empty --to pprof -o z",
+        "merge c.collapsed --thread nobody --allow-empty -o z",
+        "merge f.iprof -o i",
+        "merge f.iprof --partial -o i",
+        "convert f.iprof --only nowhere --allow-empty --to iprof -o i",
+        "merge f.iprof -o i.iprof.gz",
+    ] {
+        let output = line.rsplit(' ').next().expect("a name");
+        assert_eq!(written(&folder, line, output), written(&folder, line, output), "{line}");
     }
 }

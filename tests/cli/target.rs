@@ -150,12 +150,12 @@ fn raw_output_is_for_the_same_readers() {
         (None, "--raw-version 9 --for llvm-16", RAW_10, 9),
         (Some("llvm-13"), "--raw-version 4", RAW_10, 4),
     ] {
-        let finished = run(&folder, whom, &format!("convert --to raw -o out.profraw {options}"), &[input]);
+        let finished = run(&folder, whom, &format!("convert --force --to raw -o out.profraw {options}"), &[input]);
         assert_eq!(written_version(&folder, &finished, "out.profraw"), version, "{whom:?} {options} {input}");
         let tells = finished.stderr.contains(&format!("out.profraw: raw version {version}, for LLVM "));
         assert_eq!(tells, options.is_empty(), "{whom:?} {options}: {}", finished.stderr);
     }
-    let finished = run(&folder, None, "convert --for llvm-16 -o out.profraw", &["raw/clang-19-mcdc.profraw"]);
+    let finished = run(&folder, None, "convert --force --for llvm-16 -o out.profraw", &["raw/clang-19-mcdc.profraw"]);
     assert!(
         finished.stderr.contains("the format cannot hold ") && finished.stderr.contains("bitmap"),
         "{}",
@@ -179,7 +179,7 @@ fn an_older_raw_version_is_for_its_readers() {
         ("--for llvm-16", "a.c:local"),
         ("--raw-version 8 --for llvm-18", "a.c;local"),
     ] {
-        let made = run(&folder, None, &format!("convert new.proftext -o x.profraw {options}"), &[]);
+        let made = run(&folder, None, &format!("convert new.proftext --force -o x.profraw {options}"), &[]);
         assert_eq!(made.code, Some(0), "{options}: {}", made.stderr);
         let shown = run(&folder, None, "show --covered x.profraw", &[]);
         assert_eq!(String::from_utf8_lossy(&shown.stdout), format!("{name}\n"), "{options}");
@@ -197,7 +197,7 @@ fn an_iprof_becomes_the_profile_of_llvm_22_in_convert_and_in_merge() {
         ("merge app.iprof -o out.profdata", Some("llvm-16"), 9),
         ("convert app.iprof -o out.profdata --for llvm-18", Some("llvm-16"), 11),
         ("convert app.iprof -o out.profraw", None, 10),
-        ("convert app.iprof -o out.profraw --for llvm-16", None, 8),
+        ("convert app.iprof -o out.profraw --for llvm-16 --force", None, 8),
     ] {
         let name = if line.contains("profraw") { "out.profraw" } else { "out.profdata" };
         let finished = run(&folder, whom, line, &[]);

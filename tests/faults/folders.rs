@@ -114,11 +114,11 @@ fn merge(output: &Path, options: &[&str]) -> super::program::Finished {
 fn one_bad_file_is_enough_by_default_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
-    fs::write(&output, "old").unwrap();
+    fs::write(&output, ":ir\nold\n1\n1\n5\n").unwrap();
     for options in [&["--failure-mode=any"][..], &["--failure-mode=any", "--salvage"], &[]] {
         let finished = merge(&output, options);
         assert_eq!(finished.code, Some(1), "{options:?}");
-        assert_eq!(fs::read(&output).unwrap(), b"old");
+        assert_eq!(fs::read(&output).unwrap(), b":ir\nold\n1\n1\n5\n");
     }
 }
 

@@ -115,10 +115,10 @@ fn an_empty_file_is_not_converted_into_an_empty_profile() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("empty.profraw"), "").unwrap();
-    fs::write(path("out.proftext"), "old").unwrap();
+    fs::write(path("out.proftext"), ":ir\nold\n1\n1\n5\n").unwrap();
     run([Path::new("convert"), &path("empty.profraw"), Path::new("-o"), &path("out.proftext")])
         .assert_refused(&["empty.profraw", "the file is empty"]);
-    assert_eq!(fs::read(path("out.proftext")).unwrap(), b"old");
+    assert_eq!(fs::read(path("out.proftext")).unwrap(), b":ir\nold\n1\n1\n5\n");
 }
 
 #[test]

@@ -73,7 +73,7 @@ const GOOD: [&str; 70] = [
     "convert a.iprof -o bridged.profdata",
     "convert a.profraw -o out.iprof",
     "convert a.iprof -o out.iprof --prune",
-    "convert a.prof -o out.proftext",
+    "convert a.prof -o samples.proftext",
     "convert a.yaml -o out.memprofyaml",
     "convert a.jfr -o out.collapsed",
     "check --strict a.profraw",

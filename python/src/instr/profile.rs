@@ -8,6 +8,7 @@ use crate::error::OrRaise;
 use crate::options::{asked_target, check_toolchain, hash_policy};
 use crate::table::{Table, internal};
 use crate::text::{printable, summary_fields, to_python, warn};
+use profbridge::input::Family;
 use profbridge::instr::description::hex;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
 use profbridge::instr::{FunctionId, RecordId, SummaryBuilder};
@@ -187,8 +188,9 @@ impl Profile {
         Ok(PyBytes::new(py, &written.bytes))
     }
 
-    /// Writes a file, which is replaced whole or not at all.
-    #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep"))]
+    /// Writes a file, which is replaced whole or not at all. A file that is not an earlier output is replaced only
+    /// with `force`.
+    #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep", force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(
         &self,
@@ -199,10 +201,11 @@ impl Profile {
         sparse: bool,
         strict: bool,
         hashes: &str,
+        force: bool,
     ) -> PyResult<()> {
         let text = text.unwrap_or_else(|| is_text_name(&path));
         let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
-        crate::output::replace(py, path, written.bytes)?;
+        crate::output::replace(py, path, written.bytes, Family::Instr, force)?;
         warn(py, &written.warnings)
     }
 

@@ -59,7 +59,7 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
         }
         None => arguments.form(inputs, said)?,
     };
-    arguments.written.guard(inputs, &arguments.output, form)?;
+    arguments.written.guard(inputs, &arguments.output, form, staying)?;
     arguments.refuse_for_form(form)?;
     let family = match staying {
         Some(family) => family,

@@ -152,6 +152,8 @@ pub(crate) const SALVAGED: &str = "salvaged";
 pub(crate) const EMPTY: &str = "empty";
 /// A file of a folder that is no profile, passed over.
 pub(crate) const NOT_A_PROFILE: &str = "not-a-profile";
+/// The output, which a directory or a list brought in as an input; skipped.
+pub(crate) const OUTPUT: &str = "output";
 /// An input that could not be read.
 pub(crate) const FAILED: &str = "failed";
 /// An input that the run did not come to, or did not get to use.

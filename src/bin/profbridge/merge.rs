@@ -18,6 +18,7 @@ pub(crate) use sampleprof::refused_of_samples;
 pub(crate) use stacks::refused_of_stacks;
 
 use crate::console;
+use crate::documents::{NOT_A_PROFILE, OUTPUT};
 use crate::families;
 use crate::merge_document::MergeDocument;
 use crate::merge_inputs::{Sizes, sifted};
@@ -30,12 +31,16 @@ use profbridge::pipeline::same_program::require_same_program;
 use profbridge::pipeline::{self, OutputForm};
 use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Result};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Merges and writes.
 pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     let list = arguments.inputs()?;
-    let found = list.found().clone();
+    let (found, skipped_output) = (list.found().clone(), list.skipped_output().map(Path::to_path_buf));
+    if let Some(path) = &skipped_output {
+        console::note(&format!("skipped {}: it is the output", path.display()));
+    }
     let (inputs, passed_over) = sifted(list, arguments.strict, arguments.names_any())?;
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
@@ -51,7 +56,8 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     (request.form, request.to) = (form, arguments.written.family());
     request.stdin_is_stacks = arguments.stacks.names_form();
     let mut document = MergeDocument::new(if arguments.json { &inputs } else { &[] });
-    document.pass_over(&passed_over);
+    document.skip(&passed_over, NOT_A_PROFILE);
+    document.skip(skipped_output.as_slice(), OUTPUT);
     let same = match arguments.same_program {
         true => require_same_program(&inputs, &crate::limits::read_options()),
         false => Ok(()),
@@ -61,7 +67,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
         let merged = merge(arguments, plan, &work, &mut document);
         // Whoever reads the files of instrumented programs sees it in time.
         if plan != MergePlan::Family(Family::Instr) {
-            sizes.say_changed(&inputs, arguments.quiet, &mut document);
+            sizes.say_changed(&inputs, &arguments.output, arguments.quiet, &mut document);
         }
         merged
     });
@@ -79,7 +85,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
 /// Merges as the plan says, and notes what becomes of the inputs. The gates stand between what a family adds up and what
 /// it writes.
 fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
-    arguments.written.guard(work.inputs, &arguments.output, work.form)?;
+    arguments.written.guard(work.inputs, &arguments.output, work.form, plan.family())?;
     if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
         let hint = "a part is of the family of its inputs; it is converted when the merge is finished";
         refuse(&[(arguments.partial, "--partial")], "not for these inputs and this output", hint)?;

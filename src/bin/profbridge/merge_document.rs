@@ -2,8 +2,8 @@
 //! that fail; see `docs/json-schema/merge-2.json`. That of `convert` has no gates; see `docs/json-schema/convert-1.json`.
 
 use crate::documents::{
-    self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, NOT_USED, SALVAGED, SectionEntries, USED,
-    error_json,
+    self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, NOT_USED, OUTPUT, SALVAGED, SectionEntries,
+    USED, error_json,
 };
 use crate::target::JsonTarget;
 use profbridge::gates::{self, GateOutcome};
@@ -92,13 +92,13 @@ impl MergeDocument {
         let path = |input: &Input| input.path.to_string_lossy().into_owned();
         let mut given: HashMap<String, VecDeque<InputJson>> = HashMap::new();
         // These stay behind the inputs.
-        let (passed_over, named): (Vec<_>, Vec<_>) =
-            self.inputs.drain(..).partition(|input| input.outcome == NOT_A_PROFILE);
+        let (skipped, named): (Vec<_>, Vec<_>) =
+            self.inputs.drain(..).partition(|input| [NOT_A_PROFILE, OUTPUT].contains(&input.outcome));
         named.into_iter().for_each(|input| given.entry(input.file.path.clone()).or_default().push_back(input));
         let unseen = |input: &Input| InputJson::new(FileJson::named(path(input)), input.weight.get());
         let mut take = |input: &Input| given.get_mut(&path(input)).and_then(VecDeque::pop_front);
         self.inputs = merged.into_iter().map(|input| take(input).unwrap_or_else(|| unseen(input))).collect();
-        self.inputs.extend(passed_over);
+        self.inputs.extend(skipped);
     }
 
     /// Notes what became of an input, by its place.
@@ -126,11 +126,11 @@ impl MergeDocument {
         }
     }
 
-    /// Notes files of folders that are no profiles, behind the inputs.
-    pub(crate) fn pass_over(&mut self, files: &[PathBuf]) {
+    /// Notes files of directories and lists that are not inputs, after the inputs.
+    pub(crate) fn skip(&mut self, files: &[PathBuf], outcome: &'static str) {
         self.inputs.extend(files.iter().map(|path| {
             let mut input = InputJson::new(FileJson::at_rest(path), 1);
-            input.outcome = NOT_A_PROFILE;
+            input.outcome = outcome;
             input
         }));
     }

@@ -5,8 +5,9 @@ use crate::merge_document::MergeDocument;
 use crate::words::number_of;
 use profbridge::input::{Format, Input, InputList};
 use profbridge::pipeline::folders::pass_over_foreign;
+use profbridge::system::is_same_file;
 use profbridge::{Error, ErrorKind, Result, Warning};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How long the inputs were when the merge began; `None` for what comes through a pipe.
 pub(crate) struct Sizes(Vec<Option<u64>>);
@@ -17,10 +18,11 @@ impl Sizes {
     }
 
     /// Says which inputs grew or shrank meanwhile: whoever writes them is not done, and what was read may be cut.
-    pub(crate) fn say_changed(&self, inputs: &[Input], quiet: bool, document: &mut MergeDocument) {
+    /// An input that is the output has been replaced by now.
+    pub(crate) fn say_changed(&self, inputs: &[Input], output: &Path, quiet: bool, document: &mut MergeDocument) {
         for (input, before) in inputs.iter().zip(&self.0) {
             let (Some(before), Some(after)) = (*before, size(input)) else { continue };
-            if before == after {
+            if before == after || is_same_file(&input.path, output) {
                 continue;
             }
             let before = number_of(before, "byte");

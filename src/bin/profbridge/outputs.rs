@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use profbridge::input::output::{is_gzip_name, is_standard_output};
 use profbridge::input::{Family, Format, Input};
-use profbridge::pipeline::OutputForm;
+use profbridge::pipeline::{OutputForm, require_earlier_output};
 use profbridge::system::{is_device, is_same_file};
 use profbridge::{Error, Result};
 use std::fs::File;
@@ -57,7 +57,7 @@ pub(crate) struct OutputArgs {
     /// What to write; by default what the output's name ends in (.gz compresses any of them), else what the inputs are
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<FormArg>,
-    /// Write over an input although it is of another format
+    /// Replace the output file even if it is not an earlier output, or is an input of another format
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -103,17 +103,28 @@ impl OutputArgs {
         (self.to == Some(FormArg::Llvm)).then_some(Family::Instr)
     }
 
-    /// Refuses what nobody wants: bytes on a terminal, and an input replaced by another format.
+    /// Rejects binary output on a terminal, and an output that would replace a file by accident: an input of
+    /// another format, or a file that is neither an input nor an earlier output. `family` is that of the inputs.
     ///
     /// # Errors
     ///
     /// Usage.
-    pub(crate) fn guard(&self, inputs: &[Input], output: &Path, form: OutputForm) -> Result<()> {
+    pub(crate) fn guard(
+        &self,
+        inputs: &[Input],
+        output: &Path,
+        form: OutputForm,
+        family: Option<Family>,
+    ) -> Result<()> {
         refuse_terminal(output, form.is_text() && !is_gzip_name(output))?;
         if self.force {
             return Ok(());
         }
-        refuse_replacing(inputs, output, form.words(), true, |format| is_same(format, form))
+        refuse_replacing(inputs, output, form.words(), true, |format| is_same(format, form))?;
+        match inputs.iter().any(|input| is_same_file(&input.path, output)) {
+            true => Ok(()),
+            false => require_earlier_output(output, form.family(family)),
+        }
     }
 }
 

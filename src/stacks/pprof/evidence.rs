@@ -6,7 +6,11 @@ use crate::bytes::{Cursor, Endian};
 /// Whether `data`, perhaps cut, is a protocol buffer that begins as writers of
 /// pprof begin, with the types of values, before which only single numbers stand:
 /// a type is a message of at most two numbers. What follows has a tag of the schema.
+/// A profile without values consists of the first string, which is empty.
 pub fn is_pprof(data: &[u8]) -> bool {
+    if data == [0x32, 0] {
+        return true;
+    }
     let mut cursor = Cursor::new(data, 0, Endian::Little, "head");
     let number = |cursor: &mut Cursor<'_>| read_uleb128(cursor, "number").ok();
     let mut seen_type = false;
@@ -58,6 +62,7 @@ mod tests {
         assert!(is_pprof(&[&[0x48, 0xfb, 0xd3, 0xbf, 0xf9, 0xd6, 0xf5, 0x0e], &head[..]].concat()));
         // Cut anywhere behind the first message.
         assert!(is_pprof(&head[..9]));
+        assert!(is_pprof(&super::super::write(&Default::default()).unwrap()));
         for other in [&head[..5], &[0x0a, 4, 0x08, 1, 0x08, 2], &[0x0a, 4, 0x08, 1, 0x10, 2, 0x13], b"\n\x04main\n"] {
             assert!(!is_pprof(other), "{other:?}");
         }

@@ -175,7 +175,7 @@ impl MergeArgs {
     }
 
     pub(super) fn inputs(&self) -> Result<InputList> {
-        let mut list = InputList::new(Compat::Profbridge);
+        let mut list = InputList::new(Compat::Profbridge).without_output(&self.output);
         self.inputs.iter().try_for_each(|path| list.push(path))?;
         self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
         if let Some(path) = &self.input_files {
