@@ -35,6 +35,8 @@ pub enum Hint {
     ShowStacks,
     /// Some inputs cannot be read: the others may be merged without them.
     AllowFailures,
+    /// A result with nothing in it may be written.
+    AllowEmpty,
     /// What cannot be written may be left out, and is listed.
     AllowLosses,
     /// What cannot be converted may be left out, and is listed.
@@ -148,6 +150,7 @@ impl fmt::Display for Hint {
             Self::CompareAsIprof => "convert it to an iprof, which can be",
             Self::ShowStacks => "its stacks can be shown and drawn",
             Self::AllowFailures => "the others can be merged without them, and what is sound of these be kept",
+            Self::AllowEmpty => "it can be written all the same where an empty result is allowed",
             Self::AllowLosses => "it can be written all the same where losses are allowed, which are then listed",
             Self::AllowLeavingOut => "where losses are allowed these are left out and listed",
             Self::AllowUnused => "it can be written all the same where losses are allowed",

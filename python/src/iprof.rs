@@ -14,7 +14,7 @@ use profbridge::input::{Family, Input};
 use profbridge::iprof::statistics::{FigureOptions, statistics};
 use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
 use profbridge::pipeline::merge::iprof::{
-    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
+    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -40,7 +40,6 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
     options.scale = Weight::ONE;
     options.failure_mode = settings.failure_mode()?;
     options.salvage = settings.salvage;
-    options.minimums = settings.minimums();
     options.llvm = settings.instr(&target(None, &[])?)?;
     options.llvm.keep_vtable_names = true;
     Ok(options)
@@ -51,8 +50,13 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
 /// # Errors
 ///
 /// Those of the merge.
-pub(crate) fn merge(inputs: &[Input], options: &IprofMergeOptions, watch: &Watch) -> Result<Merged> {
-    of_report(merge_iprof_files(inputs, options, &mut Listener(watch))?, options)
+pub(crate) fn merge(
+    inputs: &[Input],
+    options: &IprofMergeOptions,
+    settings: &MergeSettings,
+    watch: &Watch,
+) -> Result<Merged> {
+    of_report(merge_iprof_files(inputs, options, &mut Listener(watch))?, options, settings)
 }
 
 /// What a merge gave, unless too many inputs are bad or too little is in it.
@@ -60,8 +64,13 @@ pub(crate) fn merge(inputs: &[Input], options: &IprofMergeOptions, watch: &Watch
 /// # Errors
 ///
 /// As [`merge`].
-pub(crate) fn of_report(report: IprofMergeReport, options: &IprofMergeOptions) -> Result<Merged> {
+pub(crate) fn of_report(
+    report: IprofMergeReport,
+    options: &IprofMergeOptions,
+    settings: &MergeSettings,
+) -> Result<Merged> {
     report.verdict(options)?;
+    settings.check(|wanted| Ok(facts_of(&report.document, wanted).of_inputs(report.used())))?;
     let mut warnings = Vec::new();
     for input in &report.inputs {
         warnings.extend(skipped(&input.input, &input.outcome));

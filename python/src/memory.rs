@@ -13,7 +13,7 @@ use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, functio
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
 use profbridge::pipeline::Target;
-use profbridge::pipeline::merge::memprof::extent_of;
+use profbridge::pipeline::encode::facts_of_memory;
 use profbridge::pipeline::read;
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ pub(crate) struct Read(memprof::MemoryProfile);
 pub(crate) fn read(input: &Input, settings: &MergeSettings) -> Result<Read> {
     let target = Target::default_release(profbridge::pipeline::TargetSource::Inputs);
     let profile = read::memprof::load(input, &settings.instr(&target)?.read)?;
-    settings.check(|| extent_of(&profile, 1))?;
+    settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(1)))?;
     Ok(Read(profile))
 }
 

@@ -93,6 +93,7 @@ fn opened(inputs: &[Input], family: KeptFamily) -> Result<Option<(Vec<Input>, Ve
 }
 
 fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+    refuse_filters(family, settings)?;
     match family {
         Some(Family::SampleProf) => sample::merge(inputs, settings).map(Merged::Sample),
         Some(Family::Iprof) => {
@@ -102,7 +103,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
                 options.found.extend(found.iter().cloned());
                 inputs
             });
-            iprof::merge(inputs, &options, &watch).map(Merged::Iprof)
+            iprof::merge(inputs, &options, settings, &watch).map(Merged::Iprof)
         }
         Some(Family::Stacks) => {
             let opened = opened(inputs, KeptFamily::Stacks)?;
@@ -110,5 +111,17 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
         }
         // What is no profile is said by the readers of these.
         _ => instr::merge(inputs, settings, watch).map(Merged::Instr),
+    }
+}
+
+/// Refuses filters for a family that has none.
+///
+/// # Errors
+///
+/// Usage.
+pub(crate) fn refuse_filters(family: Option<Family>, settings: &MergeSettings) -> Result<()> {
+    match family {
+        Some(family @ (Family::Iprof | Family::Stacks)) => settings.refuse_filters(family.words()),
+        _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use profbridge::instr::release;
 use profbridge::memprof::raw::Programs;
 use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::target::{ENVIRONMENT, InputVersions};
-use profbridge::pipeline::{Extent, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
+use profbridge::pipeline::{Facts, FailureMode, MergeOptions, Minimums, Target, TargetRequest, Wanted};
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, Error, Limits, Result};
 use pyo3::prelude::*;
@@ -81,19 +81,29 @@ impl MergeSettings {
         self.threads.and_then(NonZeroUsize::new)
     }
 
-    /// The least that the result must hold.
-    pub(crate) fn minimums(&self) -> Minimums {
-        Minimums::new(self.min_inputs, self.min_functions, self.min_total_count)
-    }
-
-    /// Whether a result holds enough; what it holds is asked for only where something was asked of it.
+    /// Checks whether a result holds enough; what takes time to count is counted only if something was asked of it.
     ///
     /// # Errors
     ///
-    /// Gate failed when it is below a minimum.
-    pub(crate) fn check(&self, extent: impl FnOnce() -> Extent) -> Result<()> {
-        let minimums = self.minimums();
-        if minimums == Minimums::default() { Ok(()) } else { minimums.check(&extent()) }
+    /// Gate failed when it is below a minimum; those of `facts`.
+    pub(crate) fn check(&self, facts: impl FnOnce(Wanted) -> Result<Facts>) -> Result<Facts> {
+        let minimums = Minimums::new(self.min_inputs, self.min_functions, self.min_total_count);
+        let facts = facts(minimums.wanted())?;
+        minimums.check(&facts)?;
+        Ok(facts)
+    }
+
+    /// Refuses what chooses functions by name for a family that has no such thing.
+    ///
+    /// # Errors
+    ///
+    /// Usage.
+    pub(crate) fn refuse_filters(&self, meant: &str) -> Result<()> {
+        let given = [(self.function.is_some(), "function"), (self.no_function.is_some(), "no_function")];
+        match given.iter().find(|(given, _)| *given) {
+            Some((_, setting)) => Err(Error::usage(format!("{setting} is not for {meant}"))),
+            None => Ok(()),
+        }
     }
 
     /// Functions that are renamed while reading.
@@ -120,7 +130,6 @@ impl MergeSettings {
         options.salvage = self.salvage;
         options.threads = self.threads();
         options.keep_vtable_names = self.keep_vtable_symbols;
-        options.minimums = self.minimums();
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
         options.remapping = self.remapping()?;
         options.read.correlator = self.images()?.map(|images| Arc::new(images) as _);

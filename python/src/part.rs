@@ -4,7 +4,7 @@ use crate::detached;
 use crate::error::{OrRaise, raise, usage};
 use crate::instr;
 use crate::iprof;
-use crate::merge::Merged;
+use crate::merge::{Merged, refuse_filters};
 use crate::options::{MergeSettings, asked_target};
 use crate::sample;
 use crate::source::{input, weight_of};
@@ -133,6 +133,7 @@ fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSetti
         Some(family) => family,
         None => known.map(Family::from).or(settings.family()?).unwrap_or(Family::Instr),
     };
+    refuse_filters(Some(family), settings)?;
     let inputs = std::slice::from_ref(input);
     let target = crate::options::target(settings.target.as_deref(), inputs)?;
     let mut part = Partial::of(inputs, family, &partial_options(settings, &target)?)?;
@@ -192,10 +193,10 @@ fn finish(sum: &Partial, settings: &MergeSettings) -> Result<Merged> {
     };
     let options = partial_options(settings, &target)?;
     match sum {
-        Partial::Instr(sums) => instr::finish(sums, options.instr, target).map(Merged::Instr),
+        Partial::Instr(sums) => instr::finish(sums, options.instr, target, settings).map(Merged::Instr),
         Partial::SampleProf(sums) => sample::finish(sums, settings).map(Merged::Sample),
         _ => match sum.finish(&options)? {
-            Finished::Iprof(report) => iprof::of_report(report, &options.iprof).map(Merged::Iprof),
+            Finished::Iprof(report) => iprof::of_report(report, &options.iprof, settings).map(Merged::Iprof),
             Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),
             Finished::Stacks(sum) => stacks::of_tables(sum, settings).map(Merged::Stacks),
             _ => Err(Error::usage("a merge of a family that is not known here")),

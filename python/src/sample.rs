@@ -73,7 +73,7 @@ pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<
 }
 
 fn of_report(report: SampleMergeReport, heard: Heard, settings: &MergeSettings) -> Result<Merged> {
-    settings.check(|| report.extent())?;
+    settings.check(|wanted| report.facts(&WriteOptions::default(), wanted))?;
     Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings: heard.0 })
 }
 

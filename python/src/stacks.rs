@@ -12,7 +12,7 @@ use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::input::{Family, Input, output};
 use profbridge::pipeline::OutputForm;
 use profbridge::pipeline::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, extent_of, merge_pprof, merge_tables,
+    StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables,
 };
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::report::stacks::statistics;
@@ -72,7 +72,7 @@ pub(crate) fn of_pprof(
     let mut table = StackTable::new();
     let mut warnings: Vec<String> = sum.warnings.iter().map(ToString::to_string).collect();
     pprof::add_to_table(&profile, &pprof::ValueChoice::default(), &mut table)?;
-    settings.check(|| extent_of(&table, &Selection::default(), used))?;
+    settings.check(|wanted| Ok(facts_of(&table, &Selection::default(), wanted).of_inputs(used)))?;
     warnings.extend(report.warnings());
     Ok(Merged { table, pprof: Some(profile), warnings })
 }
@@ -83,7 +83,7 @@ pub(crate) fn of_pprof(
 ///
 /// Gate failed for less than was asked for.
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
-    settings.check(|| extent_of(&sum.sum, &Selection::default(), sum.used()))?;
+    settings.check(|wanted| Ok(facts_of(&sum.sum, &Selection::default(), wanted).of_inputs(sum.used())))?;
     let warnings = sum.warnings.iter().map(ToString::to_string).collect();
     Ok(Merged { table: sum.sum, pprof: None, warnings })
 }

@@ -65,6 +65,16 @@ impl<'a> WriteOptions<'a> {
         self
     }
 
+    /// Whether the version has a place for a memory profile.
+    pub(crate) fn holds_memory(&self) -> bool {
+        self.dialect().has(since::MEMPROF)
+    }
+
+    /// Whether the version has a place for several records of one name.
+    pub(crate) fn holds_further_records(&self) -> bool {
+        self.dialect().has(since::RECORD_COUNTS)
+    }
+
     pub(super) fn dialect(&self) -> Dialect {
         Dialect { version: self.version, release: self.release }
     }

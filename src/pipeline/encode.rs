@@ -7,10 +7,16 @@ use crate::hint::Hint;
 use crate::indexed;
 use crate::input::output;
 use crate::instr::selection::NameTest;
-use crate::instr::{Loss, LossKind, Profile, Release, Selection};
+use crate::instr::{Loss, LossKind, Profile, RecordView, Release, Selection};
+use crate::limits::Limits;
+use crate::memprof::{self, MemoryProfile};
 use crate::merge::FunctionFilter;
+use crate::pipeline::input_totals::bytes_of;
+use crate::pipeline::merge::{Facts, Wanted};
+use crate::pipeline::output_form::OutputForm;
 use crate::threads;
 use crate::{raw, text};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -44,6 +50,25 @@ impl OutputFormat {
     /// count as the newest.
     pub fn for_release(release: Release) -> Self {
         Self::Indexed { release, version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION) }
+    }
+
+    /// Whether it has a place for a memory profile.
+    pub fn holds_memory(self) -> bool {
+        match self {
+            Self::Indexed { release, version } => {
+                indexed::WriteOptions::for_version_by(version, release).holds_memory()
+            }
+            Self::Text { .. } | Self::Raw { .. } => false,
+        }
+    }
+
+    /// What such a file is called in messages.
+    fn words(self) -> Cow<'static, str> {
+        match self {
+            Self::Indexed { version, .. } => format!("indexed version {version}").into(),
+            Self::Text { .. } => OutputForm::Text.words().into(),
+            Self::Raw { .. } => OutputForm::Raw.words().into(),
+        }
     }
 }
 
@@ -91,6 +116,18 @@ impl WriteOptions {
     fn selection<'a>(&self, keeps: NameTest<'a>) -> Selection<'a> {
         let selection = Selection::all().sparse(self.sparse);
         if self.filter.is_none() { selection } else { selection.names(keeps) }
+    }
+
+    /// The profile with the functions that are selected alone: a raw file's order is theirs.
+    fn selected<'p>(&self, profile: &'p Profile, selection: Selection<'_>) -> Cow<'p, Profile> {
+        if !self.sparse && self.filter.is_none() {
+            return Cow::Borrowed(profile);
+        }
+        let mut copy = profile.clone();
+        let kept: Vec<bool> = profile.functions.iter().map(|function| selection.keeps(function)).collect();
+        let mut kept = kept.into_iter();
+        copy.functions = copy.functions.filtered(|_| kept.next().unwrap_or(false));
+        Cow::Owned(copy)
     }
 
     /// The release that text is written for, if all functions are written as such.
@@ -145,6 +182,96 @@ impl WriteOptions {
         self.check_losses(&losses)?;
         Ok(losses)
     }
+}
+
+/// What of a profile is written.
+///
+/// # Errors
+///
+/// Usage for a raw version that cannot be written; those of the reader of memory profiles.
+pub fn facts_of(profile: &Profile, options: &WriteOptions, limits: &Limits, wanted: Wanted) -> Result<Facts> {
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let selection = options.selection(&keeps);
+    let mut counted = Counted { total: wanted.total_count.then_some(0), ..Counted::default() };
+    match options.format {
+        OutputFormat::Raw { encoding } => {
+            let kept = options.selected(profile, selection);
+            let (functions, records) = raw::written(&kept, &raw::WriteOptions::new(encoding))?;
+            counted.functions = functions;
+            records.into_iter().for_each(|record| counted.add(record));
+        }
+        OutputFormat::Text { .. } => counted.add_all(profile, selection, usize::MAX),
+        OutputFormat::Indexed { release, version } => {
+            let writing = options.indexed(release, version, selection);
+            counted.add_all(profile, selection, if writing.holds_further_records() { usize::MAX } else { 1 });
+        }
+    }
+    let mut facts = Facts::new(counted.functions, counted.total);
+    facts.records = Some(counted.records as u64);
+    with_the_rest(facts, profile, options, limits, wanted)
+}
+
+/// Functions and records that are written.
+#[derive(Debug, Default)]
+struct Counted {
+    functions: usize,
+    records: usize,
+    /// Sum of their counters, pseudo counts left out, if it is wanted.
+    total: Option<u128>,
+}
+
+impl Counted {
+    /// Adds the functions that are selected, with so many records of each at most.
+    fn add_all(&mut self, profile: &Profile, selection: Selection<'_>, most: usize) {
+        for function in profile.functions.iter().filter(|function| selection.keeps(*function)) {
+            self.functions += 1;
+            function.records().take(most).for_each(|record| self.add(record));
+        }
+    }
+
+    fn add(&mut self, record: RecordView<'_>) {
+        self.records += 1;
+        if let Some(total) = self.total.as_mut().filter(|_| record.pseudo_count().is_none()) {
+            *total += record.counters.iter().map(u128::from).sum::<u128>();
+        }
+    }
+}
+
+/// Adds what functions alone do not tell: a memory profile counts where there is nothing else; and why nothing is written.
+pub(super) fn with_the_rest(
+    facts: Facts,
+    profile: &Profile,
+    options: &WriteOptions,
+    limits: &Limits,
+    wanted: Wanted,
+) -> Result<Facts> {
+    if facts.functions > Some(0) {
+        return Ok(facts);
+    }
+    let (mut facts, has_functions) = (facts, !profile.functions.is_empty());
+    match &profile.memprof {
+        Some(section) if options.format.holds_memory() => {
+            let memory = memprof::indexed::read(&section.bytes, section.offset, limits)?.profile;
+            return Ok(Facts { records: facts.records, ..facts_of_memory(&memory, wanted) });
+        }
+        Some(_) if !has_functions => {
+            let place = options.format.words();
+            facts.lack = Some(format!("{place} has no place for a memory profile, and the inputs hold nothing else"));
+        }
+        _ if !has_functions => facts.lack = Some("the inputs hold no functions".into()),
+        _ if options.sparse && profile.functions.iter().any(|function| options.filter.keeps(function.name())) => {
+            facts.lack = Some("no function ran, and those that did not are left out".into());
+        }
+        _ => facts.lack = Some("no function is left".into()),
+    }
+    Ok(facts)
+}
+
+/// How much a memory profile holds: functions with allocations, or calls that lead there, and the bytes of all allocations.
+pub fn facts_of_memory(memory: &MemoryProfile, wanted: Wanted) -> Facts {
+    let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| bytes_of(memory)));
+    facts.lack = memory.records().is_empty().then(|| "the inputs hold no functions".into());
+    facts
 }
 
 /// An encoded profile and what could not be encoded.
@@ -241,26 +368,11 @@ pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
         }
         OutputFormat::Raw { encoding } => {
             let writing = raw::WriteOptions::new(encoding);
-            let kept;
-            let profile = if options.sparse || !options.filter.is_none() {
-                kept = selected(profile, selection);
-                &kept
-            } else {
-                profile
-            };
-            let losses = raw::losses(profile, &writing)?;
+            let kept = options.selected(profile, selection);
+            let losses = raw::losses(&kept, &writing)?;
             options.check_losses(&losses)?;
-            Encoded { bytes: raw::write(profile, &writing)?, losses, stopped: None }
+            Encoded { bytes: raw::write(&kept, &writing)?, losses, stopped: None }
         }
     };
     Ok(encoded)
-}
-
-/// A copy with only the functions selected: a raw file's order is theirs.
-fn selected(profile: &Profile, selection: Selection<'_>) -> Profile {
-    let mut copy = profile.clone();
-    let kept: Vec<bool> = profile.functions.iter().map(|function| selection.keeps(function)).collect();
-    let mut kept = kept.into_iter();
-    copy.functions = copy.functions.filtered(|_| kept.next().unwrap_or(false));
-    copy
 }

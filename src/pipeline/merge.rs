@@ -4,6 +4,7 @@
 //! input is taken over, or given back when it is bad, in its turn; so the bytes
 //! and the messages are those of one thread always.
 
+mod facts;
 mod files;
 mod for_output;
 pub mod iprof;
@@ -17,10 +18,11 @@ pub mod sampleprof;
 mod single_file;
 pub mod stacks;
 
+pub use facts::{Facts, Minimums, Wanted};
 pub use files::merge_files;
 pub use for_output::merge_for_output;
 pub use observer::{MergeObserver, Silent};
-pub use options::{Extent, MergeOptions, Minimums};
+pub use options::MergeOptions;
 pub use report::MergeReport;
 
 pub use crate::driver::{FailureMode, InputOutcome, InputReport, InputVersion};

@@ -40,8 +40,8 @@ pub use check::{CheckFinding, FileCheck};
 pub use diff::FileDiff;
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use merge::{
-    Extent, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums,
-    Silent, merge_files, merge_for_output,
+    Facts, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums,
+    Silent, Wanted, merge_files, merge_for_output,
 };
 pub use open::{ReadOptions, open_reader};
 pub use output_form::OutputForm;

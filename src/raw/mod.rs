@@ -69,4 +69,5 @@ pub use options::{LargeCounters, RawOptions};
 pub use profile::RawProfile;
 pub use reader::RawReader;
 pub use values::Targets;
+pub(crate) use write::written;
 pub use write::{WriteOptions, losses, write};

@@ -14,7 +14,7 @@ use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::symbols::NameRefMap;
-use crate::instr::{Loss, NameRef, Profile, ValueCount, ValueKind, ValueSites};
+use crate::instr::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
 use crate::memory::{self, HOLD_OUTPUT};
 
 /// How a raw file is written.
@@ -64,6 +64,17 @@ pub fn parse_architecture(text: &str) -> Result<(PointerWidth, Endian)> {
 pub fn losses(profile: &Profile, options: &WriteOptions) -> Result<Vec<Loss>> {
     check_version(options.encoding.version)?;
     Ok(Plan::new(profile, options.encoding).losses())
+}
+
+/// How many functions of a profile have a place in that version, and their records.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub(crate) fn written<'p>(profile: &'p Profile, options: &WriteOptions) -> Result<(usize, Vec<RecordView<'p>>)> {
+    check_version(options.encoding.version)?;
+    let plan = Plan::new(profile, options.encoding);
+    Ok((plan.names.len(), plan.items.iter().map(|item| item.record).collect()))
 }
 
 /// A raw file with `profile`, whose records keep their order. What the version

@@ -52,4 +52,5 @@ pub use summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary, SummaryRow};
 pub use supplement::{SupplementOptions, supplement};
 pub use targets::{CallTarget, CallTargets};
 pub use view::SampleProfileView;
+pub(crate) use write::written;
 pub use write::{WriteOptions, check_writable, losses, write};

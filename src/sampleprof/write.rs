@@ -66,6 +66,23 @@ impl Default for WriteOptions {
 /// kind of profile; too large when no function fits the limit, and for lines of frames that
 /// no reader takes.
 pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>> {
+    Ok(fit(profile, options)?.0)
+}
+
+/// The records that are written: all, unless a size limits them.
+///
+/// # Errors
+///
+/// As [`write()`] where there is a limit.
+pub(crate) fn written<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<Vec<&'p FunctionRecord>> {
+    match options.size_limit {
+        1.. if !profile.functions.is_empty() => Ok(fit(profile, options)?.1),
+        _ => memory::collect(&profile.functions, HOLD_OUTPUT),
+    }
+}
+
+/// The bytes, and the records in them.
+fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8>, Vec<&'p FunctionRecord>)> {
     let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
     check_contexts(profile, kind, options)?;
@@ -76,7 +93,7 @@ pub fn write(profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>>
         let bytes = encode(profile, &records, &container, kind, options, &mut had_unique_suffix)?;
         let (size, limit) = (bytes.len() as u64, options.size_limit);
         if limit == 0 || (size <= limit && !records.is_empty()) {
-            return Ok(bytes);
+            return Ok((bytes, records));
         }
         let share = limit as f64 / size as f64;
         let kept = (records.len() as f64 * share * share).round() as usize;

@@ -9,6 +9,7 @@ mod doctor;
 mod identify;
 mod inputs;
 mod manual;
+mod numbers;
 #[cfg(unix)]
 mod open_outputs;
 mod outputs;

@@ -8,10 +8,12 @@ use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy,
 use profbridge::merge::partial::PartialMerge;
 use profbridge::merge::{FunctionFilter, SoftError};
 use profbridge::pipeline::cross_release::cross;
+use profbridge::pipeline::encode::facts_of;
 use profbridge::pipeline::{
-    self, InputOutcome, MergeObserver, MergeOptions, MergeReport, Silent, Target, TargetSource, WriteOptions, partial,
+    self, Facts, InputOutcome, MergeObserver, MergeOptions, MergeReport, Silent, Target, TargetSource, Wanted,
+    WriteOptions, partial,
 };
-use profbridge::{Error, Result, Warning};
+use profbridge::{Error, Limits, Result, Warning};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,6 +23,8 @@ pub(crate) struct Merged {
     pub(crate) profile: instr::Profile,
     /// The functions that a filter keeps, where there is one.
     kept: Option<FunctionTable>,
+    /// Nothing is in it.
+    is_empty: bool,
     filter: FunctionFilter,
     origins: Origins,
     /// For whom the inputs were merged.
@@ -56,7 +60,7 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) ->
     let options = settings.instr(&target)?;
     let mut listener = Listener { watch, heard: Heard::default() };
     let report = pipeline::merge_files(inputs, &options, &mut listener)?;
-    Merged::new(report, options, target, &listener.heard)
+    Merged::new(report, options, target, settings, &listener.heard)
 }
 
 /// Ends a merge of parts.
@@ -64,10 +68,15 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) ->
 /// # Errors
 ///
 /// As [`merge`].
-pub(crate) fn finish(sums: &PartialMerge, options: MergeOptions, target: Target) -> Result<Merged> {
+pub(crate) fn finish(
+    sums: &PartialMerge,
+    options: MergeOptions,
+    target: Target,
+    settings: &MergeSettings,
+) -> Result<Merged> {
     let mut listener = Listener { watch: Watch::unheard(), heard: Heard::default() };
     let report = partial::finish(sums, &options, &mut listener)?;
-    Merged::new(report, options, target, &listener.heard)
+    Merged::new(report, options, target, settings, &listener.heard)
 }
 
 /// What is wrong with an input that cannot be read.
@@ -87,18 +96,25 @@ impl Merged {
         mut report: MergeReport,
         mut options: MergeOptions,
         target: Target,
+        settings: &MergeSettings,
         heard: &Heard,
     ) -> Result<Self> {
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
-        if let Err(refused) = report.verdict_of_inputs(&options) {
+        if let Err(refused) = report.verdict(&options) {
             return Err(first_failure(report).unwrap_or(refused));
         }
-        report.verdict(&options)?;
+        let mut write = WriteOptions::default();
+        (write.format, write.filter) = (target.indexed_format(), options.filter.clone());
+        if report.profile.memprof.is_some() && write.format.holds_memory() {
+            settings.refuse_filters("a memory profile, which holds hashes in place of names")?;
+        }
+        let facts = settings.check(|wanted| report.facts(&write, &options.read.limits, wanted))?;
         let (warnings, origins) = (warnings(&report, heard), report.origins());
         let filter = options.filter;
         let kept = (!filter.is_none()).then(|| report.profile.functions.filtered(|name| filter.keeps(name)));
-        let report_json = report_json(&report, &target, heard);
-        Ok(Self { profile: report.profile, kept, filter, origins, target, report: report_json, warnings })
+        let report_json = report_json(&report, &facts, &target, heard);
+        let is_empty = facts.lack.is_some();
+        Ok(Self { profile: report.profile, kept, is_empty, filter, origins, target, report: report_json, warnings })
     }
 
     /// The functions that are written.
@@ -110,7 +126,7 @@ impl Merged {
     ///
     /// # Errors
     ///
-    /// Would lose, where `strict` forbids it; those of the writer.
+    /// Would lose, where `strict` forbids it; nothing found for a format that holds nothing of it; those of the writer.
     pub(crate) fn encode(&self, settings: &WriteSettings) -> Result<Written> {
         let mut target = settings.target.unwrap_or(self.target);
         let by_inputs = target.source == TargetSource::Inputs;
@@ -126,6 +142,11 @@ impl Merged {
         (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
         // Nobody asked for a version without a place for them.
         write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
+        // An empty profile is written as such; one that is not becomes no empty file.
+        let facts = facts_of(&profile, &write, &Limits::default(), Wanted::default())?;
+        if let Some(lack) = facts.lack.filter(|_| !self.is_empty) {
+            return Err(Error::nothing_found(format!("there is nothing to write: {lack}")));
+        }
         let encoded = pipeline::encode(&profile, &write)?;
         let losses = encoded.losses.iter().filter(|loss| !write.tolerated.contains(&loss.kind));
         let lost = losses.map(|loss| format!("left out, since the format cannot hold it: {loss}"));
@@ -207,7 +228,7 @@ fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
     warnings
 }
 
-fn report_json(report: &MergeReport, target: &Target, heard: &Heard) -> serde_json::Value {
+fn report_json(report: &MergeReport, facts: &Facts, target: &Target, heard: &Heard) -> serde_json::Value {
     let inputs = report.inputs.iter().map(|input| {
         let (outcome, error) = match &input.outcome {
             InputOutcome::Used => ("used", None),
@@ -233,9 +254,9 @@ fn report_json(report: &MergeReport, target: &Target, heard: &Heard) -> serde_js
             "indexed_version": target.indexed_version,
             "source": target.source.name(),
         },
-        "functions": report.profile.functions.len(),
-        "records": report.profile.functions.records_len(),
-        "used": report.used(),
+        "functions": facts.functions,
+        "records": facts.records,
+        "used": facts.inputs,
         "inputs": inputs.collect::<Vec<_>>(),
         "soft_errors": soft.collect::<Vec<_>>(),
     })

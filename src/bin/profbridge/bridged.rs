@@ -1,7 +1,7 @@
 //! LLVM profiles to iprof and back, for `convert` and `merge`.
 
 use crate::console;
-use crate::iprof_files::{IprofWriteArgs, print_findings};
+use crate::iprof_files::print_findings;
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
@@ -113,19 +113,4 @@ pub(crate) fn read_profile(
     let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;
     report_losses(&losses, path, strict)?;
     Ok((profile, losses))
-}
-
-/// Makes an iprof of a profile and writes it; what could not cross.
-pub(crate) fn write_iprof(
-    profile: &Profile,
-    path: &Path,
-    output: &Path,
-    options: &ToIprofOptions,
-    write: &IprofWriteArgs,
-    strict: bool,
-) -> Result<Vec<Loss>> {
-    let (document, losses) = bridge::to_iprof(profile, options)?;
-    report_losses(&losses, path, strict)?;
-    write.write(&document, output, None)?;
-    Ok(losses)
 }

@@ -178,7 +178,7 @@ impl InputJson {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SectionEntries {
     pub(crate) section: &'static str,
-    pub(crate) entries: usize,
+    pub(crate) entries: u64,
 }
 
 /// Something that could not be carried over.

@@ -2,12 +2,14 @@
 
 use crate::check::parse_version;
 use crate::console;
-use crate::iprof_files::{IprofWriteArgs, holds_nothing, is_gzip_name, print_findings};
+use crate::iprof_files::{IprofWriteArgs, is_gzip_name, print_findings};
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
+use profbridge::pipeline::Wanted;
+use profbridge::pipeline::merge::iprof::facts_of;
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
@@ -103,9 +105,10 @@ pub(crate) fn run(
     if interprets {
         document.version = document.version.released();
     }
-    let had_nothing = holds_nothing(&document);
+    let is_empty = |document: &Document| facts_of(document, Wanted::default()).lack.is_some();
+    let had_nothing = is_empty(&document);
     let dropped = arguments.apply(&mut document)?;
-    if holds_nothing(&document) {
+    if is_empty(&document) {
         let text = match had_nothing {
             true => "it holds types and methods, but no profiles",
             false => "no entry is left: none has an innermost method and a section that are wanted",

@@ -63,15 +63,7 @@ impl IprofWriteArgs {
     }
 }
 
-/// What a document without entries holds, in words.
-pub(crate) const NO_PROFILES: &str = "the inputs hold types and methods, but no profiles";
-
-/// Whether no section has an entry, and no record of LLVM is carried along.
-pub(crate) fn holds_nothing(document: &Document) -> bool {
-    holds_nothing_of(document, |_| true)
-}
-
-/// The same of the sections that are wanted.
+/// Whether no section that is wanted has an entry, and no record of LLVM is carried along.
 pub(crate) fn holds_nothing_of(document: &Document, is_wanted: impl Fn(&SectionKind) -> bool) -> bool {
     let carries_llvm = || document.members().any(|(name, _)| name == MEMBER);
     let mut wanted = SectionKind::ALL.iter().filter(|kind| is_wanted(kind));

@@ -2,8 +2,7 @@
 
 use crate::bridged;
 use crate::console;
-use crate::documents::SectionEntries;
-use crate::iprof_files::{IprofWriteArgs, NO_PROFILES, holds_nothing, print_findings};
+use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::Sum;
 use crate::merge_inputs::say_nothing_shared;
@@ -11,12 +10,12 @@ use crate::words::{A_PART, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
-use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind, Weight};
+use profbridge::iprof::{self, BranchClash, Level, Weight};
 use profbridge::pipeline::merge::iprof::{
-    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, merge_iprof_files,
+    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
 };
 use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
-use profbridge::pipeline::{Extent, InputOutcome, input_totals};
+use profbridge::pipeline::{Facts, InputOutcome, Wanted, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
@@ -120,10 +119,13 @@ impl<'a> IprofMerge<'a> {
         let progress = console::Progress::new("merging", self.quiet);
         let salvage = self.options.salvage;
         let mut console = IprofConsole { quiet: self.quiet, progress, salvage, told: 0, document: &mut *document };
-        let report = merge_iprof_files(&self.inputs, &self.options, &mut console)?;
+        let mut report = merge_iprof_files(&self.inputs, &self.options, &mut console)?;
         console.progress.finish();
         note(document, &report);
-        report.verdict_of_inputs(&self.options)?;
+        report.verdict(&self.options)?;
+        if self.write.canonical {
+            report.document = iprof::canonical_with(&report.document, self.options.to_iprof.branch_clash);
+        }
         Ok(Box::new(IprofSum { merge: self, report }))
     }
 }
@@ -143,21 +145,14 @@ impl Sum for IprofSum<'_> {
         input_totals::iprof_total(input, &self.merge.options.read)
     }
 
-    fn extent(&self) -> Extent {
-        self.report.extent()
+    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+        Ok(facts_of(&self.report.document, wanted).of_inputs(self.report.used()))
     }
 
-    fn lacks(&self) -> Option<&'static str> {
-        holds_nothing(&self.report.document).then_some(NO_PROFILES)
-    }
-
-    fn write(mut self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
-        let (merge, report) = (&self.merge, &mut self.report);
+    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
+        let (merge, report) = (&self.merge, &self.report);
         merge.report_what_is_lost(report)?;
         document.warn(&report.warnings(&merge.options));
-        if merge.write.canonical {
-            report.document = iprof::canonical_with(&report.document, merge.options.to_iprof.branch_clash);
-        }
         if let Some(given) = merge.partial {
             let (found, limits) = (&merge.options.found, &merge.options.read.limits);
             let kept = keep_inputs(given, KeptFamily::Iprof, found, limits)?;
@@ -168,7 +163,7 @@ impl Sum for IprofSum<'_> {
         }
         document.wrote(merge.output, Family::Iprof.name());
         if !merge.json && !merge.quiet && !is_standard_output(merge.output) {
-            merge.print_summary(report);
+            merge.print_summary(facts, report);
         }
         Ok(())
     }
@@ -198,9 +193,9 @@ impl IprofMerge<'_> {
         bridged::report_losses(&report.losses, self.output, self.strict)
     }
 
-    fn print_summary(&self, report: &IprofMergeReport) {
-        let entries: Vec<String> =
-            entries(&report.document).map(|(name, count)| format!("{count} of {name}")).collect();
+    fn print_summary(&self, facts: &Facts, report: &IprofMergeReport) {
+        let entries = facts.entries.iter().flatten();
+        let entries: Vec<String> = entries.map(|(kind, count)| format!("{count} of {}", kind.name())).collect();
         let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
         let of = inputs_of(report.used(), report.inputs.len());
         let passed_over = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
@@ -217,23 +212,15 @@ impl IprofMerge<'_> {
     }
 }
 
-/// Notes what the result holds.
+/// Notes what could not be added up.
 fn note(document: &mut MergeDocument, report: &IprofMergeReport) {
     let merged = &report.merged;
-    let entries = entries(&report.document).map(|(section, entries)| SectionEntries { section, entries });
-    document.entries = Some(entries.collect());
     document.clashes = Some(ClashesJson { sites: merged.clashed_sites, lists: merged.clashed_lists });
     let saturated = merged.saturated.iter();
     document.saturated =
         Some(saturated.map(|(kind, count)| SectionCounts { section: kind.name(), counts: *count }).collect());
     document.dropped_members = Some(merged.dropped_members.clone());
     document.lose(&report.losses);
-}
-
-/// Sections that have entries, and how many.
-fn entries(document: &Document) -> impl Iterator<Item = (&'static str, usize)> {
-    let counts = SectionKind::ALL.into_iter().map(|kind| (kind.name(), document.sections.entries_count(kind)));
-    counts.filter(|(_, count)| *count > 0)
 }
 
 /// Says what became of each input, and shows progress on a terminal.

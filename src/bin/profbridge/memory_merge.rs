@@ -2,15 +2,16 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::merge_gates::{NO_FUNCTIONS, Sum};
+use crate::merge_gates::Sum;
 use crate::merge_inputs::say_nothing_shared;
-use crate::merge_report::{MergeConsole, note, print_warnings};
-use crate::words::{inputs_of, number_of};
+use crate::merge_report::{MergeConsole, note, print_warnings, summary};
+use crate::words::number_of;
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::memprof::MemoryProfile;
-use profbridge::pipeline::merge::memprof::{extent_of, merge_memory_files, write_yaml_file};
-use profbridge::pipeline::{Extent, MergeOptions, MergeReport, input_totals};
+use profbridge::pipeline::encode::facts_of_memory;
+use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
+use profbridge::pipeline::{Facts, MergeOptions, MergeReport, Wanted, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;
 
@@ -53,15 +54,11 @@ impl Sum for MemorySum<'_> {
         input_totals::instr_total(input, &self.options.read)
     }
 
-    fn extent(&self) -> Extent {
-        extent_of(&self.memory, self.report.used())
+    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+        Ok(facts_of_memory(&self.memory, wanted).of_inputs(self.report.used()))
     }
 
-    fn lacks(&self) -> Option<&'static str> {
-        self.memory.records().is_empty().then_some(NO_FUNCTIONS)
-    }
-
-    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (run, report) = (&self.run, &self.report);
         if report.memory_shares_nothing {
             say_nothing_shared(run.quiet);
@@ -70,9 +67,7 @@ impl Sum for MemorySum<'_> {
         write_yaml_file(&self.memory, run.output)?;
         document.wrote(run.output, Family::MemProf.name());
         if !run.quiet && !run.json && !is_standard_output(run.output) {
-            let contexts = number_of(self.memory.alloc_sites().count(), "allocation context");
-            let inputs = inputs_of(report.used(), report.inputs.len());
-            console::say(&format!("{}: {contexts} from {inputs}", run.output.display()));
+            console::say(&summary(facts, report, run.output, self.options.salvage));
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ use crate::target::JsonTarget;
 use profbridge::gates::{self, GateOutcome};
 use profbridge::input::{Format, Input};
 use profbridge::instr::Loss;
-use profbridge::pipeline::InputOutcome;
+use profbridge::iprof::SectionKind;
+use profbridge::pipeline::{Facts, InputOutcome, Wanted};
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
@@ -30,13 +31,13 @@ pub(crate) struct MergeDocument {
     used: usize,
     pub(crate) inputs: Vec<InputJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) functions: Option<usize>,
+    functions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) records: Option<usize>,
+    records: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stacks: Option<usize>,
+    stacks: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) entries: Option<Vec<SectionEntries>>,
+    entries: Option<Vec<SectionEntries>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filtered: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +78,26 @@ impl MergeDocument {
         Self { gates: None, ..Self::new(inputs) }
     }
 
+    /// Whether somebody reads it.
+    fn is_asked_for(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
+    /// The numbers that it has.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let mut wanted = Wanted::default();
+        wanted.functions = self.is_asked_for();
+        wanted
+    }
+
+    /// Notes what the result holds.
+    pub(crate) fn hold(&mut self, facts: &Facts) {
+        (self.functions, self.records, self.stacks) = (facts.functions, facts.records, facts.stacks);
+        let entries = facts.entries.as_ref().map(|entries| entries.iter());
+        let entry = |(kind, entries): &(SectionKind, u64)| SectionEntries { section: kind.name(), entries: *entries };
+        self.entries = entries.map(|entries| entries.map(entry).collect());
+    }
+
     /// Notes that the inputs of which nothing else became are part of the result.
     pub(crate) fn note_rest_used(&mut self) {
         self.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
@@ -85,8 +106,7 @@ impl MergeDocument {
     /// Names the inputs that were merged, those of partial merges in place of these. Of what stands in a part only the
     /// path and the weight are known.
     pub(crate) fn name_inputs<'i>(&mut self, merged: impl IntoIterator<Item = &'i Input>) {
-        // Nobody asked for the document.
-        if self.inputs.is_empty() {
+        if !self.is_asked_for() {
             return;
         }
         let path = |input: &Input| input.path.to_string_lossy().into_owned();

@@ -5,11 +5,9 @@ use crate::merge_document::MergeDocument;
 use clap::Args;
 use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;
-use profbridge::instr::Profile;
-use profbridge::merge::FunctionFilter;
 use profbridge::pipeline::input_totals::largest_share;
-use profbridge::pipeline::{Extent, MergeReport, Minimums, OutputForm};
-use profbridge::{Error, Result};
+use profbridge::pipeline::{Facts, Minimums, Wanted};
+use profbridge::{Error, Hint, Result};
 
 /// What a family's merge or conversion added up and has not written yet. [`MergeGateArgs::write`] alone writes it, after
 /// all gates: a family says what they ask of it, and cannot leave one out.
@@ -24,23 +22,29 @@ pub(crate) trait Sum {
     /// Those of the readers.
     fn total_of(&self, input: &Input) -> Result<u128>;
 
-    /// How much the result holds.
-    fn extent(&self) -> Extent;
+    /// What of the result will be written.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writers.
+    fn facts(&self, wanted: Wanted) -> Result<Facts>;
 
-    /// What the inputs lack, in words, where there is nothing to write.
-    fn lacks(&self) -> Option<&'static str>;
+    /// Fails if there is nothing to write.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found.
+    fn require_something(&self, facts: &Facts) -> Result<()> {
+        facts.require_something()
+    }
 
     /// Writes the result, and notes what was written.
     ///
     /// # Errors
     ///
-    /// Those of the writers; would lose where that is forbidden; nothing found for a result of which the filters leave
-    /// nothing.
-    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()>;
+    /// Those of the writers; would lose where that is forbidden.
+    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()>;
 }
-
-/// Words for inputs without any function.
-pub(crate) const NO_FUNCTIONS: &str = "the inputs hold no functions";
 
 /// What the result must be.
 #[derive(Debug, Clone, Default, Args)]
@@ -82,91 +86,50 @@ impl MergeGateArgs {
     ///
     /// Gate failed; nothing found where there is nothing to write and that was not asked for; those of [`Sum::write`].
     pub(crate) fn write(&self, sum: Box<dyn Sum + '_>, document: &mut MergeDocument) -> Result<()> {
-        document.judge(self.outcomes(&*sum))?;
-        let lacks = if self.allow_empty { None } else { sum.lacks() };
-        self.refuse_nothing_but(lacks.unwrap_or_default(), || lacks.is_some())?;
-        sum.write(document)
+        let minimums = Minimums::new(self.min_inputs, self.min_functions, self.min_total_count);
+        let mut wanted = minimums.wanted();
+        wanted.functions |= document.wanted().functions;
+        let facts = sum.facts(wanted)?;
+        document.hold(&facts);
+        document.judge([minimums.outcomes(&facts), self.input_share(&*sum)].concat())?;
+        if !self.allow_empty {
+            sum.require_something(&facts)?;
+        }
+        sum.write(&facts, document)
     }
 
-    /// Refuses a result with nothing in it, unless that was asked for, in words for what the inputs lack.
+    /// Fails if there is nothing to write, unless an empty result is allowed.
     ///
     /// # Errors
     ///
     /// Nothing found.
+    pub(crate) fn require_something(&self, facts: &Facts) -> Result<()> {
+        if self.allow_empty { Ok(()) } else { facts.require_something() }
+    }
+
+    /// The same of what is found out before there is a result.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found, in words for what the inputs lack.
     pub(crate) fn refuse_nothing_but(&self, words: &str, is_empty: impl FnOnce() -> bool) -> Result<()> {
         if self.allow_empty || !is_empty() {
             return Ok(());
         }
-        Err(Error::nothing_found(format!("there is nothing to write: {words}"))
-            .with_hint("--allow-empty writes a profile all the same"))
+        Err(Error::nothing_found(format!("there is nothing to write: {words}")).with_hint(Hint::AllowEmpty))
     }
 
-    /// The same of an LLVM profile of which the filter keeps no function, or none that ran where only these are kept.
-    ///
-    /// # Errors
-    ///
-    /// Nothing found.
-    pub(crate) fn refuse_profile_of_nothing(
-        &self,
-        profile: &Profile,
-        filter: &FunctionFilter,
-        sparse: bool,
-    ) -> Result<()> {
-        let mut kept = profile.functions.iter().filter(|function| filter.keeps(function.name())).peekable();
-        if profile.memprof.is_some() {
-            return Ok(());
-        }
-        if kept.peek().is_none() {
-            return self.refuse_nothing_but("no function is left", || true);
-        }
-        let mut records = kept.flat_map(|function| function.records());
-        self.refuse_nothing_but("no function ran, and --sparse leaves out those that did not", || {
-            sparse && records.all(|record| record.is_all_zero())
-        })
-    }
-
-    /// As [`refuse_profile_of_nothing`](Self::refuse_profile_of_nothing), whose functions may not be in memory. Text and
-    /// raw profiles have no place for a memory profile.
-    ///
-    /// # Errors
-    ///
-    /// Nothing found.
-    pub(crate) fn refuse_report_of_nothing(
-        &self,
-        report: &MergeReport,
-        filter: &FunctionFilter,
-        sparse: bool,
-        form: OutputForm,
-    ) -> Result<()> {
-        let words = || format!("{} has no place for a memory profile, and the inputs hold nothing else", form.words());
-        if matches!(form, OutputForm::Text | OutputForm::Raw) && report.profile.memprof.is_some() {
-            self.refuse_nothing_but(&words(), || report.functions_len() == 0)?;
-        }
-        match sparse {
-            true => self.refuse_profile_of_nothing(&report.profile, filter, true),
-            false => self.refuse_nothing_but("no function is left", || report.is_empty(filter)),
-        }
-    }
-
-    fn minimums(&self) -> Minimums {
-        Minimums::new(self.min_inputs, self.min_functions, self.min_total_count)
-    }
-
-    /// How the result fares. What it holds, and what its inputs count, is asked for only where a gate needs it.
-    fn outcomes(&self, sum: &dyn Sum) -> Vec<GateOutcome> {
-        let minimums = self.minimums();
-        let mut outcomes = if minimums == Minimums::default() { Vec::new() } else { minimums.outcomes(&sum.extent()) };
-        if let Some(most) = self.max_input_share {
-            let inputs = sum.inputs();
-            let largest = largest_share(inputs, &|input| sum.total_of(input));
-            let words = match largest {
-                Some((at, _)) => format!("the share of the largest input, {},", inputs[at].path.display()),
-                None => "the share of the largest input".to_string(),
-            };
-            let found = largest.map(|(_, share)| share);
-            outcomes.push(GateOutcome::share("input-share", Bound::AtMost, most, found).in_words(words));
-        }
-        outcomes
+    /// How the share of the largest input fares, if that was asked for.
+    fn input_share(&self, sum: &dyn Sum) -> Vec<GateOutcome> {
+        let Some(most) = self.max_input_share else { return Vec::new() };
+        let inputs = sum.inputs();
+        let largest = largest_share(inputs, &|input| sum.total_of(input));
+        let words = match largest {
+            Some((at, _)) => format!("the share of the largest input, {},", inputs[at].path.display()),
+            None => "the share of the largest input".to_string(),
+        };
+        let found = largest.map(|(_, share)| share);
+        vec![GateOutcome::share("input-share", Bound::AtMost, most, found).in_words(words)]
     }
 }
 
@@ -191,15 +154,14 @@ mod tests {
             Ok(if input.path.ends_with("heavy") { 30 } else { 10 })
         }
 
-        fn extent(&self) -> Extent {
-            Extent::new(2, 3, 40)
+        fn facts(&self, _: Wanted) -> Result<Facts> {
+            let mut facts = Facts::default();
+            (facts.inputs, facts.functions, facts.total_count) = (2, Some(3), Some(40));
+            facts.lack = self.lacks.map(str::to_string);
+            Ok(facts)
         }
 
-        fn lacks(&self) -> Option<&'static str> {
-            self.lacks
-        }
-
-        fn write(self: Box<Self>, _: &mut MergeDocument) -> Result<()> {
+        fn write(self: Box<Self>, _: &Facts, _: &mut MergeDocument) -> Result<()> {
             self.written.set(true);
             Ok(())
         }

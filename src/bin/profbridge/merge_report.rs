@@ -6,9 +6,8 @@ use crate::words::{inputs_of, number_of};
 use profbridge::Warning;
 use profbridge::input::WeightedInput;
 use profbridge::input::output::is_standard_output;
-use profbridge::instr::Profile;
 use profbridge::merge::SoftError;
-use profbridge::pipeline::{Extent, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
+use profbridge::pipeline::{Facts, InputOutcome, InputReport, MergeObserver, MergeReport};
 use std::path::Path;
 
 /// Warns of what became of single inputs.
@@ -33,8 +32,6 @@ pub(crate) fn print_warnings(report: &MergeReport, quiet: bool) {
 pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: bool) {
     document.name_inputs(report.inputs.iter().map(|input| &input.input));
     report.inputs.iter().enumerate().for_each(|(at, input)| note_input(document, at, input, salvage));
-    document.functions = Some(report.functions_len());
-    document.records = Some(report.records_len());
 }
 
 /// Notes what became of the input at that place.
@@ -49,20 +46,8 @@ pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputR
     }
 }
 
-/// How much of a profile the options keep.
-pub(crate) fn profile_extent(profile: &Profile, used: usize, options: &MergeOptions) -> Extent {
-    let functions = profile.functions.iter().filter(|function| options.filter.keeps(function.name()));
-    let (mut kept, mut total) = (0, 0u128);
-    for function in functions {
-        kept += 1;
-        let records = function.records().filter(|record| record.pseudo_count().is_none());
-        total += records.flat_map(|record| record.counters).map(u128::from).sum::<u128>();
-    }
-    Extent::new(used, kept, total)
-}
-
-/// One line that says what became of the inputs.
-pub(crate) fn summary(report: &MergeReport, output: &Path, salvage: bool) -> String {
+/// One line that says what was written, and what became of the inputs.
+pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvage: bool) -> String {
     let failed = |input: &&InputReport| matches!(input.outcome, InputOutcome::Failed(_));
     let empty = report.inputs.iter().filter(|input| matches!(input.outcome, InputOutcome::Empty)).count();
     let salvaged = report.inputs.iter().filter(failed).filter(|input| salvage && input.records > 0).count();
@@ -74,7 +59,7 @@ pub(crate) fn summary(report: &MergeReport, output: &Path, salvage: bool) -> Str
     if salvaged > 0 {
         rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
     }
-    let functions = number_of(report.functions_len(), "function");
+    let functions = number_of(facts.functions.unwrap_or_default(), "function");
     let target = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
     format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
 }

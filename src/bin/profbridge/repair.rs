@@ -155,7 +155,7 @@ impl RepairArgs {
             output: FileJson::of_output(&self.output),
             verdict: repaired.verdict.name(),
             repairs: repairs.collect(),
-            entries: entries.map(|(section, entries)| SectionEntries { section, entries }).collect(),
+            entries: entries.map(|(section, entries)| SectionEntries { section, entries: entries as u64 }).collect(),
         };
         documents::print("profbridge.repair/2", true, &json)
     }

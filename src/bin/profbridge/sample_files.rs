@@ -4,7 +4,7 @@ use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, EMPTY, FAILED, FileJson, error_json};
 use crate::merge_document::MergeDocument;
-use crate::merge_gates::{NO_FUNCTIONS, Sum};
+use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use crate::target::JsonTarget;
 use crate::words::{A_PART, inputs_of, number_of};
@@ -18,7 +18,7 @@ use profbridge::pipeline::merge::sampleprof::{
 };
 use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
 use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
-use profbridge::pipeline::{Extent, FailureMode, OutputForm, input_totals};
+use profbridge::pipeline::{Facts, FailureMode, OutputForm, Wanted, input_totals};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
@@ -201,7 +201,11 @@ impl<'a> SampleRun<'a> {
         let all = observer.all;
         let report = report.inspect_err(|error| document.note_until(error))?;
         document.note_rest_used();
-        Ok(Box::new(SampleSum { run: self, target, options, report, part, all }))
+        let mut write = self.write_options(&report.profile, options.read.rules);
+        if part.is_some() && self.arguments.sample_format.is_none() && !self.arguments.binary {
+            write.encoding = Encoding::ExtBinary;
+        }
+        Ok(Box::new(SampleSum { run: self, target, options, report, write, part, all }))
     }
 }
 
@@ -211,6 +215,8 @@ struct SampleSum<'a> {
     target: Target,
     options: SampleMergeOptions,
     report: SampleMergeReport,
+    /// How it is written.
+    write: WriteOptions,
     /// What a later merge needs to go on.
     part: Option<PartialSamples>,
     /// Inputs, those of partial merges counted one by one.
@@ -226,34 +232,28 @@ impl Sum for SampleSum<'_> {
         input_totals::sample_total(input, &self.options.read)
     }
 
-    fn extent(&self) -> Extent {
-        self.report.extent()
+    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+        self.report.facts(&self.write, wanted)
     }
 
-    fn lacks(&self) -> Option<&'static str> {
-        self.report.profile.functions.is_empty().then_some(NO_FUNCTIONS)
-    }
-
-    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
+    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (run, report) = (&self.run, &self.report);
         if report.shares_nothing {
             crate::merge_inputs::say_nothing_shared(run.quiet);
         }
-        let mut write = run.write_options(&report.profile, self.options.read.rules);
         let losses = match &self.part {
-            Some(part) => run.write_part(part, &report.profile, &mut write)?,
-            None => write_sample_file(&report.profile, &write, run.strict, run.output)?,
+            Some(part) => run.write_part(part, &report.profile, &self.write)?,
+            None => write_sample_file(&report.profile, &self.write, run.strict, run.output)?,
         };
         if !run.quiet {
             console::losses(&losses, &[], run.output);
         }
-        document.functions = Some(report.profile.functions.len());
         document.filtered = Some(report.filtered.map_or(0, |(_, left_out)| left_out));
         document.lose(&losses);
         document.target = Some(JsonTarget::of(&self.target));
         document.wrote(run.output, Family::SampleProf.name());
         if !run.quiet && !run.json {
-            let functions = number_of(report.profile.functions.len(), "function");
+            let functions = number_of(facts.functions.unwrap_or_default(), "function");
             let (inputs, part) = (inputs_of(report.used, self.all), if self.part.is_some() { A_PART } else { "" });
             console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
@@ -290,15 +290,7 @@ impl SampleRun<'_> {
     }
 
     /// Writes what a later merge goes on from. What the profile in front cannot hold, the state does.
-    fn write_part(
-        &self,
-        sums: &PartialSamples,
-        profile: &SampleProfile,
-        options: &mut WriteOptions,
-    ) -> Result<Vec<Loss>> {
-        if self.arguments.sample_format.is_none() && !self.arguments.binary {
-            options.encoding = Encoding::ExtBinary;
-        }
+    fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
         let bytes = encode_samples(sums, profile, options).map_err(|error| error.in_file(self.output))?;
         input::output::replace(self.output, &bytes)?;
         Ok(Vec::new())

@@ -4,23 +4,24 @@ use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::stack_write::{WriteStackArgs, add_types};
-use crate::stacks::{StackArgs, nothing_to_write};
+use crate::stacks::{StackArgs, why_nothing_to_write};
 use crate::words::{A_PART, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
-use profbridge::iprof;
+use profbridge::iprof::{self, Document};
+use profbridge::pipeline::merge::iprof::facts_of as iprof_facts;
 use profbridge::pipeline::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, extent_of, merge_pprof, merge_tables,
+    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
 };
 use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::read::stacks::{StackOptions, unit_of};
-use profbridge::pipeline::{Extent, FailureMode, InputOutcome, input_totals};
+use profbridge::pipeline::{Facts, FailureMode, InputOutcome, Wanted, input_totals};
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::{StackTable, Unit};
-use profbridge::stacks::pprof::{self, add_to_table, from_table};
-use profbridge::{Error, ErrorKind, Result, Warning};
+use profbridge::stacks::pprof::{self, from_table};
+use profbridge::{Error, ErrorKind, Hint, Result, Warning};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,31 +51,34 @@ pub(crate) struct StackJob<'a> {
     pub(crate) allow_empty: bool,
 }
 
-/// What became of a sum.
-#[derive(Debug, Default)]
-struct Written {
-    /// Distinct stacks.
-    stacks: usize,
-    /// What was odd or lost.
-    warnings: Vec<Warning>,
-}
-
-/// Stacks that were added up.
+/// Stacks that were added up, as they are written.
 struct AddedStacks<'a> {
     job: StackJob<'a>,
     read: StackOptions,
-    sum: Added,
+    encoded: Encoded,
     /// Inputs that are part of it.
     used: usize,
     /// What was odd about the inputs.
     warnings: Vec<Warning>,
 }
 
-/// As what stacks were added up.
-enum Added {
-    /// pprof profiles that stay what they are, and what was lost.
-    Pprof(Box<pprof::Profile>, Vec<String>),
+/// Stacks in the form in which they are written.
+struct Encoded {
+    bytes: Vec<u8>,
+    /// Distinct stacks.
+    stacks: usize,
+    content: Content,
+    /// What was lost.
+    losses: Vec<String>,
+    /// What to do about there being nothing to write; `None` if there is something.
+    nothing: Option<Hint>,
+}
+
+/// What was written, to be counted.
+enum Content {
     Table(Box<StackTable>),
+    Pprof(Box<pprof::Profile>),
+    Iprof(Box<Document>),
 }
 
 impl<'a> StackJob<'a> {
@@ -90,12 +94,12 @@ impl<'a> StackJob<'a> {
         self.write.refuse_for(self.format)?;
         if all_pprof && to_pprof && self.read.takes_all() {
             let merged = merge_pprof(&self.inputs, &options);
-            return self.added(merged, options.read, document, |(profile, report)| {
-                Added::Pprof(Box::new(profile), report.warnings())
+            return self.added(merged, options.read, document, |job, (profile, report)| {
+                job.encode_pprof(&profile, report.warnings())
             });
         }
         let merged = merge_tables(&self.inputs, &options);
-        self.added(merged, options.read, document, |table| Added::Table(Box::new(table)))
+        self.added(merged, options.read, document, |job, table| job.encode_table(table))
     }
 
     fn added<T>(
@@ -103,7 +107,7 @@ impl<'a> StackJob<'a> {
         merged: Result<StackSum<T>>,
         read: StackOptions,
         document: &mut MergeDocument,
-        sum: impl FnOnce(T) -> Added,
+        encode: impl FnOnce(&Self, T) -> Result<Encoded>,
     ) -> Result<Box<dyn Sum + 'a>> {
         let merged = merged.inspect_err(|error| document.note_until(error))?;
         note(document, &merged.outcomes);
@@ -112,7 +116,8 @@ impl<'a> StackJob<'a> {
             crate::merge_inputs::say_nothing_shared(self.quiet);
         }
         let used = merged.used();
-        Ok(Box::new(AddedStacks { job: self, read, sum: sum(merged.sum), used, warnings: merged.warnings }))
+        let encoded = encode(&self, merged.sum)?;
+        Ok(Box::new(AddedStacks { job: self, read, encoded, used, warnings: merged.warnings }))
     }
 }
 
@@ -125,49 +130,41 @@ impl Sum for AddedStacks<'_> {
         input_totals::stack_total(input, &self.read)
     }
 
-    fn extent(&self) -> Extent {
-        let selection = self.job.read.selection();
-        match &self.sum {
-            Added::Table(table) => extent_of(table, &selection, self.used),
-            Added::Pprof(profile, _) => {
-                let mut table = StackTable::new();
-                // What was merged has the values that were read.
-                let _ = add_to_table(profile, &self.read.value, &mut table);
-                extent_of(&table, &selection, self.used)
-            }
+    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+        let mut facts = match &self.encoded.content {
+            Content::Table(table) => facts_of(table, &self.job.read.selection(), wanted),
+            Content::Pprof(profile) => facts_of_pprof(profile, &self.read.value, wanted)?,
+            Content::Iprof(document) => iprof_facts(document, wanted),
+        };
+        facts.stacks = Some(self.encoded.stacks as u64);
+        Ok(facts.of_inputs(self.used))
+    }
+
+    fn require_something(&self, _: &Facts) -> Result<()> {
+        match &self.encoded.nothing {
+            Some(hint) => Err(Error::nothing_found("no stack is left to write").with_hint(hint.clone())),
+            None => Ok(()),
         }
     }
 
-    /// What there is to write is known when the samples that are wanted were chosen.
-    fn lacks(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
-        let Self { job, sum, used, warnings, .. } = *self;
-        let written = match sum {
-            Added::Pprof(profile, losses) => job.write_pprof(&profile, warnings, losses)?,
-            Added::Table(table) => job.write_table(*table, warnings)?,
-        };
-        document.stacks = Some(written.stacks);
-        document.warn(&written.warnings);
+    fn write(self: Box<Self>, _: &Facts, document: &mut MergeDocument) -> Result<()> {
+        let Self { job, encoded, used, warnings, .. } = *self;
+        document.warn(&job.say(warnings, &encoded.losses)?);
+        job.replace(encoded.bytes)?;
         let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
         document.wrote(job.output, family.name());
         if !job.json && !job.quiet && !is_standard_output(job.output) {
             let inputs = inputs_of(used, job.inputs.len());
             let part = if job.partial.is_some() { A_PART } else { "" };
-            console::say(&format!(
-                "{}: {} from {inputs}{part}",
-                job.output.display(),
-                number_of(written.stacks, "stack")
-            ));
+            let stacks = number_of(encoded.stacks, "stack");
+            console::say(&format!("{}: {stacks} from {inputs}{part}", job.output.display()));
         }
         Ok(())
     }
 }
 
 impl StackJob<'_> {
-    fn write_table(&self, mut table: StackTable, warnings: Vec<Warning>) -> Result<Written> {
+    fn encode_table(&self, mut table: StackTable) -> Result<Encoded> {
         let mut losses = Vec::new();
         if self.has_pprof(&table) {
             losses.push(
@@ -177,21 +174,22 @@ impl StackJob<'_> {
         if !self.write.reference.is_empty() {
             table = add_types(&table, self.write, &mut losses)?;
         }
-        let (bytes, stacks) = match self.format {
-            StackOutput::Iprof => self.iprof(&table, &mut losses)?,
-            StackOutput::Collapsed => self.collapsed(&table, &mut losses)?,
+        let mut encoded = match self.format {
+            StackOutput::Iprof => self.encode_iprof(&table, losses)?,
+            StackOutput::Collapsed => self.encode_collapsed(&table, losses)?,
             StackOutput::Pprof => {
-                let selected = self.select(&table, &mut losses)?;
+                let (selected, nothing) = self.select(&table, &mut losses)?;
                 let (profile, lost) = from_table(&selected)?;
                 losses.extend(lost.words());
                 // What one table says is told apart by names alone: it is trimmed as a merge would be.
-                return self.write_pprof(&profile, warnings, losses);
+                let encoded = self.encode_pprof(&profile, losses)?;
+                return Ok(Encoded { nothing: nothing.or(encoded.nothing), ..encoded });
             }
         };
-        let warnings = self.say(warnings, &losses)?;
-        let compressed = self.output.extension().is_some_and(|extension| extension == "gz");
-        self.replace(if compressed { gzip(&bytes)? } else { bytes })?;
-        Ok(Written { stacks, warnings })
+        if self.output.extension().is_some_and(|extension| extension == "gz") {
+            encoded.bytes = gzip(&encoded.bytes)?;
+        }
+        Ok(encoded)
     }
 
     fn replace(&self, bytes: Vec<u8>) -> Result<()> {
@@ -217,12 +215,7 @@ impl StackJob<'_> {
         Ok(warnings)
     }
 
-    fn write_pprof(
-        &self,
-        profile: &pprof::Profile,
-        warnings: Vec<Warning>,
-        mut losses: Vec<String>,
-    ) -> Result<Written> {
+    fn encode_pprof(&self, profile: &pprof::Profile, mut losses: Vec<String>) -> Result<Encoded> {
         let is_plain = self.output.extension().is_some_and(|extension| extension == "pb");
         let encode = |bytes: Vec<u8>| if is_plain { Ok(bytes) } else { gzip(&bytes) };
         let arguments = &self.write.pprof;
@@ -236,19 +229,14 @@ impl StackJob<'_> {
             }
         };
         let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
-        if stacks == 0 && !self.allow_empty {
-            let error = Error::nothing_found("no stack is left to write").in_file(self.output);
-            return Err(error.with_hint("--allow-empty writes a profile all the same"));
-        }
         if left_out > 0 {
             losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
         }
-        let warnings = self.say(warnings, &losses)?;
-        self.replace(bytes)?;
-        Ok(Written { stacks, warnings })
+        let nothing = (stacks == 0).then_some(Hint::AllowEmpty);
+        Ok(Encoded { bytes, stacks, content: Content::Pprof(Box::new(kept)), losses, nothing })
     }
 
-    fn iprof(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
+    fn encode_iprof(&self, table: &StackTable, mut losses: Vec<String>) -> Result<Encoded> {
         self.refuse_weights(table)?;
         let mut options = SampleOptions::default();
         options.selection = self.read.selection();
@@ -256,11 +244,10 @@ impl StackJob<'_> {
         options.drop_hidden = self.write.drop_hidden;
         let (document, report) = iprof_from_stacks(table, &options)?;
         losses.extend(report.losses());
-        if report.stacks == 0 && !self.allow_empty {
-            return Err(nothing_to_write(table));
-        }
+        let nothing = (report.stacks == 0).then(|| why_nothing_to_write(table));
         let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
-        Ok((iprof::write(&document, &iprof::WriteOptions::default()), stacks))
+        let bytes = iprof::write(&document, &iprof::WriteOptions::default());
+        Ok(Encoded { bytes, stacks, content: Content::Iprof(Box::new(document)), losses, nothing })
     }
 
     /// An iprof's samples say how long something ran, which allocated bytes do not.
@@ -279,12 +266,10 @@ impl StackJob<'_> {
         Err(Error::usage(detail).in_file(self.output).with_hint("--value takes the numbers as hits all the same"))
     }
 
-    /// The samples that are to be written.
-    fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<StackTable> {
+    /// The samples that are to be written, and why there is none.
+    fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(StackTable, Option<Hint>)> {
         let (selected, left_out) = table.select(&self.read.selection())?;
-        if selected.is_empty() && !self.allow_empty {
-            return Err(nothing_to_write(table));
-        }
+        let nothing = selected.is_empty().then(|| why_nothing_to_write(table));
         for (count, words) in [
             (left_out.other_sources, "of sorts that were not asked for (see --events)"),
             (left_out.truncated, "with truncated stacks"),
@@ -294,11 +279,11 @@ impl StackJob<'_> {
                 losses.push(format!("{} {words}: left out", number_of(count, "sample")));
             }
         }
-        Ok(selected)
+        Ok((selected, nothing))
     }
 
-    fn collapsed(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(Vec<u8>, usize)> {
-        let selected = self.select(table, losses)?;
+    fn encode_collapsed(&self, table: &StackTable, mut losses: Vec<String>) -> Result<Encoded> {
+        let (selected, nothing) = self.select(table, &mut losses)?;
         let unit = unit_of(&selected)?;
         if unit != Unit::Hits {
             losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
@@ -313,8 +298,8 @@ impl StackJob<'_> {
             let stacks = number_of(joined, "stack");
             losses.push(format!("{stacks} joined others that differ only in what is not written"));
         }
-        let stacks = text.lines().count();
-        Ok((text.into_bytes(), stacks))
+        let (stacks, bytes) = (text.lines().count(), text.into_bytes());
+        Ok(Encoded { bytes, stacks, content: Content::Table(Box::new(selected)), losses, nothing })
     }
 }
 

@@ -10,7 +10,7 @@ use profbridge::pipeline::read::stacks::StackOptions;
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::stacks::model::{SampleSource, Selection, StackTable, Weight};
-use profbridge::{Error, Result};
+use profbridge::{Error, Hint, Result};
 
 /// How stacks are read and which of them count.
 #[derive(Debug, Clone, Args)]
@@ -218,10 +218,9 @@ pub(crate) fn no_samples(table: &StackTable) -> Error {
     Error::nothing_found("no sample is left").with_hint(why_nothing(table))
 }
 
-/// The same where something was to be written.
-pub(crate) fn nothing_to_write(table: &StackTable) -> Error {
-    let hint = format!("{}; --allow-empty writes a result all the same", why_nothing(table));
-    Error::nothing_found("no stack is left to write").with_hint(hint)
+/// The same advice where something was to be written.
+pub(crate) fn why_nothing_to_write(table: &StackTable) -> Hint {
+    Hint::from(format!("{}; --allow-empty writes a result all the same", why_nothing(table)))
 }
 
 /// What the inputs hold instead.

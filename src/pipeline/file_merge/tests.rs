@@ -317,18 +317,15 @@ fn a_bad_input_leaves_nothing_behind_unless_its_good_records_are_asked_for() {
 fn floors_refuse_a_result_that_is_too_thin() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let inputs = [WeightedInput::new(testdata.join("merge/clang-22/run-1.profraw"))];
-    let mut options = MergeOptions::default();
-    let report = merge_files(&inputs, &options, &mut Silent).unwrap();
-    assert!(report.verdict(&options).is_ok());
-    options.minimums.inputs = 2;
-    let error = report.verdict(&options).unwrap_err();
-    assert_eq!(error.to_string(), "the number of inputs used is 1, below 2");
-    options.minimums = Default::default();
-    options.minimums.functions = 1000;
-    assert!(report.verdict(&options).unwrap_err().to_string().contains("the number of functions is "));
-    options.minimums = Default::default();
-    options.minimums.total_count = u64::MAX;
-    assert!(report.verdict(&options).unwrap_err().to_string().contains("the total count is "));
+    let report = merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();
+    let refused = |minimums: Minimums| {
+        let facts = report.facts(&WriteOptions::default(), &Limits::default(), minimums.wanted()).unwrap();
+        minimums.check(&facts).map_or_else(|error| error.to_string(), |()| String::new())
+    };
+    assert_eq!(refused(Minimums::new(1, 9, 1)), "");
+    assert_eq!(refused(Minimums::new(2, 0, 0)), "the number of inputs used is 1, below 2");
+    assert_eq!(refused(Minimums::new(0, 1000, 0)), "the number of functions is 9, below 1000");
+    assert!(refused(Minimums::new(0, 0, u64::MAX)).contains("the total count is "));
 }
 
 /// How often each input was read, and the outcome.

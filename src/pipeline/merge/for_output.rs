@@ -92,7 +92,7 @@ mod tests {
     use crate::compat::Compat;
     use crate::indexed;
     use crate::instr::{FunctionRecord, Profile, ProfileKind, Release, ValueCount, ValueKind};
-    use crate::pipeline::merge::Silent;
+    use crate::pipeline::merge::{Silent, Wanted};
     use crate::pipeline::{OutputFormat, cross_release::cross};
     use crate::raw;
     use proptest::prelude::*;
@@ -122,7 +122,9 @@ mod tests {
     fn outcome(mut report: MergeReport, way: (Compat, u32), threads: usize) -> String {
         let (mut merge, mut write) = options(way);
         write.threads = NonZeroUsize::new(threads);
-        let (extent, numbers) = (report.extent(&merge), (report.functions_len(), report.records_len()));
+        let mut wanted = Wanted::default();
+        wanted.total_count = true;
+        let facts = report.facts(&write, &merge.read.limits, wanted).unwrap();
         let origins = report.origins();
         let of_input = |input: &InputReport| {
             format!("{:?} {:?} {} {:?} {:?}", input.outcome, input.version, input.records, input.kind, input.warnings)
@@ -139,7 +141,7 @@ mod tests {
         assert!(saved.stopped.is_none());
         let text = std::fs::read(output.path()).unwrap();
         format!(
-            "{extent:?} {numbers:?} {origins:?} {inputs:?} {findings:?} {:?} {:?} {} {}",
+            "{facts:?} {origins:?} {inputs:?} {findings:?} {:?} {:?} {} {}",
             saved.losses,
             report.memprof_losses,
             report.repeats_memory_size,

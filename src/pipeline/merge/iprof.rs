@@ -14,7 +14,7 @@ use crate::instr::Loss;
 use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
 use crate::pipeline::merge::iprof_inputs::{Tolerance, open_iprof};
 use crate::pipeline::merge::mixed::{MixedMerge, MixedOptions};
-use crate::pipeline::merge::{Extent, FailureMode, InputOutcome, MergeOptions, Minimums, Silent};
+use crate::pipeline::merge::{Facts, FailureMode, InputOutcome, MergeOptions, Silent, Wanted};
 use crate::pipeline::partial;
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -35,9 +35,6 @@ pub struct IprofMergeOptions {
     pub failure_mode: FailureMode,
     /// Keep what is sound of bad inputs when the merge goes on. Default: `false`.
     pub salvage: bool,
-    /// The least that the result must hold; its functions are methods with an
-    /// entry of their own, its total count is the sum of all sections.
-    pub minimums: Minimums,
     /// Inputs that were found in a folder: those that hold JSON of something else are passed over.
     pub found: BTreeSet<PathBuf>,
     /// How LLVM's records in inputs are merged.
@@ -94,39 +91,30 @@ impl IprofMergeReport {
         self.merged.warnings(options.to_iprof.branch_clash)
     }
 
-    /// Whether the result may be written.
-    ///
-    /// # Errors
-    ///
-    /// Inputs failed when there are too many of them for the failure mode; gate failed when the
-    /// result is below a minimum.
-    pub fn verdict(&self, options: &IprofMergeOptions) -> Result<()> {
-        self.verdict_of_inputs(options)?;
-        if options.minimums == Minimums::default() {
-            return Ok(());
-        }
-        options.minimums.check(&self.extent())
-    }
-
     /// Whether enough inputs could be read.
     ///
     /// # Errors
     ///
     /// Inputs failed when there are too many of them for `options.failure_mode`.
-    pub fn verdict_of_inputs(&self, options: &IprofMergeOptions) -> Result<()> {
+    pub fn verdict(&self, options: &IprofMergeOptions) -> Result<()> {
         let failures = self.count(|outcome| matches!(outcome, InputOutcome::Failed(_)));
         options.failure_mode.verdict(failures, self.inputs.len())
     }
-
-    /// How much the result holds: methods with an entry of their own, and the sum of all sections.
-    pub fn extent(&self) -> Extent {
-        extent_of(&self.document, self.used())
-    }
 }
 
-/// How much a document holds that so many inputs went into: methods with an entry
-/// of their own, and the sum of all sections.
-pub fn extent_of(document: &Document, inputs: usize) -> Extent {
+/// What of a document is written; its functions are methods with an entry of their own, its total count is the sum of
+/// all sections.
+pub fn facts_of(document: &Document, wanted: Wanted) -> Facts {
+    let entries = SectionKind::ALL.map(|kind| (kind, document.sections.entries_count(kind) as u64));
+    let mut facts = Facts::default();
+    facts.entries = Some(entries.into_iter().filter(|(_, count)| *count > 0).collect());
+    let has_entries = entries.iter().any(|(_, count)| *count > 0);
+    if !has_entries && !document.members().any(|(name, _)| name == bridge::extension::MEMBER) {
+        facts.lack = Some("the iprof would hold no profiles".into());
+    }
+    if wanted == Wanted::default() {
+        return facts;
+    }
     let mut methods = HashSet::new();
     let mut total = 0u128;
     for kind in SectionKind::ALL {
@@ -135,7 +123,8 @@ pub fn extent_of(document: &Document, inputs: usize) -> Extent {
             total += records.events();
         }
     }
-    Extent::new(inputs, methods.len(), total)
+    facts.functions = wanted.functions.then_some(methods.len() as u64);
+    facts.with_total(wanted.total_count.then_some(total))
 }
 
 /// Merges iprof files in order. What is empty is skipped.

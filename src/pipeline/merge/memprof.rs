@@ -7,8 +7,7 @@ use crate::input::WeightedInput;
 use crate::input::output;
 use crate::memprof::yaml::{self, Comments};
 use crate::memprof::{self, MemoryProfile};
-use crate::pipeline::input_totals::bytes_of;
-use crate::pipeline::merge::{Extent, InputOutcome, MergeObserver, MergeOptions, MergeReport};
+use crate::pipeline::merge::{InputOutcome, MergeObserver, MergeOptions, MergeReport};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -29,7 +28,7 @@ pub fn merge_memory_files(
     let memory = merger.take_memory();
     let mut report = MergeReport::of(merger.finish(), reports);
     report.memory_shares_nothing = memory_shares_nothing;
-    report.verdict_of_inputs(options)?;
+    report.verdict(options)?;
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
     let mut memory = match memory {
         Some(memory) => memory.profile,
@@ -41,11 +40,6 @@ pub fn merge_memory_files(
         memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
     }
     Ok((memory, report))
-}
-
-/// How much a memory profile holds that so many inputs went into: functions, and the bytes of all allocations.
-pub fn extent_of(memory: &MemoryProfile, inputs: usize) -> Extent {
-    Extent::new(inputs, memory.records().len(), bytes_of(memory))
 }
 
 /// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;

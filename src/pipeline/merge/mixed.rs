@@ -8,7 +8,7 @@ use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::error::{Error, Result, Warning};
 use crate::input::{Family, Input};
 use crate::instr::{Loss, Losses, Profile};
-use crate::iprof::{self, BranchClash, Document, Level, SectionKind, SectionWeights, Weight};
+use crate::iprof::{self, BranchClash, Document, Level, SectionWeights, Weight};
 use crate::merge::Merger;
 use crate::pipeline::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
 
@@ -113,13 +113,6 @@ impl MixedMerge {
 }
 
 impl MixedSum {
-    /// Whether nothing was counted by anybody.
-    pub fn is_empty(&self) -> bool {
-        let Parts { rest, profile } = &self.parts;
-        let has_entries = SectionKind::ALL.iter().any(|kind| rest.sections.entries_count(*kind) > 0);
-        !has_entries && profile.functions.is_empty() && profile.memprof.is_none()
-    }
-
     /// The sum as an LLVM profile, and what could not cross.
     ///
     /// # Errors

@@ -1,72 +1,11 @@
 //! How profiles are merged, and when a merge fails.
 
 use crate::driver::{FailureMode, RunOptions};
-use crate::error::Result;
-use crate::gates::{self, GateOutcome};
 use crate::instr::Release;
 use crate::merge::{FunctionFilter, Remapping};
 use crate::pipeline::open::ReadOptions;
 use crate::pipeline::read::memprof::MemProfOptions;
 use std::num::NonZeroUsize;
-
-/// The least that a result must hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Minimums {
-    /// Inputs that were used.
-    pub inputs: u64,
-    /// Functions in the result.
-    pub functions: u64,
-    /// Sum of all counters in the result.
-    pub total_count: u64,
-}
-
-/// How much a result holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Extent {
-    /// Inputs that were used.
-    pub inputs: u64,
-    /// Its functions, or methods.
-    pub functions: u64,
-    /// The sum of its counts; stops at the largest number.
-    pub total_count: u64,
-}
-
-impl Extent {
-    /// So much.
-    pub fn new(inputs: usize, functions: usize, total_count: u128) -> Self {
-        let total_count = u64::try_from(total_count).unwrap_or(u64::MAX);
-        Self { inputs: inputs as u64, functions: functions as u64, total_count }
-    }
-}
-
-impl Minimums {
-    /// So many inputs, functions, and counts; 0 asks for nothing.
-    pub fn new(inputs: u64, functions: u64, total_count: u64) -> Self {
-        Self { inputs, functions, total_count }
-    }
-
-    /// How a result fares with what was asked for; nothing for what was not.
-    pub fn outcomes(&self, held: &Extent) -> Vec<GateOutcome> {
-        let asked = [
-            ("inputs", "the number of inputs used", self.inputs, held.inputs),
-            ("functions", "the number of functions", self.functions, held.functions),
-            ("total-count", "the total count", self.total_count, held.total_count),
-        ];
-        let asked = asked.into_iter().filter(|(_, _, least, _)| *least > 0);
-        asked.map(|(gate, words, least, found)| GateOutcome::count(gate, least, found).in_words(words)).collect()
-    }
-
-    /// Whether a result that holds so much may be written.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::GateFailed`] when it is below one of these.
-    pub fn check(&self, held: &Extent) -> Result<()> {
-        gates::require(&self.outcomes(held))
-    }
-}
 
 /// How profiles are merged.
 #[derive(Debug, Clone, Default)]
@@ -96,8 +35,6 @@ pub struct MergeOptions {
     pub memprof: MemProfOptions,
     /// Keep the good records of bad inputs when the merge goes on.
     pub salvage: bool,
-    /// The least that the result must hold.
-    pub minimums: Minimums,
 }
 
 impl MergeOptions {

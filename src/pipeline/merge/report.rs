@@ -1,15 +1,14 @@
 //! What became of a merge and of each input.
 
-use super::options::{Extent, MergeOptions, Minimums};
+use super::facts::{Facts, Wanted};
+use super::options::MergeOptions;
 use super::single_file::SingleFile;
 use crate::driver::{InputOutcome, InputReport, InputVersion};
 use crate::error::{Error, Result};
 use crate::instr::{Loss, Profile};
-use crate::memprof;
-use crate::merge::FunctionFilter;
+use crate::limits::Limits;
 use crate::merge::cross_release::Origins;
 use crate::pipeline::encode::{self, Saved, WriteOptions};
-use crate::pipeline::input_totals::bytes_of;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -77,16 +76,6 @@ impl MergeReport {
         self.file.as_ref().map_or_else(|| self.profile.functions.records_len(), SingleFile::records_len)
     }
 
-    /// Whether the result holds nothing that a filter keeps, no memory profile either.
-    pub fn is_empty(&self, filter: &FunctionFilter) -> bool {
-        let keeps = |name: &[u8]| filter.keeps(name);
-        let has_functions = || {
-            self.file.as_ref().is_some_and(|file| file.functions_len() > 0)
-                || self.profile.functions.iter().any(|function| keeps(function.name()))
-        };
-        self.profile.memprof.is_none() && !has_functions()
-    }
-
     /// Inputs that could not be read, in order.
     pub fn failures(&self) -> impl Iterator<Item = (&InputReport, &Error)> {
         self.inputs.iter().filter_map(|report| match &report.outcome {
@@ -100,39 +89,26 @@ impl MergeReport {
     /// # Errors
     ///
     /// Inputs failed when there are too many of them for `options.failure_mode`.
-    pub fn verdict_of_inputs(&self, options: &MergeOptions) -> Result<()> {
+    pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
         options.failure_mode.verdict(self.failures().count(), self.inputs.len())
     }
 
-    /// Whether the result may be written.
+    /// What of the result is written.
     ///
     /// # Errors
     ///
-    /// Inputs failed when there are too many of them for `options.failure_mode`; gate
-    /// failed when the result is below one of `options.minimums`.
-    pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
-        self.verdict_of_inputs(options)?;
-        if options.minimums == Minimums::default() {
-            return Ok(());
-        }
-        options.minimums.check(&self.extent(options))
-    }
-
-    /// How much of the result `options` keep. A memory profile counts by its
-    /// functions and the bytes of all allocations where there is nothing else.
-    pub fn extent(&self, options: &MergeOptions) -> Extent {
-        let (functions, total_count) =
-            (self.functions_kept(&options.filter), u128::from(self.total_count(&options.filter)));
-        let memory = self.profile.memprof.as_ref().filter(|_| functions == 0);
-        let memory = memory.and_then(|section| {
-            memprof::indexed::read(&section.bytes, section.offset, &options.read.limits)
-                .ok()
-                .map(|stored| stored.profile)
-        });
-        match memory {
-            Some(memory) => Extent::new(self.used(), memory.records().len(), bytes_of(&memory)),
-            None => Extent::new(self.used(), usize::try_from(functions).unwrap_or(usize::MAX), total_count),
-        }
+    /// As [`facts_of`](encode::facts_of).
+    pub fn facts(&self, write: &WriteOptions, limits: &Limits, wanted: Wanted) -> Result<Facts> {
+        let facts = match &self.file {
+            Some(file) => {
+                let total = wanted.total_count.then(|| file.total_count().into());
+                let mut facts = Facts::new(file.functions_len(), total);
+                facts.records = Some(file.records_len() as u64);
+                encode::with_the_rest(facts, &self.profile, write, limits, wanted)?
+            }
+            None => encode::facts_of(&self.profile, write, limits, wanted)?,
+        };
+        Ok(facts.of_inputs(self.used()))
     }
 
     /// Which releases may have written the inputs.
@@ -147,28 +123,6 @@ impl MergeReport {
             }
         }
         origins
-    }
-
-    /// Functions that a filter keeps.
-    pub fn functions_kept(&self, filter: &FunctionFilter) -> u64 {
-        if let Some(file) = &self.file {
-            return file.functions_len() as u64;
-        }
-        self.profile.functions.iter().filter(|function| filter.keeps(function.name())).count() as u64
-    }
-
-    /// Sum of all counters of functions that a filter keeps, pseudo counts left
-    /// out; stops at the largest number.
-    pub fn total_count(&self, filter: &FunctionFilter) -> u64 {
-        if let Some(file) = &self.file {
-            return file.total_count();
-        }
-        let functions = self.profile.functions.iter().filter(|function| filter.keeps(function.name()));
-        functions
-            .flat_map(|function| function.records())
-            .filter(|record| record.pseudo_count().is_none())
-            .flat_map(|record| record.counters)
-            .fold(0u64, |sum, count| sum.saturating_add(count))
     }
 
     /// Whether there are several inputs with functions, and no function is in two of them. Memory profiles are asked

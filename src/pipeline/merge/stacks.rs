@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES};
-use crate::pipeline::merge::{Extent, FailureMode, InputOutcome};
+use crate::pipeline::merge::{Facts, FailureMode, InputOutcome, Wanted};
 use crate::pipeline::partial::{self, KeptFamily};
 use crate::pipeline::read::stacks::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::stacks::model::{Selection, StackTable};
@@ -53,16 +53,33 @@ impl<T> StackSum<T> {
     }
 }
 
-/// How much a sum of stacks holds that so many inputs went into: functions on the stacks that a selection takes, and
-/// their hits.
-pub fn extent_of(table: &StackTable, selection: &Selection, inputs: usize) -> Extent {
+/// What a table holds of the stacks that a selection takes: their functions and hits.
+pub fn facts_of(table: &StackTable, selection: &Selection, wanted: Wanted) -> Facts {
+    let mut facts = Facts::default();
+    if wanted == Wanted::default() {
+        return facts;
+    }
     let is_selected = table.chooser(selection);
     let (mut is_there, mut hits) = (vec![false; table.functions().len()], 0);
     for sample in table.samples().filter(is_selected) {
         hits += u128::from(sample.hits);
         table.frames(sample.key.stack).for_each(|frame| is_there[table.frame(frame).function.index()] = true);
     }
-    Extent::new(inputs, is_there.iter().filter(|is_there| **is_there).count(), hits)
+    facts.functions = Some(is_there.iter().filter(|is_there| **is_there).count() as u64);
+    facts.with_total(Some(hits))
+}
+
+/// The same of a pprof profile and one of its values.
+///
+/// # Errors
+///
+/// Usage for a value that the profile does not have.
+pub fn facts_of_pprof(profile: &pprof::Profile, value: &pprof::ValueChoice, wanted: Wanted) -> Result<Facts> {
+    let mut table = StackTable::new();
+    if wanted != Wanted::default() {
+        pprof::add_to_table(profile, value, &mut table)?;
+    }
+    Ok(facts_of(&table, &Selection::default(), wanted))
 }
 
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no

@@ -9,14 +9,17 @@ use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
 use crate::target::Whom;
+use profbridge::bridge;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Profile, Release};
 use profbridge::iprof::{BranchClash, SectionKind};
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::Origins;
+use profbridge::pipeline::encode::facts_of;
+use profbridge::pipeline::merge::iprof;
 use profbridge::pipeline::{
-    self, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Silent, WriteOptions,
+    self, Facts, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Silent, WriteOptions,
 };
 use profbridge::{Error, ErrorKind, Result, Warning};
 
@@ -39,16 +42,17 @@ impl ConvertArgs {
         if form == OutputForm::Iprof {
             return self.convert_to_iprof(input, &whom, document);
         }
+        let limits = crate::limits::chosen();
         let saved = if is_iprof {
             let (mut profile, origins) = self.bridged_profile(input, form, &whom, document)?;
             let write = self.crossed(&mut profile, origins, &mut whom, form, document)?;
-            self.gates().refuse_profile_of_nothing(&profile, &write.filter, self.sparse)?;
+            self.hold(&facts_of(&profile, &write, &limits, document.wanted())?, document)?;
             pipeline::write_file(&profile, &write, &self.output)?
         } else {
             let mut report = self.merged(input, &whom, &self.write_options(&whom, form), document)?;
             let origins = report.origins();
             let write = self.crossed(&mut report.profile, origins, &mut whom, form, document)?;
-            self.gates().refuse_report_of_nothing(&report, &write.filter, self.sparse, form)?;
+            self.hold(&report.facts(&write, &limits, document.wanted())?, document)?;
             report.write_file(&write, &self.output)?
         };
         console::losses(&saved.losses, &whom.tolerated(), &self.output);
@@ -68,13 +72,20 @@ impl ConvertArgs {
     /// Makes an iprof, which no compiler of LLVM reads: names and hashes stay.
     fn convert_to_iprof(&self, input: &Input, whom: &Whom, document: &mut MergeDocument) -> Result<()> {
         let report = self.merged(input, whom, &WriteOptions::default(), document)?;
-        self.gates().refuse_profile_of_nothing(&report.profile, &FunctionFilter::default(), self.sparse)?;
         let options = self.bridge.to_iprof_options(BranchClash::default());
-        let write = &self.iprof_write;
-        let losses = bridged::write_iprof(&report.profile, &input.path, &self.output, &options, write, self.strict)?;
+        let (result, losses) = bridge::to_iprof(&report.profile, &options)?;
+        self.hold(&iprof::facts_of(&result, document.wanted()), document)?;
+        bridged::report_losses(&losses, &input.path, self.strict)?;
+        self.iprof_write.write(&result, &self.output, None)?;
         document.lose(&losses);
         document.wrote(&self.output, Family::Iprof.name());
         Ok(())
+    }
+
+    /// Notes what will be written, and fails if that is nothing.
+    fn hold(&self, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
+        document.hold(facts);
+        self.gates().require_something(facts)
     }
 
     /// Gives a profile the names and hashes that its reader computes, says for whom it is, and how
@@ -114,6 +125,7 @@ impl ConvertArgs {
         };
         write
     }
+
     /// What chooses among the parts of an iprof or of stacks means nothing to an LLVM profile.
     fn refuse_for_llvm(&self, is_iprof: bool, form: OutputForm) -> Result<()> {
         let mut others = [self.stacks.given(), self.write_stacks.given()].concat();

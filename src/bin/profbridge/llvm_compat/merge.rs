@@ -265,8 +265,8 @@ fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
     if filter.is_none() {
         return;
     }
-    let all = report.functions_len() as u64;
-    let dropped = all - report.functions_kept(filter);
+    let all = report.functions_len();
+    let dropped = report.profile.functions.iter().filter(|function| !filter.keeps(function.name())).count();
     messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
 }
 

@@ -253,12 +253,9 @@ impl MergeArgs {
         write
     }
 
-    /// Says for whom the result is, unless nothing is to be said.
-    pub(super) fn announced(&self, write: WriteOptions, whom: &Whom) -> WriteOptions {
-        if !self.quiet {
-            whom.say(write.format, &self.output);
-        }
-        write
+    /// What chooses functions by name.
+    pub(super) fn filters(&self) -> [(bool, &'static str); 2] {
+        [(self.function.is_some(), "--function"), (self.no_function.is_some(), "--no-function")]
     }
 }
 

@@ -5,7 +5,7 @@ use crate::console;
 use crate::cross_release;
 use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
-use crate::merge_gates::{NO_FUNCTIONS, Sum};
+use crate::merge_gates::Sum;
 use crate::merge_inputs::say_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings, summary};
 use crate::refuse::refuse;
@@ -13,9 +13,12 @@ use crate::target::Whom;
 use crate::words::A_PART;
 use profbridge::Result;
 use profbridge::input::{Family, Input};
-use profbridge::instr::{Loss, Release};
+use profbridge::instr::{Profile, Release};
+use profbridge::merge::cross_release::Finding;
 use profbridge::merge::partial::PartialMerge;
-use profbridge::pipeline::{self, Extent, MergeOptions, MergeReport, OutputForm, WriteOptions, input_totals, partial};
+use profbridge::pipeline::{
+    self, Facts, MergeOptions, MergeReport, OutputForm, Wanted, WriteOptions, input_totals, partial,
+};
 
 impl MergeArgs {
     /// Adds up LLVM profiles for one of LLVM's formats.
@@ -56,9 +59,50 @@ impl MergeArgs {
             (pipeline::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?, None)
         };
         console.finish();
-        let mut sum = LlvmSum { arguments: self, inputs, form, whom, options, report, part };
-        sum.tell(document)?;
-        Ok(sum)
+        print_warnings(&report, self.quiet);
+        note(document, &report, options.salvage);
+        report.verdict(&options)?;
+        self.finish_llvm(work, whom, options, report, part)
+    }
+
+    /// Makes of a sum what is written. What the filter means is known from now on.
+    fn finish_llvm<'a>(
+        &'a self,
+        work: &'a MergeWork<'a>,
+        mut whom: Whom,
+        mut options: MergeOptions,
+        mut report: MergeReport,
+        part: Option<PartialMerge>,
+    ) -> Result<LlvmSum<'a>> {
+        let (shares_nothing, origins) = (report.shares_nothing(), report.origins());
+        options.filter = options.filter.without(std::mem::take(&mut report.left_out));
+        let findings = match &part {
+            // Names and hashes of a part stay those of the inputs: for whom they are is decided when the merge is finished.
+            Some(_) => Vec::new(),
+            None => whom.cross(&mut report.profile, &mut options.filter, self.cross.hashes(), origins, self.strict)?,
+        };
+        let write = self.write_options(&options, &whom, work.form);
+        self.refuse_filters_of_memory(&report.profile, &write)?;
+        Ok(LlvmSum {
+            arguments: self,
+            inputs: work.inputs,
+            whom,
+            options,
+            report,
+            shares_nothing,
+            findings,
+            write,
+            part,
+        })
+    }
+
+    /// A memory profile has hashes in place of names, and is written whole.
+    pub(super) fn refuse_filters_of_memory(&self, profile: &Profile, write: &WriteOptions) -> Result<()> {
+        if profile.memprof.is_none() || !(self.partial || write.format.holds_memory()) {
+            return Ok(());
+        }
+        let hint = "it holds hashes in place of names; leave the option out";
+        refuse(&self.filters(), "not for a memory profile, which is written whole", hint)
     }
 
     /// Adds up memory profiles into one that is a file of its own.
@@ -70,20 +114,25 @@ impl MergeArgs {
             (self.consumer.is_some(), "--for"),
         ];
         refuse(&given, "not for a memory profile in YAML", "name the output .profdata")?;
+        refuse(&self.filters(), "not for a memory profile, which is written whole", "leave the option out")?;
         let options = self.merge_options(Release::DEFAULT, OutputForm::MemProfYaml)?;
         let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
         MemoryRun { inputs, output, strict, quiet, json: self.json }.add_up(options, document)
     }
 }
 
-/// LLVM profiles that were added up.
+/// LLVM profiles that were added up, as they are written.
 struct LlvmSum<'a> {
     arguments: &'a MergeArgs,
     inputs: &'a [Input],
-    form: OutputForm,
     whom: Whom,
     options: MergeOptions,
     report: MergeReport,
+    /// No function is in two inputs.
+    shares_nothing: bool,
+    /// What was done to names and hashes.
+    findings: Vec<Finding>,
+    write: WriteOptions,
     /// What a later merge needs to go on.
     part: Option<PartialMerge>,
 }
@@ -97,81 +146,37 @@ impl Sum for LlvmSum<'_> {
         input_totals::instr_total(input, &self.options.read)
     }
 
-    fn extent(&self) -> Extent {
-        self.report.extent(&self.options)
+    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+        self.report.facts(&self.write, &self.options.read.limits, wanted)
     }
 
-    fn lacks(&self) -> Option<&'static str> {
-        (self.report.profile.memprof.is_none() && self.report.functions_len() == 0).then_some(NO_FUNCTIONS)
-    }
-
-    fn write(mut self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
-        if self.report.shares_nothing() {
-            say_nothing_shared(self.arguments.quiet);
+    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
+        let (arguments, output) = (self.arguments, &self.arguments.output);
+        if self.shares_nothing {
+            say_nothing_shared(arguments.quiet);
         }
-        match self.part.take() {
-            Some(part) => self.write_part(&part, document),
-            None => self.write_result(document),
+        if !arguments.quiet {
+            self.whom.say(self.write.format, output);
         }
-    }
-}
-
-impl LlvmSum<'_> {
-    /// Says what became of the inputs, and whether enough could be read. What the filter means is known from now on.
-    fn tell(&mut self, document: &mut MergeDocument) -> Result<()> {
-        print_warnings(&self.report, self.arguments.quiet);
-        note(document, &self.report, self.options.salvage);
-        let left_out = std::mem::take(&mut self.report.left_out);
-        self.options.filter = std::mem::take(&mut self.options.filter).without(left_out);
-        self.report.verdict_of_inputs(&self.options)
-    }
-
-    /// Writes what a later merge goes on from. Names and hashes stay those of the
-    /// inputs: for whom they are is decided when the merge is finished.
-    fn write_part(&self, part: &PartialMerge, document: &mut MergeDocument) -> Result<()> {
-        let write = self.write_options();
-        let saved = partial::write_file(part, &self.report.profile, &write, &self.arguments.output)?;
-        self.say_losses(&[], &saved.losses, &write, document);
-        self.say_written(A_PART, document);
-        Ok(())
-    }
-
-    fn write_result(&mut self, document: &mut MergeDocument) -> Result<()> {
-        let (arguments, origins) = (self.arguments, self.report.origins());
-        let (profile, filter) = (&mut self.report.profile, &mut self.options.filter);
-        let findings = self.whom.cross(profile, filter, arguments.cross.hashes(), origins, arguments.strict)?;
-        // Only now functions have the names that the filter may mean.
-        arguments.gates.refuse_report_of_nothing(&self.report, &self.options.filter, arguments.sparse, self.form)?;
-        let write = self.write_options();
-        let saved = self.report.write_file(&write, &arguments.output)?;
-        self.say_losses(&self.report.memprof_losses, &saved.losses, &write, document);
-        cross_release::print_findings(&findings, &arguments.output, arguments.quiet);
-        document.findings = cross_release::findings_json(&findings);
-        self.say_written("", document);
-        Ok(())
-    }
-
-    /// How it is written; says for whom.
-    fn write_options(&self) -> WriteOptions {
-        let write = self.arguments.write_options(&self.options, &self.whom, self.form);
-        self.arguments.announced(write, &self.whom)
-    }
-
-    /// Says what the output could not hold: of memory profiles, and of the rest.
-    fn say_losses(&self, of_memory: &[Loss], losses: &[Loss], write: &WriteOptions, document: &mut MergeDocument) {
-        if !self.arguments.quiet {
-            console::losses(of_memory, &[], &self.arguments.output);
-            console::losses(losses, &write.tolerated, &self.arguments.output);
+        let saved = match &self.part {
+            Some(part) => partial::write_file(part, &self.report.profile, &self.write, output)?,
+            None => self.report.write_file(&self.write, output)?,
+        };
+        // The state of a part has the whole memory profile.
+        let of_memory = if self.part.is_some() { &[][..] } else { &self.report.memprof_losses };
+        if !arguments.quiet {
+            console::losses(of_memory, &[], output);
+            console::losses(&saved.losses, &self.write.tolerated, output);
         }
-        document.lose(of_memory.iter().chain(losses));
-    }
-
-    fn say_written(&self, addition: &str, document: &mut MergeDocument) {
-        let arguments = self.arguments;
+        document.lose(of_memory.iter().chain(&saved.losses));
+        cross_release::print_findings(&self.findings, output, arguments.quiet);
+        document.findings = cross_release::findings_json(&self.findings);
         document.target = Some(self.whom.json());
-        document.wrote(&arguments.output, Family::Instr.name());
+        document.wrote(output, Family::Instr.name());
         if !arguments.quiet && !arguments.json {
-            console::say(&format!("{}{addition}", summary(&self.report, &arguments.output, self.options.salvage)));
+            let addition = if self.part.is_some() { A_PART } else { "" };
+            console::say(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
         }
+        Ok(())
     }
 }

@@ -57,6 +57,15 @@ impl MergeArgs {
         merge.add_up(document)
     }
 
+    /// Refuses what chooses among the functions of LLVM profiles where an iprof is written.
+    pub(super) fn refuse_filters_of_iprof(&self) -> Result<()> {
+        for option in [MergeOption::Function, MergeOption::NoFunction, MergeOption::Sparse] {
+            let (meant, hint) = refused_of_iprof(option);
+            refuse(&[(option.is_given(self), option.name())], meant, hint)?;
+        }
+        Ok(())
+    }
+
     /// Refuses what only iprof files have, and what leads to them.
     pub(crate) fn refuse_iprof_options(&self, meant: &str) -> Result<()> {
         let given = [self.iprof.given(), self.iprof_write.given(), self.bridge.given()].concat();

@@ -4,18 +4,18 @@ use super::arguments::{MergeArgs, MergeWork};
 use crate::bridged;
 use crate::console;
 use crate::cross_release;
-use crate::iprof_files::NO_PROFILES;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::merge_report::{MergeConsole, note_input, print_warnings, profile_extent};
+use crate::merge_report::{MergeConsole, note_input, print_warnings};
 use crate::target::Whom;
 use crate::words::number_of;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::{Loss, Profile};
 use profbridge::iprof::{Document, SectionKind};
-use profbridge::merge::cross_release::Origins;
+use profbridge::merge::cross_release::Finding;
+use profbridge::pipeline::encode::facts_of;
 use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
-use profbridge::pipeline::{self, Extent, InputOutcome, MergeOptions, OutputForm, input_totals};
+use profbridge::pipeline::{self, Facts, InputOutcome, Wanted, WriteOptions, input_totals};
 use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
 
@@ -31,7 +31,10 @@ impl MergeArgs {
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
-        let whom = self.whom(inputs)?;
+        if target == Family::Iprof {
+            self.refuse_filters_of_iprof()?;
+        }
+        let mut whom = self.whom(inputs)?;
         let mut options = MixedOptions::default();
         options.llvm = self.merge_options(whom.target.release, form)?;
         options.iprof = crate::limits::iprof_options();
@@ -45,14 +48,13 @@ impl MergeArgs {
         console.finish();
         print_warnings(&sum.llvm, self.quiet);
         note_all(document, inputs, &sum, options.llvm.salvage);
-        sum.llvm.verdict_of_inputs(&options.llvm)?;
+        sum.llvm.verdict(&options.llvm)?;
         let mut origins = sum.llvm.origins();
         origins.add_unknown();
         let used = sum.llvm.used() + inputs.iter().filter(|input| is_document(input)).count();
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
         }
-        let is_empty = sum.is_empty();
         let (result, losses) = match target {
             Family::Iprof => {
                 let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
@@ -61,11 +63,15 @@ impl MergeArgs {
             _ => {
                 let sections = SectionKind::ALL.to_vec();
                 let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
-                let (profile, losses) = sum.into_llvm(&bridge)?;
-                (Crossed::Llvm(Box::new(profile)), losses)
+                let (mut profile, losses) = sum.into_llvm(&bridge)?;
+                let (filter, hashes) = (&mut options.llvm.filter, self.cross.hashes());
+                let findings = whom.cross(&mut profile, filter, hashes, origins, self.strict)?;
+                let write = self.write_options(&options.llvm, &whom, form);
+                self.refuse_filters_of_memory(&profile, &write)?;
+                (Crossed::Llvm(Box::new(CrossedProfile { profile, findings, write, whom })), losses)
             }
         };
-        Ok(Box::new(BridgedSum { arguments: self, work, whom, options, origins, used, is_empty, result, losses }))
+        Ok(Box::new(BridgedSum { arguments: self, work, options, used, result, losses }))
     }
 
     fn report_losses(&self, losses: &[Loss]) -> Result<()> {
@@ -76,20 +82,25 @@ impl MergeArgs {
 /// What came out on the other side of the bridge.
 enum Crossed {
     Iprof(Box<Document>),
-    Llvm(Box<Profile>),
+    Llvm(Box<CrossedProfile>),
+}
+
+/// An LLVM profile with the names and hashes that its reader computes.
+struct CrossedProfile {
+    profile: Profile,
+    /// What was done to names and hashes.
+    findings: Vec<Finding>,
+    write: WriteOptions,
+    whom: Whom,
 }
 
 /// Inputs of both families that were added up.
 struct BridgedSum<'a> {
     arguments: &'a MergeArgs,
     work: &'a MergeWork<'a>,
-    whom: Whom,
     options: MixedOptions,
-    origins: Origins,
     /// Inputs that were used.
     used: usize,
-    /// Whether the inputs hold no profile.
-    is_empty: bool,
     result: Crossed,
     /// What could not cross.
     losses: Vec<Loss>,
@@ -107,58 +118,48 @@ impl Sum for BridgedSum<'_> {
         }
     }
 
-    fn extent(&self) -> Extent {
-        match &self.result {
-            Crossed::Iprof(result) => pipeline::merge::iprof::extent_of(result, self.used),
-            Crossed::Llvm(profile) => profile_extent(profile, self.used, &self.options.llvm),
-        }
+    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+        let facts = match &self.result {
+            Crossed::Iprof(result) => pipeline::merge::iprof::facts_of(result, wanted),
+            Crossed::Llvm(crossed) => {
+                facts_of(&crossed.profile, &crossed.write, &self.options.llvm.read.limits, wanted)?
+            }
+        };
+        Ok(facts.of_inputs(self.used))
     }
 
-    /// Which functions of an LLVM profile are left is known when they have the names that their reader computes.
-    fn lacks(&self) -> Option<&'static str> {
-        (matches!(self.result, Crossed::Iprof(_)) && self.is_empty).then_some(NO_PROFILES)
-    }
-
-    fn write(self: Box<Self>, document: &mut MergeDocument) -> Result<()> {
-        let Self { arguments, work, whom, options, origins, result, losses, .. } = *self;
+    fn write(self: Box<Self>, _: &Facts, document: &mut MergeDocument) -> Result<()> {
+        let Self { arguments, result, losses, .. } = *self;
         arguments.report_losses(&losses)?;
+        document.lose(&losses);
         let family = match result {
             Crossed::Iprof(result) => {
                 let threads = NonZeroUsize::new(arguments.num_threads);
                 arguments.iprof_write.write(&result, &arguments.output, threads)?;
                 Family::Iprof
             }
-            Crossed::Llvm(profile) => {
-                arguments.write_crossed(*profile, whom, options.llvm, origins, work.form, document)?;
+            Crossed::Llvm(crossed) => {
+                arguments.write_crossed(&crossed, document)?;
                 Family::Instr
             }
         };
-        document.lose(&losses);
         document.wrote(&arguments.output, family.name());
         Ok(())
     }
 }
 
 impl MergeArgs {
-    /// Writes an LLVM profile with the names and hashes that its reader computes.
-    fn write_crossed(
-        &self,
-        mut profile: Profile,
-        mut whom: Whom,
-        mut options: MergeOptions,
-        origins: Origins,
-        form: OutputForm,
-        document: &mut MergeDocument,
-    ) -> Result<()> {
-        let findings = whom.cross(&mut profile, &mut options.filter, self.cross.hashes(), origins, self.strict)?;
-        self.gates.refuse_profile_of_nothing(&profile, &options.filter, self.sparse)?;
-        let write = self.announced(self.write_options(&options, &whom, form), &whom);
-        let saved = pipeline::write_file(&profile, &write, &self.output)?;
+    fn write_crossed(&self, crossed: &CrossedProfile, document: &mut MergeDocument) -> Result<()> {
+        let CrossedProfile { profile, findings, write, whom } = crossed;
+        if !self.quiet {
+            whom.say(write.format, &self.output);
+        }
+        let saved = pipeline::write_file(profile, write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &write.tolerated, &self.output);
         }
-        cross_release::print_findings(&findings, &self.output, self.quiet);
-        document.findings = cross_release::findings_json(&findings);
+        cross_release::print_findings(findings, &self.output, self.quiet);
+        document.findings = cross_release::findings_json(findings);
         document.lose(&saved.losses);
         document.target = Some(whom.json());
         Ok(())

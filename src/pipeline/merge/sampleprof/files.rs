@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, Input, InputBytes, WeightedInput};
 use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
-use crate::pipeline::merge::{Extent, FailureMode, Silent};
+use crate::pipeline::merge::{Facts, FailureMode, Silent, Wanted};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use crate::sampleprof::{
     self, ColdContexts, Encoding, FunctionName, FunctionRecord, Layout, Merger, Names, ReadOptions, RecordFault,
@@ -121,10 +121,17 @@ pub struct SampleMergeReport {
 }
 
 impl SampleMergeReport {
-    /// How much the result holds: functions, or contexts, and their samples.
-    pub fn extent(&self) -> Extent {
-        let samples = self.profile.functions.iter().map(|record| u128::from(record.total)).sum();
-        Extent::new(self.used, self.profile.functions.len(), samples)
+    /// What of the result is written: functions, or contexts, and their samples.
+    ///
+    /// # Errors
+    ///
+    /// As [`sampleprof::write`] for less than the size that was asked for.
+    pub fn facts(&self, write: &WriteOptions, wanted: Wanted) -> Result<Facts> {
+        let records = sampleprof::written(&self.profile, write)?;
+        let total = wanted.total_count.then(|| records.iter().map(|record| u128::from(record.total)).sum());
+        let mut facts = Facts::new(records.len(), total);
+        facts.lack = records.is_empty().then(|| "the inputs hold no functions".into());
+        Ok(facts.of_inputs(self.used))
     }
 }
 
