@@ -37,6 +37,8 @@ pub enum Hint {
     AllowFailures,
     /// A result with nothing in it may be written.
     AllowEmpty,
+    /// Inputs of several kinds, of which one file holds one.
+    MergeOneKind,
     /// What cannot be written may be left out, and is listed.
     AllowLosses,
     /// What cannot be converted may be left out, and is listed.
@@ -151,6 +153,7 @@ impl fmt::Display for Hint {
             Self::ShowStacks => "its stacks can be shown and drawn",
             Self::AllowFailures => "the others can be merged without them, and what is sound of these be kept",
             Self::AllowEmpty => "it can be written all the same where an empty result is allowed",
+            Self::MergeOneKind => "merge inputs of one kind at a time",
             Self::AllowLosses => "it can be written all the same where losses are allowed, which are then listed",
             Self::AllowLeavingOut => "where losses are allowed these are left out and listed",
             Self::AllowUnused => "it can be written all the same where losses are allowed",

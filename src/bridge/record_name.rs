@@ -12,7 +12,7 @@
 
 use super::notation::{MethodIdentity, parse_type, split_once};
 use super::shape::Shape;
-use crate::instr::{FunctionRecord, ValueKind, name_ref};
+pub use crate::instr::bridge_hash::func_hash;
 
 /// Name of the record that holds all monitors.
 pub const MONITORS: &[u8] = b"{monitors}";
@@ -148,20 +148,10 @@ pub fn push_stack<'a>(out: &mut Vec<u8>, frames: impl Iterator<Item = NamedFrame
     out.push(b']');
 }
 
-/// The FuncHash by which the bridge knows its own records.
-///
-/// `receivers` is the kind of its value sites: vtable targets, or indirect-call
-/// targets for releases before LLVM 19.
-pub fn func_hash(name: &[u8], receivers: ValueKind, context_sensitive: bool) -> u64 {
-    let mut text = format!("iprof{}:", receivers.number()).into_bytes();
-    text.extend_from_slice(name);
-    let low = name_ref(&text) & (FunctionRecord::CONTEXT_SENSITIVE_HASH - 1);
-    if context_sensitive { low | FunctionRecord::CONTEXT_SENSITIVE_HASH } else { low }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instr::{ValueKind, name_ref};
     use proptest::prelude::*;
 
     fn frame(method: &str, bci: i32) -> NamedFrame<'_> {

@@ -98,6 +98,11 @@ impl Error {
         Self::new(ErrorKind::KindConflict { detail: detail.into() })
     }
 
+    /// Whether an input is of another kind than those that it should be merged with.
+    pub fn is_kind_conflict(&self) -> bool {
+        matches!(self.inner.kind, ErrorKind::KindConflict { .. })
+    }
+
     /// Adds the section and the absolute byte offset, unless known already.
     #[must_use]
     pub fn at(mut self, section: impl Into<String>, offset: u64) -> Self {

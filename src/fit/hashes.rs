@@ -48,20 +48,21 @@ impl HashRules {
     /// The rules for a profile that is read as an indexed file of `version`.
     pub(super) fn new(functions: &FunctionTable, is_ir: bool, version: u32, program: &Program) -> Self {
         let large = |hash: u64| !is_small(hash);
-        let of_program = program
-            .functions()
-            .iter()
-            .filter(|function| large(function.func_hash) && program.name(function).is_none_or(is_of_clang));
+        let of_program = program.functions().iter().filter(|function| {
+            let is_of_clang = |name| is_of_clang(name, function.func_hash);
+            large(function.func_hash) && program.name(function).is_none_or(is_of_clang)
+        });
         let whole = of_program.clone().any(|function| function.func_hash > FOURTH_MASK);
         let program_is_third = match program.release {
             Some(release) => release < FOURTH_RELEASE,
             None => whole,
         };
-        let of_profile = functions.iter().filter(|function| is_of_clang(function.name()));
-        let hashes = of_profile.flat_map(|function| function.records()).map(|record| record.func_hash);
         let (mut third, mut fourth) = (0usize, 0usize);
-        for hash in hashes.filter(|hash| large(*hash)) {
-            if hash > FOURTH_MASK { third += 1 } else { fourth += 1 }
+        for function in functions.iter() {
+            let hashes = function.records().map(|record| record.func_hash);
+            for hash in hashes.filter(|hash| large(*hash) && is_of_clang(function.name(), *hash)) {
+                if hash > FOURTH_MASK { third += 1 } else { fourth += 1 }
+            }
         }
         Self { is_ir, program_is_third, version, profile_is_fourth: third == 0 && fourth > BY_CHANCE }
     }
@@ -69,7 +70,7 @@ impl HashRules {
     /// Whether a record with `found` is used for a function whose hash is `own`
     /// in the new build.
     pub(super) fn compare(&self, name: &[u8], found: u64, own: u64) -> HashMatch {
-        if self.is_ir || !is_of_clang(name) {
+        if self.is_ir || !is_of_clang(name, found) {
             return if found == own { HashMatch::Equal } else { HashMatch::Different };
         }
         if self.version < SECOND_VERSION || (self.version < FIRST_THIRD_VERSION && !is_small(found)) {

@@ -101,6 +101,16 @@ impl ProfileKind {
         self.contains(Self::CONTEXT_SENSITIVE)
     }
 
+    /// The bits that determine what counters mean. One file holds counters of one such kind.
+    ///
+    /// A context-sensitive profile stays with the IR profile of the same program; memory profiles,
+    /// temporal traces and correlation leave the counters as they are.
+    #[must_use]
+    pub fn of_counters(self) -> Self {
+        let others = Self::FRONT_END | Self::CONTEXT_SENSITIVE | Self::DEBUG_INFO_CORRELATE;
+        self.without(others | Self::MEMPROF | Self::TEMPORAL)
+    }
+
     const WORDS: [(Self, &'static str); 10] = [
         (Self::FRONT_END, "front-end"),
         (Self::LOOP_ENTRIES, "loop-entries"),

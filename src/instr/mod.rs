@@ -17,6 +17,7 @@
 //! is a [`FunctionRecord`]; many share memory in a [`RecordStore`], and names
 //! the texts ([`NameText`]) that they were read from.
 
+pub(crate) mod bridge_hash;
 mod counter_list;
 pub mod counters;
 pub mod description;

@@ -7,9 +7,11 @@
 use super::merger::Merger;
 use super::outcome::AddOutcome;
 use super::remap::Remapping;
+use super::rules::KindRule;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{Profile, ProfileKind, ProfileReader, RecordRef};
 use crate::limits::Limits;
+use std::path::Path;
 
 /// How one input is added.
 #[derive(Debug, Clone)]
@@ -23,12 +25,14 @@ pub struct InputOptions<'a> {
     pub most_name_bytes: u64,
     /// Whether the memory profile is taken along. Default: `true`.
     pub takes_memprof: bool,
+    /// The file, for messages about other inputs. Default: none.
+    pub path: Option<&'a Path>,
 }
 
 impl Default for InputOptions<'_> {
     fn default() -> Self {
         let most_name_bytes = Limits::default().name_bytes;
-        Self { weight: 1, remapping: None, most_name_bytes, takes_memprof: true }
+        Self { weight: 1, remapping: None, most_name_bytes, takes_memprof: true, path: None }
     }
 }
 
@@ -65,28 +69,26 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// Those of [`begin_input`](Self::begin_input), after which nothing was
-    /// added, and the first fault of the reader: what stands before it was added.
+    /// Those of [`add_records`](Self::add_records) and [`add_rest`](Self::add_rest).
     pub fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
         options: &InputOptions<'_>,
         observe: &mut dyn FnMut(RecordRef<'_>, AddOutcome),
     ) -> Result<u64> {
-        self.begin_input(reader.kind())?;
         let mut records = 0;
         let read = self.add_records(reader, options, &mut records, observe);
         self.add_rest(reader, options, read)?;
         Ok(records)
     }
 
-    /// Adds the records of a reader and counts them into `records`; the input
-    /// was begun before.
+    /// Begins an input, adds its records and counts them into `records`.
     ///
     /// # Errors
     ///
-    /// The first fault of the reader, names that are too long, and counters that
-    /// memory does not hold.
+    /// Those of [`begin_input`](Self::begin_input), after which nothing was
+    /// added; the first fault of the reader, after which the records before it were added; names
+    /// that are too long, and counters that memory does not hold.
     pub fn add_records(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -94,8 +96,22 @@ impl Merger {
         records: &mut u64,
         observe: &mut dyn FnMut(RecordRef<'_>, AddOutcome),
     ) -> Result<()> {
-        let hashed = reader.hashes_names();
-        while let Some(incoming) = reader.next_record()? {
+        let (hashed, kind) = (reader.hashes_names(), reader.kind());
+        // llvm-profdata looks at the kind before it knows whether there are records.
+        let mut is_begun = self.rules.kinds != KindRule::OneKind;
+        if is_begun {
+            self.begin_named_input(kind, options.path)?;
+        }
+        loop {
+            let incoming = match reader.next_record() {
+                Ok(Some(incoming)) => incoming,
+                end if is_begun => return end.map(|_| ()),
+                end => return self.begin_without_records(kind).and(end).map(|_| ()),
+            };
+            if !is_begun {
+                self.begin_named_input(kind, options.path)?;
+                is_begun = true;
+            }
             *records += 1;
             let prepared = options.prepare(incoming)?;
             let outcome = match self.add_to_expected(&prepared, options.weight) {
@@ -113,14 +129,13 @@ impl Merger {
                 reader.record_taken_over();
             }
         }
-        Ok(())
     }
 
     /// Adds what a reader has beside records, once they were read with the
     /// outcome `records`, which is passed on.
     ///
     /// After a fault LLVM still takes traces and vtable names, and the binary
-    /// ids only where the fault is a suspicious counter.
+    /// ids only where the fault is a suspicious counter. An input of another kind adds nothing.
     ///
     /// # Errors
     ///
@@ -131,6 +146,9 @@ impl Merger {
         options: &InputOptions<'_>,
         records: Result<()>,
     ) -> Result<()> {
+        if records.as_ref().is_err_and(Error::is_kind_conflict) {
+            return records;
+        }
         let suspicious = |error: &Error| matches!(error.kind(), ErrorKind::CounterValueTooLarge { .. });
         if records.as_ref().map_or_else(suspicious, |()| true) {
             self.add_binary_ids(reader.binary_ids()?);
@@ -156,7 +174,15 @@ impl Merger {
     /// As [`begin_input`](Self::begin_input): nothing was added then. Those of
     /// a damaged memory profile.
     pub fn add_profile(&mut self, profile: &Profile, weight: u64) -> Result<()> {
-        self.begin_input(profile.kind)?;
+        self.add_named_profile(profile, weight, None)
+    }
+
+    /// As [`add_profile`](Self::add_profile); errors of later inputs name this one.
+    pub(crate) fn add_named_profile(&mut self, profile: &Profile, weight: u64, path: Option<&Path>) -> Result<()> {
+        match profile.functions.records_len() {
+            0 => self.begin_without_records(profile.kind)?,
+            _ => self.begin_named_input(profile.kind, path)?,
+        }
         for function in profile.functions.iter() {
             for record in function.records() {
                 let (name, name_ref, text) = (function.name(), Some(function.name_ref()), function.text());

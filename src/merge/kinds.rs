@@ -2,8 +2,10 @@
 
 use super::rules::{KindRule, MergeRules};
 use crate::error::{Error, ErrorKind};
+use crate::hint::Hint;
 use crate::instr::ProfileKind;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 /// Why two kinds do not go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,64 @@ impl KindConflict {
         };
         Error::new(ErrorKind::KindConflict { detail: format!("{what} cannot be merged") })
             .with_hint("merge profiles of one kind at a time")
+    }
+}
+
+/// What the counters of an input are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CounterKind {
+    /// Those of a profile of this kind.
+    Of(ProfileKind),
+    /// Counts that every kind of counts can hold: the bridge makes such records, whose names say
+    /// what each counter is.
+    AnyCount,
+}
+
+impl CounterKind {
+    fn shares_file_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Of(one), Self::Of(other)) => one.of_counters() == other.of_counters(),
+            (Self::Of(kind), Self::AnyCount) | (Self::AnyCount, Self::Of(kind)) => {
+                !kind.intersects(ProfileKind::BYTE_COVERAGE | ProfileKind::FUNCTION_ENTRY_ONLY)
+            }
+            (Self::AnyCount, Self::AnyCount) => true,
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Of(kind) => kind.of_counters().sentence_words().join(", "),
+            Self::AnyCount => "iprof with full counts".to_string(),
+        }
+    }
+}
+
+/// The kind that the inputs of a merge share ([`KindRule::OneKind`]), and the input that determined it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedKind {
+    first: Option<(CounterKind, Option<PathBuf>)>,
+}
+
+impl SharedKind {
+    /// Adds an input with counters of that kind; `name` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// Kind conflict, with both inputs and kinds.
+    pub(crate) fn add(&mut self, new: CounterKind, name: Option<&Path>) -> Result<(), Error> {
+        let Some((first, first_name)) = &self.first else {
+            self.first = Some((new, name.map(Path::to_path_buf)));
+            return Ok(());
+        };
+        if !first.shares_file_with(new) {
+            let first_name = first_name.as_ref().map_or("an earlier input".into(), |name| name.to_string_lossy());
+            let detail = format!("its kind ({}) differs from that of {first_name} ({})", new.words(), first.words());
+            return Err(Error::new(ErrorKind::KindConflict { detail }).with_hint(Hint::MergeOneKind));
+        }
+        if *first == CounterKind::AnyCount && new != CounterKind::AnyCount {
+            self.first = Some((new, name.map(Path::to_path_buf)));
+        }
+        Ok(())
     }
 }
 
@@ -60,6 +120,8 @@ pub(super) fn combine_kinds(
             }
             Ok(so_far | new)
         }
+        // `SharedKind` finds the conflicts.
+        KindRule::OneKind => Ok(so_far | new),
     }
 }
 
@@ -105,7 +167,9 @@ pub fn conflict_of_contexts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instr::Release;
+    use crate::compat::Compat;
+    use crate::instr::{FunctionRecord, Profile, Release};
+    use crate::merge::{MergeOptions, Merger};
 
     const IR: Option<ProfileKind> = Some(ProfileKind::IR);
     const FRONT_END: Option<ProfileKind> = Some(ProfileKind::FRONT_END);
@@ -137,5 +201,129 @@ mod tests {
             let found = conflict_of_contexts(&MergeRules::of(Release(release)), &[IR, FRONT_END], two);
             assert_eq!(found.is_some(), conflicts, "LLVM {release}");
         }
+    }
+
+    fn as_llvm(release: u32) -> Merger {
+        let release = Release(release);
+        Merger::new(MergeOptions { release, compat: Compat::Llvm22, ..MergeOptions::default() })
+    }
+
+    #[test]
+    fn only_marked_front_end_profiles_conflict_since_release_14() {
+        let (fe, ir, none) = (ProfileKind::FRONT_END, ProfileKind::IR, ProfileKind::NONE);
+        let merges = |release, kinds: [ProfileKind; 2]| {
+            let mut merger = as_llvm(release);
+            merger.begin_input(kinds[0]).unwrap();
+            merger.begin_input(kinds[1]).map(|()| merger.kind()).ok()
+        };
+        assert_eq!(merges(22, [ir, none]), Some(ir));
+        assert_eq!(merges(22, [none, fe]), Some(fe));
+        assert_eq!(merges(22, [fe, none]), None);
+        assert_eq!(merges(22, [fe, ir]), None);
+        assert_eq!(merges(13, [ir, none]), None);
+        assert_eq!(merges(13, [fe, none]), Some(none));
+        let (first, only) = (ir | ProfileKind::ENTRY_FIRST, ir | ProfileKind::FUNCTION_ENTRY_ONLY);
+        assert_eq!(merges(22, [first, only]), None);
+        assert_eq!(merges(22, [only, ir]), Some(only));
+        assert_eq!(merges(13, [first, ir]), Some(ir));
+    }
+
+    #[test]
+    fn a_kind_conflict_is_worded_for_both_compats() {
+        let mut merger = as_llvm(22);
+        merger.begin_input(ProfileKind::IR).unwrap();
+        let error = merger.begin_input(ProfileKind::FRONT_END).unwrap_err();
+        assert_eq!(error.to_string(), "a profile marked :fe and one without that mark cannot be merged");
+        assert_eq!(error.llvm_message(), "Merge IR generated profile with Clang generated profile.");
+    }
+
+    /// Kinds whose counters mean different things.
+    const KINDS: [ProfileKind; 7] = [
+        ProfileKind::NONE,
+        ProfileKind::BYTE_COVERAGE,
+        ProfileKind::IR,
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::ENTRY_FIRST.bits()),
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::LOOP_ENTRIES.bits()),
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::BYTE_COVERAGE.bits()),
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::FUNCTION_ENTRY_ONLY.bits()),
+    ];
+
+    /// Bits that leave the meaning of counters alone.
+    const OTHERS: [ProfileKind; 5] = [
+        ProfileKind::FRONT_END,
+        ProfileKind::CONTEXT_SENSITIVE,
+        ProfileKind::DEBUG_INFO_CORRELATE,
+        ProfileKind::MEMPROF,
+        ProfileKind::TEMPORAL,
+    ];
+
+    #[test]
+    fn profbridge_merges_counters_of_one_kind_only() {
+        for release in [13, 14, 22] {
+            for (one, other) in KINDS.into_iter().flat_map(|one| KINDS.map(|other| (one, other))) {
+                let mut merger = Merger::new(MergeOptions { release: Release(release), ..MergeOptions::default() });
+                merger.begin_named_input(one, Some(Path::new("a.profraw"))).unwrap();
+                let begun = merger.begin_input(other);
+                assert_eq!(begun.is_ok(), one == other, "{one} and {other}");
+                assert_eq!(merger.kind(), one);
+                let Err(error) = begun else { continue };
+                assert!(error.is_kind_conflict());
+                assert!(error.to_string().contains(" that of a.profraw ("), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_bits_of_the_inputs_are_combined() {
+        for (kind, other) in KINDS.into_iter().flat_map(|kind| OTHERS.map(|other| (kind, other))) {
+            for inputs in [[kind, kind | other], [kind | other, kind]] {
+                let mut merger = Merger::new(MergeOptions::default());
+                inputs.into_iter().for_each(|input| merger.begin_input(input).unwrap());
+                assert_eq!(merger.kind(), kind | other);
+            }
+        }
+    }
+
+    #[test]
+    fn inputs_without_records_have_no_kind() {
+        let (ir, first) = (ProfileKind::IR, ProfileKind::IR | ProfileKind::ENTRY_FIRST);
+        let (empty, memory) = (Profile { kind: first, ..Profile::default() }, ProfileKind::MEMPROF);
+        let mut counted = Profile { kind: ir, ..Profile::default() };
+        let function = counted.functions.intern(b"f");
+        counted.functions.push_record(function, &FunctionRecord::new(1, vec![2]));
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut merger = Merger::new(MergeOptions::default());
+            for at in order {
+                match at {
+                    0 => merger.add_profile(&counted, 1).unwrap(),
+                    1 => merger.add_profile(&empty, 1).unwrap(),
+                    _ => merger.begin_without_records(memory).unwrap(),
+                }
+            }
+            assert_eq!(merger.finish().kind, ir | memory, "{order:?}");
+        }
+        let mut merger = Merger::new(MergeOptions::default());
+        merger.add_profile(&empty, 1).unwrap();
+        assert_eq!(merger.finish().kind, first, "alone it keeps what it says");
+    }
+
+    #[test]
+    fn counts_of_an_iprof_have_the_kind_of_the_counts_in_the_inputs() {
+        let iprof = Path::new("java.iprof");
+        for kind in KINDS {
+            let is_counted = !kind.intersects(ProfileKind::BYTE_COVERAGE | ProfileKind::FUNCTION_ENTRY_ONLY);
+            let mut before = Merger::new(MergeOptions::default());
+            before.begin_counts(iprof).unwrap();
+            assert_eq!(before.begin_input(kind).is_ok(), is_counted, "{kind}");
+            let mut after = Merger::new(MergeOptions::default());
+            after.begin_input(kind).unwrap();
+            assert_eq!(after.begin_counts(iprof).is_ok(), is_counted, "{kind}");
+            assert_eq!(after.kind(), kind);
+        }
+        // The first LLVM profile determines the kind, whatever was in front of it.
+        let mut merger = Merger::new(MergeOptions::default());
+        merger.begin_counts(iprof).unwrap();
+        merger.begin_input(ProfileKind::IR).unwrap();
+        assert!(merger.begin_input(ProfileKind::NONE).is_err());
     }
 }

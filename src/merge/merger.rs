@@ -1,9 +1,9 @@
 //! The merger: state, inputs, records.
 
 use super::counters;
-use super::kinds::{KindConflict, combine_kinds};
+use super::kinds::{CounterKind, KindConflict, SharedKind, combine_kinds};
 use super::outcome::{AddOutcome, SoftError};
-use super::rules::MergeRules;
+use super::rules::{KindRule, MergeRules};
 use super::sites::{SiteMerger, SiteOrders, sort_sites};
 use super::traces::Reservoir;
 use crate::compat::Compat;
@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES, SharedPages};
 use crate::memprof::{self, MemoryMerger, MemoryProfile, MergedMemory};
 use std::collections::HashSet;
+use std::path::Path;
 
 /// How profiles are added up.
 #[derive(Debug, Clone)]
@@ -30,10 +31,12 @@ pub struct MergeOptions {
     pub max_trace_length: u64,
     /// Whether names of vtables are kept. Default: `false`.
     pub keep_vtable_names: bool,
-    /// Whose rules decide what becomes of several memory profiles.
+    /// Whose rules decide which kinds can be merged, and what becomes of several memory profiles.
     pub compat: Compat,
     /// Bounds on what memory profiles expand to.
     pub limits: Limits,
+    /// The kind of inputs that were merged elsewhere. Default: there were none.
+    pub(crate) shared_kind: SharedKind,
 }
 
 impl Default for MergeOptions {
@@ -45,6 +48,7 @@ impl Default for MergeOptions {
             keep_vtable_names: false,
             compat: Compat::default(),
             limits: Limits::default(),
+            shared_kind: SharedKind::default(),
         }
     }
 }
@@ -77,6 +81,10 @@ pub struct Merger {
     pub(super) reservoir: Reservoir,
     pub(super) vtable_names: HashSet<Vec<u8>>,
     has_inputs: bool,
+    /// The kind of the inputs with records, in profbridge mode.
+    shared_kind: SharedKind,
+    /// All bits of the inputs without records, in profbridge mode.
+    without_records: ProfileKind,
     pub(super) memory: MemoryMerger,
     /// Whether memory was refused for the counters of a record.
     pub(super) lacks_memory: bool,
@@ -85,7 +93,11 @@ pub struct Merger {
 impl Merger {
     /// A merger without inputs.
     pub fn new(options: MergeOptions) -> Self {
-        let rules = MergeRules::of(options.release);
+        let mut rules = MergeRules::of(options.release);
+        if !options.compat.is_llvm() {
+            rules.kinds = KindRule::OneKind;
+        }
+        let shared_kind = options.shared_kind.clone();
         Self {
             reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
             sites: SiteMerger::new(rules.stable_value_sort),
@@ -96,6 +108,8 @@ impl Merger {
             orders: SiteOrders::default(),
             vtable_names: HashSet::new(),
             has_inputs: false,
+            shared_kind,
+            without_records: ProfileKind::NONE,
             lacks_memory: false,
         }
     }
@@ -107,7 +121,19 @@ impl Merger {
 
     /// The kind of everything merged so far.
     pub fn kind(&self) -> ProfileKind {
-        self.profile.kind
+        let of_contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
+        let others = self.without_records;
+        self.profile.kind | if self.has_inputs { others.intersection(of_contents) } else { others }
+    }
+
+    /// What the inputs so far share.
+    pub(crate) fn shared_kind(&self) -> &SharedKind {
+        &self.shared_kind
+    }
+
+    /// Takes over what inputs share that were merged elsewhere, those of this merger among them.
+    pub(crate) fn set_shared_kind(&mut self, shared: SharedKind) {
+        self.shared_kind = shared;
     }
 
     /// What was merged so far; its value sites are in no particular order.
@@ -132,17 +158,48 @@ impl Merger {
         self.profile.functions.keep_narrow();
     }
 
-    /// Opens the next input, whose kind is `kind`.
+    /// Opens the next input, which has records of this kind.
     ///
     /// # Errors
     ///
     /// [`KindConflict`](crate::ErrorKind::KindConflict) when it cannot be combined
     /// with the inputs so far. The input must not be merged then; others may.
     pub fn begin_input(&mut self, kind: ProfileKind) -> Result<()> {
+        self.begin_named_input(kind, None)
+    }
+
+    /// As [`begin_input`](Self::begin_input); errors of later inputs name this one.
+    pub(crate) fn begin_named_input(&mut self, kind: ProfileKind, name: Option<&Path>) -> Result<()> {
+        if self.rules.kinds == KindRule::OneKind {
+            self.shared_kind.add(CounterKind::Of(kind), name)?;
+        }
         self.profile.kind = combine_kinds(self.rules.kinds, self.profile.kind, kind, self.has_inputs)
             .map_err(KindConflict::into_error)?;
         self.has_inputs = true;
         Ok(())
+    }
+
+    /// Opens the next input, which has no records: a memory profile, or an empty one. In profbridge
+    /// mode its counters are of no kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin_input`](Self::begin_input), in llvm-profdata mode only.
+    pub fn begin_without_records(&mut self, kind: ProfileKind) -> Result<()> {
+        if self.rules.kinds != KindRule::OneKind {
+            return self.begin_input(kind);
+        }
+        self.without_records |= kind;
+        Ok(())
+    }
+
+    /// Opens an input whose counts are merged elsewhere, in records that the bridge makes at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin_input`](Self::begin_input).
+    pub(crate) fn begin_counts(&mut self, name: &Path) -> Result<()> {
+        self.shared_kind.add(CounterKind::AnyCount, Some(name))
     }
 
     /// Makes room for a record.
@@ -301,6 +358,7 @@ impl Merger {
 
     /// The result, with value sites in the order that files show.
     pub fn finish(mut self) -> Profile {
+        self.profile.kind = self.kind();
         self.profile.functions.all_sites_mut().for_each(sort_sites);
         self.profile.temporal = self.reservoir.into_kept();
         self.profile.memprof = self.memory.finish().and_then(|memory| memory.carried);

@@ -32,6 +32,7 @@ mod tests;
 
 pub use filter::FunctionFilter;
 pub use inputs::InputOptions;
+pub(crate) use kinds::SharedKind;
 pub use kinds::{KindConflict, conflict_of_contexts};
 pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, sort_record_sites};
 pub use outcome::{AddOutcome, SoftError};

@@ -13,6 +13,9 @@ pub enum KindRule {
     /// Release 14 on: only text marked `:fe` conflicts with what is not so
     /// marked, and entry-only coverage with entry-first counters.
     MarkedLevelsMustMatch,
+    /// profbridge mode: the counters of all inputs are of one kind, see
+    /// [`ProfileKind::of_counters`](crate::instr::ProfileKind::of_counters).
+    OneKind,
 }
 
 /// How temporal traces are sampled when there are too many.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::instr::{
-    FunctionRecord, Profile, ProfileKind, RecordRef, Release, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
-    ValueSites, name_ref,
+    FunctionRecord, Profile, RecordRef, Release, TemporalProfile, TemporalTrace, ValueCount, ValueKind, ValueSites,
+    name_ref,
 };
 use crate::memprof::{MemoryProfile, Source};
 use proptest::prelude::*;
@@ -194,35 +194,6 @@ fn another_number_of_sites_leaves_that_kind_alone() {
     let profile = merger.finish();
     assert_eq!(only_site(&profile, ValueKind::MemOpSize), [(1, 1)]);
     assert_eq!(counters(&profile, "f"), [2]);
-}
-
-#[test]
-fn only_marked_front_end_profiles_conflict_since_release_14() {
-    let (fe, ir, none) = (ProfileKind::FRONT_END, ProfileKind::IR, ProfileKind::NONE);
-    let merges = |release, kinds: [ProfileKind; 2]| {
-        let mut merger = merger(release);
-        merger.begin_input(kinds[0]).unwrap();
-        merger.begin_input(kinds[1]).map(|()| merger.kind()).ok()
-    };
-    assert_eq!(merges(22, [ir, none]), Some(ir));
-    assert_eq!(merges(22, [none, fe]), Some(fe));
-    assert_eq!(merges(22, [fe, none]), None);
-    assert_eq!(merges(22, [fe, ir]), None);
-    assert_eq!(merges(13, [ir, none]), None);
-    assert_eq!(merges(13, [fe, none]), Some(none));
-    let (first, only) = (ir | ProfileKind::ENTRY_FIRST, ir | ProfileKind::FUNCTION_ENTRY_ONLY);
-    assert_eq!(merges(22, [first, only]), None);
-    assert_eq!(merges(22, [only, ir]), Some(only));
-    assert_eq!(merges(13, [first, ir]), Some(ir));
-}
-
-#[test]
-fn a_kind_conflict_is_worded_for_both_compats() {
-    let mut merger = merger(22);
-    merger.begin_input(ProfileKind::IR).unwrap();
-    let error = merger.begin_input(ProfileKind::FRONT_END).unwrap_err();
-    assert_eq!(error.to_string(), "a profile marked :fe and one without that mark cannot be merged");
-    assert_eq!(error.llvm_message(), "Merge IR generated profile with Clang generated profile.");
 }
 
 fn traces(numbers: std::ops::Range<u64>) -> TemporalProfile {

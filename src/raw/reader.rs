@@ -291,6 +291,7 @@ impl<'data> RawReader<'data> {
         self.options.compat = header::compat_of(&self.file[start..], self.asked);
         self.check_next_start(start).map_err(place)?;
         let next = RawProfile::read(self.file, start, self.asked)?;
+        self.check_next_kind(next.kind()).map_err(place)?;
         let finished = std::mem::replace(&mut self.profile, next);
         self.earlier_profiles.push((finished, self.values_position));
         let before = Arc::clone(&self.names);
@@ -300,6 +301,20 @@ impl<'data> RawReader<'data> {
             self.all_symbols = None;
         }
         Ok(true)
+    }
+
+    /// Checks that the counters of the next profile mean the same. llvm-profdata takes the last kind for that of all.
+    fn check_next_kind(&self, next: ProfileKind) -> Result<()> {
+        let kind = self.profile.kind();
+        if self.options.compat.is_llvm() || next.of_counters() == kind.of_counters() {
+            return Ok(());
+        }
+        let words = |kind: ProfileKind| kind.of_counters().sentence_words().join(", ");
+        Err(Error::kind_conflict(format!(
+            "its kind ({}) differs from that of the profile before it ({})",
+            words(next),
+            words(kind)
+        )))
     }
 
     /// Checks what may stand behind a profile, in the order of `Compat`.

@@ -1,7 +1,7 @@
 //! Steps that all tests of the bridge share.
 
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
-use profbridge::instr::{Loss, LossKind, Profile, ProfileReader, RecordRef, Release};
+use profbridge::instr::{Loss, LossKind, Profile, ProfileKind, ProfileReader, Release};
 use profbridge::iprof::{self, Document};
 use profbridge::merge::{MergeOptions, Merger};
 use profbridge::{Compat, Limits, indexed, text};
@@ -51,22 +51,16 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
     options.keep_vtable_names = true;
     let mut merger = Merger::new(options);
     for profile in profiles {
-        merger.begin_input(profile.kind).expect("kinds that can be combined");
-        for function in profile.functions.iter() {
-            for record in function.records() {
-                let reference =
-                    RecordRef { name: function.name(), name_ref: Some(function.name_ref()), text: None, record };
-                merger.add_record(reference, 1);
-            }
-        }
-        merger.add_binary_ids(profile.binary_ids.iter().cloned());
-        merger.add_traces(profile.temporal.clone());
-        merger.add_vtable_names(profile.vtable_names.iter().cloned());
-        profile.memprof.iter().for_each(|section| {
-            merger.add_memprof(section.clone(), 1).expect("a sound memory profile");
-        });
+        merger.add_profile(profile, 1).expect("kinds that can be combined");
     }
     merger.finish()
+}
+
+/// The profiles as inputs that can be merged: their counters have the kind of the first one's.
+pub fn of_one_kind<const N: usize>(profiles: [Profile; N]) -> [Profile; N] {
+    let contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
+    let kind = profiles[0].kind.without(contents);
+    profiles.map(|profile| Profile { kind: kind | profile.kind.intersection(contents), ..profile })
 }
 
 /// `⊕` of iprof documents.

@@ -8,6 +8,7 @@ mod cross_release;
 mod doctor;
 mod identify;
 mod inputs;
+mod kinds;
 mod manual;
 mod numbers;
 #[cfg(unix)]

@@ -12,7 +12,8 @@ use std::collections::HashSet;
 /// Merges all inputs; `None` when something of one is left out.
 fn merge(files: &[impl AsRef<[u8]>], release: Release) -> Option<Profile> {
     let mut options = MergeOptions::default();
-    options.release = release;
+    // llvm-profdata mode merges inputs of more kinds.
+    (options.release, options.compat) = (release, Compat::Llvm22);
     let mut merger = Merger::new(options);
     for file in files {
         let mut reader = oracle::open(file.as_ref(), Compat::Profbridge).unwrap();

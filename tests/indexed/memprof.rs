@@ -4,7 +4,7 @@ use crate::oracle::{self, Input, Job, Shape, difference};
 use profbridge::Compat;
 use profbridge::indexed::{self, WriteOptions};
 use profbridge::instr::Profile;
-use profbridge::merge::{MergeOptions, Merger};
+use profbridge::merge::{InputOptions, MergeOptions, Merger};
 use std::path::Path;
 use std::process::Command;
 
@@ -58,13 +58,7 @@ fn merged(files: &[Vec<u8>]) -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     for bytes in files {
         let mut reader = oracle::open(bytes, Compat::Profbridge).unwrap();
-        merger.begin_input(reader.kind()).unwrap();
-        while let Some(record) = reader.next_record().unwrap() {
-            merger.add_record(record, 1);
-        }
-        if let Some(section) = reader.memprof().unwrap() {
-            merger.add_memprof(section, 1).unwrap();
-        }
+        merger.add_reader(reader.as_mut(), &InputOptions::default(), &mut |_, _| {}).unwrap();
     }
     merger.finish()
 }

@@ -128,7 +128,7 @@ pub fn open<'data>(bytes: &'data [u8], compat: Compat) -> profbridge::Result<Box
 /// Merges by the rules of a release, by LLVM's rules.
 pub fn merge(inputs: &[Input], release: u32, job: &Job) -> Merged {
     let mut options = MergeOptions::default();
-    options.release = Release(release);
+    (options.release, options.compat) = (Release(release), Compat::Llvm22);
     options.trace_reservoir_size = job.reservoir.unwrap_or(100);
     options.max_trace_length = job.max_trace.unwrap_or(10_000);
     options.keep_vtable_names = job.keep_vtables;

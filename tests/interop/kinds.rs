@@ -24,11 +24,16 @@ const KINDS: [(&str, &str, u32); 13] = [
 /// Merges the last dump alone and with the first one, with both tools.
 fn merge_alike(ws: &Workspace, release: u32, dumps: &[String], with_text: bool) {
     let (first, last) = (&dumps[0], &dumps[dumps.len() - 1]);
-    let weighted = format!("--weighted-input=3,{last} --weighted-input=7,{first}");
     let text = with_text.then(|| format!("--text {last}"));
-    for line in [last.clone(), format!("--sparse {last}"), weighted].into_iter().chain(text) {
+    let own = format!("merge --for llvm-{release}");
+    let mut calls: Vec<(&str, String)> = vec![(&own, last.clone()), (&own, format!("--sparse {last}"))];
+    calls.extend(text.map(|line| (own.as_str(), line)));
+    // profbridge mode does not merge two kinds.
+    let drop_in = format!("llvm-profdata-{release} merge");
+    calls.push((&drop_in, format!("--weighted-input=3,{last} --weighted-input=7,{first}")));
+    for (call, line) in calls {
         ws.run(&format!("llvm-profdata-{release} merge --num-threads=1 {line} -o theirs"));
-        ws.run(&format!("profbridge merge --for llvm-{release} {line} -o ours"));
+        ws.run(&format!("profbridge {call} {line} -o ours"));
         assert!(ws.bytes("ours") == ws.bytes("theirs"), "llvm-{release} makes something else of {line}");
     }
 }

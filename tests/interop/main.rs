@@ -5,6 +5,7 @@ mod clang;
 mod coverage;
 mod kinds;
 mod mixed;
+mod one_kind;
 mod random;
 mod rust;
 #[path = "../releases/toolchain.rs"]

@@ -152,7 +152,8 @@ pub(crate) fn warning(warning: &Warning) {
 /// Prints an error that does not end the run, and its hint.
 pub(crate) fn error_as_warning(error: &Error) {
     labelled("warning", "35", &error.to_string());
-    if let Some(advice) = error.hint() {
+    // The failure mode that the hint of a kind conflict names is in use.
+    if let Some(advice) = error.hint().filter(|_| !error.is_kind_conflict()) {
         hint(&in_words(advice));
     }
 }

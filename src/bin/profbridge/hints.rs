@@ -24,6 +24,9 @@ pub(crate) fn in_words(hint: &Hint) -> Cow<'static, str> {
             "--failure-mode=all merges the others without them, --salvage as well keeps what is sound of these"
         }
         Hint::AllowEmpty => "--allow-empty writes a profile all the same",
+        Hint::MergeOneKind => {
+            "merge inputs of one kind at a time; --failure-mode=all keeps those of the first one's kind"
+        }
         Hint::AllowLosses => "without --strict it is written all the same, and what is lost is listed",
         Hint::AllowLeavingOut => "without --strict these are left out and listed",
         Hint::AllowUnused => "without --strict it is written all the same, and this is said",

@@ -31,7 +31,7 @@ impl<'a> MemoryRun<'a> {
         let mut console = MergeConsole::new(self.quiet);
         let (memory, report) = merge_memory_files(self.inputs, &options, &mut console)?;
         console.finish();
-        print_warnings(&report, self.quiet);
+        print_warnings(&report, &options, self.quiet);
         note(document, &report, options.salvage);
         Ok(Box::new(MemorySum { run: self, options, memory, report }))
     }

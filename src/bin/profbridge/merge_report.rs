@@ -3,17 +3,20 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::words::{inputs_of, number_of};
-use profbridge::Warning;
 use profbridge::input::WeightedInput;
 use profbridge::input::output::is_standard_output;
 use profbridge::merge::SoftError;
-use profbridge::pipeline::{Facts, InputOutcome, InputReport, MergeObserver, MergeReport};
+use profbridge::pipeline::{Facts, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
+use profbridge::{Error, Warning};
 use std::path::Path;
 
 /// Warns of what became of single inputs.
-pub(crate) fn print_warnings(report: &MergeReport, quiet: bool) {
+pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet: bool) {
+    let is_the_error = |error: &Error| options.reports_kind_conflict() && error.is_kind_conflict();
     for input in &report.inputs {
-        if let InputOutcome::Failed(error) = &input.outcome {
+        if let InputOutcome::Failed(error) = &input.outcome
+            && !is_the_error(error)
+        {
             console::error_as_warning(error);
         }
         if !quiet {
@@ -51,8 +54,10 @@ pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvag
     let failed = |input: &&InputReport| matches!(input.outcome, InputOutcome::Failed(_));
     let empty = report.inputs.iter().filter(|input| matches!(input.outcome, InputOutcome::Empty)).count();
     let salvaged = report.inputs.iter().filter(failed).filter(|input| salvage && input.records > 0).count();
+    let others = report.failures().filter(|(_, error)| error.is_kind_conflict()).count();
     let kept: u64 = report.inputs.iter().filter(failed).map(|input| input.records).sum();
-    let skipped = [(empty, "empty"), (report.failures().count() - salvaged, "unreadable")];
+    let unreadable = report.failures().count() - salvaged - others;
+    let skipped = [(empty, "empty"), (unreadable, "unreadable"), (others, "of another kind")];
     let skipped: Vec<String> =
         skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let mut rest = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };

@@ -72,7 +72,7 @@ impl Candidates {
         self.has_front_end |= !kind.is_ir();
         let may_differ = match kind.is_ir() {
             true => name.iter().any(|byte| matches!(byte, b':' | b';')),
-            false => !is_small(func_hash) && is_of_clang(name),
+            false => !is_small(func_hash) && is_of_clang(name, func_hash),
         };
         if may_differ {
             let function = self.functions.functions.intern(name);
@@ -159,7 +159,7 @@ impl Following {
 
     /// The hash that replaces this one.
     fn hash(&self, name: &[u8], func_hash: u64) -> Option<u64> {
-        let is_cleared = self.clears_hashes && func_hash > FOURTH_MASK && is_of_clang(name);
+        let is_cleared = self.clears_hashes && func_hash > FOURTH_MASK && is_of_clang(name, func_hash);
         is_cleared.then_some(func_hash & FOURTH_MASK)
     }
 

@@ -67,18 +67,11 @@ impl Hashes {
         for function in profile.functions.iter() {
             let (third, fourth) = (found.third.len(), found.fourth.len());
             for id in function.record_ids() {
-                match profile.functions.record(id).func_hash {
-                    hash if hash > FOURTH_MASK => found.third.push(id),
-                    hash if !is_small(hash) => found.fourth.push(id),
-                    _ => {}
+                let hash = profile.functions.record(id).func_hash;
+                if is_small(hash) || !is_of_clang(function.name(), hash) {
+                    continue;
                 }
-            }
-            if found.third.len() + found.fourth.len() == third + fourth {
-                continue;
-            }
-            if !is_of_clang(function.name()) {
-                found.third.truncate(third);
-                found.fourth.truncate(fourth);
+                if hash > FOURTH_MASK { found.third.push(id) } else { found.fourth.push(id) }
             }
             let hash = |id: &RecordId| profile.functions.record(*id).func_hash;
             let own = &found.fourth[fourth..];
@@ -117,11 +110,11 @@ impl Hashes {
         if version < FIRST_THIRD_VERSION || !(origins.first_algorithm || origins.second_algorithm) {
             return;
         }
-        for function in profile.functions.iter().filter(|function| is_of_clang(function.name())) {
+        for function in profile.functions.iter() {
             // The second algorithm differs from the third for large functions only.
-            let differs = function.records().any(|record| {
-                if origins.first_algorithm { record.func_hash != 0 } else { !is_small(record.func_hash) }
-            });
+            let may_differ = |hash| if origins.first_algorithm { hash != 0 } else { !is_small(hash) };
+            let mut hashes = function.records().map(|record| record.func_hash);
+            let differs = hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash));
             if differs {
                 counted.add(FindingKind::HashOfFirstAlgorithms, profile, function.id());
             }

@@ -34,7 +34,7 @@ impl Glance {
     /// Looks at a function and its FuncHashes.
     pub(crate) fn look_at(&mut self, name: &[u8], mut hashes: impl Iterator<Item = u64>) {
         if !self.is_ir {
-            self.has_large_hash |= hashes.any(|hash| !is_small(hash)) && is_of_clang(name);
+            self.has_large_hash |= hashes.any(|hash| !is_small(hash) && is_of_clang(name, hash));
         } else if self.names_may_change && !(self.has_colon && self.has_semicolon) {
             self.has_colon |= name.contains(&b':');
             self.has_semicolon |= name.contains(&b';');

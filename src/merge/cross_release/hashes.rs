@@ -1,5 +1,7 @@
 //! What tells the algorithms of front-end hashes apart.
 
+use crate::instr::bridge_hash::is_of_bridge;
+
 /// The bits that a hash of the fourth algorithm may have.
 pub(crate) const FOURTH_MASK: u64 = (1 << 60) - 1;
 /// The first version for which the third algorithm is computed.
@@ -22,9 +24,13 @@ pub(crate) fn is_small(hash: u64) -> bool {
     hash <= FOURTH_MASK
 }
 
-/// Whether a function of that name is of a language of clang, as far as the
-/// name tells.
-pub(crate) fn is_of_clang(name: &[u8]) -> bool {
+/// Whether clang's front end computed that hash for a function of that name, as
+/// far as both tell.
+pub(crate) fn is_of_clang(name: &[u8], hash: u64) -> bool {
+    is_name_of_clang(name) && !is_of_bridge(name, hash)
+}
+
+fn is_name_of_clang(name: &[u8]) -> bool {
     let at = name.iter().rposition(|byte| matches!(byte, b':' | b';')).map_or(0, |at| at + 1);
     let symbol = &name[at..];
     let begins = |prefix: &[u8]| symbol.strip_prefix(prefix).and_then(|rest| rest.first()).copied();
@@ -54,6 +60,8 @@ fn ends_in_rust_hash(symbol: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instr::ValueKind;
+    use crate::instr::bridge_hash::func_hash;
 
     #[test]
     fn small_hashes_are_made_of_groups() {
@@ -66,9 +74,18 @@ mod tests {
     }
 
     #[test]
+    fn records_of_the_bridge_do_not_vote() {
+        let hash = |name: &[u8], is_marked| func_hash(name, ValueKind::VTableTarget, is_marked);
+        for (name, is_marked) in [(&b"app.Main#run()void"[..], false), (b"Fib", true), (b"{monitors}", true)] {
+            assert!(!is_of_clang(name, hash(name, is_marked)));
+            assert!(is_of_clang(name, hash(name, is_marked) ^ 1));
+        }
+    }
+
+    #[test]
     fn only_clangs_languages_vote() {
         for name in ["main", "a.c:f", "_ZN3foo3barEv", "a.m:-[Foo bar:]", "_Reset", "_Dump", "?f@@YAXXZ"] {
-            assert!(is_of_clang(name.as_bytes()), "{name}");
+            assert!(is_of_clang(name.as_bytes(), 0x4c09_d3f6_8c42_3a76), "{name}");
         }
         let others = [
             "_RNvCs1234_7mycrate3foo",
@@ -79,7 +96,7 @@ mod tests {
             "_D4main3fooFZv",
         ];
         for name in others {
-            assert!(!is_of_clang(name.as_bytes()), "{name}");
+            assert!(!is_of_clang(name.as_bytes(), 0x4c09_d3f6_8c42_3a76), "{name}");
         }
     }
 }

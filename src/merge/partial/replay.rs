@@ -60,11 +60,16 @@ impl PartialMerge {
         for (number, contribution) in self.contributions.iter().enumerate() {
             let Some(contribution) = contribution else { continue };
             let group = &self.groups[contribution.group as usize];
-            if let Err(conflict) = replay.merger.begin_input(group.kind) {
+            let about = &self.inputs[number];
+            let begun = match group.sequences.at(contribution.sequence).is_empty() {
+                true => replay.merger.begin_without_records(group.kind),
+                false => replay.merger.begin_named_input(group.kind, Some(&about.path)),
+            };
+            if let Err(conflict) = begun {
                 conflicts.push((number, conflict));
                 continue;
             }
-            let weight = self.inputs[number].weight;
+            let weight = about.weight;
             replay.visit_records(contribution, number, weight, on_soft_error)?;
             replay.merger.add_binary_ids(self.binary_ids.at(contribution.binary_ids).iter().cloned());
             replay.merger.add_traces(contribution.traces.clone());

@@ -187,7 +187,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM checks its kind before its content.
             self.report.kind = Some(ProfileKind::MEMPROF);
-            let begun = merger.begin_input(ProfileKind::MEMPROF);
+            let begun = merger.begin_without_records(ProfileKind::MEMPROF);
             begun.map_err(|error| memprof::conflict(error, &Source::Yaml))?;
             if read.is_err() {
                 // LLVM adds an empty profile, which drops the static data of others.
@@ -196,7 +196,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         }
         let (profile, source) = read?;
         self.report.kind = Some(ProfileKind::MEMPROF);
-        merger.begin_input(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
+        merger.begin_without_records(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
         self.report.records = profile.records().len() as u64;
         merger.add_memory(profile, source, self.input.weight.get())
     }
@@ -287,6 +287,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         let mut adding = InputOptions::weighted(self.input.weight.get());
         adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
         adding.most_name_bytes = options.read.limits.name_bytes;
+        adding.path = Some(&self.input.path);
         // LLVM's merge writes an empty section in its place.
         adding.takes_memprof = !options.read.compat.is_llvm();
         let all_or_nothing = options.is_all_or_nothing();
@@ -313,7 +314,6 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
     ) -> Result<bool> {
         let uses_images = self.merge.images.is_some();
         let sums = self.turn.wait()?;
-        sums.merger.begin_input(reader.kind())?;
         let file = match &self.keep {
             Keep::Copies => None,
             Keep::Narrow => {

@@ -58,7 +58,10 @@ impl<'d> KnownFile<'d> {
         let Self { known, slide, profile, counters, offsets, weight } = self;
         report.kind = Some(profile.kind());
         let sums = turn.wait()?;
-        sums.merger.begin_input(profile.kind())?;
+        match profile.len() {
+            0 => sums.merger.begin_without_records(profile.kind())?,
+            _ => sums.merger.begin_named_input(profile.kind(), Some(&report.input.path))?,
+        }
         report.records = profile.len() as u64;
         sums.bound = sums.bound.saturating_add(counters.bound().saturating_mul(weight));
         sums.has_image_sums = true;

@@ -42,11 +42,12 @@ pub(super) fn merge_inputs(
     }
     let Merged { output: merger, inputs: reports } = run_merge(inputs, options, keeps_file, observer)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
+    let shared_kind = merger.shared_kind().clone();
     let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
     let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, ..rest })
+    Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, ..rest })
 }
 
 /// Merges inputs and reports progress and soft errors.

@@ -171,22 +171,23 @@ impl Merge<'_> {
         options.branch_clash = self.options.to_iprof.branch_clash;
         let mut merger = Merger::new(options);
         for (at, weights) in weights.iter().enumerate() {
-            self.add(&mut merger, at, weights)?;
+            let report = self.add(&mut merger, at, weights)?;
             if changes && merger.has_seen_member(bridge::extension::MEMBER) {
                 return Ok(None);
             }
+            self.told(at, report);
             self.observer.progress(at + 1, self.inputs.len());
         }
         self.refuse_nothing()?;
         merger.finish().map(Some)
     }
 
-    fn add(&mut self, merger: &mut Merger, at: usize, weights: &SectionWeights) -> Result<()> {
+    fn add(&self, merger: &mut Merger, at: usize, weights: &SectionWeights) -> Result<IprofInputReport> {
         let input = &self.inputs[at];
-        let report = if self.tolerance.goes_on() {
+        if self.tolerance.goes_on() {
             let (document, report) = self.tolerance.read(input, &self.options.read)?;
             document.iter().for_each(|document| merger.add(document, weights));
-            report
+            Ok(report)
         } else {
             let stream = open_iprof(input)?;
             let (outcome, findings) = match merger.add_from(stream, &self.options.read, weights) {
@@ -194,10 +195,8 @@ impl Merge<'_> {
                 // Of an empty or foreign input nothing was added.
                 Err(error) => (self.tolerance.judge(&input.path, error)?, Vec::new()),
             };
-            IprofInputReport { input: input.clone(), outcome, findings }
-        };
-        self.told(at, report);
-        Ok(())
+            Ok(IprofInputReport { input: input.clone(), outcome, findings })
+        }
     }
 
     fn told(&mut self, at: usize, report: IprofInputReport) {
@@ -210,7 +209,8 @@ impl Merge<'_> {
     /// Begins again, and takes LLVM's records apart from what GraalVM counted.
     fn bridge(mut self) -> Result<IprofMergeReport> {
         if self.options.normalize || self.options.scale != Weight::ONE {
-            let carrier = self.reports.last().map(|report| report.input.path.clone()).unwrap_or_default();
+            // The first input that is not reported yet carries them.
+            let carrier = self.inputs.get(self.reports.len()).map(|input| input.path.clone()).unwrap_or_default();
             return Err(Error::usage("it carries LLVM's records, which are merged by whole weights only")
                 .in_file(carrier)
                 .with_hint(Hint::WholeWeights));
@@ -221,9 +221,12 @@ impl Merge<'_> {
         let mut sum = MixedMerge::new(&options);
         for at in 0..self.inputs.len() {
             let input = &self.inputs[at];
-            let (document, report) = self.tolerance.read(input, &self.options.read)?;
-            if let Some(document) = document {
-                sum.add_document(&document, input)?;
+            let (document, mut report) = self.tolerance.read(input, &self.options.read)?;
+            if let Some(Err(error)) = document.map(|document| sum.add_document(&document, input)) {
+                report.outcome = match error.is_kind_conflict() {
+                    true => self.tolerance.judge(&input.path, error)?,
+                    false => return Err(error),
+                };
             }
             self.told(at, report);
             self.observer.progress(at + 1, self.inputs.len());

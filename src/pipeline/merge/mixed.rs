@@ -8,9 +8,9 @@ use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::error::{Error, Result, Warning};
 use crate::input::{Family, Input};
 use crate::instr::{Loss, Losses, Profile};
-use crate::iprof::{self, BranchClash, Document, Level, SectionWeights, Weight};
+use crate::iprof::{self, BranchClash, Document, Level, SectionKind, SectionWeights, Weight};
 use crate::merge::Merger;
-use crate::pipeline::merge::{MergeObserver, MergeOptions, MergeReport, merge_files};
+use crate::pipeline::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, merge_files};
 
 /// How inputs of both families are merged.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +30,8 @@ pub struct MixedOptions {
 pub struct MixedSum {
     /// What became of the LLVM inputs. Its profile has moved to `parts`.
     pub llvm: MergeReport,
+    /// What became of each document, in order.
+    pub documents: Vec<InputOutcome>,
     /// What is worth saying about the documents.
     pub warnings: Vec<Warning>,
     /// What could not be added up.
@@ -56,29 +58,35 @@ pub fn is_document(input: &Input) -> bool {
     input.family().is_ok_and(|family| family == Some(Family::Iprof))
 }
 
-/// Merges inputs of both families.
+/// Merges inputs of both families. Documents in front of the LLVM inputs come first, the others last.
 ///
 /// # Errors
 ///
-/// What makes a document unreadable or contradictory, kinds of profiles that
-/// do not go together, branch lists that clash if that is to be an error. What
-/// is wrong with LLVM inputs is in the report.
+/// Errors of a damaged or contradictory document; a kind conflict, unless the failure mode allows it; branch lists
+/// that clash if that is an error. The report has the errors of LLVM inputs.
 pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, observer: &mut dyn MergeObserver) -> Result<MixedSum> {
-    let (documents, llvm_inputs): (Vec<Input>, Vec<Input>) = inputs.iter().cloned().partition(is_document);
-    let mut report = merge_files(&llvm_inputs, &options.llvm, observer)?;
-    let mut sum = MixedMerge::new(options);
-    if report.used() > 0 {
-        sum.profiles.add(&std::mem::take(&mut report.profile), 1)?;
-    }
-    let mut warnings = Vec::new();
-    for input in &documents {
+    let first = inputs.iter().position(|input| !is_document(input)).unwrap_or(inputs.len());
+    let (documents, llvm_inputs): (Vec<&Input>, Vec<&Input>) =
+        inputs[first..].iter().partition(|input| is_document(input));
+    let mut merge = MixedMerge::new(options);
+    let (mut warnings, mut outcomes) = (Vec::new(), Vec::new());
+    let mut add = |merge: &mut MixedMerge, input: &Input| -> Result<()> {
         let (document, found) = read_document(input, &options.iprof)?;
         warnings.extend(found);
-        sum.add_document(&document, input)?;
-    }
-    let (parts, merged, losses) = sum.finish()?;
+        outcomes.push(match merge.add_document(&document, input) {
+            Err(error) if options.llvm.failure_mode != FailureMode::Any && error.is_kind_conflict() => {
+                InputOutcome::Failed(error)
+            }
+            added => added.map(|()| InputOutcome::Used)?,
+        });
+        Ok(())
+    };
+    inputs[..first].iter().try_for_each(|input| add(&mut merge, input))?;
+    let report = merge.add_llvm(&llvm_inputs.into_iter().cloned().collect::<Vec<_>>(), observer)?;
+    documents.into_iter().try_for_each(|input| add(&mut merge, input))?;
+    let (parts, merged, losses) = merge.finish()?;
     warnings.extend(merged.warnings(BranchClash::Keep));
-    Ok(MixedSum { llvm: report, warnings, losses, parts, options: options.clone() })
+    Ok(MixedSum { llvm: report, documents: outcomes, warnings, losses, parts, options: options.clone() })
 }
 
 /// Adds up documents: what LLVM counted apart from the rest.
@@ -97,13 +105,30 @@ impl MixedMerge {
         Self { rests, profiles: LlvmSum::new(&options.llvm), losses: Losses::new(), trust: options.trust }
     }
 
+    /// Adds a document; one of another kind than the inputs before it adds nothing.
     pub(in crate::pipeline) fn add_document(&mut self, document: &Document, input: &Input) -> Result<()> {
         let in_file = |error: Error| error.in_file(&input.path);
         let (parts, lost) = bridge::split(document, self.trust).map_err(in_file)?;
+        if parts.profile.functions.records_len() == 0 && has_entries(&parts.rest) {
+            self.profiles.merger.begin_counts(&input.path).map_err(in_file)?;
+        }
+        self.profiles.add(&parts.profile, input).map_err(in_file)?;
         lost.iter().for_each(|loss| self.losses.add(loss.kind, loss.count));
         let weight = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
         self.rests.add(&parts.rest, &SectionWeights::uniform(weight));
-        self.profiles.add(&parts.profile, input.weight.get()).map_err(in_file)
+        Ok(())
+    }
+
+    /// Merges LLVM inputs and adds what comes of them, whose profile moves here.
+    fn add_llvm(&mut self, inputs: &[Input], observer: &mut dyn MergeObserver) -> Result<MergeReport> {
+        let mut options = self.profiles.options.clone();
+        options.shared_kind = self.profiles.merger.shared_kind().clone();
+        let mut report = merge_files(inputs, &options, observer)?;
+        if report.used() > 0 {
+            self.profiles.merger.set_shared_kind(report.shared_kind.clone());
+            self.profiles.merger.add_profile(&std::mem::take(&mut report.profile), 1)?;
+        }
+        Ok(report)
     }
 
     pub(in crate::pipeline) fn finish(self) -> Result<(Parts, iprof::MergeReport, Losses)> {
@@ -112,19 +137,35 @@ impl MixedMerge {
     }
 }
 
+fn has_entries(document: &Document) -> bool {
+    SectionKind::ALL.iter().any(|kind| document.sections.entries_count(*kind) > 0)
+}
+
 impl MixedSum {
-    /// The sum as an LLVM profile, and what could not cross.
+    /// Inputs that were used.
+    pub fn used(&self) -> usize {
+        let documents = self.documents.iter().filter(|outcome| matches!(outcome, InputOutcome::Used));
+        self.llvm.used() + documents.count()
+    }
+
+    /// The sum as an LLVM profile, and what could not cross. The bridge's records take the kind of LLVM's own, for
+    /// which that kind has to count executions.
     ///
     /// # Errors
     ///
-    /// As for [`bridge::to_llvm`], and for kinds that do not go together.
+    /// As for [`bridge::to_llvm`].
     pub fn into_llvm(self, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
-        let mut losses = self.losses;
-        let (rest, lost) = bridge::to_llvm(&self.parts.rest, options)?;
+        let (mut losses, profile) = (self.losses, self.parts.profile);
+        let (mut rest, lost) = bridge::to_llvm(&self.parts.rest, options)?;
         lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+        if profile.functions.records_len() > 0 {
+            rest.kind = profile.kind;
+        }
         let mut sum = LlvmSum::new(&self.options.llvm);
-        sum.add(&self.parts.profile, 1)?;
-        sum.add(&rest, 1)?;
+        sum.merger.add_profile(&profile, 1)?;
+        if rest.functions.records_len() > 0 {
+            sum.merger.add_profile(&rest, 1)?;
+        }
         Ok((sum.finish()?, losses.into_vec()))
     }
 
@@ -143,23 +184,21 @@ impl MixedSum {
 
 /// Profiles in memory, added up as files are.
 struct LlvmSum {
-    sum: Merger,
+    merger: Merger,
     options: MergeOptions,
 }
 
 impl LlvmSum {
     fn new(options: &MergeOptions) -> Self {
-        Self { sum: Merger::new(options.merger_options()), options: options.clone() }
+        Self { merger: Merger::new(options.merger_options()), options: options.clone() }
     }
 
-    fn add(&mut self, profile: &Profile, weight: u64) -> Result<()> {
-        self.sum.add_profile(profile, weight).map_err(|error: Error| {
-            error.with_hint("profiles of both families become IR-level profiles that count entries first")
-        })
+    fn add(&mut self, profile: &Profile, input: &Input) -> Result<()> {
+        self.merger.add_named_profile(profile, input.weight.get(), Some(&input.path))
     }
 
     fn finish(self) -> Result<Profile> {
         let options = self.options;
-        Ok(options.memprof.finish(self.sum, options.release, options.read.compat)?.0)
+        Ok(options.memprof.finish(self.merger, options.release, options.read.compat)?.0)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::driver::{FailureMode, RunOptions};
 use crate::instr::Release;
-use crate::merge::{FunctionFilter, Remapping};
+use crate::merge::{FunctionFilter, Remapping, SharedKind};
 use crate::pipeline::open::ReadOptions;
 use crate::pipeline::read::memprof::MemProfOptions;
 use std::num::NonZeroUsize;
@@ -35,6 +35,8 @@ pub struct MergeOptions {
     pub memprof: MemProfOptions,
     /// Keep the good records of bad inputs when the merge goes on.
     pub salvage: bool,
+    /// The kind of inputs that were merged before.
+    pub(in crate::pipeline) shared_kind: SharedKind,
 }
 
 impl MergeOptions {
@@ -42,6 +44,12 @@ impl MergeOptions {
     /// good records are asked for, or it ends the merge.
     pub(in crate::pipeline) fn is_all_or_nothing(&self) -> bool {
         !self.read.compat.is_llvm() && !self.salvage && self.failure_mode != FailureMode::Any
+    }
+
+    /// Returns true if an input of another kind than those before it is the error of the merge, rather than one of
+    /// the inputs that failed.
+    pub fn reports_kind_conflict(&self) -> bool {
+        !self.read.compat.is_llvm() && self.failure_mode == FailureMode::Any
     }
 
     /// What of these options the merge loop takes.
@@ -56,6 +64,7 @@ impl MergeOptions {
         options.keep_vtable_names = self.keep_vtable_names;
         (options.compat, options.limits) = (self.read.compat, self.read.limits);
         options.trace_reservoir_size = self.trace_reservoir_size.unwrap_or(options.trace_reservoir_size);
+        options.shared_kind = self.shared_kind.clone();
         options.max_trace_length = self.max_trace_length.unwrap_or(options.max_trace_length);
         options
     }

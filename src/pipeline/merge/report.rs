@@ -4,9 +4,10 @@ use super::facts::{Facts, Wanted};
 use super::options::MergeOptions;
 use super::single_file::SingleFile;
 use crate::driver::{InputOutcome, InputReport, InputVersion};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::instr::{Loss, Profile};
 use crate::limits::Limits;
+use crate::merge::SharedKind;
 use crate::merge::cross_release::Origins;
 use crate::pipeline::encode::{self, Saved, WriteOptions};
 use std::collections::HashSet;
@@ -31,6 +32,8 @@ pub struct MergeReport {
     pub left_out: HashSet<Vec<u8>>,
     /// There are several memory profiles, and no function is in two of them.
     pub memory_shares_nothing: bool,
+    /// The kind that the inputs share.
+    pub(in crate::pipeline) shared_kind: SharedKind,
     /// The functions, where they need not be taken out of the only input.
     pub(in crate::pipeline) file: Option<SingleFile>,
 }
@@ -46,6 +49,7 @@ impl MergeReport {
             memprof_losses,
             left_out,
             memory_shares_nothing: false,
+            shared_kind: SharedKind::default(),
             file: None,
         }
     }
@@ -84,13 +88,29 @@ impl MergeReport {
         })
     }
 
-    /// Whether enough inputs could be read.
+    /// Whether enough inputs could be used.
     ///
     /// # Errors
     ///
-    /// Inputs failed when there are too many of them for `options.failure_mode`.
+    /// The first kind conflict if [`MergeOptions::reports_kind_conflict`]; otherwise inputs failed
+    /// if there are too many of them for `options.failure_mode`.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
-        options.failure_mode.verdict(self.failures().count(), self.inputs.len())
+        match self.kind_conflict().filter(|_| options.reports_kind_conflict()) {
+            Some(conflict) => Err(conflict),
+            None => options.failure_mode.verdict(self.failures().count(), self.inputs.len()),
+        }
+    }
+
+    /// The error of the first input of another kind than those before it.
+    fn kind_conflict(&self) -> Option<Error> {
+        self.failures().find_map(|(input, error)| {
+            let ErrorKind::KindConflict { detail } = error.kind() else { return None };
+            let conflict = Error::kind_conflict(detail.clone()).in_file(&input.input.path);
+            Some(match error.hint() {
+                Some(hint) => conflict.with_hint(hint.clone()),
+                None => conflict,
+            })
+        })
     }
 
     /// What of the result is written.

@@ -225,13 +225,14 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
         reports[number].outcome = InputOutcome::Failed(error.in_file(path));
     }
     let memory_shares_nothing = replayed.merger.memory_shares_nothing();
+    let shared_kind = replayed.merger.shared_kind().clone();
     let (profile, memprof_losses) = options.memprof.finish(replayed.merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let keeps = |name: &[u8]| options.filter.keeps(name) && !replayed.left_out.contains(name);
     let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
     let left_out = replayed.left_out;
     let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, memory_shares_nothing, ..rest })
+    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, ..rest })
 }
 
 fn weighted(about: &PartialInput) -> WeightedInput {

@@ -59,7 +59,7 @@ impl MergeArgs {
             (pipeline::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?, None)
         };
         console.finish();
-        print_warnings(&report, self.quiet);
+        print_warnings(&report, &options, self.quiet);
         note(document, &report, options.salvage);
         report.verdict(&options)?;
         self.finish_llvm(work, whom, options, report, part)

@@ -46,12 +46,17 @@ impl MergeArgs {
         let mut console = MergeConsole::new(self.quiet);
         let sum = merge_mixed(inputs, &options, &mut console)?;
         console.finish();
-        print_warnings(&sum.llvm, self.quiet);
+        print_warnings(&sum.llvm, &options.llvm, self.quiet);
+        for outcome in &sum.documents {
+            if let InputOutcome::Failed(error) = outcome {
+                console::error_as_warning(error);
+            }
+        }
         note_all(document, inputs, &sum, options.llvm.salvage);
         sum.llvm.verdict(&options.llvm)?;
         let mut origins = sum.llvm.origins();
         origins.add_unknown();
-        let used = sum.llvm.used() + inputs.iter().filter(|input| is_document(input)).count();
+        let used = sum.used();
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
         }
@@ -178,12 +183,12 @@ fn announcement(inputs: &[WeightedInput], target: Family) -> String {
     format!("through the bridge: {llvm} and {iprof} become {result}")
 }
 
-/// Notes what became of the inputs. A document that cannot be used ends the merge.
+/// Notes what became of the inputs. A document that cannot be read ends the merge.
 fn note_all(document: &mut MergeDocument, inputs: &[WeightedInput], sum: &MixedSum, salvage: bool) {
-    let mut reports = sum.llvm.inputs.iter();
+    let (mut reports, mut documents) = (sum.llvm.inputs.iter(), sum.documents.iter());
     for (at, input) in inputs.iter().enumerate() {
         if is_document(input) {
-            document.note_outcome(at, &InputOutcome::Used);
+            documents.next().into_iter().for_each(|outcome| document.note_outcome(at, outcome));
         } else if let Some(report) = reports.next() {
             note_input(document, at, report, salvage);
         }
