@@ -68,7 +68,7 @@ const COMMANDS: [&str; 17] = [
 fn every_command_writes_to_an_open_descriptor_between_what_others_write() {
     let folder = folder();
     for command in COMMANDS {
-        let plain = shell(&folder, &format!("$p {command} -o plain"));
+        let plain = shell(&folder, &format!("rm -f plain; $p {command} -o plain"));
         assert_eq!(plain.code, Some(0), "{command}: {}", plain.stderr);
         let expected = format!("first\n{}last\n", read(&folder, "plain"));
         for (output, number, redirection) in [
