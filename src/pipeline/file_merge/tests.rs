@@ -9,7 +9,9 @@ use crate::driver::{self, Attempt, InputReport, InputTurn, Merge, MergeJob, Merg
 use crate::error::{ErrorKind, Result};
 use crate::input::{Input, WeightedInput};
 use crate::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
+use crate::limits::Limits;
 use crate::merge::SoftError;
+use crate::pipeline::Minimums;
 use crate::pipeline::encode::{WriteOptions, encode, write_file};
 use crate::pipeline::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
 use crate::raw;
