@@ -76,7 +76,7 @@ impl<M> Line<M> {
     }
 }
 
-impl<'l, M> InputTurn<'_, M> {
+impl<M> InputTurn<'_, M> {
     /// Returns the place of the input in the list.
     pub(crate) fn place(&self) -> usize {
         self.place
