@@ -29,7 +29,7 @@ impl Totals {
             sum += u128::from(weight);
             squares += weight as f64 * weight as f64;
         }
-        let is_lumpy = matches!(unit, "bytes" | "ns");
+        let is_lumpy = matches!(unit, "bytes" | "ns" | "millionths");
         let samples = if is_lumpy && squares > 0.0 { sum as f64 * (sum as f64 / squares) } else { sum as f64 };
         Self { sum: u64::try_from(sum).unwrap_or(u64::MAX), samples }
     }

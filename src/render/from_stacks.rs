@@ -78,6 +78,7 @@ fn heading(unit: &str) -> &'static str {
     match unit {
         "bytes" => "Bytes",
         "ns" => "Nanoseconds",
+        "millionths" => "Millionths",
         _ => "Hits",
     }
 }

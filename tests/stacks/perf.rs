@@ -54,3 +54,45 @@ fn what_perf_script_prints_is_read_as_it_is() {
     folder.ok("flamegraph spin.script -o spin.svg");
     assert!(folder.read("spin.svg").contains("<title>mix: "));
 }
+
+#[test]
+fn perf_script_without_call_graphs_is_read_with_every_list_of_fields() {
+    let folder = Folder::new("perf-lines");
+    folder.write("spin.c", PROGRAM);
+    let at = &folder.0;
+    let is_built = runs("cc", &["-O1", "spin.c", "-o", "spin"], at);
+    let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-o", "perf.data", "./spin"];
+    if !is_built || !runs("perf", &record, at) {
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            b"SKIPPED: perf cannot record here (Debian: linux-perf; kernel.perf_event_paranoid)\n",
+        );
+        return;
+    }
+    let samples = printed("perf", &["script", "-i", "perf.data", "-F", "comm,time"], at);
+    let samples = samples.lines().filter(|line| !line.trim().is_empty()).count();
+    if samples == 0 {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf took no sample here\n");
+        return;
+    }
+    for options in [
+        &[][..],
+        &["--ns"],
+        &["-F", "+pid"],
+        &["-F", "+srcline"],
+        &["--show-mmap-events", "--show-task-events"],
+        &["-F", "comm,tid,time,event,ip,sym,dso"],
+        &["-F", "comm,tid,time,period,ip,sym,dso"],
+        &["-F", "comm,tid,time,ip,sym"],
+        &["-F", "comm,tid,period,event,ip,sym"],
+        &["-F", "comm,tid,event,ip,sym,dso"],
+        &["-F", "comm,tid,ip,sym"],
+    ] {
+        folder.write("spin.script", printed("perf", &[&["script", "-i", "perf.data"], options].concat(), at));
+        let shown = folder.run("show spin.script --json");
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!(shown["hits"], samples, "{options:?}");
+        assert_eq!(shown["threads"][0]["thread"], "spin", "{options:?}");
+        assert_eq!(shown["methods"][0]["method"], "mix", "{options:?}");
+    }
+}

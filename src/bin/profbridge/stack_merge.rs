@@ -285,7 +285,7 @@ impl StackJob<'_> {
     fn encode_collapsed(&self, table: &StackTable, mut losses: Vec<String>) -> Result<Encoded> {
         let (selected, nothing) = self.select(table, &mut losses)?;
         let unit = unit_of(&selected)?;
-        if unit != Unit::Hits {
+        if !matches!(unit, Unit::Hits | Unit::Millionths) {
             losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
         }
         let mut options = CollapsedOptions::default();

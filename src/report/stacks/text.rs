@@ -45,6 +45,7 @@ fn counted(statistics: &SampleStatistics) -> &'static str {
     match statistics.unit {
         "bytes" => "Bytes",
         "ns" => "ns",
+        "millionths" => "Millionths",
         _ => "Hits",
     }
 }

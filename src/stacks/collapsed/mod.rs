@@ -34,7 +34,7 @@ use crate::stacks::model::{
     Unit,
 };
 use foldhash::{HashMap, HashMapExt};
-use lines::{class_leaves, is_folded, lines, split_thread, without_mark};
+use lines::{class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines, without_mark};
 use names::{Named, TextFrame};
 use std::borrow::Cow;
 
@@ -70,27 +70,27 @@ const FEW_LINES: usize = 16;
 
 /// What speaks for stacks in text: the first two lines end in a blank and a
 /// number, and hold frames with `;` between them. Stacks of one frame have none: then
-/// all of the first lines have to end so. So does a sample of `perf script`.
+/// all of the first lines have to end so. Where other lines are among the first, half of
+/// the first must be stacks. So does a sample of `perf script`.
 pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
     if script::is_script(head.bytes()) {
         return Some(Confidence::Certain);
     }
-    let ends_in_number = |line: &[u8]| {
-        let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        digits > 0 && line.len() > digits + 1 && line[line.len() - digits - 1] == b' '
-    };
-    let mut lines = head.lines().map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
-    let first = lines.next().filter(|line| ends_in_number(line))?;
-    let Some(second) = lines.next() else { return Some(Confidence::Likely) };
-    if !ends_in_number(second) {
-        // The only other line may be cut.
-        return (lines.next().is_none() && second.contains(&b';')).then_some(Confidence::Likely);
-    }
-    if first.contains(&b';') && second.contains(&b';') {
+    let lines = head.lines().map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_comment(line));
+    let few: Vec<(bool, bool)> = lines
+        .take(FEW_LINES)
+        .map(|line| (split_count(line).is_some_and(|(stack, _)| !stack.is_empty()), line.contains(&b';')))
+        .collect();
+    if few.len() > 1 && few[..2] == [(true, true); 2] {
         return Some(Confidence::Certain);
     }
-    let few = || [first, second].into_iter().chain(lines.clone()).take(FEW_LINES);
-    (few().any(|line| line.contains(&b';')) || few().all(ends_in_number)).then_some(Confidence::Likely)
+    let counted = few.iter().filter(|(has_count, _)| *has_count).count();
+    let stacks = few.iter().filter(|line| **line == (true, true)).count();
+    let begins_counted = few.len() > 1 && few[..2].iter().all(|(has_count, _)| *has_count);
+    let is_likely = (counted > 0 && counted == few.len())
+        || (stacks > 0 && stacks * 2 >= few.len())
+        || (begins_counted && few.iter().any(|(_, has_frames)| *has_frames));
+    is_likely.then_some(Confidence::Likely)
 }
 
 /// Adds the stacks of a text to `table`.
@@ -119,13 +119,17 @@ pub fn read_stacks(
         Dialect::Auto => is_folded(data),
     };
     let format = if folded { "folded stacks" } else { "collapsed stacks" };
+    let unit = if has_fractions(data) { Unit::Millionths } else { Unit::Hits };
     let mut reader = TextReader::new(folded, options, limits, table);
-    reader.read(data).map_err(|error| error.in_format(format))?;
-    let warnings = reader.warnings();
+    reader.read(data, unit).map_err(|error| error.in_format(format))?;
+    let mut warnings = reader.warnings();
+    if unit == Unit::Millionths {
+        warnings.push(Warning::new("some counts have fractions, so all counts of the text are in millionths"));
+    }
     table.check_memory()?;
     table.observed.add_source(format);
     table.observed.parts += 1;
-    table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
+    table.observed.add_unit(SampleSource::Unknown, unit);
     Ok(warnings)
 }
 
@@ -138,7 +142,7 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
     let (events, skipped) = script::each_sample(data, |(thread, frames), number, offset| {
         reader.add_script_sample(&thread, &frames).map_err(|error| error.at(format!("line {number}"), offset))
     })?;
-    (reader.skipped, reader.first_skipped) = (skipped.len() as u64, skipped.first().copied());
+    reader.skipped = skipped;
     let mut warnings = reader.warnings();
     if events.len() > 1 {
         let events: Vec<String> = events.into_iter().collect();
@@ -146,7 +150,6 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
         warnings.push(Warning::new(message));
     }
     table.check_memory()?;
-    table.observed.lines_skipped += skipped.len() as u64;
     table.observed.add_source(SCRIPT);
     table.observed.parts += 1;
     table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
@@ -166,14 +169,16 @@ struct TextReader<'a> {
     /// The stack of the line before, and where in it each frame ends.
     before: String,
     path: Vec<(usize, StackId)>,
-    stacks_read: u64,
-    skipped: u64,
-    first_skipped: Option<u64>,
+    /// Numbers of the lines that are not stacks.
+    skipped: Vec<u64>,
     mended: u64,
+    /// Counts that did not fit before this text.
+    saturated_before: u64,
 }
 
 impl<'a> TextReader<'a> {
     fn new(folded: bool, options: &'a TextOptions, limits: &'a Limits, table: &'a mut StackTable) -> Self {
+        let saturated_before = table.saturated();
         Self {
             folded,
             options,
@@ -182,37 +187,28 @@ impl<'a> TextReader<'a> {
             known: HashMap::new(),
             before: String::new(),
             path: Vec::new(),
-            stacks_read: 0,
-            skipped: 0,
-            first_skipped: None,
+            skipped: Vec::new(),
             mended: 0,
+            saturated_before,
         }
     }
 
-    fn read(&mut self, data: &[u8]) -> Result<()> {
+    fn read(&mut self, data: &[u8], unit: Unit) -> Result<()> {
         self.refuse_weights(data)?;
-        for ((offset, line), number) in lines(data).zip(1u64..) {
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let text = String::from_utf8_lossy(line);
-            if matches!(text, Cow::Owned(_)) {
-                self.mended += 1;
-            }
-            let read = self.read_line(&text).map_err(|error| error.at(format!("line {number}"), offset))?;
-            if read {
-                self.stacks_read += 1;
+        let (mut stacks, mut first_skipped) = (0u64, None);
+        for line in stack_lines(data) {
+            let read = self.read_line(line.bytes, unit);
+            if read.map_err(|error| error.at(format!("line {}", line.number), line.offset))? {
+                stacks += 1;
             } else {
-                self.skipped += 1;
-                self.first_skipped.get_or_insert(number);
+                first_skipped.get_or_insert(line);
+                memory::push(&mut self.skipped, line.number, HOLD_STACKS)?;
             }
         }
-        if self.stacks_read == 0 && self.skipped > 0 {
+        if let Some(line) = first_skipped.filter(|_| stacks == 0) {
             let detail = "no line is a stack: frames separated by semicolons, a space, the number of hits";
-            return Err(Error::malformed(detail).at("line 1", 0));
+            return Err(Error::malformed(detail).at(format!("line {}", line.number), line.offset));
         }
-        self.table.observed.lines_skipped += self.skipped;
-        self.table.observed.names_mended += self.mended;
         Ok(())
     }
 
@@ -232,10 +228,12 @@ impl<'a> TextReader<'a> {
     }
 
     /// Adds one line; `false` when it is no stack.
-    fn read_line(&mut self, line: &str) -> Result<bool> {
-        let Some((stack, hits)) = line.trim_end().rsplit_once(' ') else { return Ok(false) };
-        let Ok(hits) = hits.parse::<u64>() else { return Ok(false) };
-        let (thread, stack) = if self.folded { split_process(stack) } else { split_thread(stack) };
+    fn read_line(&mut self, line: &[u8], unit: Unit) -> Result<bool> {
+        let Some((stack, count)) = split_count(line) else { return Ok(false) };
+        let hits = if unit == Unit::Millionths { count.in_millionths() } else { count.whole };
+        let stack = String::from_utf8_lossy(stack);
+        self.mended += u64::from(matches!(stack, Cow::Owned(_)));
+        let (thread, stack) = if self.folded { split_process(&stack) } else { split_thread(&stack) };
         let thread: Option<ThreadId> = thread.map(|name| self.table.intern_thread(name));
         let found = if self.folded { self.folded_stack(stack)? } else { self.collapsed_stack(stack)? };
         let Some(stack) = found else { return Ok(false) };
@@ -247,7 +245,7 @@ impl<'a> TextReader<'a> {
                 certainty: Certainty::Unknown,
                 truncated: false,
             };
-            self.table.add(key, hits.min(MAX_HITS));
+            self.table.add(key, hits);
         }
         Ok(true)
     }
@@ -396,13 +394,18 @@ impl<'a> TextReader<'a> {
         }
     }
 
-    fn warnings(&self) -> Vec<Warning> {
+    /// Warnings about the text; what was skipped is added to what was observed.
+    fn warnings(&mut self) -> Vec<Warning> {
+        self.table.observed.lines_skipped += self.skipped.len() as u64;
+        self.table.observed.names_mended += self.mended;
         let mut warnings = Vec::new();
-        if let Some(line) = self.first_skipped {
-            warnings.push(Warning::new(format!(
-                "{} without a stack left out, the first is line {line}",
-                number_of(self.skipped, "line")
-            )));
+        if !self.skipped.is_empty() {
+            warnings.push(Warning::new(skipped_lines(&self.skipped)));
+        }
+        let saturated = self.table.saturated() - self.saturated_before;
+        if saturated > 0 {
+            let counts = number_of(saturated, "count");
+            warnings.push(Warning::new(format!("{counts} reached the maximum, {MAX_HITS}")));
         }
         if self.mended > 0 {
             warnings.push(Warning::new(format!(
@@ -415,6 +418,17 @@ impl<'a> TextReader<'a> {
         }
         warnings
     }
+}
+
+/// Numbers of skipped lines that are listed.
+const LISTED_LINES: usize = 5;
+
+/// `skipped 2 lines that are not stacks: lines 3, 7`.
+fn skipped_lines(numbers: &[u64]) -> String {
+    let listed: Vec<String> = numbers.iter().take(LISTED_LINES).map(u64::to_string).collect();
+    let (lines, are) = if numbers.len() == 1 { ("line", "is not a stack") } else { ("lines", "are not stacks") };
+    let more = if numbers.len() > LISTED_LINES { ", …" } else { "" };
+    format!("skipped {} that {are}: {lines} {}{more}", number_of(numbers.len(), "line"), listed.join(", "))
 }
 
 /// Takes the process off the front: `java`, `java-123`, `java-123/456`.

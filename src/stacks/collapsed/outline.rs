@@ -6,7 +6,7 @@
 //! never looked at, and memory holds the text, a few words for each line, and
 //! what is drawn.
 
-use super::lines::{class_leaves, is_folded, split_thread, without_mark};
+use super::lines::{class_leaves, is_comment, is_folded, split_count, split_thread, without_mark};
 use super::names::{self, Named, TextFrame};
 use super::{Dialect, TextOptions};
 use crate::java;
@@ -46,7 +46,7 @@ pub struct OutlineNode {
 /// function needs for what it calls to be part of it.
 ///
 /// `None` for a text that needs the careful reader: perf's form, weights instead
-/// of hits, names that are not UTF-8, lines that are no stack, and whatever is
+/// of hits, fractions, names that are not UTF-8, lines that are no stack, and whatever is
 /// beyond a limit.
 pub fn outline(
     data: &[u8],
@@ -92,11 +92,12 @@ fn split_lines(text: &str, limits: &Limits) -> Option<Vec<Line>> {
         let at = text.len() - rest.len();
         let read = rest.skip_until(b'\n').ok()?;
         let line = text.get(at..at + read)?.trim_end();
-        if line.is_empty() {
+        if line.is_empty() || is_comment(line.as_bytes()) {
             continue;
         }
-        let (stack, hits) = line.rsplit_once(' ')?;
-        let hits = hits.parse::<u64>().ok()?.min(MAX_HITS);
+        let (stack, count) = split_count(line.as_bytes())?;
+        let stack = &line[..stack.len()];
+        let hits = Some(count.whole).filter(|hits| *hits <= MAX_HITS && count.millionths.is_none())?;
         let (_, frames) = split_thread(stack);
         let depth = frames.bytes().filter(|byte| *byte == b';').count() as u64 + 1;
         let is_within = frames.len() as u64 <= limits.name_bytes && depth <= u64::from(limits.context_depth);

@@ -84,9 +84,73 @@ fn profiles_of_allocations_are_refused_unless_asked_for() {
 fn lines_that_are_no_stacks_are_reported() {
     let (table, warnings) = read("a/B.main 1\nno count\nx y\n");
     assert_eq!(table.total_hits(), 1);
-    assert_eq!(warnings[0].message, "2 lines without a stack left out, the first is line 2");
-    let error = read_with("hello world\n", &TextOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("no line is a stack"), "{error}");
+    assert_eq!(warnings[0].message, "skipped 2 lines that are not stacks: lines 2, 3");
+    let error = read_with("\nhello world\n", &TextOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("line 2") && error.to_string().contains("no line is a stack"), "{error}");
+}
+
+#[test]
+fn a_bad_line_is_skipped_wherever_it_is() {
+    for bad in ["no count", "a;b", "a;b -5", "a;b 1e5", "a;b 1.5.2", "a;b .5", "a;b +5"] {
+        for (text, number) in [(format!("{bad}\na;c 1\n"), 1), (format!("a;c 1\n{bad}\n"), 2)] {
+            assert!(text_evidence(&Head::new(text.as_bytes())).is_some(), "{text}");
+            let (table, warnings) = read(&text);
+            assert_eq!((table.total_hits(), table.observed.lines_skipped), (1, 1), "{text}");
+            assert_eq!(warnings[0].message, format!("skipped 1 line that is not a stack: line {number}"));
+        }
+    }
+    let many: String = (0..7).map(|_| "rubbish\na;b 1\n").collect();
+    assert_eq!(read(&many).1[0].message, "skipped 7 lines that are not stacks: lines 1, 3, 5, 7, 9, …");
+}
+
+#[test]
+fn comments_are_skipped_without_a_warning() {
+    let text = "# made by hand 7\n#\na;b 1\n#x;b 2\n# the end 3\n";
+    assert!(text_evidence(&Head::new(text.as_bytes())).is_some());
+    let (table, warnings) = read(text);
+    assert_eq!((stacks(&table), warnings), (vec!["1 - b < a".to_string(), "2 - b < #x".to_string()], vec![]));
+    let outlined = outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).unwrap();
+    assert_eq!(outlined.total, 3);
+}
+
+#[test]
+fn counts_with_fractions_are_read_in_millionths_and_written_back() {
+    let text = "a;b 2\na;c 1.5\na;d 0.0000014\na;e 3.\na;f 0.25\n";
+    assert!(text_evidence(&Head::new(text.as_bytes())).is_some());
+    let (table, warnings) = read(text);
+    assert_eq!((table.unit(), table.total_hits()), (Some(Unit::Millionths), 6_750_001));
+    assert_eq!(warnings[0].message, "some counts have fractions, so all counts of the text are in millionths");
+    let (written, _) = write_collapsed(&table, &CollapsedOptions::default()).unwrap();
+    assert_eq!(written, "a;b 2\na;c 1.5\na;d 0.000001\na;e 3\na;f 0.25\n");
+    assert!(outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).is_none());
+    for (digits, millionths) in [("0.9999995", 1_000_000), ("0.9999994", 999_999), ("18446744073709.551615", u64::MAX)]
+    {
+        assert_eq!(lines::Count::parse(digits.as_bytes()).unwrap().in_millionths(), millionths, "{digits}");
+    }
+}
+
+#[test]
+fn counts_above_the_maximum_are_reduced_with_a_warning() {
+    for count in ["9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999999"] {
+        let text = format!("a;b {count}\na;c 1\n");
+        let (table, warnings) = read(&text);
+        assert_eq!(stacks(&table)[0], format!("{MAX_HITS} - b < a"));
+        assert_eq!(warnings[0].message, "1 count reached the maximum, 9223372036854775807", "{count}");
+        assert!(outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).is_none());
+    }
+    let (_, warnings) = read(&format!("a;b {MAX_HITS}\na;b 1\n"));
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(read(&format!("a;b {MAX_HITS}\n")).1, []);
+}
+
+#[test]
+fn perf_script_without_call_graphs_is_read() {
+    let text = "         swapper     0 [001]     1.100000:     250000 cycles:  ffffffff821f236b halt+0xb ([kernel.kallsyms])\n\
+                         prog 11762 [112]     1.200000:     250000 cycles:      7eff03be869e f+0x7e (/opt/prog)\n";
+    assert_eq!(text_evidence(&Head::new(text.as_bytes())), Some(Confidence::Certain));
+    let (table, warnings) = read(text);
+    assert_eq!(stacks(&table), ["1 swapper halt", "1 prog f"]);
+    assert_eq!((warnings, &table.observed.sources[..]), (vec![], &["folded stacks (perf script)".to_string()][..]));
 }
 
 #[test]

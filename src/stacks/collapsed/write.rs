@@ -1,10 +1,11 @@
 //! Collapsed stacks out.
 
 use super::exact;
+use super::lines::write_millionths;
 use super::names::UNKNOWN_BCI;
 use crate::error::Result;
 use crate::memory::{self, HOLD_OUTPUT};
-use crate::stacks::model::{Frame, FrameId, Function, StackTable, ThreadId};
+use crate::stacks::model::{Frame, FrameId, Function, StackTable, ThreadId, Unit};
 use std::collections::BTreeMap;
 
 /// How classes are spelled.
@@ -34,7 +35,8 @@ pub struct CollapsedOptions {
     pub threads: bool,
 }
 
-/// Collapsed text, one line for each distinct stack, in order of the lines.
+/// Collapsed text, one line for each distinct stack, in order of the lines. Counts in millionths are written with
+/// fractions, as they were read.
 ///
 /// Also says how many stacks of the table had to be joined since what tells
 /// them apart is not written.
@@ -69,8 +71,10 @@ pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> Result
         distinct.insert((sample.key.stack.index(), thread.map(ThreadId::index)));
     }
     let joined = (distinct.len() - lines.len()) as u64;
+    let has_fractions = table.unit() == Some(Unit::Millionths);
     let mut text = String::new();
     for (line, hits) in lines {
+        let hits = if has_fractions { write_millionths(hits) } else { hits.to_string() };
         let hits = format!(" {hits}\n");
         memory::reserve(&mut text, line.len() + hits.len(), HOLD_OUTPUT)?;
         text.push_str(&line);

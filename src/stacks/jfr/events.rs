@@ -132,7 +132,7 @@ impl Counts {
             return Ok(());
         }
         let weight = match unit {
-            Unit::Hits => found.samples,
+            Unit::Hits | Unit::Millionths => found.samples,
             Unit::Bytes => found.bytes,
             Unit::Nanoseconds => chunk.nanos_of(found.ticks),
         };

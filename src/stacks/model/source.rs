@@ -133,6 +133,8 @@ pub enum Unit {
     Bytes,
     /// Nanoseconds.
     Nanoseconds,
+    /// Millionths of what a text with fractional counts counts.
+    Millionths,
 }
 
 impl Unit {
@@ -142,6 +144,7 @@ impl Unit {
             Self::Hits => "hits",
             Self::Bytes => "bytes",
             Self::Nanoseconds => "ns",
+            Self::Millionths => "millionths",
         }
     }
 }

@@ -62,12 +62,12 @@ impl ValueChoice {
 
 const WEIGHTS: [Weight; 3] = [Weight::Count, Weight::Bytes, Weight::Time];
 
-/// What a value counts, by the unit in its name; hits for what is neither bytes
-/// nor nanoseconds.
+/// What a value counts, by the unit in its name; hits for any other unit.
 fn unit(name: &str) -> Unit {
     match name.rsplit_once('/') {
         Some((_, "bytes")) => Unit::Bytes,
         Some((_, "nanoseconds")) => Unit::Nanoseconds,
+        Some((_, "millionths")) => Unit::Millionths,
         _ => Unit::Hits,
     }
 }
@@ -78,6 +78,7 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Hits => "count",
         Unit::Bytes => "bytes",
         Unit::Nanoseconds => "nanoseconds",
+        Unit::Millionths => "millionths",
     }
 }
 
