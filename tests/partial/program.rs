@@ -408,3 +408,47 @@ fn salvaging_has_its_place_and_empty_inputs_are_no_failures() {
     assert_eq!(bytes("all.afdo"), bytes("one.afdo"));
     refused(&["merge", "--salvage", "--failure-mode=warn", "part.afdo", "b.afdo", "-o", "no"]);
 }
+
+#[test]
+fn a_shard_whose_programs_never_ran_is_a_part_of_any_family() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    std::fs::create_dir(folder.join("shard")).expect("a folder");
+    std::fs::write(folder.join("0.profraw"), "").expect("it is written");
+    let iprof = testdata("iprof/fibonacci.iprof");
+    for (text, output) in [
+        (":ir\nmain\n1\n1\n5\n", "all.profdata"),
+        ("main:5:1\n 1: 5\n", "all.afdo"),
+        ("main;f 3\n", "all.collapsed"),
+        (std::str::from_utf8(&std::fs::read(iprof).expect("it is read")).expect("text"), "all.iprof"),
+    ] {
+        std::fs::write(folder.join("a"), text).expect("it is written");
+        succeed(folder, &["merge", "--partial", "a", "-o", output]);
+        std::fs::rename(folder.join(output), folder.join("a.part")).expect("it was written");
+        succeed(folder, &["merge", "a", "-o", output]);
+        let expected = std::fs::read(folder.join(output)).expect("it was written");
+        for inputs in ["shard", "0.profraw"] {
+            let said = succeed(folder, &["merge", "--partial", inputs, "-o", "empty.part"]);
+            assert!(said.contains("empty.part: nothing yet from 0 "), "{said}");
+            for parts in [["empty.part", "a.part"], ["a.part", "empty.part"]] {
+                let said = succeed(folder, &[&["merge"], &parts[..], &["-o", output]].concat());
+                assert!(said.contains("empty.part: the file is empty"), "{said}");
+                assert!(std::fs::read(folder.join(output)).expect("it was written") == expected, "{output}");
+            }
+        }
+        // Parts of nothing are nothing.
+        let nothing = profbridge(folder, &["merge", "empty.part", "-o", "no.profdata"]);
+        assert_eq!(nothing.status.code(), Some(1));
+        assert!(!folder.join("no.profdata").exists());
+    }
+    // A part that holds no function, and a gate that asks for one.
+    std::fs::write(folder.join("a"), ":ir\nmain\n1\n1\n5\n").expect("it is written");
+    let said = succeed(folder, &["merge", "--partial", "a", "--function=nosuch", "-o", "filtered.profdata"]);
+    assert!(said.contains("filtered.profdata: 0 functions from 1 input"), "{said}");
+    let gated = profbridge(folder, &["merge", "--partial", "shard", "--min-functions=1", "-o", "gated.profdata"]);
+    assert_eq!(gated.status.code(), Some(3));
+    assert!(!folder.join("gated.profdata").exists());
+    // What was not named, or is not there, is a mistake.
+    assert_eq!(profbridge(folder, &["merge", "--partial", "-o", "no"]).status.code(), Some(2));
+    assert_eq!(profbridge(folder, &["merge", "--partial", "nosuch", "-o", "no.profdata"]).status.code(), Some(1));
+}

@@ -4,6 +4,7 @@
 //! command line stands in a file of its own, and in the table of [`families`](crate::families).
 
 mod arguments;
+mod empty_part;
 mod instr;
 mod iprof;
 mod mixed;
@@ -17,11 +18,12 @@ pub(crate) use option::MergeOption;
 pub(crate) use sampleprof::refused_of_samples;
 pub(crate) use stacks::refused_of_stacks;
 
+use self::empty_part::{EmptyPart, are_empty};
 use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};
 use crate::families;
 use crate::merge_document::MergeDocument;
-use crate::merge_inputs::{Sizes, sifted};
+use crate::merge_inputs::{Sizes, Tolerance, sifted};
 use crate::refuse::refuse;
 use crate::standard_output::StandardOutput;
 use profbridge::input::Family;
@@ -41,7 +43,8 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     if let Some(path) = &skipped_output {
         console::note(&format!("skipped {}: it is the output", path.display()));
     }
-    let (inputs, passed_over) = sifted(list, arguments.strict, arguments.names_any())?;
+    let (any_named, may_be_none) = (arguments.names_any(), arguments.partial);
+    let (inputs, passed_over) = sifted(list, Tolerance { strict: arguments.strict, any_named, may_be_none })?;
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
         console::needs_file(&arguments.output)?;
@@ -86,6 +89,12 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
 /// it writes.
 fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
     arguments.written.guard(work.inputs, &arguments.output, work.form, plan.family())?;
+    let mut gates = arguments.gates.clone();
+    // A part of nothing is a part: later inputs may hold something.
+    gates.allow_empty |= arguments.partial;
+    if arguments.partial && are_empty(work.inputs) {
+        return gates.write(Box::new(EmptyPart::new(arguments, work.inputs, plan)), document);
+    }
     if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
         let hint = "a part is of the family of its inputs; it is converted when the merge is finished";
         refuse(&[(arguments.partial, "--partial")], "not for these inputs and this output", hint)?;
@@ -96,7 +105,7 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
         (MergePlan::Bridge(target), _) => arguments.merge_mixed(target, work, document)?,
         (_, family) => families::merge(family.unwrap_or(Family::Instr), arguments, work, document)?,
     };
-    arguments.gates.write(sum, document)
+    gates.write(sum, document)
 }
 
 /// Whether what only files of a family have means something to a merge.

@@ -47,34 +47,49 @@ fn size(input: &Input) -> Option<u64> {
     if input.path.as_os_str() == "-" { None } else { found().map(|file| file.len()) }
 }
 
-/// The inputs, and what of the folders is no profile; with `strict` nothing may be passed over.
-pub(crate) fn sifted(list: InputList, strict: bool, any_named: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {
-    if strict {
+/// What the inputs of a merge may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tolerance {
+    /// Nothing may be passed over.
+    pub(crate) strict: bool,
+    /// A file, a folder or a list was named.
+    pub(crate) any_named: bool,
+    /// The folders and lists that were named may hold no profile.
+    pub(crate) may_be_none: bool,
+}
+
+/// The inputs, and what of the folders is no profile.
+pub(crate) fn sifted(list: InputList, tolerance: Tolerance) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+    if tolerance.strict {
         let inputs = list.into_inputs();
         let is_empty = |input: &&Input| input.format().is_ok_and(|format| format == Format::Empty);
         if let Some(empty) = inputs.iter().find(is_empty) {
             let error = Error::new(ErrorKind::EmptyProfile).in_file(&empty.path);
             return Err(error.with_hint("without --strict it is skipped"));
         }
-        return refuse_none(inputs, Vec::new(), any_named);
+        return refuse_none(inputs, Vec::new(), tolerance);
     }
     let sifted = pass_over_foreign(list);
     if let Some(words) = passed_over(&sifted.passed_over) {
         console::note(&words);
     }
-    refuse_none(sifted.inputs, sifted.passed_over, any_named)
+    refuse_none(sifted.inputs, sifted.passed_over, tolerance)
 }
 
 /// Refuses no input at all, which is wrong use only where nothing was named either, and standard input twice.
-fn refuse_none(inputs: Vec<Input>, passed_over: Vec<PathBuf>, any_named: bool) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+fn refuse_none(
+    inputs: Vec<Input>,
+    passed_over: Vec<PathBuf>,
+    tolerance: Tolerance,
+) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     if inputs.iter().filter(|input| input.path.as_os_str() == "-").count() > 1 {
         let error = Error::usage("standard input cannot be two inputs: its bytes come once");
         return Err(error.with_hint("give it a weight with --weighted-input=2,-"));
     }
-    if !inputs.is_empty() {
+    if !inputs.is_empty() || (tolerance.any_named && tolerance.may_be_none) {
         return Ok((inputs, passed_over));
     }
-    if any_named {
+    if tolerance.any_named {
         return Err(Error::nothing_found("the folders and lists hold no profile")
             .with_hint("nothing was profiled, or the profiles were written elsewhere (see LLVM_PROFILE_FILE)"));
     }

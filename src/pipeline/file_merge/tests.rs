@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::merge::SoftError;
 use crate::pipeline::Minimums;
 use crate::pipeline::encode::{WriteOptions, encode, write_file};
-use crate::pipeline::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Silent, merge_files};
+use crate::pipeline::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Minimums, Silent, merge_files};
 use crate::raw;
 use crate::threads::refusal;
 use proptest::prelude::*;

@@ -1,0 +1,66 @@
+//! `merge --partial` of inputs that are all empty.
+//!
+//! A program that never ran leaves an empty file, or none. Such a part is an empty file: of every family, and skipped by
+//! the merge of the parts as an empty input is.
+
+use super::arguments::MergeArgs;
+use crate::console;
+use crate::merge_document::MergeDocument;
+use crate::merge_gates::Sum;
+use crate::words::{A_PART, inputs_of};
+use profbridge::input::output::{self, is_standard_output};
+use profbridge::input::{Family, Format, Input};
+use profbridge::pipeline::plan::MergePlan;
+use profbridge::pipeline::{Facts, InputOutcome, Wanted};
+use profbridge::{Result, Warning};
+
+/// Whether no input has a byte.
+pub(super) fn are_empty(inputs: &[Input]) -> bool {
+    inputs.iter().all(|input| input.format().is_ok_and(|format| format == Format::Empty))
+}
+
+/// A part of nothing.
+pub(super) struct EmptyPart<'a> {
+    arguments: &'a MergeArgs,
+    inputs: &'a [Input],
+    family: Family,
+}
+
+impl<'a> EmptyPart<'a> {
+    pub(super) fn new(arguments: &'a MergeArgs, inputs: &'a [Input], plan: MergePlan) -> Self {
+        Self { arguments, inputs, family: plan.family().unwrap_or(Family::Instr) }
+    }
+}
+
+impl Sum for EmptyPart<'_> {
+    fn inputs(&self) -> &[Input] {
+        self.inputs
+    }
+
+    fn total_of(&self, _: &Input) -> Result<u128> {
+        Ok(0)
+    }
+
+    fn facts(&self, _: Wanted) -> Result<Facts> {
+        let mut facts = Facts::default();
+        (facts.functions, facts.total_count) = (Some(0), Some(0));
+        Ok(facts)
+    }
+
+    fn write(self: Box<Self>, _: &Facts, document: &mut MergeDocument) -> Result<()> {
+        let (arguments, output) = (self.arguments, &self.arguments.output);
+        for (at, input) in self.inputs.iter().enumerate() {
+            document.note_outcome(at, &InputOutcome::Empty);
+            if !arguments.quiet {
+                console::warning(&Warning::new("the file is empty; skipped").in_file(&input.path));
+            }
+        }
+        output::replace(output, &[])?;
+        document.wrote(output, self.family.name());
+        if !arguments.quiet && !arguments.json && !is_standard_output(output) {
+            let inputs = inputs_of(0, self.inputs.len());
+            console::say(&format!("{}: nothing yet from {inputs}{A_PART}", output.display()));
+        }
+        Ok(())
+    }
+}
