@@ -45,6 +45,9 @@ missing_packages() {
   has java || echo default-jdk-headless
   has perf || echo linux-perf
   has mandoc || echo mandoc
+  # Compressed inputs, and outputs.
+  has zstd || echo zstd
+  has xz || echo xz-utils
   # Checkers of what packages are made from.
   has shellcheck || echo shellcheck
   has yamllint || echo yamllint

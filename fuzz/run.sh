@@ -32,6 +32,13 @@ seed() {
   if [ "$target" = read_partial ]; then
     for file in ../testdata/partial/*.partial; do state_of "$file" >"corpus/$target/$(basename "$file" .partial).state"; done
   fi
+  # Other compressions than gzip have no files.
+  if [ "$target" = read_compressed ]; then
+    for file in ../testdata/raw/*.proftext; do
+      zstd -qc "$file" >"corpus/$target/$(basename "$file" .proftext).zst"
+      xz -c "$file" >"corpus/$target/$(basename "$file" .proftext).xz"
+    done
+  fi
   # A byte in front of the file says what is done with it.
   if [ "$target" = write_sampleprof ]; then
     for file in ../testdata/sampleprof/*.{prof,ext,md5,binary,compact,split}; do
@@ -67,6 +74,7 @@ endings() {
     read_raw) echo profraw ;;
     read_indexed) echo profdata ;;
     read_text) echo proftext ;;
+    read_compressed) echo gz pprof ;;
     read_names) echo names ;;
     read_any | same_as_llvm) echo profraw profdata proftext ;;
     read_memprof) echo memprofraw yaml profdata ;;

@@ -78,8 +78,8 @@ impl Compat {
         self.is_llvm()
     }
 
-    /// Inputs compressed with gzip are inflated.
-    pub fn inflates_gzip(self) -> bool {
+    /// Compressed inputs are decompressed.
+    pub fn decompresses(self) -> bool {
         !self.is_llvm()
     }
 }

@@ -50,6 +50,8 @@
 //! |---|---|---|
 //! | `cli` | on | the program `profbridge` |
 //! | `correlate` | on | names and records from debug info or the unstripped binary; looking up addresses of memory profiles |
+//! | `zstd` | on | zstd streams, read and written |
+//! | `xz` | on | xz streams, read |
 //! | `zlib-exact` | on | the bytes of zlib itself where LLVM compresses |
 //! | `serde` | off | `Serialize` and `Deserialize` for the models of all families |
 //!
@@ -68,6 +70,7 @@ mod cancel;
 
 pub mod call_chains;
 pub mod compat;
+pub mod compression;
 mod digits;
 mod driver;
 pub mod error;

@@ -13,8 +13,10 @@ pub struct Limits {
     pub inflated_bytes: u64,
     /// Inflated bytes per compressed byte; deflate cannot exceed about 1032. Default: 1100.
     pub inflate_ratio: u64,
-    /// Bytes read from a pipe or a gzip stream, where no file size bounds them. Default: 16 GiB.
+    /// Bytes read from a pipe or a compressed stream, where no file size bounds them. Default: 16 GiB.
     pub stream_bytes: u64,
+    /// Bytes of content that a zstd or xz stream refers back to, which its decoder keeps. Default: 128 MiB.
+    pub window_bytes: u64,
     /// Bytes of one name. Default: 16 MiB.
     pub name_bytes: u64,
     /// Levels of nested JSON. Default: 256.
@@ -25,8 +27,15 @@ pub struct Limits {
 
 impl Limits {
     /// Names of all limits, as [`set`](Self::set) takes them.
-    pub const NAMES: [&'static str; 6] =
-        ["inflated-bytes", "inflate-ratio", "stream-bytes", "name-bytes", "json-depth", "context-depth"];
+    pub const NAMES: [&'static str; 7] = [
+        "inflated-bytes",
+        "inflate-ratio",
+        "stream-bytes",
+        "window-bytes",
+        "name-bytes",
+        "json-depth",
+        "context-depth",
+    ];
 
     /// Changes the limit of that name.
     ///
@@ -41,6 +50,7 @@ impl Limits {
             "inflated-bytes" => self.inflated_bytes = value,
             "inflate-ratio" => self.inflate_ratio = value,
             "stream-bytes" => self.stream_bytes = value,
+            "window-bytes" => self.window_bytes = value,
             "name-bytes" if value > MOST_NAME_BYTES => {
                 return Err(Error::usage(format!("the limit {name} cannot be more than {MOST_NAME_BYTES}")));
             }
@@ -65,6 +75,7 @@ impl Default for Limits {
             inflated_bytes: 1 << 30,
             inflate_ratio: 1100,
             stream_bytes: 16 << 30,
+            window_bytes: 128 << 20,
             name_bytes: 16 << 20,
             json_depth: 256,
             context_depth: 4096,
@@ -86,9 +97,10 @@ mod tests {
             inflated_bytes: 7,
             inflate_ratio: 8,
             stream_bytes: 9,
-            name_bytes: 10,
-            json_depth: 11,
-            context_depth: 12,
+            window_bytes: 10,
+            name_bytes: 11,
+            json_depth: 12,
+            context_depth: 13,
         };
         assert_eq!(limits, expected);
     }

@@ -29,6 +29,7 @@ pub const BODIES: &[Body] = &[
     ("read_text", readers::text),
     ("read_names", readers::names),
     ("read_any", readers::any),
+    ("read_compressed", readers::compressed),
     ("read_memprof", memory::read),
     ("read_iprof", stacks::iprof),
     ("read_recording", stacks::recording),

@@ -3,7 +3,9 @@
 
 use super::profiles::{self, drain};
 use profbridge::bytes::names::{Chunks, split_names};
+use profbridge::compression::{Compression, decompress};
 use profbridge::indexed::{IndexedProfile, IndexedReader, ReadOptions as IndexedOptions};
+use profbridge::input::Input;
 use profbridge::instr::ProfileReader;
 use profbridge::pipeline::{self, ReadOptions};
 use profbridge::raw::{Image, ImageSum, RawOptions, RawProfile, RawReader, Targets};
@@ -110,20 +112,33 @@ pub fn names(data: &[u8]) {
     }
 }
 
-/// Whatever it is: detected, inflated, read, and written in every format.
+/// Compressed streams: two in a row hold the content twice, and what is written reads back equal.
+pub fn compressed(data: &[u8]) {
+    let mut limits = Limits::default();
+    (limits.stream_bytes, limits.window_bytes) = (1 << 22, 1 << 20);
+    let input = Input::from_bytes("input", data.to_vec());
+    let looked = input.look().expect("there is nothing to wait for");
+    let Ok(content) = decompress(data, &limits) else { return };
+    assert!(content.len() as u64 <= limits.stream_bytes);
+    if looked.compression.is_none() {
+        assert!(content == data, "what is not compressed is copied");
+        return;
+    }
+    if let Ok(twice) = decompress(&data.repeat(2), &limits) {
+        assert!(twice == content.repeat(2), "two streams in a row");
+    }
+    for compression in Compression::ALL.into_iter().filter(|compression| compression.is_written()) {
+        let stream = compression.compress(&content).expect("there is memory");
+        if Compression::of(&content).is_none() {
+            limits.inflate_ratio = u64::MAX;
+            assert!(decompress(&stream, &limits).is_ok_and(|found| found == content), "{compression}");
+        }
+    }
+}
+
+/// Whatever it is: detected, decompressed, read, and written in every format.
 pub fn any(data: &[u8]) {
-    let limits = Limits::default();
-    let inflated;
-    let data = match profbridge::input::detect(data) {
-        profbridge::input::Format::Gzip => match profbridge::input::inflate(data, &limits) {
-            Ok(bytes) => {
-                inflated = bytes;
-                &inflated
-            }
-            Err(_) => return,
-        },
-        _ => data,
-    };
+    let Ok(data) = &decompress(data, &Limits::default()) else { return };
     for compat in MANNERS {
         let options = ReadOptions::new(compat);
         let Ok(mut reader) = pipeline::open_reader(data, &options) else { continue };

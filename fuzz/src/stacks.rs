@@ -1,6 +1,7 @@
 //! GraalVM's documents, sampled stacks and class files.
 
 use profbridge::Limits;
+use profbridge::compression::decompress;
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 use profbridge::stacks::classes::Reference;
 use profbridge::stacks::model::{SampleSource, StackTable};
@@ -46,12 +47,8 @@ pub fn stacks(data: &[u8]) {
 /// judging take whatever was read.
 pub fn pprof(data: &[u8]) {
     let limits = Limits::default();
-    let inflated = if data.starts_with(&[0x1f, 0x8b]) {
-        profbridge::input::bytes::inflate(data, &limits)
-    } else {
-        Ok(data.to_vec())
-    };
-    let Ok((profile, _)) = inflated.and_then(|data| pprof::read(&data, &limits)) else { return };
+    let content = decompress(data, &limits);
+    let Ok((profile, _)) = content.and_then(|data| pprof::read(&data, &limits)) else { return };
     let bytes = pprof::write(&profile).expect("there is memory");
     let (again, warnings) = pprof::read(&bytes, &limits).expect("what was written can be read");
     assert!(again == profile && warnings.is_empty(), "writing loses something");

@@ -93,7 +93,7 @@ def read(
 ) -> Any:
     """Read a profile of any family, whatever its format and version.
 
-    ``source`` is a path or the bytes of a file, compressed with gzip or not; ``name`` is what messages call
+    ``source`` is a path or the bytes of a file, compressed with gzip, zstd or xz or not; ``name`` is what messages call
     bytes, and says that damaged ones are meant as an iprof if it ends in ``.iprof``. Profiles without names and
     records of their own need the image that wrote them: ``binary_files`` or ``debug_info``; raw
     memory profiles need ``profiled_binaries``.

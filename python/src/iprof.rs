@@ -105,13 +105,9 @@ impl Iprof {
         Ok(Self { merged: Arc::new(merged) })
     }
 
-    fn encode(&self, py: Python<'_>, compressed: bool) -> PyResult<Vec<u8>> {
+    fn encode(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         let merged = self.merged.clone();
-        detached::run(py, None, move |_| {
-            let mut options = iprof::WriteOptions::default();
-            options.gzip = compressed;
-            iprof::write(&merged.document, &options)
-        })
+        detached::run(py, None, move |_| iprof::write(&merged.document, &iprof::WriteOptions::default()))
     }
 }
 
@@ -164,15 +160,14 @@ impl Iprof {
 
     /// The file's bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.encode(py, false)?))
+        Ok(PyBytes::new(py, &self.encode(py)?))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz`; it is replaced whole or not at all. A file that is not
-    /// an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
+    /// not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
-        let compressed = path.extension().is_some_and(|extension| extension == "gz");
-        let bytes = self.encode(py, compressed)?;
+        let bytes = self.encode(py)?;
         crate::output::replace(py, path, bytes, Family::Iprof, force)
     }
 

@@ -89,7 +89,7 @@ impl MemoryProfile {
         Ok(PyBytes::new(py, &self.yaml(py)?))
     }
 
-    /// Writes it in YAML to a file, which is replaced whole or not at all. A file that is not an earlier output is
+    /// Writes it in YAML to a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is not an earlier output is
     /// replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {

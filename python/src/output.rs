@@ -1,4 +1,4 @@
-//! Files that are replaced whole or not at all.
+//! Files that are replaced whole or not at all, compressed as their names say.
 
 use crate::detached;
 use crate::error::OrRaise;
@@ -7,7 +7,7 @@ use profbridge::pipeline::require_earlier_output;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Writes a profile of a family; without `force` an existing file is replaced only if it is an earlier output.
+/// Writes a profile of a family, compressed as its name says; without `force` an existing file is replaced only if it is an earlier output.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub(crate) fn replace(py: Python<'_>, path: PathBuf, bytes: Vec<u8>, family: Fam
         if !force {
             require_earlier_output(&path, family)?;
         }
-        profbridge::input::output::replace(&path, &bytes)
+        profbridge::input::output::replace_by_name(&path, &bytes)
     })?;
     written.or_raise(py)
 }

@@ -209,8 +209,8 @@ impl SampleProfile {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file, which is replaced whole or not at all. A file that is not an earlier output is replaced only
-    /// with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
+    /// not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false, force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(

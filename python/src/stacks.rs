@@ -9,7 +9,8 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
-use profbridge::input::{Family, Input, output};
+use profbridge::compression::Compression;
+use profbridge::input::{Family, Input};
 use profbridge::pipeline::OutputForm;
 use profbridge::pipeline::merge::stacks::{
     StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables,
@@ -22,7 +23,7 @@ use profbridge::stacks::pprof;
 use profbridge::{Error, Result, iprof};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Merged stacks, and what is worth a warning.
@@ -151,8 +152,8 @@ impl Stacks {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file in the format that its name or `format` says; it is replaced whole or not at all. A file that is
-    /// not an earlier output is replaced only with `force`.
+    /// Writes a file in the format that its name or `format` says, compressed if the name ends in `.gz` or `.zst`; it is
+    /// replaced whole or not at all. A file that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, format=None, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, force: bool) -> PyResult<()> {
         let format = match format {
@@ -162,7 +163,11 @@ impl Stacks {
                 form.and_then(StackOutput::of_form).unwrap_or(StackOutput::Collapsed)
             }
         };
-        let bytes = self.encode(py, format, is_compressed(&path, format))?;
+        // The name of any other pprof file says nothing of the gzip that it is in.
+        let is_plain = path.extension().is_some_and(|extension| extension == "pb");
+        let is_pprof =
+            format == StackOutput::Pprof && !is_plain && Compression::of_output(&path).or_raise(py)?.is_none();
+        let bytes = self.encode(py, format, is_pprof)?;
         let family = if format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
         crate::output::replace(py, path, bytes, family, force)
     }
@@ -178,15 +183,6 @@ fn format_of(word: &str) -> Result<StackOutput> {
         "pprof" => Ok(StackOutput::Pprof),
         "iprof" => Ok(StackOutput::Iprof),
         other => Err(Error::usage(format!("format is \"collapsed\", \"pprof\" or \"iprof\", not {other:?}"))),
-    }
-}
-
-/// pprof is compressed unless it is called `.pb`, everything else if it is called `.gz`.
-fn is_compressed(path: &Path, format: StackOutput) -> bool {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("gz") => true,
-        Some("pb") => false,
-        _ => format == StackOutput::Pprof,
     }
 }
 
@@ -210,7 +206,7 @@ fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec
     if !compressed {
         return Ok((bytes, losses));
     }
-    let bytes = output::gzip(&bytes).map_err(|source| Error::io("cannot compress", source))?;
+    let bytes = Compression::Gzip.compress(&bytes).map_err(|source| Error::io("cannot compress", source))?;
     Ok((bytes, losses))
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import pickle
 
@@ -32,7 +33,7 @@ class Reading(TestCase):
     def test_paths_and_bytes_plain_and_compressed_give_the_same(self) -> None:
         plain = DUMP.read_bytes()
         expected = profbridge.read(DUMP).to_bytes()
-        for source in (str(DUMP), plain, bytearray(plain), memoryview(plain), gzip.compress(plain)):
+        for source in (str(DUMP), plain, bytearray(plain), memoryview(plain), gzip.compress(plain), lzma.compress(plain)):
             self.assertEqual(profbridge.read(source).to_bytes(), expected)
 
     def test_an_open_pipe_is_written_to(self) -> None:

@@ -1,6 +1,7 @@
 //! The formats that are told apart, and the families they belong to.
 
 use crate::bytes::{Endian, PointerWidth};
+use crate::compression::Compression;
 use std::fmt;
 
 /// A family of profiles: formats of one model, which merge with each other.
@@ -65,8 +66,8 @@ pub enum Format {
     Text,
     /// GraalVM iprof (JSON).
     Iprof,
-    /// A gzip stream; what is inside shows after inflating.
-    Gzip,
+    /// A compressed stream; its content has a format of its own.
+    Compressed(Compression),
     /// Flight Recorder recording.
     Jfr,
     /// Collapsed stacks of async-profiler, or folded stacks of perf.
@@ -93,7 +94,7 @@ pub enum Format {
     BoltYaml,
     /// Linux perf recording.
     PerfData,
-    /// pprof profile (`profile.proto`), inflated.
+    /// pprof profile (`profile.proto`), decompressed.
     Pprof,
     /// A partial merge without a profile in front, which its last bytes tell.
     Partial,
@@ -130,7 +131,7 @@ impl Format {
             Self::Indexed => "indexed",
             Self::Text => "text",
             Self::Iprof => "iprof",
-            Self::Gzip => "gzip",
+            Self::Compressed(compression) => compression.name(),
             Self::Jfr => "jfr",
             Self::Collapsed => "collapsed",
             Self::RawMemProf => "memprof-raw",
@@ -173,7 +174,7 @@ impl fmt::Display for Format {
             Self::Indexed => "LLVM indexed profile",
             Self::Text => "LLVM text profile",
             Self::Iprof => "GraalVM iprof",
-            Self::Gzip => "gzip stream",
+            Self::Compressed(compression) => return compression.fmt(f),
             Self::Jfr => "Flight Recorder recording",
             Self::Collapsed => "collapsed stacks",
             Self::RawMemProf => "LLVM raw memory profile",

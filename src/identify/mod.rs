@@ -1,7 +1,7 @@
 //! What an input is, by its beginning, and how sure that is.
 //!
 //! The one place where formats are told apart: a file, a pipe, a member of a
-//! folder or of a gzip stream all come here with as many bytes of their
+//! directory or of a compressed stream all come here with as many bytes of their
 //! beginning. Each family says what speaks for it; the strongest evidence wins.
 //! Text for which nothing speaks is text, and none of ours.
 
@@ -11,13 +11,14 @@ mod format;
 pub use format::{Family, Format};
 
 use crate::bytes::{Confidence, Head};
+use crate::compression::Compression;
 use crate::{indexed, iprof, memprof, raw, sampleprof, stacks, text};
 
 /// What an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The format, of what is inside for a gzip stream.
+    /// The format; that of the content of a compressed stream.
     pub format: Format,
     /// How sure that is.
     pub confidence: Confidence,
@@ -39,14 +40,13 @@ const EVIDENCE: [Evidence; 6] = [instr, sampleprof, memprof, iprof, foreign::evi
 
 /// What the input with this beginning is.
 ///
-/// Bytes that begin as a gzip stream are one: who wants to know what is inside
-/// inflates them first.
+/// A compressed stream is only that: decompress it to identify its content.
 pub fn identify(head: &Head<'_>) -> Identity {
     if head.bytes().is_empty() {
         return Identity { format: Format::Empty, confidence: Confidence::Certain };
     }
-    if is_gzip(head.bytes()) {
-        return Identity { format: Format::Gzip, confidence: Confidence::Certain };
+    if let Some(compression) = Compression::of(head.bytes()) {
+        return Identity { format: Format::Compressed(compression), confidence: Confidence::Certain };
     }
     let mut best: Option<(Format, Confidence)> = None;
     for evidence in EVIDENCE {
@@ -65,11 +65,6 @@ pub fn identify(head: &Head<'_>) -> Identity {
 /// The format of bytes, for who need not know how sure it is.
 pub fn detect(data: &[u8]) -> Format {
     identify(&Head::new(data)).format
-}
-
-/// Whether bytes begin as a gzip stream.
-pub fn is_gzip(data: &[u8]) -> bool {
-    data.starts_with(&[0x1f, 0x8b])
 }
 
 fn instr(head: &Head<'_>) -> Option<(Format, Confidence)> {
@@ -202,7 +197,7 @@ mod tests {
         for bytes in [&b"\x7fELF\x02\x01\x01\0"[..], b"\n\x04main\n", b"\0\0\0", b"a\x01b"] {
             assert_eq!(detect(bytes), Format::Unknown, "{}", bytes.escape_ascii());
         }
-        assert_eq!(detect(b"\x1f\x8b\x08\0"), Format::Gzip);
+        assert_eq!(detect(b"\x1f\x8b\x08\0"), Format::Compressed(Compression::Gzip));
         assert_eq!(detect("Grüße\n".as_bytes()), Format::OtherText);
     }
 

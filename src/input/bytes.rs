@@ -7,7 +7,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT, Pages};
 use crate::threads;
-use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
@@ -123,28 +122,6 @@ pub(super) fn read_rest(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits
     Ok(())
 }
 
-/// Inflates a gzip stream of one or more members.
-///
-/// # Errors
-///
-/// Uncompress failed for a damaged stream; limit exceeded beyond
-/// [`Limits::stream_bytes`] or [`Limits::inflate_ratio`].
-pub fn inflate(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-    let most = (stream.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.stream_bytes);
-    let mut bytes = Vec::new();
-    let mut bounded = MultiGzDecoder::new(stream).take(most.saturating_add(1));
-    bounded.read_to_end(&mut bytes).map_err(|error| {
-        Error::new(ErrorKind::UncompressFailed { detail: format!("gzip: {error}") })
-            .with_hint("the file is cut or damaged; copy it again")
-    })?;
-    if bytes.len() as u64 > most {
-        let kind =
-            ErrorKind::LimitExceeded { what: "size of the inflated input", found: bytes.len() as u64, limit: most };
-        return Err(Error::new(kind));
-    }
-    Ok(bytes)
-}
-
 fn map(path: &Path, limits: &Limits) -> Result<InputBytes> {
     let file = open_file(path)?;
     let metadata = file.metadata().map_err(|source| Error::io("cannot read", source).in_file(path))?;
@@ -181,20 +158,6 @@ mod tests {
         for access in [Access::Read, Access::Map] {
             assert_eq!(&*read_file(file.path(), access, &Limits::default()).unwrap(), b"profile bytes");
         }
-    }
-
-    #[test]
-    fn gzip_is_inflated_and_a_bomb_is_refused() {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(&vec![0; 1 << 20]).unwrap();
-        let stream = encoder.finish().unwrap();
-        assert_eq!(inflate(&stream, &Limits::default()).unwrap().len(), 1 << 20);
-        let tight = Limits { inflate_ratio: 10, ..Limits::default() };
-        assert!(matches!(inflate(&stream, &tight).unwrap_err().kind(), ErrorKind::LimitExceeded { .. }));
-        assert!(matches!(
-            inflate(&stream[..stream.len() / 2], &Limits::default()).unwrap_err().kind(),
-            ErrorKind::UncompressFailed { .. }
-        ));
     }
 
     #[test]

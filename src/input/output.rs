@@ -2,8 +2,8 @@
 
 use super::steps::{Step, step, writing};
 use super::temporary::{self, Temporary};
+use crate::compression::Compression;
 use crate::error::{Error, Result};
-use crate::memory;
 use crate::system::{self, Descriptor};
 use std::fs;
 use std::io::{self, Write};
@@ -69,42 +69,31 @@ pub fn is_replaced(path: &Path) -> bool {
     matches!(Place::of(path), Place::File(_))
 }
 
-/// As [`replace_with`]; where the name ends in `.gz`, the content becomes a gzip stream on its way.
+/// Replaces a file as [`replace`] does, and compresses the content as the file extension says.
 ///
 /// # Errors
 ///
-/// As [`replace`].
-pub fn replace_by_name_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
-    if !is_gzip_name(path) {
-        return replace_with(path, write);
-    }
-    replace_with(path, |out| {
-        let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-        write(&mut encoder)?;
-        encoder.finish().map(drop)
-    })
+/// As [`replace_by_name_with`].
+pub fn replace_by_name(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_by_name_with(path, |out| out.write_all(bytes))
 }
 
-/// Whether an output's name asks for compression.
-pub fn is_gzip_name(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz")
+/// Replaces a file as [`replace_with`] does, and compresses the content as the file extension says.
+///
+/// # Errors
+///
+/// As [`replace`]; usage for the extension of a compression that is not written.
+pub fn replace_by_name_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
+    match Compression::of_output(path)? {
+        None => replace_with(path, write),
+        Some(compression) => replace_with(path, |out| compression.write_with(out, write)),
+    }
 }
 
 /// Lets a program hear of each file that [`replace_with`] removes because a
 /// killed run left it. The first to ask is heard.
 pub fn on_removed_leftover(hear: fn(&Path)) {
     let _ = temporary::ON_REMOVED.set(hear);
-}
-
-/// A gzip stream of `bytes`, the same for the same bytes.
-///
-/// # Errors
-///
-/// Never for lack of anything but memory; the signature is that of the encoder.
-pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = flate2::write::GzEncoder::new(memory::Buffer::default(), flate2::Compression::default());
-    encoder.write_all(bytes)?;
-    Ok(encoder.finish()?.0)
 }
 
 type Failure = (&'static str, io::Error);
@@ -207,14 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_gz_asks_for_a_gzip_stream() {
+    fn the_file_extension_selects_the_compression() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.gz");
-        replace_by_name_with(&path, |out| out.write_all(b"content")).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), gzip(b"content").unwrap());
-        let plain = folder.path().join("out");
-        replace_by_name_with(&plain, |out| out.write_all(b"content")).unwrap();
-        assert_eq!(fs::read(&plain).unwrap(), b"content");
+        let written = |name: &str| {
+            let path = folder.path().join(name);
+            replace_by_name_with(&path, |out| out.write_all(b"content")).map(|()| fs::read(&path).unwrap())
+        };
+        assert_eq!(written("out").unwrap(), b"content");
+        assert_eq!(written("out.gz").unwrap(), Compression::Gzip.compress(b"content").unwrap());
+        assert_eq!(written("out.zst").ok(), Compression::Zstd.compress(b"content").ok());
+        assert!(written("out.xz").is_err() && !folder.path().join("out.xz").exists());
     }
 
     #[cfg(unix)]

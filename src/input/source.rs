@@ -6,18 +6,18 @@
 //! it can be looked at first, and be read again where a merge has to begin anew.
 //! Read as a stream it is kept in a temporary file, of which memory has the beginning.
 
-use super::bytes::{Access, InputBytes, inflate, read_file, read_rest};
+use super::bytes::{Access, InputBytes, read_file, read_rest};
 use super::file::open_file;
 use super::pipe::{Kept, Pipe, PipeReader};
 use super::steps::reading;
 use super::version::FormatVersion;
 use crate::bytes::head::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
+use crate::compression::{Compression, Opened, decompress, open as open_stream, uncompressed_name};
 use crate::error::{Error, ErrorKind, Result};
-use crate::identify::{Family, Format, Identity, identify, is_gzip};
+use crate::identify::{Family, Format, Identity, identify};
 use crate::limits::Limits;
 use crate::partial::{FOOTER_BYTES, Family as PartFamily, Frame, MAGIC, document_len};
-use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZeroU64;
@@ -51,10 +51,10 @@ const START_BYTES: usize = 16;
 /// What the beginning of an input tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looked {
-    /// What it is; of a gzip stream what is inside.
+    /// What it is; for a compressed stream, what its content is.
     pub identity: Identity,
-    /// Whether it is a gzip stream.
-    pub is_compressed: bool,
+    /// The compression, if the input is compressed.
+    pub compression: Option<Compression>,
     /// The version of the format, where the beginning tells it.
     pub version: Option<FormatVersion>,
     start: [u8; START_BYTES],
@@ -62,7 +62,7 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// The first bytes, 16 if there are so many; of a gzip stream those inside.
+    /// The first bytes of the content, 16 if there are as many.
     pub fn start(&self) -> &[u8] {
         &self.start[..self.start_len]
     }
@@ -180,7 +180,7 @@ impl Input {
         Ok(self.shared.looked.get_or_init(|| looked))
     }
 
-    /// The format; of what is inside for a gzip stream.
+    /// The format; that of the content of a compressed stream.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ impl Input {
         Ok(identity.family().or_else(|| self.part_family()))
     }
 
-    /// All bytes, a gzip stream inflated; of a partial merge of iprof files or
+    /// All bytes, decompressed; of a partial merge of iprof files or
     /// stacks the document that stands in front.
     ///
     /// # Errors
@@ -218,9 +218,9 @@ impl Input {
     pub fn bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
         let bytes = self.stored_bytes(access, limits)?;
         let document = document_len(&bytes, bytes.len() as u64).map(|len| &bytes[..len as usize]);
-        if is_gzip(&bytes) {
-            let inflated = inflate(document.unwrap_or(&bytes), limits);
-            return Ok(inflated.map_err(|error| error.in_file(&self.path))?.into());
+        if Compression::of(&bytes).is_some() {
+            let content = decompress(document.unwrap_or(&bytes), limits);
+            return Ok(content.map_err(|error| error.in_file(&self.path))?.into());
         }
         Ok(match document {
             Some(document) => document.to_vec().into(),
@@ -358,7 +358,7 @@ impl From<PartFamily> for Family {
     }
 }
 
-/// Opens `path`, or standard input for `-`, and inflates a gzip stream.
+/// Opens `path`, or standard input for `-`, and decompresses it.
 ///
 /// # Errors
 ///
@@ -370,7 +370,7 @@ pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> 
 
 /// Whether a name is that of an iprof, compressed or not.
 pub fn is_iprof_name(path: &Path) -> bool {
-    path.to_str().is_some_and(|name| name.ends_with(".iprof") || name.ends_with(".iprof.gz"))
+    uncompressed_name(path).is_some_and(|name| name.ends_with(".iprof"))
 }
 
 /// The footer of a partial merge at the end of a file, and the file's length;
@@ -398,36 +398,28 @@ const FIRST_BYTES: usize = 4096;
 
 /// Looks at the beginning of a stream, at more than the first bytes only if
 /// these leave a doubt.
-fn look(mut stream: impl Read) -> io::Result<Looked> {
+fn look(stream: impl Read) -> io::Result<Looked> {
+    // Only the beginning is decompressed, whatever window the rest needs: reading all of it is bounded.
+    let limits = Limits { window_bytes: u64::MAX, ..Limits::default() };
+    let Opened { compression, mut stream } = open_stream(stream, &limits)?;
+    let mut read_to = |head: &mut Vec<u8>, wanted| match read_on(&mut stream, head, wanted) {
+        // The content before damage counts. Reading all of it reports the damage.
+        Err(error) if compression.is_some() && error.kind() != io::ErrorKind::OutOfMemory => Ok(false),
+        read => read,
+    };
     let mut head = Vec::with_capacity(FIRST_BYTES);
-    let is_whole = read_on(&mut stream, &mut head, FIRST_BYTES)?;
-    if is_gzip(&head) {
-        return Ok(look_inside(io::Cursor::new(head).chain(stream)));
-    }
-    let mut identity = identify(&Head::cut(&head, is_whole));
+    let is_whole = read_to(&mut head, FIRST_BYTES)?;
+    let mut identity = match compression {
+        Some(compression) if head.is_empty() && !is_whole => {
+            Identity { format: Format::Compressed(compression), confidence: Confidence::Certain }
+        }
+        _ => identify(&Head::cut(&head, is_whole)),
+    };
     if identity.confidence != Confidence::Certain && !is_whole {
-        let is_whole = read_on(&mut stream, &mut head, HEAD_BYTES)?;
+        let is_whole = read_to(&mut head, HEAD_BYTES)?;
         identity = identify(&Head::cut(&head, is_whole));
     }
-    Ok(Looked::new(identity, false, &head))
-}
-
-/// Looks at what a gzip stream holds. What comes out of a damaged one before
-/// the fault counts; whoever reads it whole will say what is wrong.
-fn look_inside(stream: impl Read) -> Looked {
-    let mut stream = MultiGzDecoder::new(stream);
-    let mut head = Vec::new();
-    let mut is_whole = read_on(&mut stream, &mut head, FIRST_BYTES).unwrap_or(false);
-    if head.is_empty() {
-        let identity = Identity { format: Format::Gzip, confidence: Confidence::Certain };
-        return Looked::new(identity, true, &[]);
-    }
-    let mut identity = identify(&Head::cut(&head, is_whole));
-    if identity.confidence != Confidence::Certain && !is_whole {
-        is_whole = read_on(&mut stream, &mut head, HEAD_BYTES).unwrap_or(false);
-        identity = identify(&Head::cut(&head, is_whole));
-    }
-    Looked::new(identity, true, &head)
+    Ok(Looked::new(identity, compression, &head))
 }
 
 /// Reads until there are `wanted` bytes; says whether the stream ends before.
@@ -437,12 +429,12 @@ fn read_on(stream: &mut impl Read, head: &mut Vec<u8>, wanted: usize) -> io::Res
 }
 
 impl Looked {
-    fn new(identity: Identity, is_compressed: bool, head: &[u8]) -> Self {
+    fn new(identity: Identity, compression: Option<Compression>, head: &[u8]) -> Self {
         let mut start = [0; START_BYTES];
         let start_len = head.len().min(START_BYTES);
         start[..start_len].copy_from_slice(&head[..start_len]);
         let version = FormatVersion::of(identity.format, head);
-        Self { identity, is_compressed, version, start, start_len }
+        Self { identity, compression, version, start, start_len }
     }
 }
 
@@ -452,9 +444,7 @@ mod tests {
     use std::io::Write;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
+        Compression::Gzip.compress(bytes).unwrap()
     }
 
     fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
@@ -464,12 +454,12 @@ mod tests {
     }
 
     #[test]
-    fn a_gzip_stream_is_recognised_by_what_it_holds() {
+    fn a_compressed_input_is_identified_by_its_content() {
         let packed = gzip(b"{\"version\":\"1.0.0\"}");
         let file = file(&packed);
         let input = Input::new(file.path());
         let looked = input.look().unwrap();
-        assert_eq!((looked.identity.format, looked.is_compressed), (Format::Iprof, true));
+        assert_eq!((looked.identity.format, looked.compression), (Format::Iprof, Some(Compression::Gzip)));
         assert_eq!(looked.start(), b"{\"version\":\"1.0.");
         let mut bytes = Vec::new();
         input.stream().unwrap().read_to_end(&mut bytes).unwrap();
@@ -478,7 +468,7 @@ mod tests {
         assert!(Input::new("/no/such/file").look().is_err());
     }
 
-    /// The head is the same length for a file, and for what a gzip stream holds.
+    /// The head is the same length for a file and for the content of a compressed one.
     #[test]
     fn what_decides_may_stand_behind_the_first_bytes() {
         for comments in [0, 10, 5000, 200_000] {
@@ -500,7 +490,9 @@ mod tests {
         assert_eq!(family("a.iprof", b"hello"), Some(Family::Iprof));
         assert_eq!(family("a.json", b"hello"), None);
         assert_eq!(family("a.iprof", b"\xfflprofi\x81"), Some(Family::Instr));
-        assert_eq!(family("a.iprof.gz", b""), Some(Family::Iprof));
+        for name in ["a.iprof.gz", "a.iprof.zst", "a.iprof.xz"] {
+            assert_eq!(family(name, b""), Some(Family::Iprof), "{name}");
+        }
     }
 
     #[cfg(target_os = "linux")]

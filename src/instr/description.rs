@@ -15,7 +15,10 @@ pub struct Description {
     pub supported: bool,
     /// Bytes of the file as stored.
     pub size: u64,
-    /// Bytes after inflating, if the file is a gzip stream.
+    /// The name of the compression, if the file is compressed: `gzip`, `zstd` or `xz`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<&'static str>,
+    /// Bytes of the content, if the file is compressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inflated_size: Option<u64>,
     /// What the file holds: one part, or one for each image that wrote a raw file.

@@ -1,6 +1,6 @@
 //! GraalVM iprof: the profiles of Native Image.
 //!
-//! One JSON object, perhaps compressed with gzip:
+//! One JSON object, perhaps compressed:
 //!
 //! ```text
 //! version    types {id, name}    methods {id, name, signature}

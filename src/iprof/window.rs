@@ -3,17 +3,16 @@
 use super::json::{Scan, Stop};
 use crate::bytes;
 use crate::bytes::window::Feed;
+use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
 use crate::limits::Limits;
 use crate::memory::HOLD_INPUT;
-use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
 const CHUNK_BYTES: usize = 1 << 17;
-/// Bytes inflated at a time: those before a damaged place are lost.
-const INFLATED_BYTES: usize = 256;
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Bytes decompressed at a time: those before a damaged place are lost.
+const DECOMPRESSED_BYTES: usize = 256;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Why reading had to stop before the end of the document.
@@ -79,7 +78,7 @@ pub(crate) struct Window<'a> {
     max_depth: u32,
     /// What the system or the decompressor said when it gave up.
     pub(crate) failure: Option<String>,
-    /// Whether the text came out of a gzip stream.
+    /// Whether the text was compressed.
     pub(crate) is_compressed: bool,
     /// Whether a byte order mark was skipped.
     pub(crate) byte_order_mark: bool,
@@ -100,13 +99,13 @@ pub(crate) trait Elements {
 }
 
 impl<'a> Window<'a> {
-    /// Over text in memory, which a gzip stream is not yet.
+    /// Over text in memory, compressed or not.
     pub(crate) fn from_slice(data: &'a [u8], limits: &Limits) -> Self {
-        let is_gzip = data.starts_with(&GZIP_MAGIC);
-        Self::begin(
-            if is_gzip { stream(MultiGzDecoder::new(data), INFLATED_BYTES, limits) } else { Text::over(data, 0) },
-            limits,
-        )
+        if Compression::of(data).is_some() {
+            Self::from_reader(data, limits)
+        } else {
+            Self::begin(Text::over(data, 0), limits)
+        }
     }
 
     /// Over text that stands at byte `base` and was checked before.
@@ -115,22 +114,15 @@ impl<'a> Window<'a> {
     }
 
     /// Over a stream, compressed or not.
-    pub(crate) fn from_reader(mut reader: impl Read + 'a, limits: &Limits) -> Self {
-        let mut start = Vec::new();
-        let failure = reader.by_ref().take(2).read_to_end(&mut start).err();
-        let gzip = start == GZIP_MAGIC;
-        let whole = io::Cursor::new(start).chain(reader);
-        let text = if gzip {
-            stream(MultiGzDecoder::new(whole), INFLATED_BYTES, limits)
-        } else {
-            stream(whole, CHUNK_BYTES, limits)
+    pub(crate) fn from_reader(reader: impl Read + 'a, limits: &Limits) -> Self {
+        let (opened, failure) = match open(reader, limits) {
+            Ok(opened) => (opened, None),
+            Err(error) => (Opened { compression: None, stream: Box::new(io::empty()) }, Some(io_message(&error))),
         };
-        let mut window = Self::begin(text, limits);
-        window.is_compressed = gzip;
-        if let Some(error) = failure {
-            window.failure = Some(io_message(&error));
-        }
-        window
+        let is_compressed = opened.compression.is_some();
+        let most = if is_compressed { DECOMPRESSED_BYTES } else { CHUNK_BYTES };
+        let window = Self::begin(stream(opened.stream, most, limits), limits);
+        Self { is_compressed, failure: failure.or(window.failure), ..window }
     }
 
     fn begin(text: Text<'a>, limits: &Limits) -> Self {
@@ -296,8 +288,7 @@ impl<'a> Window<'a> {
     }
 }
 
-fn stream<'a>(reader: impl Read + 'a, most: usize, limits: &Limits) -> Text<'a> {
-    let reader = Box::new(reader);
+fn stream<'a>(reader: Box<dyn Read + 'a>, most: usize, limits: &Limits) -> Text<'a> {
     Text::fed(Stream { reader, most, bytes_left: limits.stream_bytes, is_over: false }, 0, CHUNK_BYTES)
 }
 
@@ -377,6 +368,10 @@ mod tests {
         let mut collect = Collect::default();
         let mut window = Window::from_slice(&packed, &Limits::default());
         assert!(window.elements(&mut collect).is_err() && window.failure.is_some());
-        assert!(first_len > 1000 && 2 * collect.all.len() + INFLATED_BYTES + 4 > first_len, "{}", collect.all.len());
+        assert!(
+            first_len > 1000 && 2 * collect.all.len() + DECOMPRESSED_BYTES + 4 > first_len,
+            "{}",
+            collect.all.len()
+        );
     }
 }

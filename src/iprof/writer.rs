@@ -17,8 +17,6 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 pub use entries::Layout;
 use entries::{Entries, write_list};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use texts::{FrameTexts, write_signed};
@@ -29,8 +27,6 @@ use texts::{FrameTexts, write_signed};
 pub struct WriteOptions {
     /// Default: [`Layout::Compact`].
     pub layout: Layout,
-    /// Compress the file. Readers recognise it by content. Default: `false`.
-    pub gzip: bool,
     /// How to call the instance-of section. Default: as the document says.
     pub instanceof_spelling: Option<InstanceofSpelling>,
     /// Threads that format large sections; `None` asks the machine. The bytes do not depend on it.
@@ -50,13 +46,6 @@ pub fn write(document: &Document, options: &WriteOptions) -> Vec<u8> {
 ///
 /// Those of the stream.
 pub fn write_to(document: &Document, options: &WriteOptions, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    if options.gzip {
-        // No time and no name in the header: the same document gives the same bytes.
-        let mut encoder = GzEncoder::new(out, Compression::default());
-        Writer::new(document, options, &mut encoder).document()?;
-        encoder.finish()?;
-        return Ok(());
-    }
     Writer::new(document, options, out).document()
 }
 
@@ -79,11 +68,6 @@ pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<
         let compact = std::mem::take(&mut text);
         json::write_pretty(&mut text, &compact, 0);
         text.push(b'\n');
-    }
-    if options.gzip {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        let packed = encoder.write_all(&text).and_then(|()| encoder.finish());
-        text = packed.expect("writing to memory cannot fail");
     }
     Ok(text)
 }
@@ -294,15 +278,5 @@ mod tests {
         options.layout = Layout::Compact;
         assert_eq!(reformat(&pretty, &options, &Limits::default()).unwrap(), text);
         assert!(reformat(b"{\"a\":", &options, &Limits::default()).is_err());
-    }
-
-    #[test]
-    fn gzip_holds_neither_time_nor_name() {
-        let options = WriteOptions { gzip: true, ..WriteOptions::default() };
-        let packed = write(&sample(), &options);
-        assert_eq!(packed[..8], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
-        let mut text = Vec::new();
-        io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut text).unwrap();
-        assert_eq!(text, write(&sample(), &WriteOptions::default()));
     }
 }

@@ -6,8 +6,9 @@ use super::describe::foreign;
 use super::diff::FileDiff;
 use super::families::{comparing, driver};
 use super::partial;
+use crate::compression::{Compression, decompress};
 use crate::error::{Error, Result};
-use crate::input::{Access, Family, Format, Input, detect, inflate};
+use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::description::Description;
 use crate::iprof;
 use crate::limits::Limits;
@@ -70,8 +71,8 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
         partial::describe_any(data, limits, &mut description);
         return description;
     }
-    if crate::identify::is_gzip(data) {
-        return describe_gzip(data, limits);
+    if let Some(compression) = Compression::of(data) {
+        return describe_compressed(data, compression, limits);
     }
     let format = detect(data);
     match format.family().and_then(|family| driver(family).ok()) {
@@ -80,20 +81,21 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
     }
 }
 
-fn describe_gzip(data: &[u8], limits: &Limits) -> Description {
-    match inflate(data, limits) {
-        Ok(inflated) => {
-            let mut description = describe(&inflated, limits);
-            description.size = data.len() as u64;
-            description.inflated_size = Some(inflated.len() as u64);
-            description
+fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -> Description {
+    let content = decompress(data, limits);
+    let mut description = match &content {
+        Ok(content) => describe(content, limits),
+        Err(_) => Description::new(compression.to_string(), 0),
+    };
+    description.size = data.len() as u64;
+    match content {
+        Ok(content) => {
+            description.compression = Some(compression.name());
+            description.inflated_size = Some(content.len() as u64);
         }
-        Err(error) => {
-            let mut description = Description::new("gzip stream", data.len() as u64);
-            description.set_error(&error);
-            description
-        }
+        Err(error) => description.set_error(&error),
     }
+    description
 }
 
 /// Compares two profiles of one family, or of two that can be compared: an

@@ -98,8 +98,8 @@ pub struct WriteOptions {
     /// Threads that write; `None` asks the machine. The bytes do not depend on
     /// it.
     pub threads: Option<NonZeroUsize>,
-    /// Files whose name ends in `.gz` become gzip streams; [`encode`] is not concerned.
-    pub gzip_by_name: bool,
+    /// Compress files as their file extension says; [`encode`] ignores it.
+    pub compress_by_name: bool,
 }
 
 impl WriteOptions {
@@ -109,7 +109,11 @@ impl WriteOptions {
         path: &Path,
         write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<()> {
-        if self.gzip_by_name { output::replace_by_name_with(path, write) } else { output::replace_with(path, write) }
+        if self.compress_by_name {
+            output::replace_by_name_with(path, write)
+        } else {
+            output::replace_with(path, write)
+        }
     }
 
     /// Which functions are written; `keeps` is the test of the filter.

@@ -108,7 +108,7 @@ impl Fit {
     }
 
     /// Writes the profile without what no longer fits, in the form that the name
-    /// ends in, else as it was read; `.gz` compresses it. With `keep_renamed`,
+    /// ends in, else as it was read, compressed as the name says. With `keep_renamed`,
     /// functions stay that [`remapping`](Self::remapping) gives their new names.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What folders hold beside profiles.
 
+use crate::compression::uncompressed_name;
 use crate::input::{Format, Input, InputList};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,7 @@ fn is_foreign(input: &Input) -> bool {
     is_something_else && !is_called_a_profile(&input.path)
 }
 
-/// Whether a name, `.gz` aside, ends as those of profiles do and of nothing else.
+/// Whether a name has the file extension of a profile and of nothing else, followed by that of a compression or not.
 fn is_called_a_profile(path: &Path) -> bool {
     const ENDINGS: [&str; 14] = [
         "profraw",
@@ -53,8 +54,7 @@ fn is_called_a_profile(path: &Path) -> bool {
         "pgo",
         "gcda",
     ];
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let ending = name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.').map(|(_, ending)| ending);
+    let ending = uncompressed_name(path).and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
     ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }
 

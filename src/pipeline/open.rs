@@ -114,7 +114,7 @@ pub(super) fn with_reader<T>(
     } else if let Some((_, window)) = window_of_text(input, read) {
         TextReader::through(window, read.compat).and_then(|mut reader| used(&mut reader))
     } else {
-        let bytes: InputBytes = if read.compat.inflates_gzip() {
+        let bytes: InputBytes = if read.compat.decompresses() {
             input.bytes(Access::Read, &read.limits)?
         } else {
             input.stored_bytes(Access::Read, &read.limits)?

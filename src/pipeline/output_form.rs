@@ -1,5 +1,6 @@
 //! What an output is written as: what was asked for, or what its name ends in.
 
+use crate::compression::{Compression, uncompressed_name};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::input::{Family, Input};
@@ -30,13 +31,14 @@ pub enum OutputForm {
 }
 
 impl OutputForm {
-    /// What a name ends in, `.gz` aside; `None` for an ending that says nothing.
+    /// Returns the form that a name asks for, with or without the file extension of a compression.
     ///
     /// # Errors
     ///
-    /// Usage for the endings of what is read or drawn, and never written as a profile.
+    /// Usage for file extensions that profiles never get when they are written, those of compressions among them.
     pub fn of_name(path: &Path) -> Result<Option<Self>> {
-        let Some(ending) = ending(path) else { return Ok(None) };
+        Compression::of_output(path)?;
+        let Some((_, ending)) = uncompressed_name(path).and_then(|name| name.rsplit_once('.')) else { return Ok(None) };
         let refused = |detail: &str, hint: Hint| Err(Error::usage(detail).in_file(path).with_hint(hint));
         Ok(Some(match ending {
             "profraw" => Self::Raw,
@@ -159,13 +161,6 @@ impl OutputForm {
     }
 }
 
-/// What a name ends in behind its last dot, `.gz` aside.
-fn ending(path: &Path) -> Option<&str> {
-    let name = path.file_name()?.to_str()?;
-    let name = name.strip_suffix(".gz").unwrap_or(name);
-    name.rsplit_once('.').map(|(_, ending)| ending)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +179,7 @@ mod tests {
             ("a.iprof.gz", Some(OutputForm::Iprof)),
             ("a.folded", Some(OutputForm::Collapsed)),
             ("a.pb.gz", Some(OutputForm::Pprof)),
+            ("a.profdata.zst", Some(OutputForm::Indexed)),
             ("a.prof", None),
             ("a.gz", None),
             ("profdata", None),
@@ -193,7 +189,7 @@ mod tests {
         for (name, form) in forms {
             assert_eq!(choose(name, None).unwrap(), form, "{name}");
         }
-        for name in ["a.jfr", "a.memprofraw", "a.svg", "a.html"] {
+        for name in ["a.jfr", "a.memprofraw", "a.svg", "a.svgz", "a.html", "a.profdata.xz"] {
             assert!(choose(name, None).is_err(), "{name}");
             assert!(choose(name, Some(OutputForm::Indexed)).is_err(), "{name}");
         }

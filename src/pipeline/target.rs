@@ -257,7 +257,7 @@ impl InputVersions {
             let origins = if may_be_part && !compat.is_llvm() { input.part_origins() } else { None };
             match origins {
                 Some(origins) => versions.join(Self::from_word(origins)),
-                None if looked.is_compressed && !compat.inflates_gzip() => {}
+                None if looked.compression.is_some() && !compat.decompresses() => {}
                 None => versions.add(format, looked.start()),
             }
         }

@@ -19,8 +19,9 @@ pub fn write_description(out: &mut dyn Write, name: &str, description: &Descript
     if let Some(version) = version {
         write!(out, ", version {version}")?;
     }
-    if let Some(inflated) = description.inflated_size {
-        write!(out, ", in a gzip stream ({inflated} bytes)")?;
+    if let (Some(compression), Some(content)) = (description.compression, description.inflated_size) {
+        let article = if compression == "xz" { "an" } else { "a" };
+        write!(out, ", in {article} {compression} stream ({content} bytes)")?;
     }
     writeln!(out)?;
     line(out, "size", &number_of(description.size, "byte"))?;

@@ -56,10 +56,12 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
     merger.finish()
 }
 
-/// The profiles as inputs that can be merged: their counters have the kind of the first one's.
+/// The profiles as inputs that can be merged: their counters have the kind of the first profile that has records. A
+/// profile without records has no counters whose kind could matter.
 pub fn of_one_kind<const N: usize>(profiles: [Profile; N]) -> [Profile; N] {
     let contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
-    let kind = profiles[0].kind.without(contents);
+    let first = profiles.iter().find(|profile| profile.functions.records_len() > 0).unwrap_or(&profiles[0]);
+    let kind = first.kind.without(contents);
     profiles.map(|profile| Profile { kind: kind | profile.kind.intersection(contents), ..profile })
 }
 

@@ -3,6 +3,7 @@
 mod bad_input;
 #[cfg(unix)]
 mod closed_output;
+mod compressed;
 mod cross_release;
 #[cfg(unix)]
 mod doctor;

@@ -2,9 +2,10 @@
 
 use super::program::{Finished, run, run_after, testdata};
 use profbridge::bytes::{Encoding, Endian, PointerWidth, Sink, leb128};
+use profbridge::compression::Compression;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Address space of a run in KiB: code, stacks and arenas of threads take most of it.
@@ -94,19 +95,73 @@ fn many_small_bombs_are_one_bomb() {
     run_in_little_space(&limits, &path).assert_refused(&["the limit is 20000000"]);
 }
 
-#[test]
-fn a_gzip_bomb_ends_in_a_message() {
-    let folder = tempfile::tempdir().unwrap();
-    let bomb = folder.path().join("bomb.gz");
-    let mut encoder = flate2::write::GzEncoder::new(fs::File::create(&bomb).unwrap(), flate2::Compression::best());
+/// Writes so many MiB of blanks.
+fn write_blanks(mebibytes: usize, out: &mut dyn Write) -> io::Result<()> {
     let block = vec![b' '; 1 << 20];
-    (0..1024).for_each(|_| encoder.write_all(&block).unwrap());
-    encoder.finish().unwrap();
-    for command in &COMMANDS[..4] {
-        run_in_little_space(command, &bomb).assert_orderly();
+    (0..mebibytes).try_for_each(|_| out.write_all(&block))
+}
+
+fn xz(dictionary: u32, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Vec<u8> {
+    let mut options = lzma_rust2::XzOptions::with_preset(0);
+    options.lzma_options.dict_size = dictionary;
+    let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    write(&mut writer).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn bombs_of_every_compression_end_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let bomb = folder.path().join("bomb");
+    let compressed = |compression: Compression| {
+        let mut stream = Vec::new();
+        compression.write_with(&mut stream, |out| write_blanks(1024, out)).unwrap();
+        stream
+    };
+    for (stream, is_beyond_deflate) in [
+        (compressed(Compression::Gzip), false),
+        (compressed(Compression::Zstd), true),
+        (xz(1 << 20, |out| write_blanks(128, out)), true),
+    ] {
+        fs::write(&bomb, stream).unwrap();
+        for command in &COMMANDS[..4] {
+            run_in_little_space(command, &bomb).assert_orderly();
+            // Without the bound on the ratio memory ends first.
+            run_in_little_space(&[command, &["--limit", "inflate-ratio=1000000000"][..]].concat(), &bomb)
+                .assert_orderly();
+        }
+        if is_beyond_deflate {
+            run_in_little_space(&["merge", "-o", "/dev/null"], &bomb)
+                .assert_refused(&["size of the inflated input is"]);
+        }
+        run_in_little_space(&["merge", "--limit", "stream-bytes=1000000", "-o", "/dev/null"], &bomb)
+            .assert_refused(&["the limit is 1000000"]);
     }
-    run_in_little_space(&["merge", "--limit", "stream-bytes=1000000", "-o", "/dev/null"], &bomb)
-        .assert_refused(&["the limit is 1000000"]);
+}
+
+/// A zstd frame of one byte, and an xz stream of a few, that name the largest windows of their formats.
+#[test]
+fn windows_beyond_the_limit_are_refused_by_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("window");
+    let zstd = |log: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3][..], b"\x09\0\0a"].concat();
+    let mut wide = xz(1 << 20, |out| out.write_all(b"main\n1\n1\n5\n"));
+    // The size of the dictionary is the last of the filter's bytes, with a checksum over the header of the block.
+    let header_len = (usize::from(wide[12]) + 1) * 4;
+    let size = wide[14..].windows(2).position(|filter| filter == [0x21, 1]).unwrap() + 16;
+    wide[size] = 40;
+    let mut checksum = flate2::Crc::new();
+    checksum.update(&wide[12..12 + header_len - 4]);
+    wide[12 + header_len - 4..12 + header_len].copy_from_slice(&checksum.sum().to_le_bytes());
+    for stream in [zstd(28), zstd(31), zstd(41), wide] {
+        fs::write(&path, stream).unwrap();
+        for command in &COMMANDS[..4] {
+            let finished = run_in_little_space(command, &path);
+            finished.assert_orderly();
+            let said = finished.stderr + &String::from_utf8_lossy(&finished.stdout);
+            assert!(said.contains("window is larger than the limit") || said.contains("memory"), "{command:?}: {said}");
+        }
+    }
 }
 
 #[test]

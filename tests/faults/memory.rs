@@ -37,12 +37,17 @@ fn write_inputs(folder: &Path) {
     write("in.yaml", format!("---\nHeapProfileRecords:\n{}", lines(1500, record)));
     for arguments in [
         "convert -q in.collapsed -o in.pprof",
+        "convert -q in.proftext -o in.proftext.zst",
         "merge -q --partial in.proftext -o in.partial",
         "merge -q --partial in.prof -o in.samples.partial",
     ] {
         let made = command().current_dir(folder).args(arguments.split(' ')).status().unwrap();
         assert!(made.success(), "{arguments}");
     }
+    let text = fs::read(folder.join("in.proftext")).unwrap();
+    let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(6)).unwrap();
+    xz.write_all(&text).unwrap();
+    fs::write(folder.join("in.proftext.xz"), xz.finish().unwrap()).unwrap();
     for (name, file) in [
         ("in.jfr.gz", "java/shapes-jdk17.jfr.gz"),
         ("in.memprofraw", "memprof/clang-19-plain.memprofraw"),
@@ -70,7 +75,7 @@ fn least(folder: &Path) -> u64 {
     starts
 }
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 32] = [
     "merge -q --num-threads=1 in.proftext -o OUT",
     "merge -q --num-threads=1 --text in.proftext -o OUT",
     "llvm-profdata merge --num-threads=1 in.proftext -o OUT",
@@ -90,6 +95,9 @@ const COMMANDS: [&str; 29] = [
     "show in.pprof",
     "merge -q --to=collapsed in.jfr.gz -o OUT",
     "show in.jfr.gz",
+    "merge -q --num-threads=1 in.proftext.zst -o OUT",
+    "merge -q --num-threads=1 in.proftext.xz -o OUT",
+    "show in.proftext.zst",
     "merge -q in.memprofraw --profiled-binary in.program -o OUT",
     "show in.memprofraw --profiled-binary in.program",
     "fit in.iprof --against in.iprof",

@@ -21,7 +21,7 @@ use std::path::Path;
 const BASE: usize = 4 << 20;
 
 /// What docs/limits.md says: an input, a command, and bytes for each of its bytes. Rows of one input stand together.
-const BOUNDS: [(inputs::Made, &str, Command, usize); 136] = [
+const BOUNDS: [(inputs::Made, &str, Command, usize); 147] = [
     (inputs::TEXT, "merge", merge_instr, 24),
     (inputs::TEXT, "check", check, 24),
     (inputs::TEXT, "info", info, 24),
@@ -149,6 +149,17 @@ const BOUNDS: [(inputs::Made, &str, Command, usize); 136] = [
     (inputs::NESTED_PROGRAM, "fit", fit_program_to_samples, 64),
     (inputs::IPROF_PART, "merge", merge_iprof, 8),
     (inputs::IPROF_PART, "check", check, 8),
+    (inputs::TEXT_IN_GZIP, "merge", merge_instr, 24),
+    (inputs::TEXT_IN_GZIP, "check", check, 24),
+    (inputs::TEXT_IN_GZIP, "show", show_instr, 8),
+    (inputs::TEXT_IN_ZSTD, "merge", merge_instr, 24),
+    (inputs::TEXT_IN_ZSTD, "check", check, 24),
+    (inputs::TEXT_IN_ZSTD, "show", show_instr, 8),
+    (inputs::TEXT_IN_XZ, "merge", merge_instr, 24),
+    (inputs::TEXT_IN_XZ, "check", check, 24),
+    (inputs::TEXT_IN_XZ, "show", show_instr, 8),
+    (inputs::IPROF_IN_XZ, "merge", merge_iprof, 8),
+    (inputs::IPROF_IN_XZ, "show", show_iprof, 8),
     (inputs::TRACES, "order", order, 8),
     (inputs::TRACES, "merge", merge_instr, 8),
     (inputs::RECORDING, "merge", merge_stacks, 8),

@@ -1,12 +1,15 @@
 //! Inputs of any size, honest and hostile.
 
 use crate::{programs, recordings};
+use lzma_rust2::{XzOptions, XzWriter};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::compression::Compression;
 use profbridge::input::{Family, Input};
 use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release, ValueCount, ValueKind};
 use profbridge::memprof::yaml;
 use profbridge::pipeline::partial::{Partial, PartialOptions};
 use profbridge::{Compat, Limits, indexed, memprof, raw, sampleprof, text};
+use std::io::Write;
 
 /// A kind of input.
 #[derive(Clone, Copy)]
@@ -96,6 +99,18 @@ pub const IPROF_PART: Made = Made {
     content: Some(iprof),
     ..sound("partial merge of iprof files", "partial", 3000, |count| part(Family::Iprof, iprof(count)))
 };
+pub const TEXT_IN_GZIP: Made = Made {
+    content: Some(llvm_text),
+    ..sound("LLVM text in gzip", "gz", 1500, |count| compressed(Compression::Gzip, &llvm_text(count)))
+};
+pub const TEXT_IN_ZSTD: Made = Made {
+    content: Some(llvm_text),
+    ..sound("LLVM text in zstd", "zst", 1500, |count| compressed(Compression::Zstd, &llvm_text(count)))
+};
+pub const TEXT_IN_XZ: Made =
+    Made { content: Some(llvm_text), ..sound("LLVM text in xz", "xz", 1500, |count| xz(&llvm_text(count))) };
+pub const IPROF_IN_XZ: Made =
+    Made { content: Some(iprof), ..sound("iprof in xz", "xz", 3000, |count| xz(&iprof(count))) };
 pub const RECORDING: Made = sound("recording", "jfr", 2000, recordings::recording);
 pub const TRACES: Made = sound("LLVM text with traces", "proftext", 2000, traces);
 pub const PROGRAM: Made = sound("program", "elf", 4000, programs::instrumented);
@@ -238,4 +253,13 @@ fn pprof(samples: usize, with_values: bool) -> Vec<u8> {
         bytes.extend(piece(6, text.into_bytes()));
     }
     bytes
+}
+
+fn compressed(compression: Compression, content: &[u8]) -> Vec<u8> {
+    compression.compress(content).expect("there is memory")
+}
+
+fn xz(content: &[u8]) -> Vec<u8> {
+    let mut writer = XzWriter::new(Vec::new(), XzOptions::with_preset(6)).expect("the preset exists");
+    writer.write_all(content).and_then(|()| writer.finish()).expect("there is memory")
 }

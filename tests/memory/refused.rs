@@ -214,11 +214,13 @@ fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
 }
 
 /// Inputs of many names and small records, and what is made of two of them.
-const TABLES: [(Made, Command, usize); 15] = [
+const TABLES: [(Made, Command, usize); 17] = [
     (inputs::TEXT, to_indexed, 2700),
     (inputs::TEXT, to_text, 2700),
     (inputs::INDEXED, to_text, 2700),
     (inputs::RAW, to_indexed, 2700),
+    (inputs::TEXT_IN_GZIP, to_indexed, 2700),
+    (inputs::TEXT_IN_XZ, to_indexed, 2700),
     (inputs::SAMPLE_TEXT, samples_to_binary, 2000),
     (inputs::SAMPLE_TEXT, samples_in_parts, 2000),
     (inputs::EXT_BINARY, samples_to_text, 2000),

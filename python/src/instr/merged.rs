@@ -2,6 +2,7 @@
 
 use crate::detached::Watch;
 use crate::options::{MergeSettings, target};
+use profbridge::compression::uncompressed_name;
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::{self, FunctionTable, LossKind};
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
@@ -264,5 +265,5 @@ fn report_json(report: &MergeReport, facts: &Facts, target: &Target, heard: &Hea
 
 /// Whether a name asks for the text form.
 pub(crate) fn is_text_name(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "proftext")
+    uncompressed_name(path).is_some_and(|name| name.ends_with(".proftext"))
 }

@@ -188,8 +188,8 @@ impl Profile {
         Ok(PyBytes::new(py, &written.bytes))
     }
 
-    /// Writes a file, which is replaced whole or not at all. A file that is not an earlier output is replaced only
-    /// with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
+    /// not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep", force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(

@@ -1,11 +1,21 @@
 //! The command line under the program's own name: one variant a command, one
 //! file a command.
 
-use clap::{Args, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use profbridge::Result;
+use profbridge::compression::Compression;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// Arguments of commands that name a file to write.
+const OUTPUTS: [&str; 2] = ["output", "write_remapping"];
+
+/// Returns the files that a command line names as outputs.
+fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
+    let Some((_, command)) = matches.subcommand() else { return Vec::new() };
+    OUTPUTS.iter().filter_map(|name| command.try_get_one::<PathBuf>(name).ok().flatten().cloned()).collect()
+}
 
 /// The same for all commands under the program's own name.
 const EXIT_CODES: &str =
@@ -17,6 +27,8 @@ With --json a command that fails prints a document, too; docs/json.md describes 
 pub(crate) struct Cli {
     pub(crate) command: Command,
     pub(crate) program: ProgramArgs,
+    /// Files that the command writes.
+    outputs: Vec<PathBuf>,
 }
 
 impl Cli {
@@ -49,8 +61,19 @@ impl Cli {
     /// Wrong use, and what is printed in the place of a run, such as help.
     pub(crate) fn parse(program: clap::Command, arguments: Vec<OsString>) -> std::result::Result<Self, clap::Error> {
         let mut matches = program.try_get_matches_from(arguments)?;
+        let outputs = outputs(&matches);
         let command = Command::from_arg_matches_mut(&mut matches)?;
-        Ok(Self { command, program: ProgramArgs::from_arg_matches_mut(&mut matches)? })
+        Ok(Self { command, program: ProgramArgs::from_arg_matches_mut(&mut matches)?, outputs })
+    }
+
+    /// Runs the command.
+    ///
+    /// # Errors
+    ///
+    /// Usage, before anything is read, for an output whose file extension asks for a compression that is not written.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        self.outputs.iter().try_for_each(|output| Compression::of_output(output).map(drop))?;
+        self.command.run()
     }
 }
 
@@ -60,7 +83,7 @@ impl Cli {
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct ProgramArgs {
     /// Change a bound on what a hostile input can cost: inflated-bytes, inflate-ratio, stream-bytes,
-    /// name-bytes, json-depth or context-depth
+    /// window-bytes, name-bytes, json-depth or context-depth
     #[arg(long = "limit", value_name = "NAME=NUMBER", global = true, help_heading = "Limits")]
     pub(crate) limits: Vec<String>,
     /// Say nothing but errors, and what was asked for

@@ -2,7 +2,7 @@
 
 use crate::hints::in_words;
 use crate::standard_output::StandardOutput;
-use profbridge::input::output::{is_standard_output, replace_with};
+use profbridge::input::output::{is_standard_output, replace_by_name_with};
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
 use std::io::{self, IsTerminal, Write};
@@ -222,7 +222,7 @@ pub(crate) const GATE_FAILED: u8 = 3;
 /// Writes a report whole, to a file or standard output.
 pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if !is_standard_output(path) {
-        return replace_with(path, |out| write(out));
+        return replace_by_name_with(path, |out| write(out));
     }
     let mut text = Escaped::new(StandardOutput);
     write(&mut text).and_then(|()| text.flush()).map_err(|source| Error::io("cannot write", source))

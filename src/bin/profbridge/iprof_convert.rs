@@ -2,9 +2,10 @@
 
 use crate::check::parse_version;
 use crate::console;
-use crate::iprof_files::{IprofWriteArgs, is_gzip_name, print_findings};
+use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
+use profbridge::compression::Compression;
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
@@ -145,7 +146,7 @@ fn tell(told: &mut MergeDocument, findings: &Findings) {
 /// Copies a file that would be written as it stands; false of any other, and nothing is written then.
 fn copy(input: &Input, output: &Path, told: &mut MergeDocument) -> Result<bool> {
     // What went into a pipe or a device cannot be taken back.
-    if !is_replaced(output) || is_gzip_name(output) || input.is_pipe() {
+    if !is_replaced(output) || Compression::of_output(output)?.is_some() || input.is_pipe() {
         return Ok(false);
     }
     let stream = input.stream()?;
@@ -215,7 +216,6 @@ fn reformat(input: &Input, output: &Path, write: &IprofWriteArgs) -> Result<()> 
     let bytes = input.bytes(Access::Read, &limits)?;
     let mut options = iprof::WriteOptions::default();
     options.layout = if write.pretty { Layout::Pretty } else { Layout::Compact };
-    options.gzip = is_gzip_name(output);
     let text = iprof::reformat(&bytes, &options, &limits).map_err(|error| error.in_file(&input.path))?;
-    profbridge::input::output::replace(output, &text)
+    profbridge::input::output::replace_by_name(output, &text)
 }

@@ -3,10 +3,10 @@
 use crate::console;
 use clap::Args;
 use profbridge::bridge::extension::MEMBER;
+use profbridge::compression::Compression;
 use profbridge::input;
-pub(crate) use profbridge::input::output::is_gzip_name;
 use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
-use profbridge::{Result, Warning};
+use profbridge::{Error, Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -36,10 +36,10 @@ impl IprofWriteArgs {
         vec![(self.pretty, "--pretty"), (self.canonical, "--canonical"), (self.graal_spelling, "--graal-spelling")]
     }
 
-    /// Writes a document, with as many threads as asked for; the name of `output` asks for gzip.
+    /// Writes a document with the given number of threads, compressed as the name of `output` says.
     pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
-        let options = self.options(is_gzip_name(output), threads);
-        input::output::replace_with(output, |out| iprof::write_to(document, &options, out))
+        let options = self.options(threads);
+        input::output::replace_by_name_with(output, |out| iprof::write_to(document, &options, out))
     }
 
     /// The document compressed, as the beginning of what `part` makes of it.
@@ -49,17 +49,24 @@ impl IprofWriteArgs {
         part: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>,
         output: &Path,
     ) -> Result<()> {
-        let document = iprof::write(document, &self.options(true, None));
+        let document = compressed(iprof::write(document, &self.options(None)), output, Some(Compression::Gzip))?;
         input::output::replace(output, &part(document)?)
     }
 
-    fn options(&self, gzip: bool, threads: Option<NonZeroUsize>) -> WriteOptions {
+    fn options(&self, threads: Option<NonZeroUsize>) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
-        options.gzip = gzip;
         options.threads = threads;
         options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
         options
+    }
+}
+
+/// Compresses bytes as the name of the output says, otherwise as by default.
+pub(crate) fn compressed(bytes: Vec<u8>, output: &Path, default: Option<Compression>) -> Result<Vec<u8>> {
+    match Compression::of_output(output)?.or(default) {
+        Some(compression) => compression.compress(&bytes).map_err(|source| Error::io("cannot compress", source)),
+        None => Ok(bytes),
     }
 }
 

@@ -101,7 +101,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Ok(cli) => {
             console::be_quiet(cli.program.quiet);
             call.inputs = cli.command.inputs();
-            finish::finish(limits::choose(&cli.program.limits).and_then(|()| cli.command.run()), &call)
+            finish::finish(limits::choose(&cli.program.limits).and_then(|()| cli.run()), &call)
         }
         Err(error) => {
             let error = misplaced::advise(error);

@@ -1,7 +1,8 @@
 //! What commands write, where to, and over what they do not.
 
 use clap::{Args, ValueEnum};
-use profbridge::input::output::{is_gzip_name, is_standard_output};
+use profbridge::compression::Compression;
+use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Format, Input};
 use profbridge::pipeline::{OutputForm, require_earlier_output};
 use profbridge::system::{is_device, is_same_file};
@@ -54,7 +55,8 @@ impl FormArg {
 /// What is asked of an output.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
-    /// What to write; by default what the output's name ends in (.gz compresses any of them), else what the inputs are
+    /// What to write; by default what the output's name ends in (.gz and .zst compress any of them), else what the
+    /// inputs are
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<FormArg>,
     /// Replace the output file even if it is not an earlier output, or is an input of another format
@@ -116,7 +118,7 @@ impl OutputArgs {
         form: OutputForm,
         family: Option<Family>,
     ) -> Result<()> {
-        refuse_terminal(output, form.is_text() && !is_gzip_name(output))?;
+        refuse_terminal(output, form.is_text() && Compression::of_output(output)?.is_none())?;
         if self.force {
             return Ok(());
         }

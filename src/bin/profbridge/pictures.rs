@@ -6,6 +6,7 @@ use crate::memprof::DrawMemoryArgs;
 use crate::outputs::{refuse_replacing, refuse_terminal};
 use crate::stacks::StackArgs;
 use clap::Args;
+use profbridge::compression::{Compression, uncompressed_name};
 use profbridge::input::{Input, output};
 use profbridge::pipeline::OutputForm;
 use profbridge::pipeline::pictures::{Content, View, outlined_graph, overlap_table, read_content};
@@ -149,10 +150,9 @@ impl PictureArgs {
         content.map_stacks(|table| samples_with_methods(table, &only, &exclude))
     }
 
-    /// Whether the output's name, `.gz` aside, asks for a page or a drawing; `None` where it does not tell.
+    /// Whether the output's name asks for a page or a drawing, compressed or not; `None` where it does not tell.
     pub(crate) fn named_format(&self) -> Option<PictureFormat> {
-        let name = self.output.file_name()?.to_str()?;
-        match name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.')?.1 {
+        match uncompressed_name(&self.output)?.rsplit_once('.')?.1 {
             "html" | "htm" => Some(PictureFormat::Html),
             "svg" => Some(PictureFormat::Svg),
             _ => None,
@@ -192,10 +192,10 @@ impl PictureArgs {
         &self.inputs
     }
 
-    /// Replaces the output, compressed where its name ends in `.gz`.
+    /// Replaces the output, compressed as its name says.
     pub(crate) fn write(&self, picture: &str) -> Result<()> {
-        refuse_terminal(&self.output, !output::is_gzip_name(&self.output))?;
-        output::replace_by_name_with(&self.output, |out| out.write_all(picture.as_bytes()))
+        refuse_terminal(&self.output, Compression::of_output(&self.output)?.is_none())?;
+        output::replace_by_name(&self.output, picture.as_bytes())
     }
 
     /// The heading of a comparison with a newer build.

@@ -3,7 +3,6 @@
 use crate::check::parse_version;
 use crate::console;
 use crate::documents::{self, FileJson, SectionEntries};
-use crate::iprof_files::is_gzip_name;
 use clap::Args;
 use profbridge::input::{self, Family, Format, Input};
 use profbridge::iprof::{self, Layout, RepairOptions, Repaired, Verdict, Version, WriteOptions};
@@ -92,8 +91,7 @@ impl RepairArgs {
         }
         let mut write = WriteOptions::default();
         write.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
-        write.gzip = is_gzip_name(&self.output);
-        input::output::replace_with(&self.output, |out| iprof::write_to(&repaired.document, &write, out))?;
+        input::output::replace_by_name_with(&self.output, |out| iprof::write_to(&repaired.document, &write, out))?;
         for name in &repaired.dropped_members {
             let text = format!("the member \"{name}\" may refer to what was unified and was dropped");
             console::warning(&Warning::new(text).in_file(&self.input));

@@ -285,7 +285,7 @@ fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) 
         return printed;
     }
     let mut printed = None;
-    profbridge::input::output::replace_with(path, |out| {
+    profbridge::input::output::replace_by_name_with(path, |out| {
         let mut watched = Watched { out, fault: None };
         printed = Some(print(&mut watched));
         watched.fault.map_or(Ok(()), Err)

@@ -1,12 +1,14 @@
 //! `merge` of sampled stacks, and `convert` between sources of stacks, iprof, collapsed text and pprof.
 
 use crate::console;
+use crate::iprof_files::compressed;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
 use crate::words::{A_PART, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::compression::Compression;
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
@@ -25,9 +27,6 @@ use profbridge::{Error, ErrorKind, Hint, Result, Warning};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// How a gzip stream begins.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Sources of stacks to be added up and written.
 pub(crate) struct StackJob<'a> {
@@ -186,17 +185,16 @@ impl StackJob<'_> {
                 return Ok(Encoded { nothing: nothing.or(encoded.nothing), ..encoded });
             }
         };
-        if self.output.extension().is_some_and(|extension| extension == "gz") {
-            encoded.bytes = gzip(&encoded.bytes)?;
-        }
+        let default = self.partial.map(|_| Compression::Gzip);
+        encoded.bytes = compressed(encoded.bytes, self.output, default)?;
         Ok(encoded)
     }
 
+    /// Replaces the output by a document; that of a partial merge is compressed.
     fn replace(&self, bytes: Vec<u8>) -> Result<()> {
         let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
-        let document = if bytes.starts_with(&GZIP) { bytes } else { gzip(&bytes)? };
         let kept = keep_inputs(given, KeptFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
-        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, document)?)
+        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, bytes)?)
     }
 
     fn has_pprof(&self, table: &StackTable) -> bool {
@@ -216,8 +214,8 @@ impl StackJob<'_> {
     }
 
     fn encode_pprof(&self, profile: &pprof::Profile, mut losses: Vec<String>) -> Result<Encoded> {
-        let is_plain = self.output.extension().is_some_and(|extension| extension == "pb");
-        let encode = |bytes: Vec<u8>| if is_plain { Ok(bytes) } else { gzip(&bytes) };
+        let is_plain = self.partial.is_none() && self.output.extension().is_some_and(|extension| extension == "pb");
+        let encode = |bytes: Vec<u8>| compressed(bytes, self.output, (!is_plain).then_some(Compression::Gzip));
         let arguments = &self.write.pprof;
         let wanted = arguments.max_stacks.unwrap_or(usize::MAX).min(profile.samples.len());
         let kept = pprof::heaviest(profile, wanted)?;
@@ -306,8 +304,4 @@ impl StackJob<'_> {
 /// Notes what became of the inputs.
 fn note(document: &mut MergeDocument, outcomes: &[InputOutcome]) {
     outcomes.iter().enumerate().for_each(|(at, outcome)| document.note_outcome(at, outcome));
-}
-
-fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    output::gzip(bytes).map_err(|source| Error::io("cannot compress", source))
 }

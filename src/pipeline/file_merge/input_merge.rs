@@ -5,6 +5,7 @@ use super::known_file::KnownFile;
 use super::staged::{Batch, Staged, read_ahead};
 use super::state::{FileMerge, Sums, Worker};
 use crate::bytes::window::Window;
+use crate::compression::{Compression, decompress};
 use crate::driver::trace;
 use crate::driver::{InputReport, InputTurn, InputVersion};
 use crate::error::{Error, Result, Warning};
@@ -85,10 +86,10 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             Some(file) => Keep::File(file),
             None => self.keep_of_length(data.len() as u64),
         };
-        let inflated;
-        if !read.compat.is_llvm() && format == input::Format::Gzip {
-            inflated = input::inflate(data, &read.limits)?;
-            data = &inflated;
+        let content;
+        if read.compat.decompresses() && Compression::of(data).is_some() {
+            content = decompress(data, &read.limits)?;
+            data = &content;
         }
         self.add_bytes(data, batch, names)
     }

@@ -31,7 +31,7 @@ impl Written {
     pub(super) fn write(self, profile: &Profile, path: &Path) -> Result<()> {
         let mut options = WriteOptions::default();
         options.format = self.0;
-        options.gzip_by_name = true;
+        options.compress_by_name = true;
         write_file(profile, &options, path).map(drop)
     }
 }

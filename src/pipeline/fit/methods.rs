@@ -80,5 +80,5 @@ fn add_folder(folder: &Path, options: &FitOptions, program: &mut JavaProgram, de
 /// Writes an iprof.
 pub(super) fn write(document: &iprof::Document, path: &Path) -> Result<()> {
     let bytes = iprof::write(document, &iprof::WriteOptions::default());
-    output::replace_by_name_with(path, |out| out.write_all(&bytes))
+    output::replace_by_name(path, &bytes)
 }

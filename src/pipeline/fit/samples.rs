@@ -62,5 +62,5 @@ pub(super) fn write(profile: &SampleProfile, encoding: Encoding, path: &Path) ->
         other => other,
     };
     let bytes = sampleprof::write(profile, &options)?;
-    output::replace_by_name_with(path, |out| out.write_all(&bytes))
+    output::replace_by_name(path, &bytes)
 }

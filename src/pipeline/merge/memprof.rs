@@ -43,7 +43,7 @@ pub fn merge_memory_files(
 }
 
 /// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;
-/// compressed where its name ends in `.gz`.
+/// compressed as its name says.
 ///
 /// # Errors
 ///

@@ -1,6 +1,7 @@
 //! Sampled stacks from any number of inputs of any kind.
 
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
+use crate::compression::open;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input, detect};
@@ -13,7 +14,6 @@ use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
 use crate::stacks::jfr::{self, RecordingOptions};
 use crate::stacks::model::{Frame, Function, StackTable, Unit};
 use crate::stacks::pprof::{self, ValueChoice};
-use flate2::read::MultiGzDecoder;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -102,17 +102,17 @@ pub(in crate::pipeline) fn add_file(
         let data = input.bytes(Access::Read, &options.limits)?;
         return add_input(&data, options, table);
     }
-    let stream = BufReader::with_capacity(1 << 16, input.stream()?);
-    if looked.is_compressed {
-        let mut limits = options.limits;
+    let mut limits = options.limits;
+    if looked.compression.is_some() {
         // How long a pipe is shows at its end.
         if let Some(size) = std::fs::metadata(&input.path).ok().filter(|found| found.is_file()).map(|found| found.len())
         {
             limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
         }
-        return jfr::read_recording_from(MultiGzDecoder::new(stream), &options.recording, &limits, table);
     }
-    jfr::read_recording_from(stream, &options.recording, &options.limits, table)
+    let opened = open(input.stream()?, &limits).map_err(|source| Error::io("cannot read", source))?;
+    let stream = BufReader::with_capacity(1 << 16, opened.stream);
+    jfr::read_recording_from(stream, &options.recording, &limits, table)
 }
 
 /// Adds the stacks of one input to `table`.

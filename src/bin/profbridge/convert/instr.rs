@@ -117,7 +117,7 @@ impl ConvertArgs {
         write.strict = self.strict;
         write.tolerated = whom.tolerated();
         write.sparse = self.sparse;
-        write.gzip_by_name = true;
+        write.compress_by_name = true;
         write.format = match form {
             OutputForm::Raw => OutputFormat::Raw { encoding: self.raw_encoding(whom) },
             OutputForm::Text => whom.target.text_format(),

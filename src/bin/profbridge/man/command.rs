@@ -214,7 +214,7 @@ fn files(page: &mut Page) {
         ("*.iprof", "Profiles of GraalVM's native-image."),
         ("*.jfr, *.collapsed, *.pprof", "Sampled stacks: recordings, collapsed stacks, profiles of pprof."),
         ("*.memprofraw, *.memprofyaml", "LLVM memory profiles."),
-        ("*.gz", "Any of them, compressed."),
+        ("*.gz, *.zst", "Any of them, compressed."),
     ];
     for (name, text) in rows {
         page.entry(vec![italic(name)], &[text.to_string()]);

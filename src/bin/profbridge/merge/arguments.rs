@@ -14,7 +14,8 @@ use crate::stacks::StackArgs;
 use crate::target::Whom;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
-use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::compression::Compression;
+use profbridge::input::{self, Access, InputList, WeightedInput};
 use profbridge::instr::{Release, release};
 use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::{FailureMode, MergeOptions, OutputForm, OutputFormat, Target, TargetSource, WriteOptions};
@@ -193,6 +194,15 @@ impl MergeArgs {
         words
     }
 
+    /// Refuses to compress a partial merge of LLVM profiles: a later merge recognizes it by its last bytes.
+    pub(super) fn refuse_compressed_part(&self) -> Result<()> {
+        if !self.partial || Compression::of_output(&self.output)?.is_none() {
+            return Ok(());
+        }
+        let error = Error::usage("a partial merge of LLVM profiles cannot be compressed").in_file(&self.output);
+        Err(error.with_hint("name the output without the extension of a compression"))
+    }
+
     /// The renamings that were asked for.
     pub(super) fn remapping(&self) -> Result<Remapping> {
         match &self.remapping_file {
@@ -244,7 +254,7 @@ impl MergeArgs {
             OutputForm::Raw => OutputFormat::Raw { encoding: whom.raw_encoding() },
             _ => whom.target.indexed_format(),
         };
-        write.gzip_by_name = true;
+        write.compress_by_name = true;
         write.sparse = self.sparse;
         write.strict = self.strict;
         write.tolerated = whom.tolerated();
@@ -280,7 +290,5 @@ const WRITES_PREVIOUS_VERSION: Release = Release(19);
 
 /// A list or remapping file; `-` is standard input.
 fn read_small(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    input::read_into(path, &mut bytes, &crate::limits::chosen())?;
-    Ok(bytes)
+    Ok(input::open(path, Access::Read, &crate::limits::chosen())?.to_vec())
 }

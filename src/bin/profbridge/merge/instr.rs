@@ -47,6 +47,7 @@ impl MergeArgs {
         let (inputs, form) = (work.inputs, work.form);
         let refused = [(self.partial && form != OutputForm::Indexed, "--partial")];
         refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")?;
+        self.refuse_compressed_part()?;
         let whom = self.whom(inputs)?;
         let options = self.merge_options(whom.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);

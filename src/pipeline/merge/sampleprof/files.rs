@@ -305,7 +305,7 @@ pub(in crate::pipeline) fn check_format(bytes: &[u8], compat: Compat) -> Result<
 }
 
 pub(in crate::pipeline) fn open_sample(input: &Input, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
-    let open = if compat.inflates_gzip() { Input::bytes } else { Input::stored_bytes };
+    let open = if compat.decompresses() { Input::bytes } else { Input::stored_bytes };
     let bytes = open(input, Access::Read, &options.limits)?;
     check_format(&bytes, compat).map_err(|error| error.in_file(&input.path))?;
     Ok(bytes)
@@ -410,8 +410,8 @@ pub(in crate::pipeline) fn complete(
     Ok(SampleMergeReport { profile: merger.finish()?, filtered, used, shares_nothing: false })
 }
 
-/// Writes a profile to a file, which is replaced whole, and compressed where its
-/// name ends in `.gz`; says what was lost.
+/// Writes a profile to a file, which is replaced whole, compressed as its name says;
+/// returns the losses.
 ///
 /// # Errors
 ///
@@ -427,7 +427,7 @@ pub fn write_sample_file(
         loss::refuse_losses(&losses).map_err(|error| error.in_file(path))?;
     }
     let bytes = sampleprof::write(profile, options).map_err(|error| error.in_file(path))?;
-    input::output::replace_by_name_with(path, |out| out.write_all(&bytes))?;
+    input::output::replace_by_name(path, &bytes)?;
     Ok(losses)
 }
 

@@ -1,0 +1,280 @@
+//! Reading compressed streams within bounds.
+
+use super::{Compression, MAGIC_BYTES};
+use crate::error::{Error, ErrorKind, Result, io_message};
+use crate::limits::Limits;
+use crate::memory::{HOLD_INFLATED, refused_or};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+use std::rc::Rc;
+
+/// Compressions of one file that are removed: a pprof profile, which is always in gzip, may be in a zstd stream.
+const MOST_LAYERS: usize = 2;
+
+/// Decompresses a stream of one or more members or frames; bytes that are not compressed are copied.
+///
+/// # Errors
+///
+/// Uncompress failed for a damaged stream, and for a compression that this build does not read; limit exceeded beyond
+/// [`Limits::stream_bytes`] or [`Limits::inflate_ratio`].
+pub fn decompress(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    let most = (stream.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.stream_bytes);
+    let mut bytes = Vec::new();
+    let read =
+        open(stream, limits).and_then(|opened| opened.stream.take(most.saturating_add(1)).read_to_end(&mut bytes));
+    read.map_err(|error| refused_or(error, HOLD_INFLATED, Failure::into_error))?;
+    if bytes.len() as u64 > most {
+        let kind =
+            ErrorKind::LimitExceeded { what: "size of the inflated input", found: bytes.len() as u64, limit: most };
+        return Err(Error::new(kind));
+    }
+    Ok(bytes)
+}
+
+/// A stream without its compression.
+pub(crate) struct Opened<'a> {
+    /// The compression that the stream had; of two the outer one.
+    pub(crate) compression: Option<Compression>,
+    /// The content.
+    pub(crate) stream: Box<dyn Read + 'a>,
+}
+
+/// Opens a stream, which may be compressed.
+///
+/// # Errors
+///
+/// I/O errors of the stream. Damage is an error of the content: everything before it can be read.
+pub(crate) fn open<'a>(stream: impl Read + 'a, limits: &Limits) -> io::Result<Opened<'a>> {
+    let mut opened = Opened { compression: None, stream: Box::new(stream) };
+    for _ in 0..MOST_LAYERS {
+        let mut start = Vec::with_capacity(MAGIC_BYTES);
+        if let Err(error) = opened.stream.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut start)
+            && Failure::of(&error).is_none()
+        {
+            return Err(error);
+        }
+        let found = Compression::of(&start);
+        let whole = io::Cursor::new(start).chain(opened.stream);
+        let Some(compression) = found else {
+            opened.stream = Box::new(whole);
+            break;
+        };
+        opened.compression.get_or_insert(compression);
+        opened.stream = Box::new(Decoder::new(compression, BufReader::new(whole), limits));
+    }
+    Ok(opened)
+}
+
+/// The content of a compressed stream, up to its end or the first damage.
+struct Decoder<'a> {
+    compression: Compression,
+    tool: Box<dyn Read + 'a>,
+    source: Rc<Source>,
+    window_bytes: u64,
+    /// The reason why the content ends here.
+    failure: Option<Failure>,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(compression: Compression, stream: impl BufRead + 'a, limits: &Limits) -> Self {
+        let source = Rc::new(Source::default());
+        let counted = Counted { stream, source: Rc::clone(&source) };
+        let (tool, failure) = match tool(compression, counted, limits) {
+            Ok(Some(tool)) => (tool, None),
+            Ok(None) => (empty(), Some(Cause::Unsupported)),
+            Err(error) => (empty(), Some(Cause::of(&error, 0, limits.window_bytes))),
+        };
+        let failure = failure.map(|cause| Failure { compression, cause });
+        Self { compression, tool, source, window_bytes: limits.window_bytes, failure }
+    }
+}
+
+fn empty<'a>() -> Box<dyn Read + 'a> {
+    Box::new(io::empty())
+}
+
+/// Returns the decoder of a compression, if this build has one.
+fn tool<'a>(
+    compression: Compression,
+    stream: impl BufRead + 'a,
+    #[cfg_attr(not(any(feature = "zstd", feature = "xz")), expect(unused_variables))] limits: &Limits,
+) -> io::Result<Option<Box<dyn Read + 'a>>> {
+    Ok(Some(match compression {
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stream)),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(stream)?;
+            decoder.window_log_max(limits.window_bytes.max(1).ilog2().clamp(ZSTD_WINDOW_LOG.0, ZSTD_WINDOW_LOG.1))?;
+            Box::new(decoder)
+        }
+        #[cfg(feature = "xz")]
+        Compression::Xz => {
+            let kibibytes = (limits.window_bytes >> 10).saturating_add(XZ_STATE_KIB);
+            let kibibytes = u32::try_from(kibibytes).unwrap_or(u32::MAX);
+            Box::new(lzma_rust2::XzReader::new_mem_limit(stream, true, kibibytes))
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Logarithms of the windows that zstd can be limited to.
+#[cfg(feature = "zstd")]
+const ZSTD_WINDOW_LOG: (u32, u32) = (10, if usize::BITS >= 64 { 31 } else { 30 });
+
+/// KiB that the decoder of xz counts in addition to the window.
+#[cfg(feature = "xz")]
+const XZ_STATE_KIB: u64 = 104;
+
+impl Read for Decoder<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
+        self.tool.read(buffer).map_err(|error| {
+            if error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            // A decoder may take the stream to be truncated where it has an error.
+            if let Some(error) = self.source.error.take() {
+                return error;
+            }
+            let cause = Cause::of(&error, self.source.consumed.get(), self.window_bytes);
+            let failure = Failure { compression: self.compression, cause };
+            self.failure.insert(failure).clone().into()
+        })
+    }
+}
+
+/// What is known of a compressed stream while it is read.
+#[derive(Debug, Default)]
+struct Source {
+    /// Bytes that the decoder has consumed.
+    consumed: Cell<u64>,
+    /// The error of the stream itself.
+    error: RefCell<Option<io::Error>>,
+}
+
+impl Source {
+    /// Keeps the first error of the stream, and gives the decoder its kind.
+    fn note(&self, error: io::Error) -> io::Error {
+        let kind = error.kind();
+        if kind != io::ErrorKind::Interrupted {
+            self.error.borrow_mut().get_or_insert(error);
+        }
+        kind.into()
+    }
+
+    fn count(&self, bytes: usize) {
+        self.consumed.set(self.consumed.get().saturating_add(bytes as u64));
+    }
+}
+
+/// A compressed stream that keeps count.
+struct Counted<R> {
+    stream: R,
+    source: Rc<Source>,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer).map_err(|error| self.source.note(error))?;
+        self.source.count(read);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let source = &self.source;
+        self.stream.fill_buf().map_err(|error| source.note(error))
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.source.count(bytes);
+        self.stream.consume(bytes);
+    }
+}
+
+/// The reason why the content of a compressed stream ends early.
+#[derive(Debug, Clone)]
+struct Failure {
+    compression: Compression,
+    cause: Cause,
+}
+
+#[derive(Debug, Clone)]
+enum Cause {
+    /// The stream is truncated or damaged.
+    Damaged { detail: String, consumed: u64 },
+    /// The decoder needs more memory for its window than the limit.
+    WindowTooLarge { limit: u64 },
+    /// There is no memory for the decoder.
+    OutOfMemory,
+    /// This build has no decoder.
+    Unsupported,
+}
+
+impl Cause {
+    /// The cause of a decoder's error, which is told by its text alone where the window is too large.
+    fn of(error: &io::Error, consumed: u64, limit: u64) -> Self {
+        let detail = io_message(error);
+        if detail == ZSTD_WINDOW_TOO_LARGE || detail == XZ_WINDOW_TOO_LARGE {
+            Self::WindowTooLarge { limit }
+        } else if error.kind() == io::ErrorKind::OutOfMemory || detail == ZSTD_OUT_OF_MEMORY {
+            Self::OutOfMemory
+        } else {
+            Self::Damaged { detail, consumed }
+        }
+    }
+}
+
+const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
+const ZSTD_OUT_OF_MEMORY: &str = "Allocation error : not enough memory";
+const XZ_WINDOW_TOO_LARGE: &str = "needed memory too big for mem_limit_kb";
+
+impl Failure {
+    /// The failure that an I/O error was made of.
+    fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// The error of the content, or another error of reading it.
+    fn into_error(error: io::Error) -> Error {
+        let Some(failure) = Self::of(&error) else { return Error::io("cannot read", error) };
+        Error::new(ErrorKind::UncompressFailed { detail: failure.to_string() }).with_hint(match failure.cause {
+            Cause::WindowTooLarge { .. } => "raise the limit window-bytes",
+            Cause::Unsupported => "decompress the file first",
+            _ => "the file is truncated or damaged; copy it again",
+        })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.compression.name();
+        match &self.cause {
+            Cause::Damaged { detail, consumed } => write!(f, "{name}: {detail}, after byte {consumed:#x}"),
+            Cause::WindowTooLarge { limit } => {
+                write!(f, "{name}: the window is larger than the limit of {limit} bytes")
+            }
+            Cause::OutOfMemory => write!(f, "{name}: out of memory"),
+            Cause::Unsupported => write!(f, "{name} is not supported"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> Self {
+        match failure.cause {
+            Cause::OutOfMemory => io::ErrorKind::OutOfMemory.into(),
+            Cause::Unsupported => Self::new(io::ErrorKind::Unsupported, failure),
+            _ => Self::new(io::ErrorKind::InvalidData, failure),
+        }
+    }
+}

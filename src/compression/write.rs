@@ -1,0 +1,55 @@
+//! Writing compressed streams: the same content gives the same bytes.
+
+use super::Compression;
+use crate::memory::Buffer;
+use std::io::{self, Write};
+
+/// The level that the tool `zstd` has by default.
+#[cfg(feature = "zstd")]
+const ZSTD_LEVEL: i32 = 3;
+
+impl Compression {
+    /// Whether outputs can have this compression.
+    pub fn is_written(self) -> bool {
+        self == Self::Gzip || (self == Self::Zstd && cfg!(feature = "zstd"))
+    }
+
+    /// Compresses bytes.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory; unsupported where [`is_written`](Self::is_written) is false.
+    pub fn compress(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut compressed = Buffer::default();
+        self.write_with(&mut compressed, |out| out.write_all(bytes))?;
+        Ok(compressed.0)
+    }
+
+    /// Compresses everything that `write` writes, and writes it to `out`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write` and `out`; as [`compress`](Self::compress).
+    pub fn write_with(
+        self,
+        out: &mut (dyn Write + Send),
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self {
+            Self::Gzip => {
+                // The header has neither a time nor a name.
+                let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+                write(&mut encoder)?;
+                encoder.finish().map(drop)
+            }
+            #[cfg(feature = "zstd")]
+            Self::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?;
+                encoder.include_checksum(true)?;
+                write(&mut encoder)?;
+                encoder.finish().map(drop)
+            }
+            _ => Err(io::Error::new(io::ErrorKind::Unsupported, format!("{} cannot be written", self.name()))),
+        }
+    }
+}
