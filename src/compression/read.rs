@@ -12,6 +12,9 @@ use std::rc::Rc;
 /// Compressions of one file that are removed: a pprof profile, which is always in gzip, may be in a zstd stream.
 const MOST_LAYERS: usize = 2;
 
+/// Bytes of a compressed stream that are read at a time.
+const BUFFER_BYTES: usize = 1 << 15;
+
 /// Decompresses a stream of one or more members or frames; bytes that are not compressed are copied.
 ///
 /// # Errors
@@ -61,7 +64,7 @@ pub(crate) fn open<'a>(stream: impl Read + 'a, limits: &Limits) -> io::Result<Op
             break;
         };
         opened.compression.get_or_insert(compression);
-        opened.stream = Box::new(Decoder::new(compression, BufReader::new(whole), limits));
+        opened.stream = Box::new(Decoder::new(compression, BufReader::with_capacity(BUFFER_BYTES, whole), limits));
     }
     Ok(opened)
 }
