@@ -59,7 +59,7 @@ fn message_document_and_gates_count_what_is_written() {
         ("s.afdo -o x.afdo --function ba", 2),
         ("s.afdo -o x.proftext --output-size-limit 40", 2),
     ] {
-        let line = format!("merge {line}");
+        let line = format!("merge --force {line}");
         let said = folder.run(&words(&line)).stderr;
         let noun = if functions == 1 { "function" } else { "functions" };
         assert!(said.contains(&format!(": {functions} {noun} from ")), "{line}: {said}");
@@ -81,7 +81,7 @@ fn gates_count_methods_and_hits_that_are_written() {
         ("run.profraw -o x.iprof", 9, 0),
         ("a.iprof run.profraw -o x.profdata --function ^main$", 1, 0),
     ] {
-        let line = format!("merge {line}");
+        let line = format!("merge --force {line}");
         let judged = document(&folder, &format!("{line} --min-functions 1000 --min-total-count 1000000"), 3);
         assert_eq!(judged["functions"], functions, "{line}");
         assert_eq!(judged["gates"][0]["found"], functions, "{line}");
@@ -97,7 +97,7 @@ fn the_numbers_are_those_that_show_finds_in_the_output() {
     let folder = folder();
     for options in ["", "--sparse", "--function ^[am]", "--for llvm-14 --sparse", "--format-version 1"] {
         for output in ["x.profdata", "x.proftext", "x.profraw"] {
-            let line = format!("merge run.profraw -o {output} {options}");
+            let line = format!("merge run.profraw --force -o {output} {options}");
             let merged = document(&folder, &line, 0);
             let shown = document(&folder, &format!("show {output} --all-functions"), 0);
             let details = shown["functions"].as_array().expect("functions");
@@ -156,9 +156,9 @@ fn a_target_that_can_hold_nothing_of_the_inputs_is_an_error() {
             assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
             fs::write(folder.path(output), "old").unwrap();
         }
-        let judged = document(&folder, &format!("merge {input} -o {output} {options} --min-functions 1"), 3);
+        let judged = document(&folder, &format!("merge {input} --force -o {output} {options} --min-functions 1"), 3);
         assert_eq!(judged["gates"][0]["passed"], false, "{judged}");
-        let passing = document(&folder, &format!("merge {input} -o {output} {options} --min-inputs 1"), 1);
+        let passing = document(&folder, &format!("merge {input} --force -o {output} {options} --min-inputs 1"), 1);
         assert_eq!((&passing["ok"], &passing["output"]), (&false.into(), &Value::Null), "{passing}");
     }
 }

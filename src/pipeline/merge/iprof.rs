@@ -109,7 +109,7 @@ pub fn facts_of(document: &Document, wanted: Wanted) -> Facts {
     let mut facts = Facts::default();
     facts.entries = Some(entries.into_iter().filter(|(_, count)| *count > 0).collect());
     let has_entries = entries.iter().any(|(_, count)| *count > 0);
-    if !has_entries && !document.members().any(|(name, _)| name == bridge::extension::MEMBER) {
+    if !has_entries && !carries_records(document) {
         facts.lack = Some("the iprof would hold no profiles".into());
     }
     if wanted == Wanted::default() {
@@ -125,6 +125,17 @@ pub fn facts_of(document: &Document, wanted: Wanted) -> Facts {
     }
     facts.functions = wanted.functions.then_some(methods.len() as u64);
     facts.with_total(wanted.total_count.then_some(total))
+}
+
+/// Returns true if the document carries records of LLVM. One that cannot be read counts as records: `check` reports it.
+fn carries_records(document: &Document) -> bool {
+    let carried = document.members().find(|(name, _)| *name == bridge::extension::MEMBER);
+    carried.is_some_and(|(_, json)| match bridge::extension::Extension::read(json) {
+        Ok(extension) => {
+            extension.profile.is_some_and(|profile| profile.functions.records_len() > 0 || profile.memprof.is_some())
+        }
+        Err(_) => true,
+    })
 }
 
 /// Merges iprof files in order. What is empty is skipped.
