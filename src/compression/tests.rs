@@ -19,8 +19,10 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 /// Each compression that can be read, and how to compress with it.
-fn readable() -> Vec<(Compression, fn(&[u8]) -> Vec<u8>)> {
+fn readable() -> Vec<(Compression, Compress)> {
     vec![
         (Compression::Gzip, |bytes| Compression::Gzip.compress(bytes).unwrap()),
         #[cfg(feature = "zstd")]

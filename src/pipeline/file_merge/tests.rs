@@ -11,7 +11,6 @@ use crate::input::{Input, WeightedInput};
 use crate::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::limits::Limits;
 use crate::merge::SoftError;
-use crate::pipeline::Minimums;
 use crate::pipeline::encode::{WriteOptions, encode, write_file};
 use crate::pipeline::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Minimums, Silent, merge_files};
 use crate::raw;

@@ -263,7 +263,7 @@ pub(super) fn each_sample<E>(
             open = Some(((head.command, head.frame.into_iter().collect()), line.number, line.offset));
         } else if let (Some(((_, frames), _, _)), Some(frame)) = (&mut open, parse_frame(&text)) {
             frames.push(frame);
-        } else if !is_comment(line.bytes) && !(open.is_some() && is_source_line(&text)) {
+        } else if !(is_comment(line.bytes) || open.is_some() && is_source_line(&text)) {
             skipped.push(line.number);
         }
     }
