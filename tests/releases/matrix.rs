@@ -154,7 +154,16 @@ impl Matrix {
     /// A dump turned into one of the reader's release is what its tool reads.
     fn cross_as_raw(&self, writer: u32, reader: u32) -> Vec<String> {
         let release = format!("llvm-{reader}");
-        self.desk.convert(&["--for", &release, "--to", "raw", &self.dumps[&writer], "-o", "crossed.profraw"]);
+        self.desk.convert(&[
+            "--for",
+            &release,
+            "--to",
+            "raw",
+            "--force",
+            &self.dumps[&writer],
+            "-o",
+            "crossed.profraw",
+        ]);
         let Some(theirs) = self.desk.text_by(reader, "crossed.profraw") else { return Vec::new() };
         self.desk.merge(&["--for", &release, "--text", &self.dumps[&writer], "-o", "crossed.proftext"]);
         let ours = std::fs::read_to_string(self.desk.path("crossed.proftext")).expect("text was written");
