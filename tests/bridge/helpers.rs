@@ -59,9 +59,14 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
 /// The profiles as inputs that can be merged: their counters have the kind of the first profile that has records. A
 /// profile without records has no counters whose kind could matter.
 pub fn of_one_kind<const N: usize>(profiles: [Profile; N]) -> [Profile; N] {
-    let contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let first = profiles.iter().find(|profile| profile.functions.records_len() > 0).unwrap_or(&profiles[0]);
-    let kind = first.kind.without(contents);
+    of_kind(first.kind, profiles)
+}
+
+/// The profiles with counters of a kind.
+pub fn of_kind<const N: usize>(kind: ProfileKind, profiles: [Profile; N]) -> [Profile; N] {
+    let contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
+    let kind = kind.without(contents);
     profiles.map(|profile| Profile { kind: kind | profile.kind.intersection(contents), ..profile })
 }
 

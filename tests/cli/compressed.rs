@@ -156,9 +156,9 @@ fn folder_of_profiles() -> Folder {
 
 #[test]
 fn outputs_are_compressed_as_their_names_say() {
-    let folder = folder_of_profiles();
     let tools = [("gz", Compression::Gzip), ("zst", Compression::Zstd)];
     for (command, output) in OUTPUTS {
+        let folder = folder_of_profiles();
         succeed(&folder, &format!("{command} -o {output}"));
         let expected = fs::read(folder.path(output)).expect("written");
         for (extension, compression) in tools {

@@ -54,7 +54,7 @@ fn mixture() -> &'static Mixture {
             let content = match at % 10 {
                 0 => good(raw_bytes(&whole, 10)),
                 // Versions 1 and 2 cannot say that a profile is of IR instrumentation.
-                1 => good(raw_bytes(&whole, [3, 4, 5, 6, 7, 8, 9, 11][at / 10 % 8])),
+                1 => good(raw_bytes(&whole, [4, 5, 7, 8, 9, 11][at / 10 % 6])),
                 2 => good(indexed_bytes(&whole)),
                 3 => good(text_bytes(&whole)),
                 // The same content as another file counts again.

@@ -28,7 +28,7 @@ pub struct MergeReport {
     pub memprof_losses: Vec<Loss>,
     /// Functions that filters left out of partial merges among the inputs; their
     /// names still stand in the profile, since they decide about the order of
-    /// others ([`FunctionFilter::without`] leaves them out).
+    /// others ([`FunctionFilter::without`](crate::merge::FunctionFilter::without) leaves them out).
     pub left_out: HashSet<Vec<u8>>,
     /// There are several memory profiles, and no function is in two of them.
     pub memory_shares_nothing: bool,
