@@ -169,6 +169,8 @@ fn outputs_are_compressed_as_their_names_say() {
             assert!(decompress(&stream, &Limits::default()).unwrap() == expected, "{command} -o {name}");
         }
     }
+    let folder = folder_of_profiles();
+    succeed(&folder, "flamegraph stacks.collapsed -o x.svg.gz");
     succeed(&folder, "flamegraph stacks.collapsed -o x.svgz");
     assert!(fs::read(folder.path("x.svgz")).unwrap() == fs::read(folder.path("x.svg.gz")).unwrap());
     // pprof is compressed in any case, and once.
