@@ -1,6 +1,6 @@
 //! Compressed streams: their first bytes, the extensions of their files, reading and writing.
 //!
-//! Inputs are recognised by content. The extension of an output selects its compression.
+//! Inputs are recognized by content. The extension of an output selects its compression.
 
 mod read;
 mod write;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::path::Path;
 
-/// A compression that is recognised.
+/// A compression that is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
@@ -42,7 +42,7 @@ const EXTENSIONS: [(&str, Option<Compression>); 10] = [
     ("br", None),
 ];
 
-/// Bytes at the start of a stream that tell its compression.
+/// The number of bytes at the start of a stream that identify its compression.
 const MAGIC_BYTES: usize = 6;
 
 impl Compression {

@@ -222,7 +222,7 @@ enum Cause {
 }
 
 impl Cause {
-    /// The cause of a decoder's error, which is told by its text alone where the window is too large.
+    /// Returns the cause of a decoder's error. Only the text of the error shows that the window is too large.
     fn of(error: &io::Error, consumed: u64, limit: u64) -> Self {
         let detail = io_message(error);
         if detail == ZSTD_WINDOW_TOO_LARGE || detail == XZ_WINDOW_TOO_LARGE {

@@ -84,7 +84,7 @@ pub(crate) fn run_once<G: Merge>(
     if let Some(error) = fatal {
         return Err(error);
     }
-    // Of an input that passed its turn by itself it was not asked.
+    // An input that passes its own turn is not checked in the loop.
     if merge.needs_restart(&merger)? {
         return Ok(None);
     }
@@ -116,7 +116,7 @@ fn add_one<G: Merge>(
         if turn.is_passed() {
             return Err(error);
         }
-        // What the first input left behind is all there is. Later ones were read to their end before they were added.
+        // The merger holds nothing but this input. Later inputs are read to their end before they are added.
         if place == 0 && run.whole_inputs {
             *turn.wait()? = merge.merger();
         }

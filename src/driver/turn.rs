@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(super) struct Line<M> {
     state: Mutex<State<M>>,
     moved_on: Condvar,
-    /// Nothing more will be added: the run failed, must restart, or a thread panicked.
+    /// No more inputs will be added: the run failed, must restart, or a thread panicked.
     is_over: AtomicBool,
     cancel: Cancel,
 }

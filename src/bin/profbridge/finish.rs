@@ -15,14 +15,14 @@ pub(crate) fn finish(result: Result<ExitCode>, call: &Call) -> ExitCode {
     }
 }
 
-/// Says what was wrong and gives the exit code back.
+/// Prints the error and returns the exit code.
 pub(crate) fn fail(failure: &Error, code: u8, call: &Call) -> ExitCode {
     console::error(failure);
     call.print_failure(failure, code);
     with_standard_output(ExitCode::from(code))
 }
 
-/// The exit code of a run that may not have been able to print all it wanted to: its own, unless that is success.
+/// Returns the exit code of a run that may have lost output: its own code, unless that is success.
 pub(crate) fn with_standard_output(code: ExitCode) -> ExitCode {
     // Faults are noted, not returned.
     let _ = StandardOutput.flush();
@@ -31,7 +31,8 @@ pub(crate) fn with_standard_output(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS { ExitCode::from(console::COULD_NOT) } else { code }
 }
 
-/// The exit code of a run whose report says why it is not 0. Where nobody read the report, standard error says it.
+/// Returns the exit code of a run whose report gives the reason. If the report was lost, the reason goes to standard
+/// error.
 pub(crate) fn verdict(code: u8, reason: impl FnOnce() -> String) -> ExitCode {
     if code != 0 && standard_output::is_lost() {
         console::error_line(&reason());
@@ -48,7 +49,7 @@ fn exit_code(kind: &ErrorKind) -> u8 {
     }
 }
 
-/// Ends an output whose reader left as if it were complete: no failure, and none that hides another.
+/// Treats an output whose reader left as complete, so that it neither fails the run nor hides another failure.
 ///
 /// # Errors
 ///

@@ -1,13 +1,13 @@
-//! Standard output of reports and documents: its faults do not end a run, whose exit code is that of the work.
+//! Standard output of reports and documents. An error of it does not end the run, so the exit code stays that of the work.
 
 use profbridge::Error;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-/// The first fault of standard output.
+/// The first error of standard output.
 static FAULT: OnceLock<io::Error> = OnceLock::new();
 
-/// Takes all bytes; drops those behind the first fault. [`finish`](crate::finish) decides what the fault means.
+/// Accepts all bytes and drops those after the first error. [`finish`](crate::finish) decides what the error means.
 pub(crate) struct StandardOutput;
 
 impl Write for StandardOutput {
@@ -26,17 +26,17 @@ fn note(step: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
     if !is_lost()
         && let Err(fault) = step(&mut io::stdout())
     {
-        // Where another thread was quicker the first fault stays.
+        // If another thread was faster, its error stays.
         let _ = FAULT.set(fault);
     }
 }
 
-/// Whether a part of what was printed reached nobody.
+/// Returns true if some output was lost.
 pub(crate) fn is_lost() -> bool {
     FAULT.get().is_some()
 }
 
-/// Why a run that did all else cannot succeed; a reader that left early is no reason.
+/// Returns the error that makes an otherwise successful run fail. A reader that left early does not.
 pub(crate) fn fault() -> Option<Error> {
     let fault = FAULT.get().filter(|fault| fault.kind() != io::ErrorKind::BrokenPipe)?;
     let copy = fault.raw_os_error().map_or_else(|| fault.kind().into(), io::Error::from_raw_os_error);

@@ -1,7 +1,7 @@
 //! `merge --partial` of inputs that are all empty.
 //!
-//! A program that never ran leaves an empty file, or none. Such a part is an empty file: of every family, and skipped by
-//! the merge of the parts as an empty input is.
+//! A program that never ran leaves an empty file or none. The part is then an empty file, which belongs to any family and
+//! which the merge of the parts skips like every empty input.
 
 use super::arguments::MergeArgs;
 use crate::console;
@@ -14,12 +14,12 @@ use profbridge::pipeline::plan::MergePlan;
 use profbridge::pipeline::{Facts, InputOutcome, Wanted};
 use profbridge::{Result, Warning};
 
-/// Whether no input has a byte.
+/// Returns true if every input is empty.
 pub(super) fn are_empty(inputs: &[Input]) -> bool {
     inputs.iter().all(|input| input.format().is_ok_and(|format| format == Format::Empty))
 }
 
-/// A part of nothing.
+/// A partial merge of empty inputs.
 pub(super) struct EmptyPart<'a> {
     arguments: &'a MergeArgs,
     inputs: &'a [Input],
