@@ -5,7 +5,7 @@ use profbridge::input::{Family, Input};
 use profbridge::instr::release;
 use profbridge::memprof::raw::Programs;
 use profbridge::merge::{FunctionFilter, Remapping};
-use profbridge::pipeline::target::{ENVIRONMENT, InputVersions};
+use profbridge::pipeline::target::{ENVIRONMENT, Evidence};
 use profbridge::pipeline::{Facts, FailureMode, MergeOptions, Minimums, Target, TargetRequest, Wanted};
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, Error, Limits, Result};
@@ -161,7 +161,7 @@ impl MergeSettings {
 pub(crate) fn target(asked: Option<&str>, inputs: &[Input]) -> Result<Target> {
     match asked_target(asked)? {
         Some(target) => Ok(target),
-        None => Ok(Target::of_inputs(&InputVersions::look(inputs, Compat::Profbridge))),
+        None => Ok(Target::of_inputs(&Evidence::look(inputs, Compat::Profbridge))),
     }
 }
 

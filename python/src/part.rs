@@ -189,7 +189,7 @@ fn partial_options(settings: &MergeSettings, target: &Target) -> Result<PartialO
 fn finish(sum: &Partial, settings: &MergeSettings) -> Result<Merged> {
     let target = match asked_target(settings.target.as_deref())? {
         Some(target) => target,
-        None => Target::of_inputs(&sum.versions()),
+        None => Target::of_inputs(&sum.evidence()),
     };
     let options = partial_options(settings, &target)?;
     match sum {

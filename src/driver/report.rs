@@ -52,6 +52,16 @@ pub struct InputReport {
 }
 
 impl InputReport {
+    /// Returns true if a readable input has nothing to merge: no bytes, or no record and no memory profile.
+    pub fn is_empty(&self) -> bool {
+        let has_memory = self.kind.is_some_and(|kind| kind.contains(ProfileKind::MEMPROF));
+        match self.outcome {
+            InputOutcome::Empty => true,
+            InputOutcome::Used => self.records == 0 && !has_memory,
+            _ => false,
+        }
+    }
+
     pub(crate) fn new(input: &Input, outcome: InputOutcome) -> Self {
         Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
     }

@@ -62,6 +62,20 @@ pub fn identify(head: &Head<'_>) -> Identity {
     Identity { format, confidence }
 }
 
+/// Whether a file of this format has no record, as far as its beginning is all of it: it says nothing of who wrote other
+/// inputs of a merge.
+pub fn is_blank(format: Format, head: &Head<'_>) -> bool {
+    let data = head.bytes();
+    head.is_whole()
+        && match format {
+            Format::Text => text::is_blank(head),
+            Format::Raw { .. } => raw::is_blank(data),
+            Format::Indexed => indexed::is_blank(data),
+            Format::Iprof => iprof::has_tables_only(data),
+            _ => false,
+        }
+}
+
 /// The format of bytes, for who need not know how sure it is.
 pub fn detect(data: &[u8]) -> Format {
     identify(&Head::new(data)).format

@@ -30,19 +30,7 @@ impl Dialect {
 
     /// The variant bits that the release knows.
     pub(super) fn kind_bits(self, kind: ProfileKind) -> u64 {
-        const SINCE: [(ProfileKind, u32); 8] = [
-            (ProfileKind::IR, 3),
-            (ProfileKind::CONTEXT_SENSITIVE, 9),
-            (ProfileKind::ENTRY_FIRST, 11),
-            (ProfileKind::BYTE_COVERAGE, 14),
-            (ProfileKind::FUNCTION_ENTRY_ONLY, 14),
-            (ProfileKind::MEMPROF, 15),
-            (ProfileKind::TEMPORAL, 17),
-            (ProfileKind::LOOP_ENTRIES, 20),
-        ];
-        let known = SINCE.iter().filter(|(_, since)| self.release >= Release(*since));
-        let known = known.fold(ProfileKind::NONE, |all, (bit, _)| all | *bit);
-        let mut kind = kind.intersection(known);
+        let mut kind = kind.intersection(ProfileKind::known_by(self.release));
         if !self.has(since::MEMPROF) {
             kind = kind.without(ProfileKind::MEMPROF);
         }

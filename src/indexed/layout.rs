@@ -28,6 +28,9 @@ pub(super) const HEADER_WORDS: [HeaderWord; 6] = [
     HeaderWord { name: "VTableNamesOffset", since: 12 },
 ];
 
+/// The place of `MemProfOffset` in the file.
+pub(crate) const MEMPROF_OFFSET_AT: u64 = 40;
+
 /// Where `HashOffset` stands in the file.
 pub(super) const HASH_OFFSET_AT: usize = 32;
 

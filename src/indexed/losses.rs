@@ -33,7 +33,7 @@ pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     // The bits of parts that are counted above are no loss of their own.
     let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let kind = profile.kind.without(counted);
-    losses.add(LossKind::KindBits, u64::from((kind.indexed_bits() & !dialect.kind_bits(kind)).count_ones()));
+    losses.add_properties(ProfileKind::from_bits(kind.indexed_bits() & !dialect.kind_bits(kind)));
     losses.into_vec()
 }
 

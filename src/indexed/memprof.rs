@@ -39,7 +39,7 @@ const HEADERS: [&[Word]; 5] = {
 };
 
 /// The version of a section by its first word, which in version 0 is an offset.
-pub(super) fn section_version(first_word: u64) -> Option<usize> {
+pub(crate) fn section_version(first_word: u64) -> Option<usize> {
     match first_word {
         24.. => Some(0),
         1..=4 => Some(first_word as usize),

@@ -52,11 +52,13 @@ mod verify;
 mod write;
 
 pub use describe::describe;
+pub(crate) use layout::MEMPROF_OFFSET_AT;
 pub use layout::{DEFAULT_VERSION, MAGIC, NEWEST_VERSION, writing_release};
 pub use lookup::Entry;
 pub use losses::losses;
+pub(crate) use memprof::section_version as memory_section_version;
 pub(crate) use outline::Outline;
 pub use profile::{IndexedProfile, ReadOptions};
-pub use reader::IndexedReader;
+pub use reader::{IndexedReader, is_blank};
 pub use records::Records;
 pub use write::{Encoder, WriteOptions, write};

@@ -82,6 +82,14 @@ impl<'data> IndexedReader<'data> {
     }
 }
 
+/// Whether an indexed file has neither a record nor a memory profile.
+pub fn is_blank(file: &[u8]) -> bool {
+    let is_blank = |mut reader: IndexedReader<'_>| {
+        !reader.kind().contains(ProfileKind::MEMPROF) && matches!(reader.next_record(), Ok(None))
+    };
+    IndexedReader::new(file, ReadOptions::default()).is_ok_and(is_blank)
+}
+
 impl ProfileReader for IndexedReader<'_> {
     fn kind(&self) -> ProfileKind {
         self.profile.kind()

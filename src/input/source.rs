@@ -15,7 +15,7 @@ use crate::bytes::head::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
 use crate::compression::{Compression, Opened, decompress, open as open_stream, uncompressed_name};
 use crate::error::{Error, ErrorKind, Result};
-use crate::identify::{Family, Format, Identity, identify};
+use crate::identify::{Family, Format, Identity, identify, is_blank};
 use crate::limits::Limits;
 use crate::partial::{FOOTER_BYTES, Family as PartFamily, Frame, MAGIC, document_len};
 use std::fs::File;
@@ -57,6 +57,8 @@ pub struct Looked {
     pub compression: Option<Compression>,
     /// The version of the format, where the beginning tells it.
     pub version: Option<FormatVersion>,
+    /// Whether it is a small file without a record.
+    pub is_blank: bool,
     start: [u8; START_BYTES],
     start_len: usize,
 }
@@ -193,7 +195,7 @@ impl Input {
     ///
     /// What has no magic number of another format and is called `.iprof` is
     /// taken for one, since that is what somebody took it for: it may be cut or
-    /// damaged.
+    /// damaged. A file without bytes belongs to no family.
     ///
     /// # Errors
     ///
@@ -201,7 +203,7 @@ impl Input {
     pub fn family(&self) -> Result<Option<Family>> {
         let identity = self.look()?.identity;
         let is_text = matches!(identity.format, Format::Text | Format::SampleText | Format::Collapsed);
-        let is_damaged = identity.family().is_none() || is_text;
+        let is_damaged = (identity.family().is_none() && identity.format != Format::Empty) || is_text;
         if is_damaged && is_iprof_name(&self.path) {
             return Ok(Some(Family::Iprof));
         }
@@ -249,6 +251,22 @@ impl Input {
     /// The family of a partial merge by its footer, where nothing in front tells one.
     fn part_family(&self) -> Option<Family> {
         Frame::family_of_footer(&self.footer().ok()??).map(Family::from)
+    }
+
+    /// The little-endian word at a place of the content, which may be compressed.
+    pub(crate) fn word_at(&self, place: u64) -> Option<u64> {
+        let mut word = [0; 8];
+        if !self.is_pipe() && self.look().ok()?.compression.is_none() {
+            let mut file = open_file(&self.path).ok()?;
+            file.seek(SeekFrom::Start(place)).and_then(|_| file.read_exact(&mut word)).ok()?;
+            return Some(u64::from_le_bytes(word));
+        }
+        // Only the beginning is decompressed, whatever window the rest needs: reading all of it is bounded.
+        let limits = Limits { window_bytes: u64::MAX, ..Limits::default() };
+        let mut content = open_stream(self.stream().ok()?, &limits).ok()?.stream;
+        io::copy(&mut content.by_ref().take(place), &mut io::sink()).ok()?;
+        content.read_exact(&mut word).ok()?;
+        Some(u64::from_le_bytes(word))
     }
 
     /// The last bytes of a partial merge.
@@ -408,7 +426,7 @@ fn look(stream: impl Read) -> io::Result<Looked> {
         read => read,
     };
     let mut head = Vec::with_capacity(FIRST_BYTES);
-    let is_whole = read_to(&mut head, FIRST_BYTES)?;
+    let mut is_whole = read_to(&mut head, FIRST_BYTES)?;
     let mut identity = match compression {
         Some(compression) if head.is_empty() && !is_whole => {
             Identity { format: Format::Compressed(compression), confidence: Confidence::Certain }
@@ -416,10 +434,10 @@ fn look(stream: impl Read) -> io::Result<Looked> {
         _ => identify(&Head::cut(&head, is_whole)),
     };
     if identity.confidence != Confidence::Certain && !is_whole {
-        let is_whole = read_to(&mut head, HEAD_BYTES)?;
+        is_whole = read_to(&mut head, HEAD_BYTES)?;
         identity = identify(&Head::cut(&head, is_whole));
     }
-    Ok(Looked::new(identity, compression, &head))
+    Ok(Looked::new(identity, compression, &Head::cut(&head, is_whole)))
 }
 
 /// Reads until there are `wanted` bytes; says whether the stream ends before.
@@ -429,12 +447,13 @@ fn read_on(stream: &mut impl Read, head: &mut Vec<u8>, wanted: usize) -> io::Res
 }
 
 impl Looked {
-    fn new(identity: Identity, compression: Option<Compression>, head: &[u8]) -> Self {
+    fn new(identity: Identity, compression: Option<Compression>, head: &Head<'_>) -> Self {
         let mut start = [0; START_BYTES];
-        let start_len = head.len().min(START_BYTES);
-        start[..start_len].copy_from_slice(&head[..start_len]);
-        let version = FormatVersion::of(identity.format, head);
-        Self { identity, compression, version, start, start_len }
+        let start_len = head.bytes().len().min(START_BYTES);
+        start[..start_len].copy_from_slice(&head.bytes()[..start_len]);
+        let version = FormatVersion::of(identity.format, head.bytes());
+        let is_blank = is_blank(identity.format, head);
+        Self { identity, compression, version, is_blank, start, start_len }
     }
 }
 

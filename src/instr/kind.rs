@@ -1,5 +1,6 @@
 //! What sort of counters a profile holds: the variant bits of the version word.
 
+use super::release::Release;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -34,6 +35,57 @@ impl ProfileKind {
     /// Marked as front-end by the text keyword `:fe`. Not a bit of any file's
     /// version word: it lives in memory only (bit 0 here).
     pub const FRONT_END: Self = Self(1);
+
+    /// The release that writes each property first.
+    const SINCE: [(Self, Release); 9] = [
+        (Self::IR, Release(3)),
+        (Self::CONTEXT_SENSITIVE, Release(9)),
+        (Self::ENTRY_FIRST, Release(12)),
+        (Self::DEBUG_INFO_CORRELATE, Release(14)),
+        (Self::BYTE_COVERAGE, Release(14)),
+        (Self::FUNCTION_ENTRY_ONLY, Release(14)),
+        (Self::MEMPROF, Release(15)),
+        (Self::TEMPORAL, Release(17)),
+        (Self::LOOP_ENTRIES, Release(20)),
+    ];
+
+    /// The properties that a release knows.
+    pub fn known_by(release: Release) -> Self {
+        let known = Self::SINCE.iter().filter(|(_, since)| release >= *since);
+        known.fold(Self::NONE, |all, (bit, _)| all | *bit)
+    }
+
+    /// The release that writes all of these properties first, and those of them that it adds; `None` without a known
+    /// property.
+    pub fn first_release(self) -> Option<(Release, Self)> {
+        let known = || Self::SINCE.iter().filter(|(bit, _)| self.contains(*bit));
+        let latest = known().map(|(_, since)| *since).max()?;
+        let added = known().filter(|(_, since)| *since == latest).fold(Self::NONE, |all, (bit, _)| all | *bit);
+        Some((latest, added))
+    }
+
+    /// The properties as things that a profile contains: `loop entries, temporal traces`.
+    pub fn nouns(self) -> String {
+        const NOUNS: [(ProfileKind, &str); 10] = [
+            (ProfileKind::FRONT_END, "front-end counters"),
+            (ProfileKind::LOOP_ENTRIES, "loop entries"),
+            (ProfileKind::IR, "IR counters"),
+            (ProfileKind::CONTEXT_SENSITIVE, "context-sensitive counters"),
+            (ProfileKind::ENTRY_FIRST, "entry counters first"),
+            (ProfileKind::DEBUG_INFO_CORRELATE, "debug info correlation"),
+            (ProfileKind::BYTE_COVERAGE, "byte coverage"),
+            (ProfileKind::FUNCTION_ENTRY_ONLY, "function entry coverage"),
+            (ProfileKind::MEMPROF, "a memory profile"),
+            (ProfileKind::TEMPORAL, "temporal traces"),
+        ];
+        let noun = |at: u32| {
+            let bit = Self(1 << at);
+            let known = NOUNS.iter().find(|(known, _)| *known == bit).map(|(_, noun)| (*noun).to_string());
+            known.unwrap_or_else(|| format!("bit {at}"))
+        };
+        let set: Vec<String> = (0..u64::BITS).filter(|at| self.intersects(Self(1 << at))).map(noun).collect();
+        set.join(", ")
+    }
 
     /// Takes the variant bits (32 to 63) of a version word; unknown ones stay.
     pub fn from_version_word(word: u64) -> Self {
@@ -228,6 +280,23 @@ mod tests {
             let kind = ProfileKind::from_bits(bits);
             prop_assert_eq!(kind.to_string().parse::<ProfileKind>().unwrap(), kind);
         }
+    }
+
+    #[test]
+    fn properties_are_named_and_dated() {
+        let kind = ProfileKind::IR | ProfileKind::BYTE_COVERAGE | ProfileKind::FUNCTION_ENTRY_ONLY;
+        let (release, added) = kind.first_release().unwrap();
+        assert_eq!((release, added.nouns().as_str()), (Release(14), "byte coverage, function entry coverage"));
+        assert_eq!(
+            (kind | ProfileKind::LOOP_ENTRIES).first_release().unwrap(),
+            (Release(20), ProfileKind::LOOP_ENTRIES)
+        );
+        assert_eq!(ProfileKind::from_bits(1 << 40).first_release(), None);
+        assert_eq!(ProfileKind::from_bits(1 << 40 | 1 << 63).nouns(), "bit 40, temporal traces");
+        assert!(
+            ProfileKind::known_by(Release(13))
+                == ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE | ProfileKind::ENTRY_FIRST
+        );
     }
 
     #[test]

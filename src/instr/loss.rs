@@ -1,5 +1,6 @@
 //! What a format cannot hold.
 
+use super::kind::ProfileKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use serde::Serialize;
@@ -150,18 +151,31 @@ pub struct Loss {
     pub kind: LossKind,
     /// How many.
     pub count: u64,
+    /// The properties that are lost, for [`LossKind::KindBits`].
+    pub properties: ProfileKind,
+}
+
+impl Loss {
+    /// A loss of another kind than properties.
+    pub fn new(kind: LossKind, count: u64) -> Self {
+        Self { kind, count, properties: ProfileKind::NONE }
+    }
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (one, several) = self.kind.words();
-        write!(f, "{} {}", self.count, if self.count == 1 { one } else { several })
+        write!(f, "{} {}", self.count, if self.count == 1 { one } else { several })?;
+        if self.properties.is_none() { Ok(()) } else { write!(f, " ({})", self.properties.nouns()) }
     }
 }
 
 /// Counts losses by kind.
 #[derive(Debug, Clone, Default)]
-pub struct Losses(BTreeMap<LossKind, u64>);
+pub struct Losses {
+    counts: BTreeMap<LossKind, u64>,
+    properties: ProfileKind,
+}
 
 impl Losses {
     /// No loss.
@@ -172,14 +186,21 @@ impl Losses {
     /// Counts `count` more of a kind; 0 is no loss.
     pub fn add(&mut self, kind: LossKind, count: u64) {
         if count != 0 {
-            let sum = self.0.entry(kind).or_default();
+            let sum = self.counts.entry(kind).or_default();
             *sum = sum.saturating_add(count);
         }
     }
 
+    /// Adds properties of the profile.
+    pub fn add_properties(&mut self, properties: ProfileKind) {
+        self.properties |= properties;
+        self.add(LossKind::KindBits, u64::from(properties.bits().count_ones()));
+    }
+
     /// All losses, in the order of the kinds.
     pub fn into_vec(self) -> Vec<Loss> {
-        self.0.into_iter().map(|(kind, count)| Loss { kind, count }).collect()
+        let properties = |kind| if kind == LossKind::KindBits { self.properties } else { ProfileKind::NONE };
+        self.counts.into_iter().map(|(kind, count)| Loss { kind, count, properties: properties(kind) }).collect()
     }
 }
 
@@ -203,7 +224,7 @@ mod tests {
 
     #[test]
     fn losses_can_be_refused() {
-        let loss = |kind, count| Loss { kind, count };
+        let loss = Loss::new;
         let error = refuse_losses(&[loss(LossKind::BinaryIds, 1), loss(LossKind::ValuesBeyondLimit, 2)]).unwrap_err();
         let text = "not everything can be converted: 1 binary id, 2 values beyond 255 of a site";
         assert_eq!(error.to_string(), text);
@@ -217,7 +238,9 @@ mod tests {
         losses.add(LossKind::BitmapBytes, 4);
         losses.add(LossKind::BitmapBytes, 3);
         losses.add(LossKind::MemProf, 0);
+        losses.add_properties(ProfileKind::LOOP_ENTRIES | ProfileKind::ENTRY_FIRST);
         let words: Vec<String> = losses.into_vec().iter().map(Loss::to_string).collect();
-        assert_eq!(words, ["7 bitmap bytes", "1 binary id"]);
+        let properties = "2 properties of the profile (loop entries, entry counters first)";
+        assert_eq!(words, ["7 bitmap bytes", "1 binary id", properties]);
     }
 }

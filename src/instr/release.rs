@@ -244,6 +244,24 @@ impl Family {
     }
 }
 
+/// The version of raw memory profiles that the runtime of a release writes; `None` before release 14.
+pub fn raw_memory_version(release: Release) -> Option<u32> {
+    match release.0 {
+        0..14 => None,
+        14 | 15 => Some(1),
+        16 => Some(2),
+        17 | 18 => Some(3),
+        19..=21 => Some(4),
+        _ => Some(5),
+    }
+}
+
+/// The releases that write that version of raw memory profiles, in words.
+pub fn raw_memory_writers(version: u64) -> Option<String> {
+    let rows = rows_where(|row| raw_memory_version(row.release()).map(u64::from) == Some(version));
+    llvm_words(&rows)
+}
+
 /// Major and minor number of a version; of a minor part such as `0-nightly` the number in front.
 fn first_numbers(version: &str) -> Option<(u32, Option<u32>)> {
     let mut parts = version.split('.');
@@ -301,19 +319,28 @@ pub fn newest_words() -> String {
     format!("LLVM {}", RELEASES[RELEASES.len() - 1].llvm)
 }
 
-fn writers(writes: impl Fn(&ReleaseRow) -> bool) -> Option<String> {
-    let rows: Vec<&ReleaseRow> = RELEASES.iter().filter(|row| writes(row)).collect();
+fn rows_where(writes: impl Fn(&ReleaseRow) -> bool) -> Vec<&'static ReleaseRow> {
+    RELEASES.iter().filter(|row| writes(row)).collect()
+}
+
+/// `LLVM 14 to 17`.
+fn llvm_words(rows: &[&ReleaseRow]) -> Option<String> {
     let (first, last) = (rows.first()?, rows.last()?);
-    let llvm = match rows.len() {
-        1 => first.llvm.to_string(),
-        2 => format!("{} and {}", first.llvm, last.llvm),
-        _ => format!("{} to {}", first.llvm, last.llvm),
-    };
+    Some(match rows.len() {
+        1 => format!("LLVM {}", first.llvm),
+        2 => format!("LLVM {} and {}", first.llvm, last.llvm),
+        _ => format!("LLVM {} to {}", first.llvm, last.llvm),
+    })
+}
+
+fn writers(writes: impl Fn(&ReleaseRow) -> bool) -> Option<String> {
+    let rows = rows_where(writes);
+    let llvm = llvm_words(&rows)?;
     let rustc_first = rows.iter().find_map(|row| row.rustc.map(|(first, _)| first));
     let rustc_last = rows.iter().rev().find_map(|row| row.rustc.map(|(_, last)| last));
     Some(match rustc_first.zip(rustc_last) {
-        Some((first, last)) => format!("LLVM {llvm} (rustc {})", range_words(first, last)),
-        None => format!("LLVM {llvm}"),
+        Some((first, last)) => format!("{llvm} (rustc {})", range_words(first, last)),
+        None => llvm,
     })
 }
 
@@ -408,5 +435,8 @@ mod tests {
         assert_eq!(indexed_writers(12).unwrap(), "LLVM 19 to 21 (rustc 1.82 to 1.94)");
         assert_eq!(indexed_readers(9).unwrap(), "LLVM 16 and later");
         assert_eq!(Release::DEFAULT.indexed_version(), Some(13));
+        let of_memory = [1, 2, 3, 4, 5].map(|version| raw_memory_writers(version).unwrap());
+        assert_eq!(of_memory, ["LLVM 14 and 15", "LLVM 16", "LLVM 17 and 18", "LLVM 19 to 21", "LLVM 22 and 23"]);
+        assert_eq!(raw_memory_writers(6), None);
     }
 }

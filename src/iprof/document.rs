@@ -177,6 +177,12 @@ impl Document {
         self.layout.contains(&section) || !self.sections.instanceofs.is_empty()
     }
 
+    /// Whether nothing was counted: there is no entry, and no member that the format does not know.
+    pub fn has_tables_only(&self) -> bool {
+        let has_entries = SectionKind::ALL.iter().any(|kind| self.sections.entries_count(*kind) > 0);
+        !has_entries && self.members().next().is_none()
+    }
+
     /// The members that belong to no known section: name, and value as compact JSON.
     pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.layout.iter().filter_map(|member| match member {

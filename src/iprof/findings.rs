@@ -389,6 +389,8 @@ pub enum Verdict {
     PartlyUsable,
     /// Types and methods, but no profile.
     TablesOnly,
+    /// No errors, and no profile.
+    Empty,
     /// Nothing can be had from it.
     Unusable,
 }
@@ -400,6 +402,7 @@ impl Verdict {
             Self::Usable => "usable",
             Self::PartlyUsable => "partly usable",
             Self::TablesOnly => "tables only: record again",
+            Self::Empty => "empty",
             Self::Unusable => "unusable: record again",
         }
     }

@@ -30,6 +30,11 @@ pub struct Examination {
 }
 
 impl Examination {
+    /// Whether nothing was counted in what can be read: there is no entry, and no member that the format does not know.
+    pub fn has_tables_only(&self) -> bool {
+        self.document.as_ref().is_some_and(Document::has_tables_only)
+    }
+
     /// The error for which [`read()`] refuses the file, unless it accepts it.
     pub fn refusal(&self) -> Option<Error> {
         let found = self.findings.first_error();
@@ -65,6 +70,12 @@ pub fn examine(data: &[u8], options: &ReadOptions) -> Examination {
 /// As [`examine`], from a stream that is never in memory as a whole.
 pub fn examine_from(stream: impl Read, options: &ReadOptions) -> Examination {
     examine_window(Window::from_reader(stream, &options.limits), options)
+}
+
+/// Whether a document has types and methods but nothing that was counted, not even a member that the format does not know.
+pub fn has_tables_only(data: &[u8]) -> bool {
+    let found = examine(data, &ReadOptions::default());
+    found.has_tables_only() && !found.findings.has_errors()
 }
 
 fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {

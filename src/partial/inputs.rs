@@ -35,6 +35,8 @@ pub enum InputOrigin {
         /// Whether local functions are called `file:function`.
         has_colon_names: bool,
     },
+    /// A raw memory profile, of that version.
+    RawMemory(u64),
     /// Anything else.
     Other,
 }
@@ -97,6 +99,7 @@ impl PartialInput {
             Some(InputOrigin::Indexed(version)) => [2, version].into_iter().for_each(|word| out.number(word)),
             Some(InputOrigin::Text { has_colon_names }) => out.number(3 + u64::from(has_colon_names)),
             Some(InputOrigin::Other) => out.number(5),
+            Some(InputOrigin::RawMemory(version)) => [6, version].into_iter().for_each(|word| out.number(word)),
         }
         out.number(self.records);
         out.list(self.kind.iter(), |out, kind| out.hash(*kind));
@@ -120,11 +123,12 @@ impl PartialInput {
             1 => InputState::Empty,
             _ => InputState::Failed { message: text(from)?, hint: from.list("hints", text)?.pop() },
         };
-        let origin = match from.place("origin of an input", 6)? {
+        let origin = match from.place("origin of an input", 7)? {
             0 => None,
             1 => Some(InputOrigin::Raw(from.number("version")?)),
             2 => Some(InputOrigin::Indexed(from.number("version")?)),
             5 => Some(InputOrigin::Other),
+            6 => Some(InputOrigin::RawMemory(from.number("version")?)),
             text => Some(InputOrigin::Text { has_colon_names: text == 4 }),
         };
         let records = from.number("records")?;
@@ -147,6 +151,7 @@ mod tests {
             (failed, Some(text), Some(0)),
             (InputState::Used, Some(InputOrigin::Indexed(13)), None),
             (InputState::Used, Some(InputOrigin::Other), None),
+            (InputState::Used, Some(InputOrigin::RawMemory(4)), None),
         ] {
             let mut input = PartialInput::new("a/b.profraw", 7);
             (input.state, input.origin, input.kind) = (state, origin, kind);

@@ -301,6 +301,22 @@ pub struct Saved {
     pub stopped: Option<Error>,
 }
 
+/// What a format cannot store of a whole profile.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(super) fn losses(profile: &Profile, format: OutputFormat) -> Result<Vec<Loss>> {
+    let options = WriteOptions { format, compat: Compat::Profbridge, ..WriteOptions::default() };
+    match format {
+        OutputFormat::Text { release } => text::losses(profile, &options.text(release, Selection::all())),
+        OutputFormat::Indexed { release, version } => {
+            Ok(indexed::losses(profile, &options.indexed(release, version, Selection::all())))
+        }
+        OutputFormat::Raw { encoding } => raw::losses(profile, &raw::WriteOptions::new(encoding)),
+    }
+}
+
 /// Encodes a profile and replaces a file by it, or writes it to standard output
 /// for `-`; indexed profiles and text go there while they are made.
 ///

@@ -49,4 +49,4 @@ pub use overwrite::require_earlier_output;
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};
-pub use target::{InputVersions, Target, TargetRequest, TargetSource};
+pub use target::{Evidence, Reason, Target, TargetRequest, TargetSource};

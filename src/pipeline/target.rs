@@ -1,20 +1,22 @@
 //! For whom a result is: the release whose rules and file versions apply.
 //!
 //! In this order: what an option says, what the environment says, the number
-//! in the program's name, the inputs. By the inputs a result is for the
-//! compilers that may have written them: the oldest release that writes the
-//! newest version among them.
+//! in the program's name, the inputs. By the inputs it is the oldest release
+//! that can have written the newest of them and knows all that they contain.
 
-use super::encode::OutputFormat;
-use crate::compat::Compat;
+mod evidence;
+
+pub use evidence::{Evidence, Reason};
+
+use super::encode::{OutputFormat, losses};
+use super::output_form::OutputForm;
+use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::{Error, Result};
 use crate::indexed;
-use crate::input::{Format, Input};
-use crate::instr::Release;
 use crate::instr::release::{self, RELEASES, ReleaseRow};
+use crate::instr::{Loss, LossKind, Profile, ProfileKind, Release};
 use crate::raw;
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::Path;
 
 /// The variable of the environment that says for whom results are.
@@ -74,7 +76,7 @@ impl Target {
         Self::of_release(Release::DEFAULT, source)
     }
 
-    fn of_release(release: Release, source: TargetSource) -> Self {
+    pub(super) fn of_release(release: Release, source: TargetSource) -> Self {
         Self {
             release,
             indexed_version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION),
@@ -107,9 +109,9 @@ impl Target {
         Some(Self { raw_version: version, ..Self::of_row(row, TargetSource::Option) })
     }
 
-    /// The compilers that may have written the inputs.
-    pub fn of_inputs(inputs: &InputVersions) -> Self {
-        match inputs.newest_writer() {
+    /// The compilers that can have written the inputs.
+    pub fn of_inputs(evidence: &Evidence) -> Self {
+        match evidence.release() {
             Some(row) => Self::of_row(row, TargetSource::Inputs),
             None => Self::default_release(TargetSource::Inputs),
         }
@@ -117,12 +119,66 @@ impl Target {
 
     /// In the place of llvm-profdata 22: that release, unless it would refuse
     /// an input for its version alone.
-    pub fn in_place_of_llvm_22(inputs: &InputVersions) -> Self {
-        if inputs.are_refused_by(Release::DEFAULT) {
-            Self::of_inputs(inputs)
+    pub fn in_place_of_llvm_22(evidence: &Evidence) -> Self {
+        if evidence.are_refused_by(Release::DEFAULT) {
+            Self::of_inputs(evidence)
         } else {
             Self::default_release(TargetSource::Inputs)
         }
+    }
+
+    /// How a profile is written in a form of LLVM's; raw as by a little-endian program of 64 bits.
+    pub fn format(&self, form: OutputForm) -> OutputFormat {
+        match form {
+            OutputForm::Text => self.text_format(),
+            OutputForm::Raw => {
+                let (endian, pointer) = (Endian::Little, PointerWidth::Bits64);
+                OutputFormat::Raw { encoding: Encoding { endian, pointer, version: self.raw_version } }
+            }
+            _ => self.indexed_format(),
+        }
+    }
+
+    /// The oldest release from this one on that can store what any release can store of a profile in a form, and what
+    /// this one cannot store of it.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn storing(self, profile: &Profile, form: OutputForm) -> Result<(Self, Vec<Loss>)> {
+        let lost_by = |target: &Self| -> Result<Vec<Loss>> {
+            let mut lost = losses(profile, target.format(form))?;
+            // Compilers do not use them.
+            lost.retain(|loss| loss.kind != LossKind::BinaryIds);
+            Ok(lost)
+        };
+        let mut lost = lost_by(&self)?;
+        let later: Vec<Self> = RELEASES
+            .iter()
+            .filter(|row| row.release() > self.release)
+            .map(|row| Self::of_row(row, self.source))
+            .collect();
+        let Some(newest) = later.last().filter(|_| !lost.is_empty()) else { return Ok((self, Vec::new())) };
+        let never_stored = lost_by(newest)?;
+        lost.retain(|loss| !never_stored.contains(loss));
+        for loss in &mut lost {
+            let never = never_stored.iter().find(|never| never.kind == loss.kind);
+            loss.properties = loss.properties.without(never.map_or(ProfileKind::NONE, |never| never.properties));
+        }
+        if lost.is_empty() {
+            return Ok((self, lost));
+        }
+        for target in later {
+            if lost_by(&target)?.iter().all(|loss| never_stored.contains(loss)) {
+                return Ok((target, lost));
+            }
+        }
+        Ok((self, Vec::new()))
+    }
+
+    /// The release in words, `LLVM 14`.
+    pub fn release_words(&self) -> String {
+        self.toolchain().replace("llvm-", "LLVM ")
     }
 
     /// The release as options spell it, `llvm-14`.
@@ -227,136 +283,6 @@ pub fn release_of_program(program: &OsStr) -> Option<&str> {
     let number = rest.strip_prefix('-').unwrap_or(rest);
     let is_number = number.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     is_number.then_some(number)
-}
-
-/// The versions that the heads of inputs tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct InputVersions {
-    /// Oldest and newest version of raw inputs.
-    pub raw: Option<(u32, u32)>,
-    /// Newest version of indexed inputs.
-    pub indexed: Option<u32>,
-    /// Whether there are inputs of formats that no release marks: text, iprof.
-    pub unmarked: bool,
-}
-
-/// A head that tells format and version of a raw or an indexed profile.
-const HEAD_BYTES: usize = 16;
-
-impl InputVersions {
-    /// Looks at the beginning of each input. What cannot be opened is passed
-    /// over, since merging says what is wrong with it.
-    pub fn look<'i>(inputs: impl IntoIterator<Item = &'i Input>, compat: Compat) -> Self {
-        let mut versions = Self::default();
-        for input in inputs {
-            let Ok(looked) = input.look() else { continue };
-            let format = looked.identity.format;
-            // A partial merge stands for its inputs, whatever it is written as.
-            let may_be_part = matches!(format, Format::Indexed | Format::Partial);
-            let origins = if may_be_part && !compat.is_llvm() { input.part_origins() } else { None };
-            match origins {
-                Some(origins) => versions.join(Self::from_word(origins)),
-                None if looked.compression.is_some() && !compat.decompresses() => {}
-                None => versions.add(format, looked.start()),
-            }
-        }
-        versions
-    }
-
-    /// Notes the format of an input and its first bytes. Formats that are not read, and
-    /// versions that do not exist, tell nothing.
-    pub fn add(&mut self, format: Format, head: &[u8]) {
-        match format {
-            Format::Raw { endian, .. } => {
-                let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
-                let version = version.map(|word| endian.u64(word) as u32); // flags stand above the number
-                version.into_iter().for_each(|version| self.add_raw(version));
-            }
-            Format::Indexed => {
-                let version = head.get(8..HEAD_BYTES).and_then(|word| word.try_into().ok());
-                let version = version.map(|word| u64::from_le_bytes(word) as u32); // as above
-                version.into_iter().for_each(|version| self.add_indexed(version));
-            }
-            Format::Text | Format::OtherText | Format::Iprof => self.unmarked = true,
-            _ => {}
-        }
-    }
-
-    /// Notes a raw input. A version that does not exist tells nothing.
-    pub(super) fn add_raw(&mut self, version: u32) {
-        if raw::layout::is_known_version(version) {
-            let (oldest, newest) = self.raw.unwrap_or((version, version));
-            self.raw = Some((oldest.min(version), newest.max(version)));
-        }
-    }
-
-    /// Notes an indexed input. A version that does not exist tells nothing.
-    pub(super) fn add_indexed(&mut self, version: u32) {
-        let known = (1..=indexed::NEWEST_VERSION).contains(&version);
-        self.indexed = self.indexed.max(known.then_some(version));
-    }
-
-    fn join(&mut self, other: Self) {
-        if let Some((oldest, newest)) = other.raw {
-            self.add_raw(oldest);
-            self.add_raw(newest);
-        }
-        other.indexed.into_iter().for_each(|version| self.add_indexed(version));
-        self.unmarked |= other.unmarked;
-    }
-
-    /// As the footer of a partial merge has it: a byte for the oldest and the
-    /// newest raw version, one for the indexed one, one for inputs without.
-    pub(super) fn to_word(self) -> u64 {
-        let (oldest, newest) = self.raw.unwrap_or_default();
-        let byte = |number: u32| number.min(0xff) as u8;
-        let indexed = byte(self.indexed.unwrap_or_default());
-        u64::from_le_bytes([byte(oldest), byte(newest), indexed, self.unmarked.into(), 0, 0, 0, 0])
-    }
-
-    /// What [`to_word`](Self::to_word) wrote.
-    pub(super) fn from_word(word: u64) -> Self {
-        let [oldest, newest, indexed, unmarked, ..] = word.to_le_bytes();
-        let mut versions = Self { unmarked: unmarked != 0, ..Self::default() };
-        [oldest, newest].into_iter().for_each(|version| versions.add_raw(version.into()));
-        versions.add_indexed(indexed.into());
-        versions
-    }
-
-    /// Whether no input has a version: there are texts and iprof files only, or
-    /// nothing that is read.
-    pub fn tell_nothing(&self) -> bool {
-        self.raw.is_none() && self.indexed.is_none()
-    }
-
-    /// Whether the llvm-profdata of a release refuses an input for its version
-    /// alone.
-    pub fn are_refused_by(&self, release: Release) -> bool {
-        let tool = Target::of_release(release, TargetSource::Inputs);
-        let raw = self.raw.is_some_and(|(oldest, newest)| oldest != tool.raw_version || newest != tool.raw_version);
-        raw || self.indexed.is_some_and(|version| version > tool.indexed_version)
-    }
-
-    /// The newest of the oldest releases that write what is there.
-    fn newest_writer(&self) -> Option<&'static ReleaseRow> {
-        let place = |found: Option<usize>| found.unwrap_or(RELEASES.len() - 1);
-        let raw = self.raw.map(|(_, newest)| place(RELEASES.iter().position(|row| row.raw_version >= newest)));
-        let indexed = self.indexed.map(|newest| place(RELEASES.iter().position(|row| row.indexed_version >= newest)));
-        let unmarked = self.unmarked.then(|| place(RELEASES.iter().position(|row| row.release() == Release::DEFAULT)));
-        [raw, indexed, unmarked].into_iter().flatten().max().map(|at| &RELEASES[at])
-    }
-}
-
-impl fmt::Display for InputVersions {
-    /// `raw version 8, indexed version 12, text or iprof`, the newest of each.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let raw = self.raw.map(|(_, newest)| format!("raw version {newest}"));
-        let indexed = self.indexed.map(|newest| format!("indexed version {newest}"));
-        let unmarked = self.unmarked.then(|| "text or iprof".to_string());
-        let parts: Vec<String> = [raw, indexed, unmarked].into_iter().flatten().collect();
-        f.write_str(&parts.join(", "))
-    }
 }
 
 #[cfg(test)]

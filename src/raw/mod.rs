@@ -67,7 +67,7 @@ pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
 pub use names::RawNames;
 pub use options::{LargeCounters, RawOptions};
 pub use profile::RawProfile;
-pub use reader::RawReader;
+pub use reader::{RawReader, is_blank};
 pub use values::Targets;
 pub(crate) use write::written;
 pub use write::{WriteOptions, losses, write};

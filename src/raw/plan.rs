@@ -76,7 +76,7 @@ impl<'p> Plan<'p> {
         }
         let known = known_bits(self.encoding.version);
         let unknown = wanted.without(known).without(ProfileKind::TEMPORAL);
-        self.losses.add(LossKind::KindBits, u64::from(unknown.bits().count_ones()));
+        self.losses.add_properties(unknown);
         self.kind = wanted.intersection(known);
         self.byte_counters = self.kind.contains(ProfileKind::BYTE_COVERAGE);
         self.temporal = self.kind.contains(ProfileKind::TEMPORAL);

@@ -408,6 +408,12 @@ impl<'data> RawReader<'data> {
     }
 }
 
+/// Whether none of the profiles in a raw file has a record.
+pub fn is_blank(file: &[u8]) -> bool {
+    let reader = RawReader::new(file, RawOptions::default());
+    reader.is_ok_and(|mut reader| matches!(reader.next_record(), Ok(None)))
+}
+
 impl ProfileReader for RawReader<'_> {
     fn kind(&self) -> ProfileKind {
         self.profile.kind()

@@ -255,7 +255,7 @@ pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
         (!ext && !becomes_hashes, LossKind::NameHashes, hashes),
     ];
     let described = lost.into_iter().filter(|(is_lost, _, count)| *is_lost && *count > 0);
-    described.map(|(_, what, count)| Loss { kind: what, count }).collect()
+    described.map(|(_, what, count)| Loss::new(what, count)).collect()
 }
 
 #[derive(Default)]

@@ -37,6 +37,12 @@ pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
     }
 }
 
+/// Whether a text has no record: all of its lines are empty, comments, or say of what kind the records are.
+pub fn is_blank(head: &Head<'_>) -> bool {
+    let is_of_record = |line: &[u8]| !(line.trim_ascii().is_empty() || line.starts_with(b"#") || is_keyword(line));
+    head.is_whole() && !head.lines().any(is_of_record)
+}
+
 /// A line in front of the records that says of what kind they are.
 fn is_keyword(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 8] = [
@@ -81,6 +87,15 @@ mod tests {
     fn a_profile_without_functions_is_possible() {
         assert_eq!(of("\n\n"), Some(Confidence::Possible));
         assert_eq!(of("# nothing ran\n"), Some(Confidence::Possible));
+    }
+
+    #[test]
+    fn a_text_without_a_record_is_blank() {
+        for text in ["\n\n", "# nothing\n", ":ir\n", ":IR\r\n:entry_first\n# none\n\n"] {
+            assert!(is_blank(&Head::new(text.as_bytes())), "{text}");
+        }
+        assert!(!is_blank(&Head::new(b":ir\nmain\n1\n1\n5\n")));
+        assert!(!is_blank(&Head::cut(b":ir\n", false)), "what follows was not read");
     }
 
     #[test]

@@ -39,7 +39,7 @@ mod pieces;
 mod reader;
 mod write;
 
-pub use evidence::evidence;
+pub use evidence::{evidence, is_blank};
 pub use reader::TextReader;
 pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};

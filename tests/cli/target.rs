@@ -66,10 +66,9 @@ fn the_inputs_say_for_whom_the_result_is() {
         let expected = serde_json::json!({ "release": release, "indexed_version": version, "source": "inputs" });
         assert_eq!(report["target"], expected, "{inputs:?}");
         let number = release.trim_start_matches("llvm-");
-        let line =
-            format!("merged.profdata: indexed version {version}, for LLVM {number} and later, since the inputs ");
+        let line = format!("merged.profdata: indexed version {version} for LLVM {number} (");
         assert!(merged.stderr.contains(&line), "{inputs:?}: {}", merged.stderr);
-        assert!(merged.stderr.contains("; --for or PROFBRIDGE_FOR chooses another\n"), "{}", merged.stderr);
+        assert!(merged.stderr.contains("); --for changes it\n"), "{}", merged.stderr);
         if let [input] = inputs[..] {
             let converted = run(&folder, None, "convert -o converted.profdata", &[input]);
             assert_eq!(written_version(&folder, &converted, "converted.profdata"), version, "{input}");
@@ -77,6 +76,148 @@ fn the_inputs_say_for_whom_the_result_is() {
                 ["merged.profdata", "converted.profdata"].map(|name| std::fs::read(folder.path(name)).unwrap());
             assert!(merged == converted, "{input}: merge and convert agree");
         }
+    }
+}
+
+/// Inputs, the name of the output, and the note about its target.
+const DECISIONS: [(&[&str], &str, &str); 13] = [
+    (
+        &["raw/clang-22-loop-entries.profraw"],
+        "out.profdata",
+        "indexed version 12 for LLVM 20 (raw version 10 with loop entries)",
+    ),
+    (&["raw/clang-22-loop-entries.profraw"], "out.proftext", "text for LLVM 20 (raw version 10 with loop entries)"),
+    (
+        &["raw/clang-20-loop-entries.profdata", RAW_8],
+        "out.profdata",
+        "indexed version 12 for LLVM 20 (indexed version 12 with loop entries)",
+    ),
+    (
+        &["raw/clang-17-temporal.profraw"],
+        "out.profdata",
+        "indexed version 10 for LLVM 17 (raw version 8 with temporal traces)",
+    ),
+    (
+        &["raw/clang-14-entry-coverage.profdata"],
+        "out.profdata",
+        "indexed version 7 for LLVM 14 (indexed version 7 with byte coverage, function entry coverage)",
+    ),
+    (&["raw/clang-14-entry-coverage.profraw"], "out.proftext", "text for LLVM 18 (raw version 8 with byte coverage)"),
+    (
+        &["raw/clang-22-coverage.profraw"],
+        "out.profdata",
+        "indexed version 13 for LLVM 22 (raw version 10 with hashes of LLVM 22)",
+    ),
+    (&["raw/clang-23-ir-uniform.profraw"], "out.profdata", "indexed version 14 for LLVM 23 (raw version 11)"),
+    (&["memprof/clang-22-plain.v4.profdata"], "out.profdata", "indexed version 13 for LLVM 22 (indexed version 13)"),
+    (&["memprof/clang-22-plain.yaml"], "out.profdata", "indexed version 13 for LLVM 22 (the default)"),
+    (&["memprof/clang-22-plain.yaml", RAW_8], "out.profdata", "indexed version 13 for LLVM 22 (the default)"),
+    (&["iprof/fibonacci.iprof"], "out.profdata", "indexed version 13 for LLVM 22 (the default)"),
+    (&[RAW_8], "out.profraw", "raw version 8 for LLVM 14 (raw version 8)"),
+];
+
+#[test]
+fn the_note_names_the_evidence_whatever_the_order_of_inputs() {
+    let folder = Folder::new();
+    for (inputs, output, note) in DECISIONS {
+        for inputs in [inputs.to_vec(), inputs.iter().rev().copied().collect()] {
+            let merged = run(&folder, None, &format!("merge -o {output}"), &inputs);
+            let line = format!("{output}: {note}; --for changes it\n");
+            assert!(merged.code == Some(0) && merged.stderr.contains(&line), "{inputs:?}: {}", merged.stderr);
+        }
+        if let [input] = inputs {
+            let converted = run(&folder, None, &format!("convert -o {output}"), &[input]);
+            assert!(converted.stderr.contains(&format!("{output}: {note}; ")), "{input}: {}", converted.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_default_target_stores_all_of_a_profile() {
+    let folder = Folder::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(testdata("raw")).expect("the folder is there") {
+        let path = entry.expect("the folder is readable").path();
+        if !path.extension().is_some_and(|extension| extension == "profraw" || extension == "profdata") {
+            continue;
+        }
+        let name = format!("raw/{}", path.file_name().expect("a file has a name").to_string_lossy());
+        let merged = run(&folder, None, "merge --strict -o out.profdata", &[&name]);
+        // A raw profile without its image cannot be read.
+        assert!(!merged.stderr.contains("cannot hold"), "{name}: {}", merged.stderr);
+        count += usize::from(merged.code == Some(0));
+    }
+    assert!(count > 100, "{count} files were merged");
+}
+
+#[test]
+fn raw_memory_profiles_are_for_the_oldest_release_that_reads_them() {
+    let folder = Folder::new();
+    for (compiler, release, version) in
+        [(16, "llvm-16", 9), (17, "llvm-17", 10), (18, "llvm-17", 10), (19, "llvm-19", 12), (22, "llvm-22", 13)]
+    {
+        let program = testdata(&format!("memprof/clang-{compiler}-plain.binary"));
+        let line = format!("merge --json -o out --profiled-binary={}", program.display());
+        let merged = run(&folder, None, &line, &[&format!("memprof/clang-{compiler}-plain.memprofraw")]);
+        assert_eq!(written_version(&folder, &merged, "out"), version, "{compiler}");
+        let report: serde_json::Value = serde_json::from_slice(&merged.stdout).expect("the report is JSON");
+        assert_eq!(report["target"]["release"], release, "{compiler}");
+        let note = format!("for LLVM {} (raw memory profile version ", release.trim_start_matches("llvm-"));
+        assert!(merged.stderr.contains(&note), "{}", merged.stderr);
+        // A partial merge keeps the evidence.
+        let partial = run(
+            &folder,
+            None,
+            &format!("{line} --partial").replace("-o out", "-o part.profdata"),
+            &[&format!("memprof/clang-{compiler}-plain.memprofraw")],
+        );
+        assert_eq!(partial.code, Some(0), "{}", partial.stderr);
+        let finished = run(&folder, None, "merge -o out part.profdata", &[]);
+        assert_eq!(written_version(&folder, &finished, "out"), version, "{compiler}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_partial_merge_keeps_the_properties_of_its_inputs() {
+    let folder = Folder::new();
+    let input = ["raw/clang-22-loop-entries.profraw"];
+    for line in ["merge --partial -o part.profdata", "merge -o whole.profdata"] {
+        assert_eq!(run(&folder, None, line, &input).code, Some(0));
+    }
+    let finished = run(&folder, None, "merge -o finished.profdata part.profdata", &[]);
+    assert!(finished.stderr.contains("for LLVM 20 (raw version 10 with loop entries)"), "{}", finished.stderr);
+    let [whole, finished] =
+        ["whole.profdata", "finished.profdata"].map(|name| std::fs::read(folder.path(name)).unwrap());
+    assert!(whole == finished);
+}
+
+#[test]
+fn files_without_a_record_are_no_evidence_and_do_not_count() {
+    let folder = Folder::new();
+    let tables = r#"{"version":"1.0.0","types":[{"id":0,"name":"int"}],"methods":[]}"#;
+    let blank = [
+        ("comment.proftext", "# nothing\n"),
+        ("ir.proftext", ":ir\n"),
+        ("lines.proftext", "\n\n"),
+        ("bytes.proftext", ""),
+        ("bytes.iprof", ""),
+        ("tables.iprof", tables),
+    ];
+    for (name, content) in blank {
+        std::fs::write(folder.path(name), content).unwrap();
+        let alone = run(&folder, None, "merge -o alone.profdata", &[RAW_10]);
+        let merged = run(&folder, None, &format!("merge -o merged.profdata {name}"), &[RAW_10]);
+        assert_eq!(written_version(&folder, &merged, "merged.profdata"), 12, "{name}: {}", merged.stderr);
+        assert!(
+            merged.stderr.contains("for LLVM 19 (raw version 10)") || name.ends_with("tables.iprof"),
+            "{name}: {}",
+            merged.stderr
+        );
+        let [alone_bytes, bytes] =
+            ["alone.profdata", "merged.profdata"].map(|name| std::fs::read(folder.path(name)).unwrap());
+        assert!(alone.code == Some(0) && alone_bytes == bytes, "{name} changes the result");
+        let counted = run(&folder, None, &format!("merge -o counted.profdata --min-inputs 2 {name}"), &[RAW_10]);
+        counted.assert_refused(3, &["the number of inputs used is 1, below 2"]);
     }
 }
 
@@ -125,7 +266,7 @@ fn options_go_before_the_environment_and_that_before_the_inputs() {
         let tells = finished.stderr.contains("indexed version");
         assert_eq!(tells, source != "option", "{whom:?} {options}: {}", finished.stderr);
         if source == "environment" {
-            assert!(finished.stderr.contains(", as PROFBRIDGE_FOR says\n"), "{}", finished.stderr);
+            assert!(finished.stderr.contains(" (PROFBRIDGE_FOR); --for changes it\n"), "{}", finished.stderr);
         }
         let quiet = run(&folder, whom, &format!("merge --quiet -o out {options}"), &[RAW_8]);
         assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
@@ -152,7 +293,7 @@ fn raw_output_is_for_the_same_readers() {
     ] {
         let finished = run(&folder, whom, &format!("convert --force --to raw -o out.profraw {options}"), &[input]);
         assert_eq!(written_version(&folder, &finished, "out.profraw"), version, "{whom:?} {options} {input}");
-        let tells = finished.stderr.contains(&format!("out.profraw: raw version {version}, for LLVM "));
+        let tells = finished.stderr.contains(&format!("out.profraw: raw version {version} for LLVM "));
         assert_eq!(tells, options.is_empty(), "{whom:?} {options}: {}", finished.stderr);
     }
     let finished = run(&folder, None, "convert --force --for llvm-16 -o out.profraw", &["raw/clang-19-mcdc.profraw"]);

@@ -11,7 +11,7 @@ use profbridge::merge::{FunctionFilter, SoftError};
 use profbridge::pipeline::cross_release::cross;
 use profbridge::pipeline::encode::facts_of;
 use profbridge::pipeline::{
-    self, Facts, InputOutcome, MergeObserver, MergeOptions, MergeReport, Silent, Target, TargetSource, Wanted,
+    self, Facts, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputForm, Silent, Target, TargetSource, Wanted,
     WriteOptions, partial,
 };
 use profbridge::{Error, Limits, Result, Warning};
@@ -131,6 +131,10 @@ impl Merged {
     pub(crate) fn encode(&self, settings: &WriteSettings) -> Result<Written> {
         let mut target = settings.target.unwrap_or(self.target);
         let by_inputs = target.source == TargetSource::Inputs;
+        if by_inputs {
+            let form = if settings.text { OutputForm::Text } else { OutputForm::Indexed };
+            (target, _) = target.storing(&self.profile, form)?;
+        }
         let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, self.origins);
         options.release_is_given = !by_inputs;
         options.hashes = settings.hashes;

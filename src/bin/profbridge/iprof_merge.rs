@@ -200,7 +200,7 @@ impl IprofMerge<'_> {
         let of = inputs_of(report.used(), report.inputs.len());
         let passed_over = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
         let skipped = [
-            (report.count(|outcome| matches!(outcome, InputOutcome::Empty)), "empty"),
+            (report.inputs.iter().filter(|input| input.is_empty).count(), "empty"),
             (report.count(|outcome| matches!(outcome, InputOutcome::Failed(_))), "unreadable"),
             (passed_over, "of something else"),
         ];
@@ -236,7 +236,8 @@ struct IprofConsole<'a> {
 impl IprofMergeObserver for IprofConsole<'_> {
     fn input_done(&mut self, report: &IprofInputReport) {
         let path = &report.input.path;
-        self.document.note_outcome(self.told, &report.outcome);
+        let outcome = if report.is_empty { &InputOutcome::Empty } else { &report.outcome };
+        self.document.note_outcome(self.told, outcome);
         if self.salvage {
             self.document.note_salvaged(self.told);
         }
@@ -247,6 +248,9 @@ impl IprofMergeObserver for IprofConsole<'_> {
             InputOutcome::Failed(error) => console::error_as_warning(error),
             InputOutcome::Empty if !self.quiet => {
                 console::warning(&Warning::new("the file is empty; skipped").in_file(path));
+            }
+            InputOutcome::Used if report.is_empty && !self.quiet => {
+                console::warning(&Warning::new("the file has no entry; it does not count as an input").in_file(path));
             }
             _ => {}
         }

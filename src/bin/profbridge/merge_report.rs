@@ -21,8 +21,10 @@ pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet
         }
         if !quiet {
             input.warnings.iter().for_each(console::warning);
-            if matches!(input.outcome, InputOutcome::Empty) {
-                console::warning(&Warning::new("the file is empty; skipped").in_file(&input.input.path));
+            if input.is_empty() {
+                let is_used = matches!(input.outcome, InputOutcome::Used);
+                let words = if is_used { "the file has no record; skipped" } else { "the file is empty; skipped" };
+                console::warning(&Warning::new(words).in_file(&input.input.path));
             }
         }
     }
@@ -39,7 +41,7 @@ pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: 
 
 /// Notes what became of the input at that place.
 pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputReport, salvage: bool) {
-    document.note_outcome(at, &input.outcome);
+    document.note_outcome(at, if input.is_empty() { &InputOutcome::Empty } else { &input.outcome });
     if salvage && input.records > 0 {
         document.note_salvaged(at);
     }
@@ -52,7 +54,7 @@ pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputR
 /// One line that says what was written, and what became of the inputs.
 pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvage: bool) -> String {
     let failed = |input: &&InputReport| matches!(input.outcome, InputOutcome::Failed(_));
-    let empty = report.inputs.iter().filter(|input| matches!(input.outcome, InputOutcome::Empty)).count();
+    let empty = report.inputs.iter().filter(|input| input.is_empty()).count();
     let salvaged = report.inputs.iter().filter(failed).filter(|input| salvage && input.records > 0).count();
     let others = report.failures().filter(|(_, error)| error.is_kind_conflict()).count();
     let kept: u64 = report.inputs.iter().filter(failed).map(|input| input.records).sum();

@@ -2,16 +2,16 @@
 //! say, and the line that tells it.
 
 use crate::toolchains;
+use profbridge::Compat;
 use profbridge::Result;
-use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::Input;
 use profbridge::input::output::is_standard_output;
-use profbridge::instr::{LossKind, Profile, release};
+use profbridge::instr::{Loss, LossKind, Profile, release};
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
 use profbridge::pipeline::cross_release::cross;
-use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest, TargetSource};
-use profbridge::{Compat, pipeline::OutputFormat};
+use profbridge::pipeline::target::{ENVIRONMENT, Evidence, Reason, Target, TargetRequest, TargetSource};
+use profbridge::pipeline::{OutputForm, OutputFormat};
 use serde::Serialize;
 use std::path::Path;
 
@@ -19,8 +19,8 @@ use std::path::Path;
 pub(crate) struct Whom {
     /// The release and its versions.
     pub(crate) target: Target,
-    /// What the inputs told, where they decided.
-    inputs: InputVersions,
+    /// The evidence that decided.
+    reason: Reason,
     /// Whether somebody asked for that very version.
     version_is_given: bool,
 }
@@ -45,13 +45,13 @@ impl Whom {
         if let Some(target) = target {
             return Ok(Self::asked(target, format_version.is_some()));
         }
-        let inputs = InputVersions::look(inputs, Compat::Profbridge);
-        Ok(Self { target: Target::of_inputs(&inputs), inputs, version_is_given: false })
+        let evidence = Evidence::look(inputs, Compat::Profbridge);
+        Ok(Self { target: Target::of_inputs(&evidence), reason: evidence.reason(), version_is_given: false })
     }
 
     /// A target that was asked for.
     pub(crate) fn asked(target: Target, version_is_given: bool) -> Self {
-        Self { target, inputs: InputVersions::default(), version_is_given }
+        Self { target, reason: Reason::default(), version_is_given }
     }
 
     /// The same for raw output of a version that was asked for: one older than
@@ -76,7 +76,7 @@ impl Whom {
     }
 
     /// Gives the result the names and hashes that its reader computes. What it
-    /// holds may ask for another version, which is the last word on it.
+    /// contains may need another release or version, which takes precedence.
     pub(crate) fn cross(
         &mut self,
         profile: &mut Profile,
@@ -84,12 +84,34 @@ impl Whom {
         hashes: HashPolicy,
         origins: Origins,
         strict: bool,
+        form: OutputForm,
     ) -> Result<Vec<Finding>> {
+        self.store_all_of(profile, form)?;
         let mut options = self.crossing(hashes);
         options.origins = origins;
         let crossed = cross(profile, filter, &options, strict)?;
+        if crossed.indexed_version != self.target.indexed_version {
+            self.reason.content = Some(format!("hashes of {}", crossed.release));
+        }
         (self.target.release, self.target.indexed_version) = (crossed.release, crossed.indexed_version);
         Ok(crossed.findings)
+    }
+
+    /// Takes a later release where only such a one stores all of the profile, unless a release was asked for.
+    fn store_all_of(&mut self, profile: &Profile, form: OutputForm) -> Result<()> {
+        if self.target.source != TargetSource::Inputs || self.version_is_given {
+            return Ok(());
+        }
+        let (target, stored) = self.target.storing(profile, form)?;
+        if target != self.target {
+            let words = |loss: &Loss| match loss.properties.is_none() {
+                true => loss.to_string(),
+                false => loss.properties.nouns(),
+            };
+            let stored: Vec<String> = stored.iter().map(words).collect();
+            (self.target, self.reason.content) = (target, Some(stored.join(", ")));
+        }
+        Ok(())
     }
 
     /// What is no error with `--strict`: nobody asked for a version that has no
@@ -99,35 +121,21 @@ impl Whom {
         if self.target.source == TargetSource::Inputs { vec![LossKind::BinaryIds] } else { Vec::new() }
     }
 
-    /// Raw profiles as 64-bit programs write them.
-    pub(crate) fn raw_encoding(&self) -> Encoding {
-        Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: self.target.raw_version }
-    }
-
-    /// Says on standard error for whom `output` is, and how to choose another
-    /// reader, unless an option has chosen.
+    /// Prints the target release of `output` and the evidence for it on standard
+    /// error, unless an option has chosen it.
     pub(crate) fn say(&self, format: OutputFormat, output: &Path) {
-        let why = match self.target.source {
-            TargetSource::Inputs if self.inputs.tell_nothing() => {
-                format!("since the inputs do not tell who wrote them; --for or {ENVIRONMENT} chooses another")
-            }
-            TargetSource::Inputs => {
-                format!("since the inputs are {}; --for or {ENVIRONMENT} chooses another", self.inputs)
-            }
-            TargetSource::Environment => format!("as {ENVIRONMENT} says"),
+        let reason = match self.target.source {
+            TargetSource::Inputs => self.reason.to_string(),
+            TargetSource::Environment => ENVIRONMENT.to_string(),
             _ => return,
         };
-        let (what, readers) = match format {
-            OutputFormat::Indexed { version, .. } => (format!("indexed version {version}"), None),
-            OutputFormat::Raw { encoding } => {
-                let version = encoding.version;
-                (format!("raw version {version}"), release::raw_readers(version.into()))
-            }
-            _ => ("text".to_string(), None),
+        let what = match format {
+            OutputFormat::Indexed { version, .. } => format!("indexed version {version}"),
+            OutputFormat::Raw { encoding } => format!("raw version {}", encoding.version),
+            _ => "text".to_string(),
         };
-        let readers = readers.unwrap_or_else(|| format!("{} and later", self.target.release));
         let output = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
-        let line = format!("{output}: {what}, for {readers}, {why}");
+        let line = format!("{output}: {what} for {} ({reason}); --for changes it", self.target.release_words());
         crate::console::say(&line);
     }
 

@@ -135,14 +135,16 @@ impl Merger {
     ///
     /// As [`read_from`](super::read_from). Part of the file may have been added
     /// then: the merge cannot go on.
-    pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Findings> {
+    pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Added> {
         let mut adding = Adding { merger: self, weights: *weights, mapping: None };
         let reading = read_stream(stream, options, &mut adding).accepted(options)?;
         let mapping = adding.mapping.take();
         let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, Some(&reading.tables)));
         let version = reading.version.unwrap_or_default();
+        let is_empty =
+            reading.sound_entries() == 0 && !reading.layout.iter().any(|member| matches!(member, TopMember::Other(..)));
         self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
-        Ok(reading.findings)
+        Ok(Added { findings: reading.findings, is_empty })
     }
 
     /// Types and methods of an input. The first one keeps its ids; later ones
@@ -383,6 +385,16 @@ impl Sink for Adding<'_> {
         };
         self.merger.add_records(entry.kind, context, entry.records, &self.weights, mapping, entry.members);
     }
+}
+
+/// A file that was added.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Added {
+    /// What is odd in it.
+    pub findings: Findings,
+    /// Whether nothing was counted in it: there is no entry, and no member that the format does not know.
+    pub is_empty: bool,
 }
 
 /// Merges documents in memory, each with its weight.

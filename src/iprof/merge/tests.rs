@@ -182,8 +182,8 @@ fn tables_in_common_are_read_like_any() {
         for text in [first, second] {
             let weights = SectionWeights::default();
             match (merger.add_from(text.as_bytes(), &options, &weights), read(text.as_bytes(), &options)) {
-                (Ok(findings), Ok((document, expected))) => {
-                    assert_eq!(format!("{findings:?}"), format!("{expected:?}"), "{text} after {first}");
+                (Ok(added), Ok((document, expected))) => {
+                    assert_eq!(format!("{:?}", added.findings), format!("{expected:?}"), "{text} after {first}");
                     documents.push(document);
                 }
                 (found, expected) => {

@@ -15,6 +15,9 @@ use crate::pipeline::open::{ReadOptions, open_reader};
 use crate::pipeline::partial;
 use crate::pipeline::read::memprof;
 
+/// What is found in a file without a record.
+const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
+
 /// Gathers the findings of an LLVM profile.
 struct LlvmCheck {
     format: &'static str,
@@ -56,7 +59,9 @@ pub(in crate::pipeline) fn check_llvm(bytes: &[u8], format: Format, limits: Limi
         }
     }
     let has_errors = check.findings.iter().any(|finding| finding.level == Level::Error.name());
+    let is_empty = check.findings.iter().any(|finding| EMPTY_CODES.iter().any(|code| finding.code.ends_with(code)));
     let verdict = match (has_errors, check.records) {
+        (false, 0) if is_empty => Verdict::Empty,
         (false, _) => Verdict::Usable,
         (true, 1..) => Verdict::PartlyUsable,
         (true, 0) => Verdict::Unusable,

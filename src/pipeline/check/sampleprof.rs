@@ -18,9 +18,11 @@ pub(in crate::pipeline) fn check_samples(bytes: &[u8], limits: Limits) -> FileCh
     let mut findings = Vec::new();
     let verdict = match sampleprof::read(bytes, &options) {
         Ok(profile) => {
+            let is_empty = profile.functions.is_empty();
             let checked = check_profile(profile, &options, &mut findings);
             check_behind(bytes, &options, &mut findings);
             match checked.and_then(|()| check_offsets(bytes, &options)) {
+                Ok(()) if is_empty => Verdict::Empty,
                 Ok(()) => Verdict::Usable,
                 Err(error) => {
                     findings.push(of_error(&error));

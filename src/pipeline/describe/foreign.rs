@@ -7,6 +7,7 @@ use crate::error::{ErrorKind, Result};
 use crate::error_report::ErrorReport;
 use crate::input::Format;
 use crate::instr::description::{Description, PartDescription};
+use crate::instr::release;
 use crate::limits::Limits;
 use crate::sampleprof;
 
@@ -15,6 +16,7 @@ pub(in crate::pipeline) fn describe(data: &[u8], format: Format, limits: &Limits
     let mut description = Description::new(format.to_string(), data.len() as u64);
     let part = match format {
         Format::Empty => {
+            description.set_error(&ErrorKind::EmptyProfile.into());
             description.hint =
                 Some("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)".into());
             Ok(None)
@@ -107,7 +109,8 @@ fn memprof_dumps(data: &[u8]) -> Result<PartDescription> {
         let starts = [dump.u64("SegmentOffset")?, dump.u64("MIBOffset")?, dump.u64("StackOffset")?];
         let bytes = cursor.take("dump", total.max(48))?;
         part.version.get_or_insert_with(|| version.to_string());
-        part.written_by.get_or_insert_with(|| memprof_writers(version).to_string());
+        let unknown = || "an unknown release of LLVM".to_string();
+        part.written_by.get_or_insert_with(|| release::raw_memory_writers(version).unwrap_or_else(unknown));
         part.section("header", Some(start), 48, None);
         let ends = [starts[1], starts[2], total];
         for ((name, from), to) in ["segments", "records", "stacks"].into_iter().zip(starts).zip(ends) {
@@ -118,17 +121,6 @@ fn memprof_dumps(data: &[u8]) -> Result<PartDescription> {
         }
     }
     Ok(part)
-}
-
-fn memprof_writers(version: u64) -> &'static str {
-    match version {
-        1 => "LLVM 14 and 15",
-        2 => "LLVM 16",
-        3 => "LLVM 17 and 18",
-        4 => "LLVM 19 to 21",
-        5 => "LLVM 22 and 23",
-        _ => "an unknown release of LLVM",
-    }
 }
 
 /// Header of a sample profile, and the section table of the extensible form.

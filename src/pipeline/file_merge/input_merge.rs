@@ -4,6 +4,7 @@ use super::images::Known;
 use super::known_file::KnownFile;
 use super::staged::{Batch, Staged, read_ahead};
 use super::state::{FileMerge, Sums, Worker};
+use crate::bytes::Head;
 use crate::bytes::window::Window;
 use crate::compression::{Compression, decompress};
 use crate::driver::trace;
@@ -161,6 +162,10 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             return self.add_memory(data);
         }
         let is_text = format != input::Format::Indexed;
+        // Its kind must not determine that of the result.
+        if !read.compat.is_llvm() && format == input::Format::Text && text::is_blank(&Head::new(data)) {
+            return Ok(());
+        }
         if !is_text && !read.compat.is_llvm() && Frame::is_at_end_of(data) {
             // Of a file that would have been seen before.
             let error = Error::usage("a partial merge cannot come through a pipe or compressed");

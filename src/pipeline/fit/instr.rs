@@ -11,6 +11,7 @@ use crate::merge::cross_release::{CrossReleaseOptions, cross};
 use crate::pipeline::encode::{OutputFormat, WriteOptions, write_file};
 use crate::pipeline::merge::{InputOutcome, InputVersion, MergeReport, Silent, merge_files};
 use crate::pipeline::output_form::OutputForm;
+use crate::pipeline::target::{Evidence, Target, TargetSource};
 use crate::stacks::classes::Reference;
 use std::path::Path;
 
@@ -39,17 +40,22 @@ impl Written {
 /// Reads both and compares them.
 pub(super) fn fit(profile: &Input, against: &Path, options: &FitOptions) -> Result<(InstrFit, Written, Vec<Warning>)> {
     let program = read_against(&Input::from(against), options)?;
-    let merged = merged(profile, options)?;
-    let warnings = merged.inputs.iter().flat_map(|input| input.warnings.clone()).collect();
     let reader = reader(options, &program);
-    let (input, written) = as_read(merged, reader, &program)?;
+    let target = match reader {
+        Some((release, _)) => Target::of_release(release, TargetSource::Option),
+        None => Target::of_inputs(&Evidence::look([profile], options.merge.read.compat)),
+    };
+    let merged = merged(profile, target.release, options)?;
+    let warnings = merged.inputs.iter().flat_map(|input| input.warnings.clone()).collect();
+    let (input, written) = as_read(merged, reader, target, &program)?;
     let fit = compare_instr(input, program).map_err(|error| error.in_file(&profile.path))?;
     Ok((fit, written, warnings))
 }
 
 /// The profile as a merge of it alone makes it.
-fn merged(file: &Input, options: &FitOptions) -> Result<MergeReport> {
+fn merged(file: &Input, release: Release, options: &FitOptions) -> Result<MergeReport> {
     let mut merge = options.merge.clone();
+    merge.release = release;
     merge.keep_vtable_names = true;
     merge.read.limits = options.limits;
     let mut report = merge_files(std::slice::from_ref(file), &merge, &mut Silent)?;
@@ -71,7 +77,7 @@ fn read_against(file: &Input, options: &FitOptions) -> Result<Program> {
     match detect(&bytes) {
         Format::Raw { .. } | Format::Indexed | Format::Text => {
             drop(bytes);
-            Ok(program_of_profile(merged(file, options)?))
+            Ok(program_of_profile(merged(file, Release::DEFAULT, options)?))
         }
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
         Format::Unknown if !is_native(&bytes) => Err(not_a_program(path, "class file or archive of classes")),
@@ -135,13 +141,14 @@ fn reader(options: &FitOptions, program: &Program) -> Option<(Release, &'static 
 fn as_read(
     report: MergeReport,
     reader: Option<(Release, &'static str)>,
+    target: Target,
     program: &Program,
 ) -> Result<(InstrInput, Written)> {
     let version = report.inputs.first().and_then(|input| input.version);
     let origins = report.origins();
-    let release = reader.map_or(Release::DEFAULT, |(release, _)| release);
-    let own_version = release.indexed_version().unwrap_or(crate::indexed::NEWEST_VERSION);
-    let mut options = CrossReleaseOptions::new(release, own_version, origins);
+    let target = if reader.is_some() { target } else { target.storing(&report.profile, OutputForm::Indexed)?.0 };
+    let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, origins);
+    options.release_is_given = reader.is_some();
     let description = describe(version, report.profile.kind, report.profile.functions.len());
     let symbols = symbols(&report.profile);
     let input = |profile, indexed_version, is_indexed, findings, former_names| InstrInput {

@@ -76,9 +76,10 @@ pub struct IprofMergeReport {
 }
 
 impl IprofMergeReport {
-    /// Inputs that were used.
+    /// Inputs that were used; those in which nothing was counted are left out.
     pub fn used(&self) -> usize {
-        self.count(|outcome| matches!(outcome, InputOutcome::Used))
+        let is_used = |report: &&IprofInputReport| matches!(report.outcome, InputOutcome::Used) && !report.is_empty;
+        self.inputs.iter().filter(is_used).count()
     }
 
     /// Inputs with this outcome.
@@ -201,12 +202,16 @@ impl Merge<'_> {
             Ok(report)
         } else {
             let stream = open_iprof(input)?;
-            let (outcome, findings) = match merger.add_from(stream, &self.options.read, weights) {
-                Ok(findings) => (InputOutcome::Used, findings.iter().cloned().collect()),
+            let (outcome, findings, is_empty) = match merger.add_from(stream, &self.options.read, weights) {
+                Ok(added) => (InputOutcome::Used, added.findings.iter().cloned().collect(), added.is_empty),
                 // Of an empty or foreign input nothing was added.
-                Err(error) => (self.tolerance.judge(&input.path, error)?, Vec::new()),
+                Err(error) => {
+                    let outcome = self.tolerance.judge(&input.path, error)?;
+                    let is_empty = matches!(outcome, InputOutcome::Empty);
+                    (outcome, Vec::new(), is_empty)
+                }
             };
-            Ok(IprofInputReport { input: input.clone(), outcome, findings })
+            Ok(IprofInputReport { input: input.clone(), outcome, findings, is_empty })
         }
     }
 

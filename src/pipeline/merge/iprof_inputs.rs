@@ -19,6 +19,8 @@ pub struct IprofInputReport {
     pub outcome: InputOutcome,
     /// What is wrong with it, or odd.
     pub findings: Vec<Finding>,
+    /// Whether nothing was counted in it: it has types and methods at most.
+    pub is_empty: bool,
 }
 
 /// What ends a merge and what does not.
@@ -63,20 +65,25 @@ impl Tolerance {
     ) -> Result<(Option<Document>, IprofInputReport)> {
         let mut options = options.clone();
         options.salvage |= self.salvage && self.goes_on();
-        let report = |outcome, findings: &Findings| IprofInputReport {
+        let report = |outcome, findings: &Findings, is_empty| IprofInputReport {
             input: input.clone(),
             outcome,
             findings: findings.iter().cloned().collect(),
+            is_empty,
         };
         let stream = match open_iprof(input) {
             Ok(stream) => stream,
-            Err(error) => return Ok((None, report(self.judge(&input.path, error)?, &Findings::default()))),
+            Err(error) => return Ok((None, report(self.judge(&input.path, error)?, &Findings::default(), false))),
         };
         let read = iprof::examine_from(stream, &options);
         let refusal = read.refusal().filter(|_| read.document.is_none() || !options.accept_errors);
-        let Some(refusal) = refusal else { return Ok((read.document, report(InputOutcome::Used, &read.findings))) };
+        let Some(refusal) = refusal else {
+            let is_empty = read.has_tables_only();
+            return Ok((read.document, report(InputOutcome::Used, &read.findings, is_empty)));
+        };
         let outcome = self.judge(&input.path, refusal)?;
-        Ok((read.document.filter(|_| self.salvage), report(outcome, &read.findings)))
+        let is_empty = matches!(outcome, InputOutcome::Empty);
+        Ok((read.document.filter(|_| self.salvage), report(outcome, &read.findings, is_empty)))
     }
 }
 

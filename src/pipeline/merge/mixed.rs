@@ -77,7 +77,10 @@ pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, observer: &mut dyn 
             Err(error) if options.llvm.failure_mode != FailureMode::Any && error.is_kind_conflict() => {
                 InputOutcome::Failed(error)
             }
-            added => added.map(|()| InputOutcome::Used)?,
+            added => {
+                added?;
+                if document.has_tables_only() { InputOutcome::Empty } else { InputOutcome::Used }
+            }
         });
         Ok(())
     };
@@ -142,10 +145,14 @@ fn has_entries(document: &Document) -> bool {
 }
 
 impl MixedSum {
+    /// Documents that were used; those without entries are left out.
+    pub fn documents_used(&self) -> usize {
+        self.documents.iter().filter(|outcome| matches!(outcome, InputOutcome::Used)).count()
+    }
+
     /// Inputs that were used.
     pub fn used(&self) -> usize {
-        let documents = self.documents.iter().filter(|outcome| matches!(outcome, InputOutcome::Used));
-        self.llvm.used() + documents.count()
+        self.llvm.used() + self.documents_used()
     }
 
     /// The sum as an LLVM profile, and what could not cross. The bridge's records take the kind of LLVM's own, for
@@ -155,6 +162,9 @@ impl MixedSum {
     ///
     /// As for [`bridge::to_llvm`].
     pub fn into_llvm(self, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
+        if self.documents_used() == 0 {
+            return Ok((self.parts.profile, self.losses.into_vec()));
+        }
         let (mut losses, profile) = (self.losses, self.parts.profile);
         let (mut rest, lost) = bridge::to_llvm(&self.parts.rest, options)?;
         lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));

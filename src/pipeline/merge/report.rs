@@ -155,8 +155,8 @@ impl MergeReport {
         records().count() > 1 && records().sum::<u64>() == self.functions_len() as u64
     }
 
-    /// Inputs that were used.
+    /// Inputs that were used; those without a record do not count.
     pub fn used(&self) -> usize {
-        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()
+        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used) && !report.is_empty()).count()
     }
 }

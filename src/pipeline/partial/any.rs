@@ -13,7 +13,7 @@ use crate::pipeline::merge::iprof::{IprofMergeReport, merge_iprof_files};
 use crate::pipeline::merge::sampleprof::SampleMergeReport;
 use crate::pipeline::merge::stacks::{self, StackSum};
 use crate::pipeline::merge::{MergeReport, Silent};
-use crate::pipeline::target::InputVersions;
+use crate::pipeline::target::Evidence;
 use crate::sampleprof::partial::PartialSamples;
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
@@ -151,11 +151,10 @@ impl Partial {
         }
     }
 
-    /// The versions of the inputs that tell one, for
-    /// [`Target::of_inputs`](crate::pipeline::Target::of_inputs): of instrumentation
-    /// and memory profiles.
-    pub fn versions(&self) -> InputVersions {
-        instr::versions(self.inputs())
+    /// What the inputs say about the target release, for
+    /// [`Target::of_inputs`](crate::pipeline::Target::of_inputs).
+    pub fn evidence(&self) -> Evidence {
+        instr::evidence(self.inputs())
     }
 
     /// Sums that are kept, of functions and contexts; `None` where inputs are kept.

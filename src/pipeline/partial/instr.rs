@@ -1,6 +1,7 @@
 //! Partial merges: made of files, merged further, finished.
 
 use super::remembered::{failed, no_weight, remembered, unknown_failure};
+use crate::bytes::Head;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput};
@@ -13,7 +14,7 @@ use crate::pipeline::encode::{Saved, WriteOptions, encode};
 use crate::pipeline::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
 use crate::pipeline::open::read_with;
 use crate::pipeline::read::memprof;
-use crate::pipeline::target::InputVersions;
+use crate::pipeline::target::Evidence;
 use crate::raw::RawReader;
 use crate::text;
 use crate::threads::{self, ordered_workers::OrderedWorkers};
@@ -94,22 +95,29 @@ fn refuse_open_end(front: &[u8]) -> Result<()> {
 
 /// Who wrote the inputs, for [`Frame::origins`].
 pub(super) fn origins(sums: &PartialMerge) -> u64 {
-    versions(sums.inputs()).to_word()
+    evidence(sums.inputs()).to_word()
 }
 
-/// The versions of inputs.
-pub(super) fn versions<'i>(inputs: impl IntoIterator<Item = &'i PartialInput>) -> InputVersions {
-    let mut versions = InputVersions::default();
-    inputs.into_iter().for_each(|input| note_origin(&mut versions, input));
-    versions
+/// What the inputs say about the target release.
+pub(super) fn evidence<'i>(inputs: impl IntoIterator<Item = &'i PartialInput>) -> Evidence {
+    let mut evidence = Evidence::default();
+    for input in inputs.into_iter().filter(|input| input.state != InputState::Empty) {
+        add_evidence(&mut evidence, input);
+    }
+    evidence
 }
 
-fn note_origin(versions: &mut InputVersions, input: &PartialInput) {
+fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
     match input.origin {
-        Some(InputOrigin::Raw(version)) => versions.add_raw(version as u32),
-        Some(InputOrigin::Indexed(version)) => versions.add_indexed(version as u32),
-        Some(InputOrigin::Text { .. }) => versions.unmarked = true,
-        Some(InputOrigin::Other) | None => {}
+        Some(InputOrigin::Raw(version)) => evidence.add_raw(u32::try_from(version).unwrap_or_default()),
+        Some(InputOrigin::Indexed(version)) => evidence.add_indexed(u32::try_from(version).unwrap_or_default()),
+        Some(InputOrigin::RawMemory(version)) => evidence.add_raw_memory(version),
+        // What is neither is a memory profile in YAML.
+        Some(InputOrigin::Text { .. } | InputOrigin::Other) => evidence.has_unversioned = true,
+        None => {}
+    }
+    if matches!(input.origin, Some(InputOrigin::Raw(_) | InputOrigin::Indexed(_))) {
+        evidence.properties |= input.kind.map_or(ProfileKind::NONE, ProfileKind::from_bits);
     }
 }
 
@@ -186,9 +194,16 @@ fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, o
             add(&mut reader, InputOrigin::Raw(version))
         }
         _ if memprof::is_memory_profile(data, options.read.compat) => {
-            about.origin = Some(InputOrigin::Other);
+            about.origin = Some(match version_of_raw_memory(data) {
+                Some(version) => InputOrigin::RawMemory(version),
+                None => InputOrigin::Other,
+            });
             let (profile, _) = memprof::read(data, &options.read, options.release)?;
             sums.add_memory(&profile, about.clone())
+        }
+        Format::Text if !options.read.compat.is_llvm() && text::is_blank(&Head::new(data)) => {
+            sums.add_unused(about.clone());
+            Ok(())
         }
         format => read_with(data, &options.read, threads::wanted(options.threads).get(), |reader| {
             let version = reader.version_word() & u64::from(u32::MAX); // flags stand above the number
@@ -199,6 +214,12 @@ fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, o
             add(reader, origin)
         }),
     }
+}
+
+fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
+    let is_raw = input::detect(data) == Format::RawMemProf;
+    let word = data.get(8..16).filter(|_| is_raw)?.try_into().ok()?;
+    Some(u64::from_le_bytes(word))
 }
 
 /// Makes the result of a merge of all inputs that the sums hold.
@@ -250,7 +271,7 @@ fn report(about: &PartialInput, input: &WeightedInput) -> InputReport {
         InputOrigin::Raw(version) => Some(InputVersion::Raw(version)),
         InputOrigin::Indexed(version) => Some(InputVersion::Indexed(version)),
         InputOrigin::Text { has_colon_names } => Some(InputVersion::Text { has_colon_names }),
-        InputOrigin::Other => None,
+        InputOrigin::RawMemory(_) | InputOrigin::Other => None,
     });
     (report.records, report.kind) = (about.records, about.kind.map(ProfileKind::from_bits));
     report.warnings = about.warnings().collect();

@@ -2,7 +2,7 @@
 
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::indexed::IndexedProfile;
+use crate::indexed::{IndexedProfile, memory_section_version};
 use crate::input::{Access, Format, Input, detect};
 use crate::instr::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use crate::memory;
@@ -75,7 +75,7 @@ impl MemProfOptions {
         let mut losses = indexed::losses(&profile, &options);
         let lost = stored.len() - stored.intersection(options.schema).len();
         if lost != 0 {
-            losses.push(Loss { kind: LossKind::MemProfFields, count: lost as u64 });
+            losses.push(Loss::new(LossKind::MemProfFields, lost as u64));
         }
         Ok((section(indexed::write(&profile, &options)?, release), losses))
     }
@@ -113,11 +113,8 @@ fn section(bytes: Vec<u8>, release: Release) -> MemProfSection {
 /// Whether a release reads a section with these fields as it is.
 fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> bool {
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-    let version = match first {
-        Some(24..) => 0,
-        Some(version) => version as u32,
-        None => return false,
-    };
+    let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
+    let Some(version) = version else { return false };
     let knows_fields = schema.intersection(indexed::known_schema(release)) == schema;
     written_versions(release).is_none_or(|versions| versions.contains(&version) && knows_fields)
 }

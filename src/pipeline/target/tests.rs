@@ -1,7 +1,8 @@
 //! The table of docs/merging.md, and who goes before whom.
 
 use super::*;
-use crate::input::detect;
+use crate::compat::Compat;
+use crate::input::{Input, detect};
 
 fn raw(version: u32) -> Vec<u8> {
     let mut head = b"\x81rforpl\xff".to_vec();
@@ -25,10 +26,91 @@ fn text() -> Vec<u8> {
     b":ir\nmain\n1\n1\n1\n".to_vec()
 }
 
-fn versions(heads: &[Vec<u8>]) -> InputVersions {
-    let mut versions = InputVersions::default();
-    heads.iter().for_each(|head| versions.add(detect(head), head));
-    versions
+fn versions(heads: &[Vec<u8>]) -> Evidence {
+    let mut evidence = Evidence::default();
+    heads.iter().for_each(|head| evidence.add(detect(head), head));
+    evidence
+}
+
+fn raw_memory(version: u64) -> Vec<u8> {
+    let mut head = vec![0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6d, 0xff];
+    head.extend_from_slice(&version.to_le_bytes());
+    head
+}
+
+/// A head with a property in its version word.
+fn with(mut head: Vec<u8>, bit: u32) -> Vec<u8> {
+    head[8 + bit as usize / 8] |= 1 << (bit % 8);
+    head
+}
+
+/// The bits of docs/format-raw.md.
+#[test]
+fn properties_need_the_release_that_writes_them() {
+    let cases = [
+        (with(raw(10), 55), "llvm-20", "raw version 10 with loop entries"),
+        (with(raw(4), 57), "llvm-9", "raw version 4 with context-sensitive counters"),
+        (with(raw(5), 58), "llvm-12", "raw version 5 with entry counters first"),
+        (with(raw(8), 60), "llvm-14", "raw version 8"),
+        (with(raw(8), 63), "llvm-17", "raw version 8 with temporal traces"),
+        (with(raw(9), 63), "llvm-18", "raw version 9"),
+        (with(indexed(7), 60), "llvm-14", "indexed version 7 with byte coverage"),
+        (with(indexed(5), 57), "llvm-9", "indexed version 5 with context-sensitive counters"),
+        (with(indexed(12), 55), "llvm-20", "indexed version 12 with loop entries"),
+        (with(indexed(13), 55), "llvm-22", "indexed version 13"),
+        // A property that no release knows.
+        (with(raw(10), 40), "llvm-19", "raw version 10"),
+        (with(raw(99), 55), "llvm-22", "the default"),
+        (raw_memory(1), "llvm-15", "raw memory profile version 1"),
+        (raw_memory(4), "llvm-19", "raw memory profile version 4"),
+        (raw_memory(9), "llvm-22", "the default"),
+        (text(), "llvm-22", "the default"),
+        (b"---\nHeapProfileRecords:\n".to_vec(), "llvm-22", "the default"),
+    ];
+    for (head, toolchain, reason) in cases {
+        let evidence = versions(std::slice::from_ref(&head));
+        let found = (Target::of_inputs(&evidence).toolchain(), evidence.reason().to_string());
+        assert_eq!((found.0.as_str(), found.1.as_str()), (toolchain, reason), "{head:?}");
+    }
+}
+
+#[test]
+fn a_word_keeps_all_evidence() {
+    let heads = [with(raw(8), 63), with(raw(10), 55), with(indexed(7), 61), raw_memory(3), text()];
+    for chosen in 0..1 << heads.len() {
+        let heads: Vec<_> = (0..heads.len()).filter(|at| chosen >> at & 1 == 1).map(|at| heads[at].clone()).collect();
+        for section in [None, Some(0), Some(4)] {
+            let evidence = Evidence { memory_section: section, ..versions(&heads) };
+            assert_eq!(Evidence::from_word(evidence.to_word()), evidence);
+        }
+    }
+    // As 0.2.0 wrote it.
+    assert_eq!(
+        Evidence::from_word(0x0c_0a08),
+        Evidence { raw: Some((8, 10)), indexed: Some(12), ..Evidence::default() }
+    );
+}
+
+#[test]
+fn the_section_of_a_memory_profile_is_evidence() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/memprof");
+    for (file, section, toolchain) in [
+        ("clang-22-plain.v4.profdata", 4, "llvm-22"),
+        ("clang-19-plain.v3.profdata", 3, "llvm-19"),
+        ("clang-16-plain.v0.profdata", 0, "llvm-16"),
+    ] {
+        let evidence = Evidence::look([&Input::new(root.join(file))], Compat::Profbridge);
+        assert_eq!(evidence.memory_section, Some(section), "{file}");
+        assert_eq!(Target::of_inputs(&evidence).toolchain(), toolchain, "{file}");
+        let as_llvm = Evidence::look([&Input::new(root.join(file))], Compat::InPlaceOfLlvm22);
+        assert_eq!(as_llvm, Evidence { indexed: evidence.indexed, ..Evidence::default() }, "{file}");
+    }
+    // LLVM 21 writes version 4 into indexed version 12.
+    let evidence = Evidence { memory_section: Some(4), ..versions(&[indexed(12)]) };
+    assert_eq!(
+        (Target::of_inputs(&evidence).toolchain().as_str(), evidence.reason().to_string().as_str()),
+        ("llvm-21", "memory profile version 4")
+    );
 }
 
 /// The table of docs/merging.md.
@@ -233,6 +315,6 @@ fn heads_are_read_of_files_and_gzip_streams() {
     std::fs::write(&packed, encoder.finish().unwrap()).unwrap();
     let missing = folder.path().join("missing");
     let inputs = [&plain, &packed, &missing].map(Input::from);
-    assert_eq!(InputVersions::look(&inputs, Compat::Profbridge).raw, Some((8, 11)));
-    assert_eq!(InputVersions::look(&inputs, Compat::InPlaceOfLlvm22).raw, Some((8, 8)), "LLVM inflates nothing");
+    assert_eq!(Evidence::look(&inputs, Compat::Profbridge).raw, Some((8, 11)));
+    assert_eq!(Evidence::look(&inputs, Compat::InPlaceOfLlvm22).raw, Some((8, 8)), "LLVM inflates nothing");
 }

@@ -29,7 +29,7 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Result<Vec<Loss>>
     let flags = options.flags().fold(ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE, |all, (kind, _)| all | kind);
     let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let unsaid = profile.kind.without(flags | counted).indexed_bits();
-    losses.add(LossKind::KindBits, u64::from(unsaid.count_ones()));
+    losses.add_properties(ProfileKind::from_bits(unsaid));
     Ok(losses.into_vec())
 }
 

@@ -60,7 +60,7 @@ impl<'a> TextOptions<'a> {
     /// Kinds that have a header line of their own, with its two lines.
     pub(super) fn flags(&self) -> impl Iterator<Item = (ProfileKind, &'static str)> {
         const FLAGS: [(ProfileKind, u32, &str); 3] = [
-            (ProfileKind::ENTRY_FIRST, 11, "# Always instrument the function entry block\n:entry_first\n"),
+            (ProfileKind::ENTRY_FIRST, 12, "# Always instrument the function entry block\n:entry_first\n"),
             (ProfileKind::LOOP_ENTRIES, 20, "# Always instrument the loop entry blocks\n:instrument_loop_entries\n"),
             (ProfileKind::BYTE_COVERAGE, 18, "# Instrument block coverage\n:single_byte_coverage\n"),
         ];

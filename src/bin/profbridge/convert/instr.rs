@@ -99,7 +99,7 @@ impl ConvertArgs {
         document: &mut MergeDocument,
     ) -> Result<WriteOptions> {
         let mut filter = FunctionFilter::default();
-        let findings = whom.cross(profile, &mut filter, self.cross.hashes(), origins, self.strict)?;
+        let findings = whom.cross(profile, &mut filter, self.cross.hashes(), origins, self.strict, form)?;
         cross_release::print_findings(&findings, &self.output, self.quiet);
         document.findings = cross_release::findings_json(&findings);
         let mut write = self.write_options(whom, form);
@@ -120,8 +120,7 @@ impl ConvertArgs {
         write.compress_by_name = true;
         write.format = match form {
             OutputForm::Raw => OutputFormat::Raw { encoding: self.raw_encoding(whom) },
-            OutputForm::Text => whom.target.text_format(),
-            _ => whom.target.indexed_format(),
+            _ => whom.target.format(form),
         };
         write
     }

@@ -7,7 +7,7 @@ use profbridge::instr::Release;
 use profbridge::merge::FunctionFilter;
 use profbridge::merge::cross_release::{CrossReleaseOptions, Finding};
 use profbridge::pipeline::cross_release::cross;
-use profbridge::pipeline::target::{ENVIRONMENT, InputVersions, Target, TargetRequest};
+use profbridge::pipeline::target::{ENVIRONMENT, Evidence, Target, TargetRequest};
 use profbridge::pipeline::{MergeReport, ReadOptions};
 use profbridge::{Compat, Error};
 use std::ffi::OsStr;
@@ -72,9 +72,9 @@ impl Conduct {
 
     /// For whom the sum of these inputs is, and how it gets there.
     pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> Crossing {
-        let versions = InputVersions::look(inputs, self.compat);
-        let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&versions));
-        let reads_all = self.compat == Compat::Llvm22 || !versions.are_refused_by(target.release);
+        let evidence = Evidence::look(inputs, self.compat);
+        let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&evidence));
+        let reads_all = self.compat == Compat::Llvm22 || !evidence.are_refused_by(target.release);
         Crossing { target, is_given: self.asked.is_some(), is_needed: !reads_all }
     }
 

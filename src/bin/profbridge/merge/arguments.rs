@@ -18,7 +18,7 @@ use profbridge::compression::Compression;
 use profbridge::input::{self, Access, InputList, WeightedInput};
 use profbridge::instr::{Release, release};
 use profbridge::merge::{FunctionFilter, Remapping};
-use profbridge::pipeline::{FailureMode, MergeOptions, OutputForm, OutputFormat, Target, TargetSource, WriteOptions};
+use profbridge::pipeline::{FailureMode, MergeOptions, OutputForm, Target, TargetSource, WriteOptions};
 use profbridge::{Compat, Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -249,11 +249,7 @@ impl MergeArgs {
     /// How the merged profile is written.
     pub(super) fn write_options(&self, options: &MergeOptions, whom: &Whom, form: OutputForm) -> WriteOptions {
         let mut write = WriteOptions::default();
-        write.format = match form {
-            OutputForm::Text => whom.target.text_format(),
-            OutputForm::Raw => OutputFormat::Raw { encoding: whom.raw_encoding() },
-            _ => whom.target.indexed_format(),
-        };
+        write.format = whom.target.format(form);
         write.compress_by_name = true;
         write.sparse = self.sparse;
         write.strict = self.strict;

@@ -80,7 +80,7 @@ impl MergeArgs {
         let findings = match &part {
             // Names and hashes of a part stay those of the inputs: for whom they are is decided when the merge is finished.
             Some(_) => Vec::new(),
-            None => whom.cross(&mut report.profile, &mut options.filter, self.cross.hashes(), origins, self.strict)?,
+            None => whom.cross(&mut report.profile, &mut options.filter, self.cross.hashes(), origins, self.strict, work.form)?,
         };
         let write = self.write_options(&options, &whom, work.form);
         self.refuse_filters_of_memory(&report.profile, &write)?;

@@ -55,7 +55,9 @@ impl MergeArgs {
         note_all(document, inputs, &sum, options.llvm.salvage);
         sum.llvm.verdict(&options.llvm)?;
         let mut origins = sum.llvm.origins();
-        origins.add_unknown();
+        if sum.documents_used() > 0 {
+            origins.add_unknown();
+        }
         let used = sum.used();
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
@@ -70,7 +72,7 @@ impl MergeArgs {
                 let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
                 let (mut profile, losses) = sum.into_llvm(&bridge)?;
                 let (filter, hashes) = (&mut options.llvm.filter, self.cross.hashes());
-                let findings = whom.cross(&mut profile, filter, hashes, origins, self.strict)?;
+                let findings = whom.cross(&mut profile, filter, hashes, origins, self.strict, form)?;
                 let write = self.write_options(&options.llvm, &whom, form);
                 self.refuse_filters_of_memory(&profile, &write)?;
                 (Crossed::Llvm(Box::new(CrossedProfile { profile, findings, write, whom })), losses)

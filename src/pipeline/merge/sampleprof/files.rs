@@ -334,6 +334,9 @@ impl Merge<'_> {
     fn add(&mut self, input: &WeightedInput, (mut profile, read): Read) -> Result<()> {
         let at = self.at;
         self.at += 1;
+        if read.is_ok() && profile.functions.is_empty() && profile.symbols.is_none() && !self.options.compat.is_llvm() {
+            return self.leave_out(at, input, Error::new(ErrorKind::EmptyProfile).in_file(&input.path));
+        }
         if let Err(error) = read {
             self.merger.learn_failed(profile.stated);
             self.leave_out(at, input, error)?;
