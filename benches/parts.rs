@@ -8,7 +8,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
-use profbridge::iprof::statistics::{FigureOptions, statistics_from};
+use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
 use profbridge::iprof::{
     self, BranchRow, CountEntry, Document, Frame, MethodHandle, SectionWeights, Weight, check_from,
 };
@@ -260,7 +260,7 @@ fn iprof_files(criterion: &mut Criterion) {
         .bench_function("read", |bencher| bencher.iter(|| iprof::read(black_box(&bytes), &read).expect("a good file")));
     group.bench_function("check", |bencher| bencher.iter(|| check_from(black_box(&bytes[..]), &read)));
     group.bench_function("statistics", |bencher| {
-        let mut options = FigureOptions::default();
+        let mut options = StatisticsOptions::default();
         options.read = read.clone();
         bencher.iter(|| statistics_from(black_box(&bytes[..]), &options).expect("a good file"));
     });

@@ -62,7 +62,7 @@ impl Compat {
     }
 
     /// Text output mends names that LLVM's own reader cannot read back.
-    pub fn mends_text_output(self) -> bool {
+    pub fn fixes_text_output(self) -> bool {
         !self.is_llvm()
     }
 

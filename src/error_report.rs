@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_has_all_that_an_error_says_as_members() {
+    fn a_report_has_every_part_of_an_error() {
         let error = Error::truncated("NumData", 8, 3).at("header", 16).in_format("raw v8").in_file("a.profraw");
         let json = serde_json::to_value(ErrorReport::from(&error.with_hint("copy it again"))).unwrap();
         let expected = serde_json::json!({

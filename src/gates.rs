@@ -94,7 +94,7 @@ impl GateOutcome {
 
     /// The same with other words for people.
     #[must_use]
-    pub fn in_words(mut self, words: impl Into<String>) -> Self {
+    pub fn hint_text(mut self, words: impl Into<String>) -> Self {
         self.words = Some(words.into());
         self
     }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gate_says_on_which_side_the_result_is() {
+    fn a_threshold_reports_the_side_of_the_result() {
         let share = |bound, wanted, found| GateOutcome::share("total", bound, wanted, found).to_string();
         assert_eq!(share(Bound::AtLeast, 0.9, Some(0.89999)), "total is 0.8999, below 0.9");
         assert_eq!(share(Bound::AtMost, 0.5, Some(0.50001)), "total is 0.5001, above 0.5");
@@ -154,7 +154,7 @@ mod tests {
             share(Bound::AtLeast, 0.9, None),
             "total cannot be told, and has to be 0.9: there is nothing to count"
         );
-        let inputs = GateOutcome::count("inputs", 3, 1).in_words("the number of inputs used");
+        let inputs = GateOutcome::count("inputs", 3, 1).hint_text("the number of inputs used");
         assert_eq!(inputs.to_string(), "the number of inputs used is 1, below 3");
         assert!(GateOutcome::count("inputs", 3, 3).passed && !inputs.passed);
     }

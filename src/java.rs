@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_classes_keep_their_address_behind_a_slash() {
+    fn hidden_classes_keep_their_address_after_a_slash() {
         assert_eq!(binary_name("p/Outer$$Lambda$82+0x00007f55b0/715521683"), "p.Outer$$Lambda$82/0x00007f55b0");
         assert_eq!(binary_name("p/Outer$$Lambda+0x7f/0x2a"), "p.Outer$$Lambda/0x7f");
         assert_eq!(binary_name("p/Outer$$Lambda/0x7f"), "p.Outer$$Lambda/0x7f");
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_class_is_called_is_odd() {
+    fn impossible_class_names_are_reported() {
         for name in ["", "a..b", "[", "[V", "[Lx", "a;b", ".a", "a.", "a/b/c", "Ljava/lang/String;", "p.X/0.1", "[Q"] {
             assert!(!is_java_type_name(name.as_bytes()), "{name}");
         }
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_brackets_behind_the_element() {
+    fn brackets_follow_the_element_in_readable_names() {
         assert_eq!(source_type_name(b"[[I").as_ref(), b"int[][]");
         assert_eq!(source_type_name(b"[La.B;").as_ref(), b"a.B[]");
         assert_eq!(source_type_name(b"[weird").as_ref(), b"[weird");

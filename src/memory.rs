@@ -77,49 +77,49 @@ impl SharedPages {
 
 /// What holds items of which there may be very many, and can be asked for room before it grows: what grows
 /// without having asked ends the process where there is none.
-pub(crate) trait Growing {
+pub(crate) trait TryReserve {
     /// Makes room for so many more items; whether there is.
-    fn try_grow(&mut self, more: usize) -> bool;
+    fn try_reserve_more(&mut self, more: usize) -> bool;
 }
 
-impl<T> Growing for Vec<T> {
+impl<T> TryReserve for Vec<T> {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()
     }
 }
 
-impl Growing for String {
+impl TryReserve for String {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()
     }
 }
 
-impl<T> Growing for VecDeque<T> {
+impl<T> TryReserve for VecDeque<T> {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()
     }
 }
 
-impl<K: Eq + Hash, V, S: BuildHasher> Growing for hashbrown::HashMap<K, V, S> {
+impl<K: Eq + Hash, V, S: BuildHasher> TryReserve for hashbrown::HashMap<K, V, S> {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()
     }
 }
 
-impl<K: Eq + Hash, V, S: BuildHasher> Growing for HashMap<K, V, S> {
+impl<K: Eq + Hash, V, S: BuildHasher> TryReserve for HashMap<K, V, S> {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()
     }
 }
 
-impl<T: Eq + Hash, S: BuildHasher> Growing for HashSet<T, S> {
+impl<T: Eq + Hash, S: BuildHasher> TryReserve for HashSet<T, S> {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()
     }
 }
@@ -130,8 +130,8 @@ impl<T: Eq + Hash, S: BuildHasher> Growing for HashSet<T, S> {
 ///
 /// Out of memory, as an I/O error of `action`.
 #[inline]
-pub(crate) fn reserve(list: &mut impl Growing, more: usize, action: &'static str) -> Result<()> {
-    if list.try_grow(more) { Ok(()) } else { Err(refused(action)) }
+pub(crate) fn reserve(list: &mut impl TryReserve, more: usize, action: &'static str) -> Result<()> {
+    if list.try_reserve_more(more) { Ok(()) } else { Err(refused(action)) }
 }
 
 /// Adds an item to a list.
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_takes_what_fits() {
+    fn a_buffer_accepts_bytes_that_fit() {
         let mut buffer = Buffer::default();
         buffer.write_all(b"some").unwrap();
         buffer.write_all(b" more").unwrap();

@@ -32,8 +32,8 @@ pub fn os_string(bytes: &[u8]) -> OsString {
 
 /// Whether two paths lead to one regular file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let (Ok(found), Ok(beside)) = (fs::metadata(one), fs::metadata(other)) else { return false };
-    found.is_file() && identity(one, &found) == identity(other, &beside)
+    let (Ok(found), Ok(in_directory_of)) = (fs::metadata(one), fs::metadata(other)) else { return false };
+    found.is_file() && identity(one, &found) == identity(other, &in_directory_of)
 }
 
 /// Whether a path is that of a device that takes characters, which a terminal is.

@@ -53,7 +53,7 @@ fn a_reader_is_read_on_another_thread() {
 }
 
 #[test]
-fn what_is_displayed_is_read_again() {
+fn displayed_values_parse_back() {
     for release in [Release(4), Release(16), Release::DEFAULT] {
         assert_eq!(release.to_string().parse::<Release>().unwrap(), release);
         let format = OutputFormat::for_release(release);
@@ -119,7 +119,7 @@ fn example(name: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn the_examples_do_what_they_say() {
+fn the_examples_work() {
     if let Some(listed) = example("raw_profile", &["testdata/raw/clang-22-ir.profraw"]) {
         assert!(listed.starts_with("version 10, ") && listed.contains(" main ["), "{listed}");
     }

@@ -1,6 +1,6 @@
 //! Both worlds: what crosses over comes back.
 
-use super::profiles::{Feed, content};
+use super::profiles::{ByteSource, content};
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
 use profbridge::instr::{Profile, RecordRef};
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
@@ -31,7 +31,7 @@ fn document(data: &[u8]) {
 }
 
 fn profile(data: &[u8]) {
-    let profile = settled(&Feed::new(data).profile());
+    let profile = settled(&ByteSource::new(data).profile());
     let Ok((document, losses)) = to_iprof(&profile, &ToIprofOptions::default()) else { return };
     let text = text_of(&document);
     let (read, _) = iprof::read(&text, &ReadOptions::default()).expect("what crossed over is a sound document");

@@ -1,6 +1,6 @@
 //! The laws of merging: what may not depend on order, grouping or threads.
 
-use super::profiles::{Content, Feed, content};
+use super::profiles::{ByteSource, Content, content};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Profile, RecordRef, Release};
@@ -10,7 +10,7 @@ use profbridge::pipeline::{FailureMode, MergeReport, OutputFormat, Silent, Write
 
 /// Three profiles merged in several ways.
 pub fn laws(data: &[u8]) {
-    let mut feed = Feed::new(data);
+    let mut feed = ByteSource::new(data);
     let release = Release([9, 14, 16, 19, 22, 23][feed.below(6)]);
     let profiles = [feed.profile(), feed.profile(), feed.profile()];
     parts(release, &profiles, &mut feed);
@@ -42,7 +42,7 @@ pub fn laws(data: &[u8]) {
 }
 
 /// Parts: partial merges of any two runs of the inputs give the bytes of one merge.
-fn parts(release: Release, profiles: &[Profile], feed: &mut Feed<'_>) {
+fn parts(release: Release, profiles: &[Profile], feed: &mut ByteSource<'_>) {
     let mut inputs = Vec::new();
     for (number, profile) in profiles.iter().enumerate() {
         let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 11 };

@@ -4,7 +4,7 @@
 use profbridge::Limits;
 use profbridge::merge::MergeOptions;
 use profbridge::merge::partial::PartialMerge;
-use profbridge::partial::{Family, Frame, KeptInputs, append};
+use profbridge::partial::{Family, Frame, StoredInputs, append};
 use profbridge::pipeline::Silent;
 use profbridge::pipeline::merge::sampleprof::SampleMergeOptions;
 use profbridge::pipeline::partial::{Partial, PartialOptions, finish_samples};
@@ -49,10 +49,10 @@ fn samples(bytes: &[u8]) {
 }
 
 fn kept(bytes: &[u8], limits: &Limits) {
-    let Ok(inputs) = KeptInputs::decode(bytes) else { return };
+    let Ok(inputs) = StoredInputs::decode(bytes) else { return };
     let written = inputs.encode().expect("it is small");
     assert_eq!(
-        KeptInputs::decode(&written).expect("what is written can be read").encode().expect("it is small"),
+        StoredInputs::decode(&written).expect("what is written can be read").encode().expect("it is small"),
         written
     );
     for input in inputs.inputs() {

@@ -149,9 +149,9 @@ pub fn without_uniform_counts(profile: &Profile) -> Profile {
 
 /// Takes decisions from bytes; zeros when they are used up.
 #[derive(Debug)]
-pub struct Feed<'d>(&'d [u8]);
+pub struct ByteSource<'d>(&'d [u8]);
 
-impl<'d> Feed<'d> {
+impl<'d> ByteSource<'d> {
     pub fn new(data: &'d [u8]) -> Self {
         Self(data)
     }

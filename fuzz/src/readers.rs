@@ -117,10 +117,10 @@ pub fn compressed(data: &[u8]) {
     let mut limits = Limits::default();
     (limits.stream_bytes, limits.window_bytes) = (1 << 22, 1 << 20);
     let input = Input::from_bytes("input", data.to_vec());
-    let looked = input.look().expect("there is nothing to wait for");
+    let probe = input.look().expect("there is nothing to wait for");
     let Ok(content) = decompress(data, &limits) else { return };
     assert!(content.len() as u64 <= limits.stream_bytes);
-    if looked.compression.is_none() {
+    if probe.compression.is_none() {
         assert!(content == data, "what is not compressed is copied");
         return;
     }

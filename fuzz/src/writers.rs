@@ -1,6 +1,6 @@
 //! What is written reads back equal, and written again gives the same bytes.
 
-use super::profiles::{Feed, all_encodings, content, read_back, without_uniform_counts};
+use super::profiles::{ByteSource, all_encodings, content, read_back, without_uniform_counts};
 use profbridge::indexed::{self, IndexedReader};
 use profbridge::instr::{Profile, ValueKind};
 use profbridge::raw::{self, RawOptions, RawReader};
@@ -9,7 +9,7 @@ use profbridge::{Compat, Limits};
 
 /// Raw profiles in every version, width and byte order.
 pub fn raw(data: &[u8]) {
-    let mut feed = Feed::new(data);
+    let mut feed = ByteSource::new(data);
     let encodings: Vec<_> = all_encodings().collect();
     let encoding = encodings[feed.below(encodings.len())];
     let profile = feed.profile();
@@ -27,7 +27,7 @@ pub fn raw(data: &[u8]) {
 
 /// Indexed profiles in every version.
 pub fn indexed(data: &[u8]) {
-    let mut feed = Feed::new(data);
+    let mut feed = ByteSource::new(data);
     let version = 1 + feed.below(indexed::NEWEST_VERSION as usize) as u32;
     let profile = without_uniform_counts(&feed.profile());
     let options = indexed::WriteOptions::for_version(version);
@@ -46,7 +46,7 @@ pub fn indexed(data: &[u8]) {
 
 /// Text, where names that cannot stand there are mended.
 pub fn text(data: &[u8]) {
-    let mut feed = Feed::new(data);
+    let mut feed = ByteSource::new(data);
     let mut profile = without_uniform_counts(&feed.profile());
     // Text names the vtables that were seen where they were, and lists none.
     profile.vtable_names.clear();

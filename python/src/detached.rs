@@ -67,7 +67,7 @@ pub(crate) fn run<T: Send + 'static>(
             let received = receiver.recv_timeout(LOOK_EVERY);
             (receiver, received)
         });
-        let told = match received {
+        let reported = match received {
             Ok(Event::Done(result)) => return Ok(result),
             Ok(Event::Progress(reached)) => match newest(&receiver, reached) {
                 (reached, None) => tell(progress, reached),
@@ -78,7 +78,7 @@ pub(crate) fn run<T: Send + 'static>(
                 return Err(PyRuntimeError::new_err("profbridge: a thread panicked"));
             }
         };
-        if let Err(raised) = told.and_then(|()| py.check_signals()) {
+        if let Err(raised) = reported.and_then(|()| py.check_signals()) {
             cancelled.store(true, Ordering::Relaxed);
             return Err(raised);
         }

@@ -11,7 +11,7 @@ use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::Result;
 use profbridge::input::{Family, Input};
-use profbridge::iprof::statistics::{FigureOptions, statistics};
+use profbridge::iprof::statistics::{StatisticsOptions, statistics};
 use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
 use profbridge::pipeline::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
@@ -75,8 +75,8 @@ pub(crate) fn of_report(
     for input in &report.inputs {
         warnings.extend(skipped(&input.input, &input.outcome));
         let path = input.input.path.display();
-        let told = input.findings.iter().filter(|finding| TOLD.contains(&finding.code));
-        warnings.extend(told.map(|finding| format!("{path}: {finding}")));
+        let reported = input.findings.iter().filter(|finding| TOLD.contains(&finding.code));
+        warnings.extend(reported.map(|finding| format!("{path}: {finding}")));
     }
     warnings.extend(report.warnings(options).iter().map(ToString::to_string));
     warnings.extend(report.losses.iter().map(|loss| format!("left out: {loss}")));
@@ -151,7 +151,7 @@ impl Iprof {
     fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
         let merged = self.merged.clone();
         let found = detached::run(py, None, move |_| {
-            let mut options = FigureOptions::default();
+            let mut options = StatisticsOptions::default();
             options.topn = topn;
             statistics(&merged.document, &options)
         })?;

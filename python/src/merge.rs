@@ -10,7 +10,7 @@ use crate::sample::{self, SampleProfile};
 use crate::source::{input, inputs};
 use crate::stacks::{self, Stacks};
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::partial::{KeptFamily, open_kept};
+use profbridge::pipeline::partial::{StoredFamily, open_kept};
 use profbridge::pipeline::plan::MergeRequest;
 use profbridge::{Error, Limits, Result};
 use pyo3::IntoPyObjectExt;
@@ -88,7 +88,7 @@ fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family
 }
 
 /// The inputs with those of partial merges in place of these; `None` where there is none.
-fn opened(inputs: &[Input], family: KeptFamily) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
+fn opened(inputs: &[Input], family: StoredFamily) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
     open_kept(inputs, family, &Limits::default())
 }
 
@@ -98,7 +98,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
         Some(Family::SampleProf) => sample::merge(inputs, settings).map(Merged::Sample),
         Some(Family::Iprof) => {
             let mut options = iprof::options(settings)?;
-            let opened = opened(inputs, KeptFamily::Iprof)?;
+            let opened = opened(inputs, StoredFamily::Iprof)?;
             let inputs = opened.as_ref().map_or(inputs, |(inputs, found)| {
                 options.found.extend(found.iter().cloned());
                 inputs
@@ -106,7 +106,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             iprof::merge(inputs, &options, settings, &watch).map(Merged::Iprof)
         }
         Some(Family::Stacks) => {
-            let opened = opened(inputs, KeptFamily::Stacks)?;
+            let opened = opened(inputs, StoredFamily::Stacks)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings).map(Merged::Stacks)
         }
         // What is no profile is said by the readers of these.

@@ -6,7 +6,7 @@ use profbridge::instr::release;
 use profbridge::memprof::raw::Programs;
 use profbridge::merge::{FunctionFilter, Remapping};
 use profbridge::pipeline::target::{ENVIRONMENT, Evidence};
-use profbridge::pipeline::{Facts, FailureMode, MergeOptions, Minimums, Target, TargetRequest, Wanted};
+use profbridge::pipeline::{Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, Error, Limits, Result};
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ impl MergeSettings {
     /// # Errors
     ///
     /// Gate failed when it is below a minimum; those of `facts`.
-    pub(crate) fn check(&self, facts: impl FnOnce(Wanted) -> Result<Facts>) -> Result<Facts> {
+    pub(crate) fn check(&self, facts: impl FnOnce(FactsRequest) -> Result<Facts>) -> Result<Facts> {
         let minimums = Minimums::new(self.min_inputs, self.min_functions, self.min_total_count);
         let facts = facts(minimums.wanted())?;
         minimums.check(&facts)?;

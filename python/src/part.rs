@@ -74,7 +74,7 @@ impl Part {
     /// Adds an input.
     fn add(&self, source: &Bound<'_, PyAny>, weight: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<()> {
         let py = source.py();
-        let input = input(source, name)?.weighing(weight_of(weight)?);
+        let input = input(source, name)?.weighted_by(weight_of(weight)?);
         let settings = self.settings.clone();
         let known = py.detach(|| self.sum().as_ref().map(Partial::family));
         let one = detached::run(py, None, move |_| of_input(&input, known, &settings))?.or_raise(py)?;
@@ -156,7 +156,7 @@ fn is_nothing(part: &Partial) -> bool {
 fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Result<Partial> {
     let empty = |about: &partial::PartialInput| {
         let weight = NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN);
-        Input::from_bytes(&about.path, Vec::new()).weighing(weight)
+        Input::from_bytes(&about.path, Vec::new()).weighted_by(weight)
     };
     let inputs: Vec<Input> = part.inputs().into_iter().map(empty).collect();
     Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?)?)

@@ -43,7 +43,7 @@ pub(crate) fn inputs(sources: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAn
     let mut inputs = Vec::with_capacity(sources.len());
     for (source, weight) in sources.iter().zip(weights) {
         match bytes(source)? {
-            Some(bytes) => inputs.push(Input::from_bytes(UNNAMED, bytes).weighing(weight)),
+            Some(bytes) => inputs.push(Input::from_bytes(UNNAMED, bytes).weighted_by(weight)),
             None => {
                 let mut list = InputList::new(Compat::Profbridge);
                 list.push_weighted(&path(source)?, weight).or_raise(py)?;

@@ -233,7 +233,7 @@ fn functions(table: &StackTable) -> std::result::Result<Table, ArrowError> {
 
 fn samples(table: &StackTable) -> std::result::Result<Table, ArrowError> {
     let mut stacks = LargeListBuilder::new(LargeStringBuilder::new());
-    let (mut threads, mut sorts) = (LargeStringBuilder::new(), LargeStringBuilder::new());
+    let (mut threads, mut event_types) = (LargeStringBuilder::new(), LargeStringBuilder::new());
     let mut hits = Vec::new();
     let names: Vec<String> = table.functions().map(|function| table.display_function(function)).collect();
     let name = |frame: FrameId| names[table.frame(frame).function.index()].as_str();
@@ -243,13 +243,13 @@ fn samples(table: &StackTable) -> std::result::Result<Table, ArrowError> {
         }
         stacks.append(true);
         threads.append_option(sample.key.thread.map(|thread| table.thread(thread)));
-        sorts.append_value(sample.key.source.word());
+        event_types.append_value(sample.key.source.word());
         hits.push(sample.hits);
     }
     Table::of_columns(vec![
         ("stack", Arc::new(stacks.finish())),
         ("thread", Arc::new(threads.finish())),
-        ("source", Arc::new(sorts.finish())),
+        ("source", Arc::new(event_types.finish())),
         ("hits", numbers::<UInt64Type>(hits)),
     ])
 }

@@ -10,7 +10,7 @@ use super::decode::own_records;
 use super::demangle::method_of_pgo_name;
 use super::extension::{self, Extension};
 use super::foreign::{METHOD_TARGETS, MethodTargets, foreign};
-use super::spelling::{Spelling, identity};
+use super::spelling::{EncodedNames, identity};
 use super::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -74,7 +74,7 @@ impl Ownership {
         let Some(profile) = extension.profile else { return Ok(Self::none()) };
         let counters_as_branches = extension.approximate.contains_key(SectionKind::Conditional.name());
         let expected = Expected::of(&profile, counters_as_branches)?;
-        let spelling = Spelling::of(&expected.document.tables);
+        let spelling = EncodedNames::of(&expected.document.tables);
         let tables = &expected.document.tables;
         let mut ownership = Self {
             profile: None,
@@ -83,7 +83,7 @@ impl Ownership {
             types: tables.types().map(|handle| tables.type_name(handle).to_vec()).collect(),
         };
         let names: HashSet<&[u8]> = expected.functions.iter().map(|handle| spelling.method(*handle)).collect();
-        let own_spelling = Spelling::of(&document.tables);
+        let own_spelling = EncodedNames::of(&document.tables);
         let methods = document.tables.methods();
         ownership.functions = methods.filter(|handle| names.contains(own_spelling.method(*handle))).collect();
         if trust != Some(Trust::Extension) {
@@ -122,9 +122,9 @@ impl Ownership {
     fn compare(
         &self,
         document: &Document,
-        own_spelling: &Spelling,
+        own_spelling: &EncodedNames,
         expected: &Expected,
-        spelling: &Spelling,
+        spelling: &EncodedNames,
     ) -> Result<()> {
         let found = gather(document, own_spelling, &|section, context| self.owns(document, section, context))?;
         let all = |section: SectionKind, context| expected.owns(section, context);

@@ -5,7 +5,7 @@
 
 use super::record_name::{NamedFrame, push_context, push_stack};
 use super::shape::Branch;
-use super::spelling::Spelling;
+use super::spelling::EncodedNames;
 use crate::error::{Error, Result};
 use crate::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, RowSection, SectionKind, TypeCount,
@@ -51,7 +51,7 @@ pub(super) struct Content {
 /// Malformed when an entry stands at a place that its section cannot have.
 pub(super) fn gather(
     document: &Document,
-    spelling: &Spelling,
+    spelling: &EncodedNames,
     wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
 ) -> Result<Content> {
     let mut gatherer = Gatherer { document, spelling, content: Content::default() };
@@ -69,7 +69,7 @@ pub(super) fn gather(
 
 struct Gatherer<'a> {
     document: &'a Document,
-    spelling: &'a Spelling,
+    spelling: &'a EncodedNames,
     content: Content,
 }
 
@@ -193,7 +193,7 @@ fn add(a: u64, b: u64) -> (u64, bool) {
     (sum.min(MAX_COUNT), sum > MAX_COUNT)
 }
 
-fn add_types(site: &mut TypeCounts, pairs: &[TypeCount], spelling: &Spelling) -> u64 {
+fn add_types(site: &mut TypeCounts, pairs: &[TypeCount], spelling: &EncodedNames) -> u64 {
     let mut saturated = 0;
     for pair in pairs {
         let sum = site.entry(spelling.type_hash(pair.class)).or_default();

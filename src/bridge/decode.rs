@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 /// A record of the bridge, understood.
 #[derive(Debug, Clone)]
-pub(super) struct OwnRecord<'p> {
+pub(super) struct BridgeRecord<'p> {
     pub(super) id: RecordId,
     pub(super) name: RecordName<'p>,
     record: RecordView<'p>,
@@ -25,9 +25,9 @@ pub(super) struct OwnRecord<'p> {
     receivers: ValueKind,
 }
 
-impl<'p> OwnRecord<'p> {
+impl<'p> BridgeRecord<'p> {
     /// Understands a record; `None` when it is LLVM's own.
-    fn understand(
+    fn decode(
         id: RecordId,
         name: &'p [u8],
         record: RecordView<'p>,
@@ -71,14 +71,14 @@ impl<'p> OwnRecord<'p> {
 }
 
 /// All records of the bridge in a profile, in its order.
-pub(super) fn own_records(profile: &Profile) -> Vec<OwnRecord<'_>> {
+pub(super) fn own_records(profile: &Profile) -> Vec<BridgeRecord<'_>> {
     let mut known: HashMap<&[u8], bool> = HashMap::new();
     let mut is_method = |text| *known.entry(text).or_insert_with(|| MethodIdentity::parse(text).is_some());
     let mut own = Vec::new();
     for function in profile.functions.iter() {
         for id in function.record_ids() {
             let record = profile.functions.record(id);
-            own.extend(OwnRecord::understand(id, function.name(), record, &mut is_method));
+            own.extend(BridgeRecord::decode(id, function.name(), record, &mut is_method));
         }
     }
     own
@@ -87,7 +87,7 @@ pub(super) fn own_records(profile: &Profile) -> Vec<OwnRecord<'_>> {
 /// Adds the contents of records to a document, entry by entry as they come.
 ///
 /// Entries of one context and site are not added up here.
-pub(super) fn add_records<'p>(document: &mut Document, records: &[OwnRecord<'p>], losses: &mut Losses) {
+pub(super) fn add_records<'p>(document: &mut Document, records: &[BridgeRecord<'p>], losses: &mut Losses) {
     let mut builder = Builder { document, methods: HashMap::new(), types: HashMap::new() };
     for record in records {
         builder.declare(&record.name);
@@ -139,7 +139,7 @@ impl<'p> Builder<'_, 'p> {
         }
     }
 
-    fn add(&mut self, own: &OwnRecord<'p>, losses: &mut Losses) {
+    fn add(&mut self, own: &BridgeRecord<'p>, losses: &mut Losses) {
         match &own.name {
             RecordName::Context { callers, method, shape } => self.add_context(own, callers, method, shape, losses),
             RecordName::Stack(frames) => {
@@ -159,7 +159,7 @@ impl<'p> Builder<'_, 'p> {
 
     fn add_context(
         &mut self,
-        own: &OwnRecord<'p>,
+        own: &BridgeRecord<'p>,
         callers: &[NamedFrame<'p>],
         method: &'p [u8],
         shape: &Shape,

@@ -11,7 +11,7 @@ pub(super) enum Escapes {
     /// The characters of the bridge's own notation, and spaces at either end.
     Notation,
     /// Nothing: an LLVM name as a name of an iprof file.
-    Spelling,
+    EncodedNames,
 }
 
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_what_would_mislead_is_encoded() {
+    fn only_ambiguous_bytes_are_encoded() {
         let notation = |name: &[u8]| String::from_utf8(escaped(name, Escapes::Notation)).unwrap();
         assert_eq!(notation(b"lambda$main$0"), "lambda$main$0");
         assert_eq!(notation(b"String(AAAZ)"), "String%28AAAZ%29");
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(notation(b" a b "), "%20a b%20");
         assert_eq!(notation("zäh\u{85}\u{2028}".as_bytes()), "zäh%C2%85%E2%80%A8");
         assert_eq!(notation(b"\xed\xa0\x80x\xff"), "%ED%A0%80x%FF");
-        assert_eq!(escaped(b"a(b) %\n", Escapes::Spelling), b"a(b) %25%0A");
+        assert_eq!(escaped(b"a(b) %\n", Escapes::EncodedNames), b"a(b) %25%0A");
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
     proptest! {
         #[test]
         fn encoding_is_undone(name: Vec<u8>) {
-            for escapes in [Escapes::Notation, Escapes::Spelling] {
+            for escapes in [Escapes::Notation, Escapes::EncodedNames] {
                 let text = escaped(&name, escapes);
                 prop_assert!(std::str::from_utf8(&text).is_ok());
                 prop_assert_eq!(unescape(&text), Some(name.clone()));

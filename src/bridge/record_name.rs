@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_tell_the_kind_of_values_and_the_mark() {
+    fn hashes_encode_the_value_kind_and_the_marker() {
         let with_vtables = func_hash(b"int", ValueKind::VTableTarget, true);
         assert_eq!(with_vtables, 0x1000_0000_0000_0000 | (name_ref(b"iprof2:int") & 0x0fff_ffff_ffff_ffff));
         assert_ne!(with_vtables, func_hash(b"int", ValueKind::IndirectCallTarget, true));

@@ -6,13 +6,13 @@ use crate::iprof::{MethodHandle, Tables, TypeHandle};
 
 /// Every type and method of a document as LLVM will know it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spelling {
+pub(super) struct EncodedNames {
     types: Vec<Vec<u8>>,
     type_hashes: Vec<u64>,
     methods: Vec<Vec<u8>>,
 }
 
-impl Spelling {
+impl EncodedNames {
     pub(super) fn of(tables: &Tables) -> Self {
         let types: Vec<Vec<u8>> = tables
             .types()

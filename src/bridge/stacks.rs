@@ -236,20 +236,20 @@ impl Writer<'_> {
         if signature.len() < 2 {
             signature.push(self.add_type("void"));
         }
-        let name = mended(name, &mut self.report);
+        let name = fixed(name, &mut self.report);
         let method = self.document.add_method(name.as_bytes(), &signature);
         self.methods.insert(id, method);
         method
     }
 
     fn add_type(&mut self, name: &str) -> TypeHandle {
-        self.document.add_type(mended(name, &mut self.report).as_bytes())
+        self.document.add_type(fixed(name, &mut self.report).as_bytes())
     }
 }
 
 /// A name as an iprof can hold it: with a replacement character for each line
 /// terminator, or for nothing. Damaged recordings have such.
-fn mended<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
+fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
     const REPLACEMENT: &str = "\u{fffd}";
     if !name.is_empty() && !name.contains(TERMINATORS) {
@@ -376,13 +376,13 @@ mod tests {
     }
 
     #[test]
-    fn names_that_an_iprof_cannot_hold_are_mended() {
+    fn names_that_an_iprof_cannot_store_are_fixed() {
         let table = stacks("a/\u{2028}B.ma\u{2029}in()V@3 1\na/B.a\rb()V@3 1\n");
         let (document, report) = iprof_from_stacks(&table, &SampleOptions::default()).unwrap();
         assert_eq!(report.mended_names, 3);
         assert!(json(&document).contains("\"a.\u{fffd}B\""));
         crate::iprof::read(json(&document).as_bytes(), &Default::default()).expect("it is sound");
-        assert_eq!(mended("", &mut SampleReport::default()), "\u{fffd}");
+        assert_eq!(fixed("", &mut SampleReport::default()), "\u{fffd}");
     }
 
     #[test]
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_counted() {
+    fn unsupported_data_is_counted() {
         let table = stacks("[t tid=1];start;a/B.main_[0];memcpy 2\n[t tid=1];start;a/B.main_[1] 3\nstart 4\n");
         let options = SampleOptions { unknown_bci: 0, ..SampleOptions::default() };
         let (document, report) = iprof_from_stacks(&table, &options).unwrap();

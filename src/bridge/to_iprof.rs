@@ -1,6 +1,6 @@
 //! LLVM → iprof.
 
-use super::decode::{OwnRecord, add_records, own_records};
+use super::decode::{BridgeRecord, add_records, own_records};
 use super::demangle::method_of_pgo_name;
 use super::extension::{self, Extension};
 use super::foreign::{
@@ -67,7 +67,7 @@ pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document
 /// The document of all records but for the members that the format does not have.
 pub(super) fn sections(
     profile: &Profile,
-    own: &[OwnRecord<'_>],
+    own: &[BridgeRecord<'_>],
     options: &ToIprofOptions,
     losses: &mut Losses,
 ) -> Result<(Document, ForeignParts)> {
@@ -85,15 +85,16 @@ pub(super) fn sections(
 /// A record of the bridge stays in it when its context is one that LLVM's own
 /// records fill, too: the standard sections then hold the sum, which could not
 /// be taken apart again.
-fn foreign_part(profile: &Profile, own: &[OwnRecord<'_>]) -> Option<Profile> {
+fn foreign_part(profile: &Profile, own: &[BridgeRecord<'_>]) -> Option<Profile> {
     let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
     let methods: HashSet<Vec<u8>> =
         foreign(profile, &own_ids).map(|function| method_of_pgo_name(function.name()).identity.notation()).collect();
-    let shared = |record: &&OwnRecord<'_>| record.method_without_callers().is_some_and(|name| methods.contains(name));
+    let shared =
+        |record: &&BridgeRecord<'_>| record.method_without_callers().is_some_and(|name| methods.contains(name));
     let shared: HashSet<RecordId> = own.iter().filter(shared).map(|record| record.id).collect();
     let mut kept = without_records(profile, &|id| own_ids.contains(&id) && !shared.contains(&id));
     // Text names receivers, and its readers cannot tell types from vtables.
-    let types: HashSet<&[u8]> = own.iter().filter_map(OwnRecord::type_name).collect();
+    let types: HashSet<&[u8]> = own.iter().filter_map(BridgeRecord::type_name).collect();
     kept.vtable_names.retain(|name| !types.contains(name.as_slice()));
     // Old versions cannot say all of the kind.
     let usual_kind = kept.kind == PROFILE_KIND || (!own.is_empty() && PROFILE_KIND.contains(kept.kind));

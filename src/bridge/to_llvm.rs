@@ -5,7 +5,7 @@ use super::content::gather;
 use super::extension;
 use super::foreign::{LLVM_NAME, METHOD_TARGETS};
 use super::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
-use super::spelling::Spelling;
+use super::spelling::EncodedNames;
 use crate::error::{Error, Result};
 use crate::instr::{Loss, LossKind, Losses, Profile};
 use crate::iprof::document::EntryMember;
@@ -62,7 +62,7 @@ pub(super) fn document_records(
     losses: &mut Losses,
 ) -> Result<Vec<NamedRecord>> {
     let tables = &document.tables;
-    let spelling = Spelling::of(tables);
+    let spelling = EncodedNames::of(tables);
     let mut content = gather(document, &spelling, wanted)?;
     let mut maker = RecordMaker::new(form, losses);
     let value_types = std::mem::take(&mut content.value_types);

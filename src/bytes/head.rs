@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_cut_is_no_line() {
+    fn a_truncated_line_is_not_a_line() {
         let lines = |head: Head<'_>| head.lines().map(<[u8]>::len).collect::<Vec<_>>();
         assert_eq!(lines(Head::cut(b"ab\r\ncde", true)), [2, 3]);
         assert_eq!(lines(Head::cut(b"ab\r\ncde", false)), [2]);

@@ -107,7 +107,7 @@ impl<'data> Chunk<'data> {
         }
         let len = usize::try_from(self.text_len)
             .map_err(|_| Error::malformed("names do not fit the address space").at("names", self.offset))?;
-        let mut text = room_for(len).map_err(|error| error.at("names", self.offset))?;
+        let mut text = try_with_capacity(len).map_err(|error| error.at("names", self.offset))?;
         let mut inflater = Decompress::new(true);
         let failed = |detail: String| Err(Error::new(ErrorKind::UncompressFailed { detail }).at("names", self.offset));
         match inflater.decompress_vec(self.stored, &mut text, FlushDecompress::Finish) {
@@ -133,7 +133,7 @@ impl<'data> Chunk<'data> {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn room_for(len: usize) -> Result<Vec<u8>> {
+pub fn try_with_capacity(len: usize) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     let reserved = buffer.try_reserve_exact(len);
     reserved.map_err(|_| memory::refused(HOLD_INFLATED))?;

@@ -13,7 +13,7 @@ pub struct Sink {
     bytes: Vec<u8>,
     endian: Endian,
     /// Memory was refused, and some bytes are not there.
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 /// A reserved 64-bit word of a [`Sink`].
@@ -35,7 +35,7 @@ impl Sink {
 
     /// A sink that appends to `bytes`.
     pub fn onto(bytes: Vec<u8>, endian: Endian) -> Self {
-        Self { bytes, endian, lacks_memory: false }
+        Self { bytes, endian, is_out_of_memory: false }
     }
 
     /// Bytes written so far, which is the offset of the next one.
@@ -56,13 +56,13 @@ impl Sink {
 
     #[cold]
     fn grow(&mut self, more: usize) -> bool {
-        self.lacks_memory |= self.bytes.try_reserve(more).is_err();
-        !self.lacks_memory
+        self.is_out_of_memory |= self.bytes.try_reserve(more).is_err();
+        !self.is_out_of_memory
     }
 
     /// Says that something to be appended did not fit the memory: the bytes are of no use.
     pub(crate) fn lack_memory(&mut self) {
-        self.lacks_memory = true;
+        self.is_out_of_memory = true;
     }
 
     /// Appends bytes.
@@ -145,19 +145,19 @@ impl Sink {
     ///
     /// When they would go beyond what was written.
     pub fn overwrite(&mut self, at: usize, bytes: &[u8]) {
-        if !self.lacks_memory {
+        if !self.is_out_of_memory {
             self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
         }
     }
 
     /// Whether memory was refused, so that bytes are missing.
-    pub(crate) fn lacks_memory(&self) -> bool {
-        self.lacks_memory
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        self.is_out_of_memory
     }
 
     /// What was written so far. Where memory was refused, the process ends.
     pub fn as_slice(&self) -> &[u8] {
-        if self.lacks_memory {
+        if self.is_out_of_memory {
             end();
         }
         &self.bytes
@@ -166,7 +166,7 @@ impl Sink {
     /// The finished bytes. Where memory was refused, the process ends, as it does
     /// for the small things that this is for.
     pub fn into_bytes(self) -> Vec<u8> {
-        if self.lacks_memory {
+        if self.is_out_of_memory {
             end();
         }
         self.bytes
@@ -178,7 +178,7 @@ impl Sink {
     ///
     /// Out of memory, as an I/O error, where that was refused before.
     pub fn finish(self) -> Result<Vec<u8>> {
-        if self.lacks_memory { Err(memory::refused(HOLD_OUTPUT)) } else { Ok(self.bytes) }
+        if self.is_out_of_memory { Err(memory::refused(HOLD_OUTPUT)) } else { Ok(self.bytes) }
     }
 }
 

@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 18;
 
 /// Bytes that are read piece by piece, and have to stay as they are meanwhile: else what is read could be the
 /// beginning of one file and the end of another.
-pub(crate) trait Steady: Debug + Send + Sync {
+pub(crate) trait StableSource: Debug + Send + Sync {
     /// How many there are.
     fn len(&self) -> u64;
 
@@ -34,7 +34,7 @@ pub(crate) trait Steady: Debug + Send + Sync {
 }
 
 /// Where the bytes of a window come from, front to back.
-pub(crate) trait Feed {
+pub(crate) trait ByteSource {
     /// How many bytes there may be from `offset` on, which is behind what was read; none at the end.
     fn left(&self, offset: u64) -> u64;
 
@@ -49,12 +49,12 @@ pub(crate) trait Feed {
 /// A part of a file.
 #[derive(Debug)]
 pub(crate) struct FilePart {
-    file: Arc<dyn Steady>,
+    file: Arc<dyn StableSource>,
     /// Where it ends in the file.
     end: u64,
 }
 
-impl Feed for FilePart {
+impl ByteSource for FilePart {
     fn left(&self, offset: u64) -> u64 {
         self.end - offset
     }
@@ -94,12 +94,12 @@ struct Pieces<F> {
 
 impl<'data> Window<'data> {
     /// Over a part of a file, of which nothing is in view yet.
-    pub(crate) fn of_file(file: Arc<dyn Steady>, part: Range<u64>) -> Self {
+    pub(crate) fn of_file(file: Arc<dyn StableSource>, part: Range<u64>) -> Self {
         Self::in_chunks(file, part, CHUNK)
     }
 
     /// As [`of_file`](Self::of_file), with so many bytes read at a time.
-    pub(crate) fn in_chunks(file: Arc<dyn Steady>, part: Range<u64>, chunk: usize) -> Self {
+    pub(crate) fn in_chunks(file: Arc<dyn StableSource>, part: Range<u64>, chunk: usize) -> Self {
         Self::fed(FilePart { file, end: part.end }, part.start, chunk)
     }
 
@@ -112,7 +112,7 @@ impl<'data> Window<'data> {
     }
 }
 
-impl<'data, F: Feed> Window<'data, F> {
+impl<'data, F: ByteSource> Window<'data, F> {
     /// Over bytes in memory, which begin at byte `base` of the file.
     pub(crate) fn over(data: &'data [u8], base: u64) -> Self {
         Self { source: Source::Slice(data), base, passed: 0 }
@@ -217,7 +217,7 @@ mod tests {
     #[derive(Debug)]
     struct Memory(Vec<u8>);
 
-    impl Steady for Memory {
+    impl StableSource for Memory {
         fn len(&self) -> u64 {
             self.0.len() as u64
         }

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_meant_by_what_their_names_begin_or_end_with() {
+    fn patterns_match_prefixes_and_suffixes_of_names() {
         for (pattern, expected) in [
             ("app.Main.run(int)", &[0][..]),
             ("app.Main.run", &[0, 1]),

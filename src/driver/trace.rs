@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_and_the_rest_stay_and_shards_bound_what_is_shared_out() {
+    fn turns_do_not_scale_and_shards_limit_the_rest() {
         let worker = || {
             let mut trace = WorkerTrace::default();
             (trace.alone, trace.in_turn, trace.at_shards, trace.shards) = (seconds(40), seconds(2), seconds(20), 10);

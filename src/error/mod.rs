@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_where_and_the_deepest_place_wins() {
+    fn an_error_keeps_the_innermost_location() {
         let error =
             Error::truncated("NumData", 8, 3).at("header", 0x10).at("file", 0).in_format("raw v8").in_file("a.profraw");
         assert_eq!(

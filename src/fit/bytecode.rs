@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sites_are_found_behind_switches_of_any_length() {
+    fn sites_after_switches_of_any_length_are_found() {
         // iload_0; tableswitch 1..2; aload_0; invokevirtual; instanceof; ifeq; lookupswitch of one; ireturn
         let mut code = vec![0x1a, TABLESWITCH, 0, 0];
         for word in [20, 1, 2, 20, 20] {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_code_tells_nothing() {
+    fn damaged_code_has_no_sites() {
         for code in [
             &[0xff][..],
             &[TABLESWITCH, 0, 0, 0],

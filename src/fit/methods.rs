@@ -33,11 +33,11 @@ struct Verdict {
 }
 
 /// Positions of a method that the profile has, by what has to stand there.
-type Sites = BTreeMap<Wanted, BTreeSet<i32>>;
+type Sites = BTreeMap<ExpectedInstruction, BTreeSet<i32>>;
 
 /// What has to stand at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wanted {
+enum ExpectedInstruction {
     /// Any instruction.
     Instruction,
     Branch,
@@ -45,7 +45,7 @@ enum Wanted {
     TypeTest,
 }
 
-impl Wanted {
+impl ExpectedInstruction {
     /// At the innermost frame of a section's entries; `None` for what is about
     /// the whole method.
     fn at_leaf(kind: SectionKind) -> Option<Self> {
@@ -120,7 +120,11 @@ fn sites_of(document: &Document) -> BTreeMap<MethodHandle, Sites> {
     let mut seen: BTreeMap<MethodHandle, Sites> = BTreeMap::new();
     for_each_entry(document, |kind, frames, _| {
         for (depth, frame) in frames.iter().enumerate() {
-            let wanted = if depth == 0 { Wanted::at_leaf(kind) } else { Some(Wanted::at_caller(kind)) };
+            let wanted = if depth == 0 {
+                ExpectedInstruction::at_leaf(kind)
+            } else {
+                Some(ExpectedInstruction::at_caller(kind))
+            };
             let sites = seen.entry(frame.method).or_default();
             // Negative positions are placeholders of the compiler.
             if let Some(wanted) = wanted.filter(|_| frame.bci >= 0) {
@@ -136,7 +140,7 @@ fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
     let all = || sites.values().flatten().copied();
     match body {
         MethodBody::Code(code) => {
-            let missing = |(wanted, bcis): (&Wanted, &BTreeSet<i32>)| -> Vec<i32> {
+            let missing = |(wanted, bcis): (&ExpectedInstruction, &BTreeSet<i32>)| -> Vec<i32> {
                 bcis.iter().filter(|bci| !wanted.is_at(**bci, code)).copied().collect()
             };
             sites.iter().flat_map(missing).collect()
@@ -145,13 +149,13 @@ fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
         MethodBody::Profiled(known) => {
             // A run leaves out what did not happen; that either has what the
             // other lacks comes of an edit that moved the bytecode.
-            let section = |wanted: Wanted| match wanted {
-                Wanted::Branch => Some(SectionKind::Conditional.name()),
-                Wanted::Call => Some(SectionKind::VirtualInvoke.name()),
+            let section = |wanted: ExpectedInstruction| match wanted {
+                ExpectedInstruction::Branch => Some(SectionKind::Conditional.name()),
+                ExpectedInstruction::Call => Some(SectionKind::VirtualInvoke.name()),
                 _ => None,
             };
             let mut misfits = BTreeSet::new();
-            for (wanted, own) in sites.iter().filter(|(wanted, _)| **wanted == Wanted::Branch) {
+            for (wanted, own) in sites.iter().filter(|(wanted, _)| **wanted == ExpectedInstruction::Branch) {
                 let Some(new) = section(*wanted).and_then(|name| known.get(name)) else { continue };
                 if new.iter().any(|bci| !own.contains(bci)) {
                     misfits.extend(own.difference(new));

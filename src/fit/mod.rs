@@ -47,5 +47,5 @@ pub use remapping::{RemappingFile, write_remapping};
 pub use report::{ClassRow, FitReport, LostFunction, ProgramRow, Pruned, ReleaseFinding, Releases, SectionRow};
 pub use sampled_program::{SampledFunction, SampledProgram};
 pub use samples::{SamplesFit, compare_samples, program_of_samples};
-pub use targets::{GoneTarget, TargetsFit};
+pub use targets::{MissingTarget, TargetsFit};
 pub use text::write_text;

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_stands_once_and_in_the_order_of_names() {
+    fn functions_are_unique_and_sorted_by_name() {
         let mut names = SymbolTable::new();
         let [a, b] = ["zeta", "alpha"].map(|name| names.insert(name.as_bytes()));
         let function = |name_ref, func_hash, num_counters| ProgramFunction { name_ref, func_hash, num_counters };

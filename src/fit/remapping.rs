@@ -47,7 +47,7 @@ mod tests {
     use crate::merge::Remapping;
 
     #[test]
-    fn merge_reads_what_is_written() {
+    fn merge_reads_the_written_remapping() {
         let names = BTreeMap::from([
             (b"old".to_vec(), (b"new".to_vec(), Class::Renamed)),
             (b"a.c;f".to_vec(), (b"f".to_vec(), Class::Moved)),

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_what_can_be_compared() {
+    fn shares_are_relative_to_comparable_functions() {
         let rows = vec![
             row("a", Class::Used, 60),
             row("b", Class::Gone, 20),

@@ -27,13 +27,13 @@ pub struct TargetsFit {
     /// How often those were seen.
     pub unknown_count: u128,
     /// The targets that are gone and were seen most often.
-    pub top: Vec<GoneTarget>,
+    pub top: Vec<MissingTarget>,
 }
 
 /// A target that the new build lacks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct GoneTarget {
+pub struct MissingTarget {
     /// Its name, escaped.
     pub target: String,
     /// How often it was seen.
@@ -84,7 +84,7 @@ pub fn compare(profile: &Profile, symbols: &SymbolTable, program: &Program, topn
         }
     }
     gone.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let row = |(name, count): (&[u8], u128)| GoneTarget { target: name.escape_ascii().to_string(), count };
+    let row = |(name, count): (&[u8], u128)| MissingTarget { target: name.escape_ascii().to_string(), count };
     fit.top = gone.into_iter().take(topn).map(row).collect();
     Some(fit)
 }

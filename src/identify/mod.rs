@@ -58,7 +58,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
             best = Some(found);
         }
     }
-    let (format, confidence) = best.unwrap_or_else(|| nobodys(head));
+    let (format, confidence) = best.unwrap_or_else(|| of_no_family(head));
     Identity { format, confidence }
 }
 
@@ -129,7 +129,7 @@ fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {
 }
 
 /// What nothing speaks for.
-fn nobodys(head: &Head<'_>) -> (Format, Confidence) {
+fn of_no_family(head: &Head<'_>) -> (Format, Confidence) {
     if iprof::is_json(head) {
         return (Format::OtherJson, Confidence::Likely);
     }
@@ -155,7 +155,7 @@ mod tests {
     use crate::bytes::{Endian, PointerWidth};
 
     #[test]
-    fn magics_tell_width_and_byte_order() {
+    fn magic_numbers_select_width_and_byte_order() {
         let cases = [
             ([0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6c, 0xff], Endian::Little, PointerWidth::Bits64),
             ([0xff, 0x6c, 0x70, 0x72, 0x6f, 0x66, 0x72, 0x81], Endian::Big, PointerWidth::Bits64),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn binaries_that_are_nobodys_are_unknown() {
+    fn unrecognized_binaries_are_unknown() {
         for bytes in [&b"\x7fELF\x02\x01\x01\0"[..], b"\n\x04main\n", b"\0\0\0", b"a\x01b"] {
             assert_eq!(detect(bytes), Format::Unknown, "{}", bytes.escape_ascii());
         }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_too_soon_is_less_sure() {
+    fn truncated_heads_lower_the_confidence() {
         let of = |text: &str| identify(&Head::new(text.as_bytes())).confidence;
         assert!(of(":ir\nmain\n") > of("main\n1\n"));
         assert!(of("{\"types\":[]}") > of("{\"version\":\"1.0.0\"}"));

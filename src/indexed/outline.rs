@@ -4,14 +4,14 @@ use super::file::FileBytes;
 use super::layout::HASH_OFFSET_AT;
 use super::profile::{IndexedProfile, ReadOptions};
 use super::reader::IndexedReader;
-use crate::bytes::window::{Steady, Window};
+use crate::bytes::window::{StableSource, Window};
 use crate::error::Result;
 use std::sync::Arc;
 
 /// What stands around the records of an indexed file.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    file: Arc<dyn Steady>,
+    file: Arc<dyn StableSource>,
     front: Vec<u8>,
     back: Vec<u8>,
     /// Where `back` begins: at the index of the hash table.
@@ -24,7 +24,7 @@ const FRONT: u64 = 1 << 14;
 impl Outline {
     /// Reads what stands around the records; `None` for a file that does not tell it, or has more of it
     /// than of records.
-    pub(crate) fn read(file: Arc<dyn Steady>) -> Option<Self> {
+    pub(crate) fn read(file: Arc<dyn StableSource>) -> Option<Self> {
         let front = bytes_of(&*file, 0, FRONT.min(file.len()))?;
         let index_offset = u64::from_le_bytes(*front.get(HASH_OFFSET_AT..)?.first_chunk()?);
         let back_len = file.len().checked_sub(index_offset).filter(|len| *len <= file.len() / 2)?;
@@ -51,7 +51,7 @@ impl Outline {
     }
 }
 
-fn bytes_of(file: &dyn Steady, offset: u64, len: u64) -> Option<Vec<u8>> {
+fn bytes_of(file: &dyn StableSource, offset: u64, len: u64) -> Option<Vec<u8>> {
     let len = usize::try_from(len).ok()?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).ok()?;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::compat::Compat;
     use crate::indexed::{WriteOptions, write};
-    use crate::input::SteadyFile;
+    use crate::input::StableFile;
     use crate::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind, name_ref};
     use crate::limits::Limits;
     use proptest::prelude::*;
@@ -118,7 +118,7 @@ mod tests {
     fn read_through_window(bytes: &[u8], chunk: usize, options: ReadOptions) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let outline = Outline::read(Arc::new(SteadyFile::open(file.path()).unwrap().unwrap()))?;
+        let outline = Outline::read(Arc::new(StableFile::open(file.path()).unwrap().unwrap()))?;
         let whole = outline.reader(options).ok()?;
         let payload = whole.profile().table.payload_offset..outline.index_offset;
         let window = Window::in_chunks(Arc::clone(&outline.file), payload, chunk);
@@ -161,11 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changes_behind_the_window_is_an_error() {
+    fn a_file_that_changes_after_the_window_is_an_error() {
         let bytes = file(3000, 13);
         let written = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(written.path(), &bytes).unwrap();
-        let outline = Outline::read(Arc::new(SteadyFile::open(written.path()).unwrap().unwrap())).unwrap();
+        let outline = Outline::read(Arc::new(StableFile::open(written.path()).unwrap().unwrap())).unwrap();
         let mut reader = outline.reader(ReadOptions::default()).unwrap();
         written.as_file().set_len(bytes.len() as u64 / 4).unwrap();
         assert!(reader.symbols().unwrap_err().to_string().contains("changed while it was read"));

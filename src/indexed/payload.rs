@@ -81,7 +81,7 @@ pub(super) fn write_item(sink: &mut Sink, dialect: Dialect, function: FunctionVi
             Err(_) => sink.lack_memory(),
         },
     }
-    debug_assert!(sink.lacks_memory() || (sink.len() - start) as u64 == data_size);
+    debug_assert!(sink.is_out_of_memory() || (sink.len() - start) as u64 == data_size);
 }
 
 fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {

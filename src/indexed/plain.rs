@@ -83,9 +83,9 @@ mod tests {
     #[test]
     fn counters_alone_are_plain_in_every_version_that_numbers_them() {
         assert_eq!(end_of_plain(1), None);
-        for (version, behind) in [(2, 0), (3, 8), (10, 8), (11, 16), (13, 16), (14, 24)] {
+        for (version, after) in [(2, 0), (3, 8), (10, 8), (11, 16), (13, 16), (14, 24)] {
             let end = end_of_plain(version).unwrap();
-            assert_eq!(end.len(), behind, "version {version}");
+            assert_eq!(end.len(), after, "version {version}");
             let bytes = entry(end);
             let found = PlainEntry::find(&[&bytes[..], b"more"].concat(), end).unwrap();
             let expected = PlainEntry { name_ref: 9, name: 24..27, func_hash: 7, counters: 43..59, len: bytes.len() };
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_more_is_not_plain() {
+    fn records_with_values_are_not_plain() {
         let end = end_of_plain(13).unwrap();
-        let sound = entry(end);
+        let valid = entry(end);
         // Number of counters, of bytes of a bitmap, of kinds, and lengths beyond all that is there.
         for (at, value) in
             [(35, 0), (35, 1), (35, 3), (59, 1), (67, 16), (71, 1), (8, 2), (15, 255), (23, 255), (42, 255)]
         {
-            let mut bytes = sound.clone();
+            let mut bytes = valid.clone();
             bytes[at] = value;
             assert_eq!(PlainEntry::find(&bytes, end), None, "byte {at} is {value}");
         }

@@ -212,8 +212,8 @@ impl<'a> Encoder<'a> {
     }
 
     fn place_rest(&mut self, bits: u64, summaries: Summaries) -> Result<()> {
-        let behind = self.index_offset.saturating_add(16 + 8 * self.offsets.len() as u64);
-        let trailing = Trailing::new(self.profile, self.dialect, bits, behind)?;
+        let after = self.index_offset.saturating_add(16 + 8 * self.offsets.len() as u64);
+        let trailing = Trailing::new(self.profile, self.dialect, bits, after)?;
         let (plain, sensitive) = summaries.finish(self.dialect.cutoffs())?;
         self.front = header(self.dialect, bits, self.index_offset, &trailing, &plain);
         if self.dialect.has(since::SUMMARY) {
@@ -275,7 +275,7 @@ impl<'a> Encoder<'a> {
             if count == 0 {
                 continue;
             }
-            debug_assert!(sink.lacks_memory() || piece.start + sink.len() as u64 == self.offsets[bucket]);
+            debug_assert!(sink.is_out_of_memory() || piece.start + sink.len() as u64 == self.offsets[bucket]);
             sink.u16(count as u16); // it was checked when the items were placed
             for item in self.buckets.items(bucket) {
                 let id = self.functions[item as usize];

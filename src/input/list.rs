@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_stand_for_the_files_below_them_and_loops_end() {
+    fn directories_expand_to_their_files_and_loops_end() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("in/sub")).unwrap();
@@ -340,7 +340,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn llvm_passes_over_devices_and_we_do_not() {
+    fn llvm_skips_devices_and_profbridge_does_not() {
         for (compat, expected) in [(Compat::Llvm22, 0), (Compat::Profbridge, 1)] {
             let mut list = InputList::new(compat);
             list.push("/dev/null").unwrap();

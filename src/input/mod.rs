@@ -21,6 +21,6 @@ pub use crate::identify::{Family, Format, Identity, detect};
 pub use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes, read_into, read_stream};
 pub use list::InputList;
-pub use source::{Input, Looked, WeightedInput, is_iprof_name, open};
-pub(crate) use steady::SteadyFile;
+pub use source::{Input, InputProbe, WeightedInput, is_iprof_name, open};
+pub(crate) use steady::StableFile;
 pub use version::FormatVersion;

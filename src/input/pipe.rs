@@ -17,7 +17,7 @@ pub(super) enum Pipe {
     #[default]
     Closed,
     /// What was read, and what follows.
-    Open { read: Kept, rest: Box<dyn Read + Send> },
+    Open { read: StoredBytes, rest: Box<dyn Read + Send> },
     /// All of it.
     Whole(Arc<Vec<u8>>),
     /// It could not be read when there was still something to read.
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Pipe {
 
 /// The first bytes of a pipe.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredBytes {
     memory: Vec<u8>,
     most_in_memory: usize,
     /// What follows those in memory: a file that vanishes with its last user.
@@ -45,13 +45,13 @@ pub(super) struct Kept {
     in_file: u64,
 }
 
-impl Default for Kept {
+impl Default for StoredBytes {
     fn default() -> Self {
         Self { memory: Vec::new(), most_in_memory: KEPT_IN_MEMORY, file: None, in_file: 0 }
     }
 }
 
-impl Kept {
+impl StoredBytes {
     fn len(&self) -> u64 {
         self.memory.len() as u64 + self.in_file
     }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn open(content: &[u8], most_in_memory: usize) -> Pipe {
-        let read = Kept { most_in_memory, ..Kept::default() };
+        let read = StoredBytes { most_in_memory, ..StoredBytes::default() };
         Pipe::Open { read, rest: Box::new(io::Cursor::new(content.to_vec())) }
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_does_not_keep_a_file_does() {
+    fn large_pipes_are_stored_in_a_file() {
         let content: Vec<u8> = (0..1000u32).map(|at| (at * 31 % 251) as u8).collect();
         for most in [0, 1, 50, 999, 1000, 5000] {
             let mut pipe = open(&content, most);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_left_in_the_middle_is_whole_all_the_same() {
+    fn a_partly_read_pipe_can_be_read_again() {
         let content: Vec<u8> = (0..200).collect();
         for most in [10, 500] {
             let mut pipe = open(&content, most);

@@ -8,7 +8,7 @@
 
 use super::bytes::{Access, InputBytes, read_file, read_rest};
 use super::file::open_file;
-use super::pipe::{Kept, Pipe, PipeReader};
+use super::pipe::{Pipe, PipeReader, StoredBytes};
 use super::steps::reading;
 use super::version::FormatVersion;
 use crate::bytes::head::HEAD_BYTES;
@@ -41,7 +41,7 @@ pub type WeightedInput = Input;
 #[derive(Debug, Default)]
 struct Shared {
     is_pipe: OnceLock<bool>,
-    looked: OnceLock<Looked>,
+    probe: OnceLock<InputProbe>,
     pipe: Mutex<Pipe>,
 }
 
@@ -50,7 +50,7 @@ const START_BYTES: usize = 16;
 
 /// What the beginning of an input tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Looked {
+pub struct InputProbe {
     /// What it is; for a compressed stream, what its content is.
     pub identity: Identity,
     /// The compression, if the input is compressed.
@@ -63,7 +63,7 @@ pub struct Looked {
     start_len: usize,
 }
 
-impl Looked {
+impl InputProbe {
     /// The first bytes of the content, 16 if there are as many.
     pub fn start(&self) -> &[u8] {
         &self.start[..self.start_len]
@@ -148,7 +148,7 @@ impl Input {
 
     /// The same, with another weight.
     #[must_use]
-    pub fn weighing(self, weight: NonZeroU64) -> Self {
+    pub fn weighted_by(self, weight: NonZeroU64) -> Self {
         Self { weight, ..self }
     }
 
@@ -170,16 +170,16 @@ impl Input {
     /// # Errors
     ///
     /// I/O errors with the path.
-    pub fn look(&self) -> Result<&Looked> {
-        if let Some(looked) = self.shared.looked.get() {
-            return Ok(looked);
+    pub fn look(&self) -> Result<&InputProbe> {
+        if let Some(probe) = self.shared.probe.get() {
+            return Ok(probe);
         }
-        let mut looked = look(self.stream()?).map_err(|source| Error::io("cannot read", source).in_file(&self.path))?;
-        let footer = if looked.identity.family().is_none() { self.footer().ok().flatten() } else { None };
+        let mut probe = look(self.stream()?).map_err(|source| Error::io("cannot read", source).in_file(&self.path))?;
+        let footer = if probe.identity.family().is_none() { self.footer().ok().flatten() } else { None };
         if footer.is_some_and(|footer| Frame::is_bare(&footer)) {
-            looked.identity = Identity { format: Format::Partial, confidence: Confidence::Certain };
+            probe.identity = Identity { format: Format::Partial, confidence: Confidence::Certain };
         }
-        Ok(self.shared.looked.get_or_init(|| looked))
+        Ok(self.shared.probe.get_or_init(|| probe))
     }
 
     /// The format; that of the content of a compressed stream.
@@ -358,7 +358,7 @@ impl Input {
             let is_stdin = self.path.as_os_str() == "-";
             let rest: Box<dyn Read + Send> =
                 if is_stdin { Box::new(io::stdin()) } else { Box::new(reading(open_file(&self.path)?)) };
-            *pipe = Pipe::Open { read: Kept::default(), rest };
+            *pipe = Pipe::Open { read: StoredBytes::default(), rest };
         }
         Ok(pipe)
     }
@@ -416,7 +416,7 @@ const FIRST_BYTES: usize = 4096;
 
 /// Looks at the beginning of a stream, at more than the first bytes only if
 /// these leave a doubt.
-fn look(stream: impl Read) -> io::Result<Looked> {
+fn look(stream: impl Read) -> io::Result<InputProbe> {
     // Only the beginning is decompressed, whatever window the rest needs: reading all of it is bounded.
     let limits = Limits { window_bytes: u64::MAX, ..Limits::default() };
     let Opened { compression, mut stream } = open_stream(stream, &limits)?;
@@ -437,7 +437,7 @@ fn look(stream: impl Read) -> io::Result<Looked> {
         is_whole = read_to(&mut head, HEAD_BYTES)?;
         identity = identify(&Head::cut(&head, is_whole));
     }
-    Ok(Looked::new(identity, compression, &Head::cut(&head, is_whole)))
+    Ok(InputProbe::new(identity, compression, &Head::cut(&head, is_whole)))
 }
 
 /// Reads until there are `wanted` bytes; says whether the stream ends before.
@@ -446,7 +446,7 @@ fn read_on(stream: &mut impl Read, head: &mut Vec<u8>, wanted: usize) -> io::Res
     Ok(stream.take(missing as u64).read_to_end(head)? < missing)
 }
 
-impl Looked {
+impl InputProbe {
     fn new(identity: Identity, compression: Option<Compression>, head: &Head<'_>) -> Self {
         let mut start = [0; START_BYTES];
         let start_len = head.bytes().len().min(START_BYTES);
@@ -477,9 +477,9 @@ mod tests {
         let packed = gzip(b"{\"version\":\"1.0.0\"}");
         let file = file(&packed);
         let input = Input::new(file.path());
-        let looked = input.look().unwrap();
-        assert_eq!((looked.identity.format, looked.compression), (Format::Iprof, Some(Compression::Gzip)));
-        assert_eq!(looked.start(), b"{\"version\":\"1.0.");
+        let probe = input.look().unwrap();
+        assert_eq!((probe.identity.format, probe.compression), (Format::Iprof, Some(Compression::Gzip)));
+        assert_eq!(probe.start(), b"{\"version\":\"1.0.");
         let mut bytes = Vec::new();
         input.stream().unwrap().read_to_end(&mut bytes).unwrap();
         assert_eq!(bytes, packed);
@@ -489,7 +489,7 @@ mod tests {
 
     /// The head is the same length for a file and for the content of a compressed one.
     #[test]
-    fn what_decides_may_stand_behind_the_first_bytes() {
+    fn formats_are_detected_after_the_first_bytes() {
         for comments in [0, 10, 5000, 200_000] {
             let text = format!("{}:ir\nmain\n1\n1\n5\n", "# a comment\n".repeat(comments / 12));
             for content in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
@@ -535,7 +535,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_looked_at_is_read_again_and_again() {
+        fn probed_inputs_can_be_read_repeatedly() {
             let content = b"{\"version\":\"1.0.0\"}";
             let (_pipe, path) = pipe(content);
             let input = Input::new(&path);

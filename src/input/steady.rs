@@ -2,7 +2,7 @@
 
 use super::file::open_file;
 use super::pages::read_at;
-use crate::bytes::window::Steady;
+use crate::bytes::window::StableSource;
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata};
 use std::io;
@@ -11,13 +11,13 @@ use std::time::SystemTime;
 
 /// A file that has to stay as it is while it is read.
 #[derive(Debug)]
-pub(crate) struct SteadyFile {
+pub(crate) struct StableFile {
     file: File,
     len: u64,
     modified: Option<SystemTime>,
 }
 
-impl SteadyFile {
+impl StableFile {
     /// Opens a file; `None` for what is none, such as a folder.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl SteadyFile {
     }
 }
 
-impl Steady for SteadyFile {
+impl StableSource for StableFile {
     fn len(&self) -> u64 {
         self.len
     }
@@ -69,7 +69,7 @@ mod tests {
         for change in changes {
             let kept = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(kept.path(), [7; 100]).unwrap();
-            let file = Arc::new(SteadyFile::open(kept.path()).unwrap().unwrap());
+            let file = Arc::new(StableFile::open(kept.path()).unwrap().unwrap());
             let mut window = Window::in_chunks(file, 0..100, 40);
             assert!(window.more().unwrap());
             change(kept.as_file());
@@ -80,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_no_files() {
-        assert!(SteadyFile::open(Path::new(".")).unwrap().is_none());
-        assert!(SteadyFile::open(Path::new("no/such/file")).is_err());
+    fn directories_are_not_files() {
+        assert!(StableFile::open(Path::new(".")).unwrap().is_none());
+        assert!(StableFile::open(Path::new("no/such/file")).is_err());
     }
 }

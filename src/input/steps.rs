@@ -41,21 +41,21 @@ pub(super) fn writing(file: &mut File) -> &mut File {
 }
 
 #[cfg(test)]
-pub(super) fn reading(file: File) -> Stepped<File> {
-    Stepped(file)
+pub(super) fn reading(file: File) -> FaultInjectingFile<File> {
+    FaultInjectingFile(file)
 }
 
 #[cfg(test)]
-pub(super) fn writing(file: &mut File) -> Stepped<&mut File> {
-    Stepped(file)
+pub(super) fn writing(file: &mut File) -> FaultInjectingFile<&mut File> {
+    FaultInjectingFile(file)
 }
 
 /// A file whose reads and writes are steps.
 #[cfg(test)]
-pub(super) struct Stepped<F>(F);
+pub(super) struct FaultInjectingFile<F>(F);
 
 #[cfg(test)]
-impl Read for Stepped<File> {
+impl Read for FaultInjectingFile<File> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = faults::before(Step::Read, buffer.len())?;
         self.0.read(&mut buffer[..len])
@@ -63,7 +63,7 @@ impl Read for Stepped<File> {
 }
 
 #[cfg(test)]
-impl Write for Stepped<&mut File> {
+impl Write for FaultInjectingFile<&mut File> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = faults::before(Step::Write, bytes.len())?;
         self.0.write(&bytes[..len])
@@ -98,7 +98,7 @@ pub(crate) mod faults {
         pub(crate) const ALL: [Self; 4] = [Self::Interrupted, Self::Short, Self::Device, Self::Full];
 
         /// Whether the program gets over it.
-        pub(crate) fn is_passed_over(self, step: Step) -> bool {
+        pub(crate) fn is_skipped(self, step: Step) -> bool {
             matches!(self, Self::Interrupted | Self::Short) && matches!(step, Step::Read | Step::Write)
         }
     }
@@ -129,9 +129,7 @@ pub(crate) mod faults {
         // The numbers of the system's errors on Linux.
         match fault.filter(|_| is_hit) {
             None => Ok(len),
-            Some(Fault::Interrupted) if Fault::Interrupted.is_passed_over(step) => {
-                Err(io::ErrorKind::Interrupted.into())
-            }
+            Some(Fault::Interrupted) if Fault::Interrupted.is_skipped(step) => Err(io::ErrorKind::Interrupted.into()),
             Some(Fault::Short) => Ok(len.min(1)),
             Some(Fault::Full) => Err(io::Error::from_raw_os_error(28)),
             Some(Fault::Device | Fault::Interrupted) => Err(io::Error::from_raw_os_error(5)),

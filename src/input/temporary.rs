@@ -66,17 +66,17 @@ impl Temporary {
             Some(name) => name,
             None if !is_taken => match step(Step::Link, || system::name_file(&self.file, target)) {
                 // Somebody else was quicker.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => beside(&self.file, folder)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => in_directory_of(&self.file, folder)?,
                 linked => return linked,
             },
-            None => beside(&self.file, folder)?,
+            None => in_directory_of(&self.file, folder)?,
         };
         step(Step::Rename, || name.persist(target).map_err(|error| error.error))
     }
 }
 
 /// Gives the file a name that nobody has.
-fn beside(file: &File, folder: &Path) -> io::Result<TempPath> {
+fn in_directory_of(file: &File, folder: &Path) -> io::Result<TempPath> {
     lock(file);
     let named: NamedTempFile<()> =
         step(Step::Link, || builder().make_in(folder, |path| system::name_file(file, path)))?;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_removed_and_what_a_living_one_works_on_is_not() {
+    fn temporary_files_are_removed_only_if_their_run_was_killed() {
         let folder = tempfile::tempdir().unwrap();
         let living = Temporary::with_name(folder.path()).unwrap();
         let name = living.name.as_ref().and_then(|name| name.file_name()).unwrap().to_str().unwrap().to_owned();

@@ -62,25 +62,25 @@ mod tests {
     use super::*;
     use crate::bytes::{Endian, PointerWidth};
 
-    fn told(format: Format, head: &[u8]) -> Option<String> {
+    fn reported(format: Format, head: &[u8]) -> Option<String> {
         FormatVersion::of(format, head).map(|version| version.to_string())
     }
 
     #[test]
-    fn heads_tell_versions_as_the_formats_spell_them() {
+    fn headers_give_the_version_of_each_format() {
         let raw = Format::Raw { endian: Endian::Big, pointer: PointerWidth::Bits64 };
         let head = [&[0; 8][..], &[1, 0, 0, 0, 0, 0, 0, 9]].concat();
-        assert_eq!(told(raw, &head).as_deref(), Some("9"));
+        assert_eq!(reported(raw, &head).as_deref(), Some("9"));
         let head = [&[0; 8][..], &[12, 0, 0, 0, 0, 0, 0, 1]].concat();
-        assert_eq!(told(Format::Indexed, &head).as_deref(), Some("12"));
-        assert_eq!(told(Format::Indexed, &head[..15]), None);
-        assert_eq!(told(Format::Jfr, b"FLR\0\0\x02\0\x01").as_deref(), Some("2.1"));
-        assert_eq!(told(Format::Iprof, b"{ \"version\" : \"0.4.0\", ").as_deref(), Some("0.4.0"));
+        assert_eq!(reported(Format::Indexed, &head).as_deref(), Some("12"));
+        assert_eq!(reported(Format::Indexed, &head[..15]), None);
+        assert_eq!(reported(Format::Jfr, b"FLR\0\0\x02\0\x01").as_deref(), Some("2.1"));
+        assert_eq!(reported(Format::Iprof, b"{ \"version\" : \"0.4.0\", ").as_deref(), Some("0.4.0"));
         for bad in
             ["{}", "{\"version\":1}", "{\"version\":\"1.0\"}", "{\"version\":\"1.0.0.0\"}", "{\"version\":\"1.0.0"]
         {
-            assert_eq!(told(Format::Iprof, bad.as_bytes()), None, "{bad}");
+            assert_eq!(reported(Format::Iprof, bad.as_bytes()), None, "{bad}");
         }
-        assert_eq!(told(Format::Text, b":ir\n"), None);
+        assert_eq!(reported(Format::Text, b":ir\n"), None);
     }
 }

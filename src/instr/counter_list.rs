@@ -73,8 +73,8 @@ impl CounterList {
             return Ok(());
         }
         match &mut self.narrow {
-            Some(narrow) if is_narrow(counters) => narrow.make_room(counters.len()),
-            _ => self.wide.make_room(counters.len()),
+            Some(narrow) if is_narrow(counters) => narrow.try_reserve(counters.len()),
+            _ => self.wide.try_reserve(counters.len()),
         }
     }
 
@@ -87,7 +87,7 @@ impl CounterList {
         if place.block < NARROW {
             return Ok(());
         }
-        self.wide.make_room(place.len)?;
+        self.wide.try_reserve(place.len)?;
         let Self { wide, narrow, file } = self;
         let at = place.start as usize..place.start as usize + place.len;
         *place = match (file, narrow) {
@@ -137,7 +137,7 @@ impl CounterList {
     #[inline]
     pub(super) fn at_mut(&mut self, place: &mut Place) -> &mut [u64] {
         if self.make_own(place).is_err() {
-            end_without_room::<u64>(place.len);
+            stop_out_of_memory::<u64>(place.len);
         }
         self.own_mut(*place).unwrap_or_default()
     }
@@ -168,7 +168,7 @@ fn is_narrow(counters: Counters<'_>) -> bool {
 }
 
 /// As any allocation does that cannot be had.
-fn end_without_room<T>(len: usize) -> ! {
+fn stop_out_of_memory<T>(len: usize) -> ! {
     handle_alloc_error(Layout::array::<T>(len).unwrap_or(Layout::new::<T>()))
 }
 
@@ -193,7 +193,7 @@ impl<T> Default for Blocks<T> {
 }
 
 impl<T: Pod> Blocks<T> {
-    fn make_room(&mut self, len: usize) -> Result<()> {
+    fn try_reserve(&mut self, len: usize) -> Result<()> {
         let room_of = |block: &Block| size_of_val(block.words.as_slice()) / size_of::<T>();
         if len == 0 || self.blocks.last().is_some_and(|block| room_of(block) - block.used >= len) {
             return Ok(());
@@ -211,8 +211,8 @@ impl<T: Pod> Blocks<T> {
         if len == 0 {
             return Place { block: 0, start: 0, len };
         }
-        if self.make_room(len).is_err() {
-            end_without_room::<T>(len);
+        if self.try_reserve(len).is_err() {
+            stop_out_of_memory::<T>(len);
         }
         let at = self.blocks.len() - 1;
         let Block { words, used } = &mut self.blocks[at];
@@ -253,7 +253,7 @@ impl<T: Pod> Clone for Blocks<T> {
     fn clone(&self) -> Self {
         let blocks = self.blocks.iter().map(|Block { words, used }| {
             let len = words.as_slice().len();
-            let mut copy = Words::zeros(len).unwrap_or_else(|| end_without_room::<u64>(len));
+            let mut copy = Words::zeros(len).unwrap_or_else(|| stop_out_of_memory::<u64>(len));
             let in_use = (used * size_of::<T>()).div_ceil(size_of::<u64>());
             copy.as_mut_slice()[..in_use].copy_from_slice(&words.as_slice()[..in_use]);
             Block { words: copy, used: *used }
@@ -300,9 +300,9 @@ mod tests {
     fn room_that_there_is_not_is_an_error() {
         let mut list = CounterList::default();
         let place = list.push([1, 2].as_slice().into());
-        let error = list.wide.make_room(usize::MAX / 16).unwrap_err().to_string();
+        let error = list.wide.try_reserve(usize::MAX / 16).unwrap_err().to_string();
         assert!(error.starts_with("cannot hold the counters of a record: out of memory"), "{error}");
-        list.wide.make_room(LEAST_ROOM + 1).unwrap();
+        list.wide.try_reserve(LEAST_ROOM + 1).unwrap();
         assert!(list.at(place) == [1, 2] && list.wide.blocks.len() == 2);
     }
 

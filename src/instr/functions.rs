@@ -209,7 +209,7 @@ impl FunctionTable {
     /// As [`find_hashed`](Self::find_hashed), for one who goes through a file: first looks behind the function
     /// that was met before.
     #[inline]
-    pub(crate) fn meet(&mut self, name: &[u8], hash: NameRef) -> Option<FunctionId> {
+    pub(crate) fn find_next(&mut self, name: &[u8], hash: NameRef) -> Option<FunctionId> {
         let is_it = |at: &u32| {
             let entry = self.entries.get(*at as usize);
             entry.is_some_and(|entry| entry.name_ref == hash && self.names.at(entry.name) == name)
@@ -224,7 +224,7 @@ impl FunctionTable {
     /// The one record of the function behind that which was met last, if it has that name and FuncHash
     /// and nothing but as many counters: those can be changed.
     #[inline]
-    pub(crate) fn meet_counters(
+    pub(crate) fn find_next_counters(
         &mut self,
         name: &[u8],
         hash: NameRef,
@@ -258,7 +258,7 @@ impl FunctionTable {
     /// As [`intern_hashed`](Self::intern_hashed), and keeps `text` if the name
     /// is a piece of it and it [stays](NameText::stays) anyway.
     pub fn intern_shared(&mut self, name: &[u8], hash: NameRef, text: Option<&NameText>) -> FunctionId {
-        if let Some(known) = self.meet(name, hash) {
+        if let Some(known) = self.find_next(name, hash) {
             return known;
         }
         let at = u32::try_from(self.entries.len()).expect("fewer than 2^32 functions fit in memory");
@@ -303,12 +303,12 @@ impl FunctionTable {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn make_room(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
+    pub(crate) fn try_reserve(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
         self.make_room_for_name(name)?;
         if !self.many.is_empty() {
             memory::reserve(&mut self.many, FEW_RECORDS as usize + 1, HOLD_RECORDS)?;
         }
-        self.records.make_room(record)
+        self.records.try_reserve(record)
     }
 
     /// Makes room for one more function.
@@ -321,7 +321,7 @@ impl FunctionTable {
         let entries = &self.entries;
         let grown = self.index.try_reserve(1, |&at| spread(entries[at as usize].name_ref));
         grown.map_err(|_| memory::refused(HOLD_NAMES))?;
-        self.names.make_room(name.len())
+        self.names.try_reserve(name.len())
     }
 
     /// Adds a copy of a record to a function; its FuncHash must be new there.

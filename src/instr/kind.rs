@@ -276,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_kind_displays_as_is_read_as_that_kind(bits in any::<u64>()) {
+        fn displayed_kinds_parse_back(bits in any::<u64>()) {
             let kind = ProfileKind::from_bits(bits);
             prop_assert_eq!(kind.to_string().parse::<ProfileKind>().unwrap(), kind);
         }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_is_told_with_those_that_there_are() {
+    fn an_unknown_kind_lists_the_known_kinds() {
         let error = "ir|sampled".parse::<ProfileKind>().unwrap_err();
         assert!(error.to_string().starts_with("unknown kind \"sampled\": kinds are none, front-end, "), "{error}");
         for text in ["", "bit-64", "bit-", "IR"] {

@@ -41,7 +41,7 @@ pub enum LossKind {
     /// A variant bit that the release does not know.
     KindBits,
     /// Names that the text format cannot say.
-    UnspeakableNames,
+    UnrepresentableNames,
     /// Call or vtable targets whose names are not known.
     TargetNames,
     /// Records without counters (raw files).
@@ -117,7 +117,7 @@ impl LossKind {
             Self::TraceWeights => ("weight of a trace", "weights of traces"),
             Self::VTableNames => ("vtable name", "vtable names"),
             Self::KindBits => ("property of the profile", "properties of the profile"),
-            Self::UnspeakableNames => {
+            Self::UnrepresentableNames => {
                 ("function whose name cannot be written", "functions whose names cannot be written")
             }
             Self::TargetNames => ("target without a name", "targets without a name"),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_counted_and_said_in_words() {
+    fn losses_are_counted_and_described() {
         let mut losses = Losses::new();
         losses.add(LossKind::BinaryIds, 1);
         losses.add(LossKind::BitmapBytes, 4);

@@ -95,7 +95,7 @@ impl NameStore {
         if let Some((text, start)) = shared {
             return NamePlace { start, len, text: self.share(text) };
         }
-        self.begin_own();
+        self.ensure_own_text();
         let at = self.own.len() - 1;
         let start = self.own[at].len();
         self.own[at].extend_from_slice(name);
@@ -104,7 +104,7 @@ impl NameStore {
     }
 
     /// Sees to it that the last own text is not full.
-    fn begin_own(&mut self) {
+    fn ensure_own_text(&mut self) {
         if self.own.last().is_none_or(|own| own.len() >= FULL) {
             self.own.push(Vec::new());
         }
@@ -115,8 +115,8 @@ impl NameStore {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(super) fn make_room(&mut self, len: usize) -> Result<()> {
-        self.begin_own();
+    pub(super) fn try_reserve(&mut self, len: usize) -> Result<()> {
+        self.ensure_own_text();
         self.own.last_mut().map_or(Ok(()), |own| memory::reserve(own, len, HOLD_NAMES))
     }
 

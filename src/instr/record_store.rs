@@ -47,7 +47,7 @@ const MUCH: usize = 16 << 10;
 
 impl Extra {
     /// Room for what a record has.
-    fn with_room_for(record: RecordView<'_>) -> Result<Self> {
+    fn with_capacity_for(record: RecordView<'_>) -> Result<Self> {
         let mut extra = Self::default();
         memory::reserve(&mut extra.bitmap, record.bitmap.len(), HOLD_RECORDS)?;
         for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
@@ -124,12 +124,12 @@ impl RecordStore {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn make_room(&mut self, record: RecordView<'_>) -> Result<()> {
+    pub(crate) fn try_reserve(&mut self, record: RecordView<'_>) -> Result<()> {
         memory::reserve(&mut self.records, 1, HOLD_RECORDS)?;
         if !record.has_only_counters() {
             memory::reserve(&mut self.extras, 1, HOLD_RECORDS)?;
             let is_much = extra_bytes(record) >= MUCH;
-            self.prepared = if is_much { Some(Extra::with_room_for(record)?) } else { None };
+            self.prepared = if is_much { Some(Extra::with_capacity_for(record)?) } else { None };
         }
         self.counters.make_room_for(record.counters)
     }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_pushed_is_there() {
+    fn pushed_records_are_stored() {
         let records = records();
         let mut store: RecordStore = records.iter().collect();
         assert_eq!(store.len(), 4);

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_what_people_can_read() {
+    fn a_profile_serializes_readably() {
         let text = serde_json::to_string(&profile()).unwrap();
         let expected = concat!(
             r#"{"kind":"ir|entry-first","functions":[{"name":"main","records":[{"func_hash":7,"#,
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_or_record_that_stands_twice_is_refused() {
+    fn duplicate_functions_and_records_are_errors() {
         for (text, fault) in [
             (r#"[{"name":"f","records":[]},{"name":"f","records":[]}]"#, "f stands twice"),
             (

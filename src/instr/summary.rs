@@ -74,7 +74,7 @@ pub struct SummaryBuilder {
     /// Room for counters of a record that are kept in 32 bits.
     widened: Vec<u64>,
     /// Whether a count is missing, for it did not fit the memory.
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 /// Counts below this are tallied in a table instead of being sorted.
@@ -178,11 +178,11 @@ impl SummaryBuilder {
         if self.has_no_rows {
             return;
         }
-        let (tally, large, lacks_memory) = (&mut self.small.0, &mut self.large, &mut self.lacks_memory);
+        let (tally, large, is_out_of_memory) = (&mut self.small.0, &mut self.large, &mut self.is_out_of_memory);
         let mut add = |count: u64, parity: usize| match tally.get_mut(count as usize) {
             Some(seen) if count < SMALL => seen[parity] = seen[parity].wrapping_add(1),
             _ if large.try_reserve(1).is_ok() => large.push(count),
-            _ => *lacks_memory = true,
+            _ => *is_out_of_memory = true,
         };
         let (pairs, last) = counters.as_chunks::<2>();
         for [even, odd] in pairs {
@@ -211,10 +211,10 @@ impl SummaryBuilder {
         ours.max_function_count = ours.max_function_count.max(theirs.max_function_count);
         ours.max_internal_count = ours.max_internal_count.max(theirs.max_internal_count);
         self.small.absorb(&other.small);
-        self.lacks_memory |= other.lacks_memory;
+        self.is_out_of_memory |= other.is_out_of_memory;
         match self.large.try_reserve(other.large.len()) {
             Ok(()) => self.large.extend(other.large),
-            Err(_) => self.lacks_memory = true,
+            Err(_) => self.is_out_of_memory = true,
         }
         self.runs.extend(other.runs);
     }
@@ -225,13 +225,13 @@ impl SummaryBuilder {
     ///
     /// Out of memory, as an I/O error.
     pub fn try_finish(self, cutoffs: &[u32]) -> Result<ProfileSummary> {
-        if self.lacks_memory { Err(memory::refused(HOLD_COUNTERS)) } else { Ok(self.finish(cutoffs)) }
+        if self.is_out_of_memory { Err(memory::refused(HOLD_COUNTERS)) } else { Ok(self.finish(cutoffs)) }
     }
 
     /// The summary with a row for each of `cutoffs`, which must ascend. Where rows are asked for and memory did not
     /// hold the counts, the process ends.
     pub fn finish(mut self, cutoffs: &[u32]) -> ProfileSummary {
-        if self.lacks_memory && !cutoffs.is_empty() {
+        if self.is_out_of_memory && !cutoffs.is_empty() {
             handle_alloc_error(Layout::for_value(self.large.as_slice()));
         }
         self.summary.max_count = self.summary.max_function_count.max(self.summary.max_internal_count);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn older_releases_pass_over_the_largest_value_only() {
+    fn older_releases_skip_only_the_largest_value() {
         let mut builder = SummaryBuilder::new(SummaryRules::BeforePseudoCounts);
         builder.add_counters(&[u64::MAX, u64::MAX - 1]);
         let summary = builder.finish(&[]);

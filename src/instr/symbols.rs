@@ -67,9 +67,9 @@ impl SymbolTable {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn make_room(&mut self, name: &[u8]) -> Result<()> {
+    pub(crate) fn try_reserve(&mut self, name: &[u8]) -> Result<()> {
         self.reserve(1)?;
-        self.store.make_room(name.len())
+        self.store.try_reserve(name.len())
     }
 
     /// Adds a name and returns its hash.
@@ -103,7 +103,7 @@ impl SymbolTable {
     /// Out of memory, as an I/O error.
     pub fn absorb(&mut self, other: &Self) -> Result<()> {
         for (symbol, entry) in (0..).map(Symbol).zip(&other.names) {
-            self.make_room(other.resolve(symbol))?;
+            self.try_reserve(other.resolve(symbol))?;
             self.insert_shared(entry.hash, other.resolve(symbol), other.text(symbol));
         }
         Ok(())

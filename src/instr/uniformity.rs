@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_stand_lowest_first_and_are_set_behind_the_last() {
+    fn bits_are_stored_lowest_first_and_padded_with_ones() {
         // U U D U D D U U D
         let counts = [10, 10, 0, 10, 0, 0, 10, 10, 0];
         let mut uniformity = Uniformity { counts: counts.to_vec(), bits: Vec::new() };
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_of_counts_tell_nothing() {
+    fn other_numbers_of_counts_are_not_uniformity() {
         let uniformity = Uniformity { counts: vec![1, 2], bits: Vec::new() };
         assert!(uniformity.derived_bits(&[1]).is_empty());
     }

@@ -152,7 +152,7 @@ impl ValueSites {
     ///
     /// Out of memory, as an I/O error.
     #[inline]
-    pub(crate) fn make_room(&mut self, values: usize) -> Result<()> {
+    pub(crate) fn try_reserve(&mut self, values: usize) -> Result<()> {
         self.make_room_for_sites(1, values)
     }
 

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::merge::branches::sort_canonically;
 use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights, Weight};
 use super::sections::{Records, SectionKind, Sections, TypeCount};
-use super::tables::{Adopt, MethodHandle, Tables, TypeHandle};
+use super::tables::{ImportMode, MethodHandle, Tables, TypeHandle};
 
 /// The canonical form of a document. Several shapes of one branch are resolved.
 pub fn canonical(document: &Document) -> Document {
@@ -55,7 +55,7 @@ fn sorted(document: &Document) -> Document {
 fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<MethodHandle>) {
     let mut order: Vec<TypeHandle> = tables.types().collect();
     order.sort_by(|a, b| tables.type_name(*a).cmp(tables.type_name(*b)));
-    let types = sorted.adopt_types(tables, order, Adopt::Renumbered);
+    let types = sorted.adopt_types(tables, order, ImportMode::Renumbered);
     // Types are in order of name now: comparing their positions compares names.
     let mut order: Vec<MethodHandle> = tables.methods().collect();
     order.sort_by(|a, b| {
@@ -65,7 +65,7 @@ fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<Me
         });
         (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| a.2.cmp(b.2))
     });
-    let methods = sorted.adopt_methods(tables, order, Adopt::Renumbered, &types);
+    let methods = sorted.adopt_methods(tables, order, ImportMode::Renumbered, &types);
     (types, methods)
 }
 

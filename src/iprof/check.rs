@@ -1,7 +1,7 @@
 //! Checking a file without keeping its entries.
 
 use super::findings::{Findings, Verdict};
-use super::reader::{Nobody, PartSize, ReadOptions, read_stream};
+use super::reader::{NullSink, PartSize, ReadOptions, read_stream};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -23,7 +23,7 @@ pub struct CheckReport {
 /// number of contexts, not with their length.
 pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
     let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..options.clone() };
-    let reading = read_stream(stream, &options, &mut Nobody);
+    let reading = read_stream(stream, &options, &mut NullSink);
     let verdict = reading.verdict();
     CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
 }

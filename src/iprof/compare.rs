@@ -7,7 +7,7 @@ use super::read::replay;
 use super::reader::{Entry, ReadOptions, Sink, read_stream};
 use super::sections::{Records, SectionKind};
 use super::statistics::{ChainsBy, targets};
-use super::tables::{Adopt, Mapping, MethodHandle, Tables, TypeHandle};
+use super::tables::{ImportMode, Mapping, MethodHandle, Tables, TypeHandle};
 use crate::error::Result;
 use std::io::Read;
 
@@ -131,7 +131,7 @@ struct Collector<'s> {
 impl Collector<'_> {
     /// Remembers which methods the file has.
     fn declare(&mut self, tables: &Tables) {
-        let mapping = self.mapping.get_or_insert_with(|| self.space.tables.adopt(tables, Adopt::Renumbered));
+        let mapping = self.mapping.get_or_insert_with(|| self.space.tables.adopt(tables, ImportMode::Renumbered));
         self.events.declared = vec![false; self.space.tables.methods_count()];
         mapping.methods.iter().for_each(|method| self.events.declared[method.index()] = true);
     }
@@ -149,7 +149,7 @@ impl Collector<'_> {
 impl Sink for Collector<'_> {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let space = &mut *self.space;
-        let mapping = self.mapping.get_or_insert_with(|| space.tables.adopt(tables, Adopt::Renumbered));
+        let mapping = self.mapping.get_or_insert_with(|| space.tables.adopt(tables, ImportMode::Renumbered));
         let mapped = |frame: &Frame| Frame { method: mapping.methods[frame.method.index()], ..*frame };
         let context = space.contexts.add_mapped(entry.frames, mapped);
         let leaf = space.contexts.leaf(context).map(|leaf| leaf.method);

@@ -1,7 +1,7 @@
 //! Calling contexts, kept as one tree of callers.
 
 use super::tables::{MethodHandle, Tables};
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 use hashbrown::{HashMap, HashTable};
 use std::alloc::{Layout, handle_alloc_error};
 use std::hash::BuildHasher;
@@ -169,11 +169,11 @@ impl ContextTree {
     }
 
     /// Makes room for some contexts of so many frames in all; whether there is.
-    pub(crate) fn make_room(&mut self, contexts: usize, frames: usize) -> bool {
+    pub(crate) fn try_reserve(&mut self, contexts: usize, frames: usize) -> bool {
         let words = frames / 64 + 1;
-        let has_words = self.starts.try_grow(words) && self.starts_before.try_grow(words);
-        let has_runs = self.runs.try_grow(contexts) && self.make_room_in_index(contexts);
-        has_words && has_runs && self.frames.try_grow(frames)
+        let has_words = self.starts.try_reserve_more(words) && self.starts_before.try_reserve_more(words);
+        let has_runs = self.runs.try_reserve_more(contexts) && self.make_room_in_index(contexts);
+        has_words && has_runs && self.frames.try_reserve_more(frames)
     }
 
     /// Makes room for more runs in the index; whether there is.

@@ -1,7 +1,7 @@
 //! Copying a file that needs no change.
 
 use super::findings::Findings;
-use super::reader::{Nobody, ReadOptions, read_stream};
+use super::reader::{NullSink, ReadOptions, read_stream};
 use std::io::{self, Read, Write};
 
 /// Copies a file, byte for byte, if [`write()`](super::write()) would write what it holds in just
@@ -16,12 +16,12 @@ use std::io::{self, Read, Write};
 pub fn copy_from(stream: impl Read, options: &ReadOptions, out: &mut dyn Write) -> io::Result<Option<Findings>> {
     let options = ReadOptions { only_as_written: true, drop_unknown: false, ..options.clone() };
     let mut copied = Copied { stream, out, failure: None };
-    let reading = read_stream(&mut copied, &options, &mut Nobody);
+    let reading = read_stream(&mut copied, &options, &mut NullSink);
     if let Some(failure) = copied.failure {
         return Err(failure);
     }
     let is_sound = !reading.unreadable && !reading.findings.has_errors();
-    Ok((is_sound && reading.is_as_written() && reading.sound_entries() > 0).then_some(reading.findings))
+    Ok((is_sound && reading.is_as_written() && reading.valid_entries() > 0).then_some(reading.findings))
 }
 
 /// A stream that is copied as it is read.
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_written_as_it_stands_is_copied() {
+    fn canonical_entries_are_copied() {
         for text in [
             calls(r#"{"ctx":"3:0","records":[4]},{"ctx":"3:0<3:-6","records":[5]}"#),
             file("0.4.0", r#""x":{"a":[1.50]},"callCountProfiles":[{"ctx":"3:0","records":[4]}],"y":[{},2]"#),

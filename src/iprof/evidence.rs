@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_told_from_functions_in_braces() {
+    fn json_is_distinguished_from_functions_in_braces() {
         let json = |text: &str| is_json(&Head::new(text.as_bytes()));
         assert!(["{}", "{ \"a\"", "[ {\"a\":1}]", "["].into_iter().all(json));
         assert!(!["{closure}\n", "[main:1 @ f]:2:3\n", "a", ""].into_iter().any(json));

@@ -4,7 +4,7 @@
 //! again when it grows, and look at items that merely share a few bits of it.
 //! Here half of each hash stands beside the position.
 
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 use hashbrown::HashTable;
 
 /// Positions of items by the items' hashes.
@@ -56,9 +56,9 @@ impl HashIndex {
     }
 }
 
-impl Growing for HashIndex {
+impl TryReserve for HashIndex {
     #[inline]
-    fn try_grow(&mut self, more: usize) -> bool {
+    fn try_reserve_more(&mut self, more: usize) -> bool {
         self.0.try_reserve(more, Slot::hash).is_ok()
     }
 }
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_added_is_found_and_nothing_else(
+        fn only_added_entries_are_found(
             hashes in prop::collection::vec(hash(), 0..300),
             others in prop::collection::vec(hash(), 0..20),
             announced in prop::collection::vec(0usize..400, 0..4),
@@ -83,7 +83,7 @@ mod tests {
             let mut index = HashIndex::default();
             for (at, hash) in (0u32..).zip(&hashes) {
                 if at % 64 == 0 && let Some(more) = announced.get(at as usize / 64) {
-                    prop_assert!(index.try_grow(*more));
+                    prop_assert!(index.try_reserve_more(*more));
                 }
                 index.insert(*hash, at);
             }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_there_is_not_is_said() {
-        assert!(!HashIndex::default().try_grow(usize::MAX / 64));
+    fn failed_reservations_are_reported() {
+        assert!(!HashIndex::default().try_reserve_more(usize::MAX / 64));
     }
 }

@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_tell_whether_they_are_integral() {
+    fn fractions_know_whether_they_are_integral() {
         for (text, value) in
             [("3.0,", Some(3)), ("1e3,", Some(1000)), ("12.50e1,", Some(125)), ("0.0e9,", Some(0)), ("2.5,", None)]
         {

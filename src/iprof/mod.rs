@@ -62,7 +62,7 @@ pub use document::{Document, InstanceofSpelling, Table};
 pub use evidence::{evidence, is_json};
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
-pub use read::{Examination, examine, examine_from, has_tables_only, read, read_from};
+pub use read::{ReadReport, examine, examine_from, has_tables_only, read, read_from};
 pub use reader::{PartSize, ReadOptions};
 pub use repair::{RepairOptions, Repaired, repair_from};
 pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};

@@ -1,7 +1,7 @@
 //! Names: stored once each, and the forms in which Java people write them.
 
 use super::hash_index::HashIndex;
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 use std::hash::BuildHasher;
 
 /// Position of a name in its [`Names`].
@@ -37,8 +37,8 @@ impl Names {
 
     /// Makes room for some names of a length in all; whether there is.
     #[inline]
-    pub(crate) fn make_room(&mut self, names: usize, len: usize) -> bool {
-        self.index.try_grow(names) && self.text.try_grow(len) && self.ends.try_grow(names)
+    pub(crate) fn try_reserve(&mut self, names: usize, len: usize) -> bool {
+        self.index.try_reserve_more(names) && self.text.try_reserve_more(len) && self.ends.try_reserve_more(names)
     }
 
     /// How long all names are together.

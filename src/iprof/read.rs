@@ -2,7 +2,7 @@
 
 use super::document::{Document, Table, TopMember};
 use super::findings::{Findings, Verdict, refusal};
-use super::reader::{Entry, PartSize, ReadOptions, Reading, Room, Sink, read_with};
+use super::reader::{Entry, EntrySizes, PartSize, ReadOptions, Reading, Sink, read_with};
 use super::sections::SectionKind;
 use super::tables::Tables;
 use super::window::Window;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// What a file turned out to be.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Examination {
+pub struct ReadReport {
     /// Everything sound in it; `None` when nothing can be had.
     pub document: Option<Document>,
     /// The version as the file spells it.
@@ -29,7 +29,7 @@ pub struct Examination {
     pub text_bytes: u64,
 }
 
-impl Examination {
+impl ReadReport {
     /// Whether nothing was counted in what can be read: there is no entry, and no member that the format does not know.
     pub fn has_tables_only(&self) -> bool {
         self.document.as_ref().is_some_and(Document::has_tables_only)
@@ -63,12 +63,12 @@ pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<(Document, 
 }
 
 /// Reads what can be read of a file in memory, and says what is wrong with it.
-pub fn examine(data: &[u8], options: &ReadOptions) -> Examination {
+pub fn examine(data: &[u8], options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_slice(data, &options.limits), options)
 }
 
 /// As [`examine`], from a stream that is never in memory as a whole.
-pub fn examine_from(stream: impl Read, options: &ReadOptions) -> Examination {
+pub fn examine_from(stream: impl Read, options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_reader(stream, &options.limits), options)
 }
 
@@ -78,10 +78,10 @@ pub fn has_tables_only(data: &[u8]) -> bool {
     found.has_tables_only() && !found.findings.has_errors()
 }
 
-fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {
-    let mut kept = Kept(Document::default());
+fn examine_window(window: Window<'_>, options: &ReadOptions) -> ReadReport {
+    let mut kept = StoredDocument(Document::default());
     let reading = read_with(window, options, &mut kept);
-    let Kept(mut document) = kept;
+    let StoredDocument(mut document) = kept;
     let verdict = reading.verdict();
     let version = reading.version.filter(|_| !reading.unreadable);
     let document = version.map(|version| {
@@ -98,10 +98,10 @@ fn examine_window(window: Window<'_>, options: &ReadOptions) -> Examination {
         document
     });
     let Reading { version_text, findings, parts, text_bytes, .. } = reading;
-    Examination { document, version: version_text, findings, verdict, parts, text_bytes }
+    ReadReport { document, version: version_text, findings, verdict, parts, text_bytes }
 }
 
-fn strict(examination: Examination, options: &ReadOptions) -> Result<(Document, Findings)> {
+fn strict(examination: ReadReport, options: &ReadOptions) -> Result<(Document, Findings)> {
     let refused = examination.refusal();
     match (examination.document, refused) {
         (Some(document), refused) if refused.is_none() || options.accept_errors => Ok((document, examination.findings)),
@@ -117,7 +117,7 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
             frames.clear();
             frames.extend(document.contexts.frames(context));
             let members = document.extras.get(&(Table::Section(kind), at)).cloned();
-            if !sink.make_room(kind, Room { entries: 1, frames: frames.len(), rows: records.len() }) {
+            if !sink.try_reserve(kind, EntrySizes { entries: 1, frames: frames.len(), rows: records.len() }) {
                 return;
             }
             sink.entry(&document.tables, Entry { kind, frames: &frames, records, members });
@@ -126,13 +126,13 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
 }
 
 /// A document that keeps every entry.
-struct Kept(Document);
+struct StoredDocument(Document);
 
-impl Sink for Kept {
-    fn make_room(&mut self, kind: SectionKind, room: Room) -> bool {
+impl Sink for StoredDocument {
+    fn try_reserve(&mut self, kind: SectionKind, room: EntrySizes) -> bool {
         let Self(document) = self;
-        let has_contexts = document.contexts.make_room(room.entries, room.frames);
-        has_contexts && document.sections.make_room(kind, room.entries, room.rows)
+        let has_contexts = document.contexts.try_reserve(room.entries, room.frames);
+        has_contexts && document.sections.try_reserve(kind, room.entries, room.rows)
     }
 
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {

@@ -7,7 +7,7 @@
 use super::document::Document;
 use super::findings::{Code, Findings, Verdict, refusal};
 use super::merge::{BranchClash, MergeOptions, Merger, SectionWeights};
-use super::read::{Examination, examine_from};
+use super::read::{ReadReport, examine_from};
 use super::reader::ReadOptions;
 use super::sections::SectionKind;
 use super::version::Version;
@@ -47,17 +47,17 @@ pub struct Repaired {
 pub fn repair_from(stream: impl Read, options: &RepairOptions) -> Result<Repaired> {
     let read = ReadOptions { accept_errors: true, find_duplicates: true, ..options.read.clone() };
     let examination = examine_from(stream, &read);
-    let Examination { document, version, mut findings, verdict, .. } = examination;
+    let ReadReport { document, version, mut findings, verdict, .. } = examination;
     let Some(mut document) = document else {
         return Err(refusal(findings.worst(), version.as_deref()));
     };
-    drop_nonsense(&mut document, &mut findings, options);
+    drop_invalid_entries(&mut document, &mut findings, options);
     let (document, dropped_members) = unify(&document, &mut findings)?;
     Ok(Repaired { document, findings, verdict, dropped_members })
 }
 
 /// Drops what is readable but cannot be true, or says nothing.
-fn drop_nonsense(document: &mut Document, findings: &mut Findings, options: &RepairOptions) {
+fn drop_invalid_entries(document: &mut Document, findings: &mut Findings, options: &RepairOptions) {
     for kind in SectionKind::ALL {
         let entries = document.sections.entries_count(kind) as u64;
         if findings.iter().any(|finding| finding.code == Code::PackedCounts && finding.path == kind.name()) {
@@ -141,7 +141,7 @@ mod tests {
     const HEAD: &str = r#"{"version":"1.0.0","types":[{"id":0,"name":"int"},{"id":1,"name":"A"},{"id":2,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[1,0]},{"id":4,"name":"m","signature":[2,0]}]"#;
 
     #[test]
-    fn what_stands_twice_is_added_up() {
+    fn duplicate_entries_are_added() {
         let text = format!(
             r#"{HEAD},"callCountProfiles":[{{"ctx":"0:0","records":[1]}},{{"ctx":"4:0","records":[2]}}],"virtualInvokeProfiles":[{{"ctx":"0:3","records":[1,4,2,5,0,9]}},{{"ctx":"0:4","records":[0,9]}},{{"ctx":"0:5","records":[]}}]}}"#
         );
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_repaired_says_why() {
+    fn unrepairable_files_give_a_reason() {
         let error = repair_from(&b"{\"version\":\"7.0.0\"}"[..], &RepairOptions::default()).unwrap_err();
         assert!(error.to_string().contains("unsupported-major"), "{error}");
     }

@@ -2,7 +2,7 @@
 
 use super::context::ContextHandle;
 use super::tables::TypeHandle;
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 
 /// The largest count of an iprof file: Java's `long` is signed.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
@@ -101,8 +101,10 @@ impl<R: Copy, L: AsRef<[R]>> FromIterator<(ContextHandle, L)> for RowSection<R> 
 
 impl<R: Copy> RowSection<R> {
     /// Makes room for some entries of so many rows in all; whether there is.
-    pub(crate) fn make_room(&mut self, entries: usize, rows: usize) -> bool {
-        self.contexts.try_grow(entries) && self.ends.try_grow(entries) && self.rows.try_grow(rows)
+    pub(crate) fn try_reserve(&mut self, entries: usize, rows: usize) -> bool {
+        self.contexts.try_reserve_more(entries)
+            && self.ends.try_reserve_more(entries)
+            && self.rows.try_reserve_more(rows)
     }
 
     /// Appends an entry.
@@ -253,14 +255,14 @@ impl Sections {
     }
 
     /// Makes room for some entries of a section, of so many rows in all; whether there is.
-    pub(crate) fn make_room(&mut self, kind: SectionKind, entries: usize, rows: usize) -> bool {
+    pub(crate) fn try_reserve(&mut self, kind: SectionKind, entries: usize, rows: usize) -> bool {
         if let Some(section) = self.counts_mut(kind) {
-            return section.try_grow(entries);
+            return section.try_reserve_more(entries);
         }
         if let Some(section) = self.types_mut(kind) {
-            return section.make_room(entries, rows);
+            return section.try_reserve(entries, rows);
         }
-        self.conditionals.make_room(entries, rows)
+        self.conditionals.try_reserve(entries, rows)
     }
 
     /// Appends an entry to a section of its kind; any other records are not taken.

@@ -31,7 +31,7 @@ mod tests {
     use crate::iprof::{Frame, Version};
 
     #[test]
-    fn a_document_is_what_its_file_holds() {
+    fn a_document_serializes_to_its_file() {
         let mut document = Document::new();
         let (class, void) = (document.add_type(b"app.Main"), document.add_type(b"void"));
         let method = document.add_method(b"main", &[class, void]);

@@ -3,7 +3,7 @@
 use super::hash_index::HashIndex;
 use super::names::{self, NameHandle, Names};
 use crate::java;
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -61,7 +61,7 @@ pub(crate) struct Mapping {
 
 /// How tables take over what others declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Adopt {
+pub(crate) enum ImportMode {
     /// Under the same ids, also what is declared twice.
     AsItIs,
     /// What is not known yet, under its own id.
@@ -72,7 +72,7 @@ pub(crate) enum Adopt {
 
 impl Tables {
     /// Declares all that other tables do.
-    pub(crate) fn adopt(&mut self, source: &Self, how: Adopt) -> Mapping {
+    pub(crate) fn adopt(&mut self, source: &Self, how: ImportMode) -> Mapping {
         let types = self.adopt_types(source, source.types(), how);
         let methods = self.adopt_methods(source, source.methods(), how, &types);
         let other_type = |old: TypeHandle| self.type_id(types[old.index()]) != source.type_id(old);
@@ -86,13 +86,13 @@ impl Tables {
         &mut self,
         source: &Self,
         wanted: impl IntoIterator<Item = TypeHandle>,
-        how: Adopt,
+        how: ImportMode,
     ) -> Vec<TypeHandle> {
         let mut new = vec![TypeHandle(0); source.types.len()];
         for handle in wanted {
             let name = source.type_name(handle);
-            let known = if how == Adopt::AsItIs { None } else { self.find_type(name) };
-            let id = if how == Adopt::Renumbered { self.next_type_id } else { source.type_id(handle) };
+            let known = if how == ImportMode::AsItIs { None } else { self.find_type(name) };
+            let id = if how == ImportMode::Renumbered { self.next_type_id } else { source.type_id(handle) };
             new[handle.index()] = known.unwrap_or_else(|| self.push_type(id, name).0);
         }
         new
@@ -104,7 +104,7 @@ impl Tables {
         &mut self,
         source: &Self,
         wanted: impl IntoIterator<Item = MethodHandle>,
-        how: Adopt,
+        how: ImportMode,
         types: &[TypeHandle],
     ) -> Vec<MethodHandle> {
         let mut new = vec![MethodHandle(0); source.methods.len()];
@@ -113,8 +113,8 @@ impl Tables {
             signature.clear();
             signature.extend(source.signature(handle).iter().map(|part| types[part.index()]));
             let name = source.method_name(handle);
-            let known = if how == Adopt::AsItIs { None } else { self.find_method(name, &signature) };
-            let id = if how == Adopt::Renumbered { self.next_method_id } else { source.method_id(handle) };
+            let known = if how == ImportMode::AsItIs { None } else { self.find_method(name, &signature) };
+            let id = if how == ImportMode::Renumbered { self.next_method_id } else { source.method_id(handle) };
             new[handle.index()] = known.unwrap_or_else(|| self.push_method(id, name, &signature).0);
         }
         new
@@ -125,9 +125,9 @@ impl Tables {
     pub(crate) fn selected(&self, types: &[bool], methods: &[bool]) -> (Self, Mapping) {
         let mut tables = Self::default();
         let wanted = self.types().filter(|handle| types[handle.index()]);
-        let types = tables.adopt_types(self, wanted, Adopt::AsItIs);
+        let types = tables.adopt_types(self, wanted, ImportMode::AsItIs);
         let wanted = self.methods().filter(|handle| methods[handle.index()]);
-        let methods = tables.adopt_methods(self, wanted, Adopt::AsItIs, &types);
+        let methods = tables.adopt_methods(self, wanted, ImportMode::AsItIs, &types);
         (tables, Mapping { types, methods, same: false, renumbered: false })
     }
 
@@ -225,16 +225,19 @@ impl Tables {
 
     /// Makes room for some types and methods, whose names and signatures are so long in all; whether there is.
     #[inline]
-    pub(crate) fn make_room(&mut self, types: usize, methods: usize, names: usize, signatures: usize) -> bool {
-        let has_indexes = self.type_index.try_grow(types) && self.method_index.try_grow(methods);
-        let are_indexed = has_indexes && self.names.make_room(types + methods, names);
-        let has_lists = self.types.try_grow(types) && self.primitives.try_grow(types.div_ceil(64));
-        are_indexed && has_lists && self.methods.try_grow(methods) && self.signatures.try_grow(signatures)
+    pub(crate) fn try_reserve(&mut self, types: usize, methods: usize, names: usize, signatures: usize) -> bool {
+        let has_indexes = self.type_index.try_reserve_more(types) && self.method_index.try_reserve_more(methods);
+        let are_indexed = has_indexes && self.names.try_reserve(types + methods, names);
+        let has_lists = self.types.try_reserve_more(types) && self.primitives.try_reserve_more(types.div_ceil(64));
+        are_indexed
+            && has_lists
+            && self.methods.try_reserve_more(methods)
+            && self.signatures.try_reserve_more(signatures)
     }
 
     /// Makes room for all that other tables declare; whether there is.
     pub(crate) fn make_room_for(&mut self, other: &Self) -> bool {
-        self.make_room(other.types.len(), other.methods.len(), other.names.len(), other.signatures.len())
+        self.try_reserve(other.types.len(), other.methods.len(), other.names.len(), other.signatures.len())
     }
 
     /// Declares a type, and says which earlier one has this name.
@@ -379,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_are_told_apart_by_all_parts_of_their_identity() {
+    fn methods_are_distinguished_by_name_and_signature() {
         let mut tables = Tables::default();
         let (main, int, void) = (tables.add_type(b"app.Main"), tables.add_type(b"int"), tables.add_type(b"void"));
         let first = tables.add_method(b"loop", &[main, void, int]);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_keeps_what_contexts_and_records_need_with_their_ids() {
+    fn pruning_keeps_used_entries_and_their_ids() {
         let mut pruned = document();
         assert_eq!(pruned.prune(), ["mine"]);
         let expected = FILE

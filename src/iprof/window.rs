@@ -2,7 +2,7 @@
 
 use super::json::{Scan, Stop};
 use crate::bytes;
-use crate::bytes::window::Feed;
+use crate::bytes::window::ByteSource;
 use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
 use crate::limits::Limits;
@@ -17,7 +17,7 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Why reading had to stop before the end of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Halt {
+pub(crate) enum StopReason {
     /// The input ends inside a value, at this offset.
     Truncated(u64),
     /// No JSON: offset, and what was expected.
@@ -42,7 +42,7 @@ struct Stream<'a> {
 
 type Text<'a> = bytes::window::Window<'a, Stream<'a>>;
 
-impl Feed for Stream<'_> {
+impl ByteSource for Stream<'_> {
     fn left(&self, _: u64) -> u64 {
         // That it is longer than the limit is told where it is read.
         if self.is_over { 0 } else { self.bytes_left.max(1) }
@@ -195,7 +195,10 @@ impl<'a> Window<'a> {
 
     /// Parses something; once more from the start when the view ended too early.
     #[inline]
-    pub(crate) fn step<T>(&mut self, mut parse: impl FnMut(&mut Scan<'_>, u64) -> Result<T, Stop>) -> Result<T, Halt> {
+    pub(crate) fn step<T>(
+        &mut self,
+        mut parse: impl FnMut(&mut Scan<'_>, u64) -> Result<T, Stop>,
+    ) -> Result<T, StopReason> {
         loop {
             let passed = self.text.passed();
             let mut scan = Scan::new(self.data(), passed, self.max_depth);
@@ -205,45 +208,55 @@ impl<'a> Window<'a> {
                     self.text.pass(parsed);
                     return Ok(value);
                 }
-                Err(Stop::Syntax(at, expected)) => return Err(Halt::Syntax(self.text.base() + at as u64, expected)),
+                Err(Stop::Syntax(at, expected)) => {
+                    return Err(StopReason::Syntax(self.text.base() + at as u64, expected));
+                }
                 Err(Stop::End) if self.more() => {}
                 Err(Stop::End) => return Err(self.end()),
             }
         }
     }
 
-    fn end(&self) -> Halt {
+    fn end(&self) -> StopReason {
         let offset = self.text_len();
-        if self.bad_encoding { Halt::Encoding(offset) } else { Halt::Truncated(offset) }
+        if self.bad_encoding { StopReason::Encoding(offset) } else { StopReason::Truncated(offset) }
     }
 
     /// Parses a value that stands alone.
-    pub(crate) fn value(&mut self, elements: &mut impl Elements) -> Result<(), Halt> {
+    pub(crate) fn value(&mut self, elements: &mut impl Elements) -> Result<(), StopReason> {
         self.step(|scan, base| elements.parse(scan, base, 0))?;
-        if elements.commit(0) { Ok(()) } else { Err(Halt::OutOfMemory) }
+        if elements.commit(0) { Ok(()) } else { Err(StopReason::OutOfMemory) }
     }
 
     /// Parses an array element by element.
-    pub(crate) fn elements(&mut self, elements: &mut impl Elements) -> Result<(), Halt> {
+    pub(crate) fn elements(&mut self, elements: &mut impl Elements) -> Result<(), StopReason> {
         if self.open_array()? { self.remaining_elements(elements, 0) } else { Ok(()) }
     }
 
     /// Takes the bracket of an array; false when it is empty, and over.
-    pub(crate) fn open_array(&mut self) -> Result<bool, Halt> {
+    pub(crate) fn open_array(&mut self) -> Result<bool, StopReason> {
         self.step(|scan, _| scan.expect(b'[', "an array"))?;
         Ok(!self.step(|scan, _| scan.take(b']'))?)
     }
 
     /// Parses what is left of an array, from its element number `index` on.
-    pub(crate) fn remaining_elements(&mut self, elements: &mut impl Elements, mut index: usize) -> Result<(), Halt> {
+    pub(crate) fn remaining_elements(
+        &mut self,
+        elements: &mut impl Elements,
+        mut index: usize,
+    ) -> Result<(), StopReason> {
         while self.next_elements(elements, &mut index)? {}
         Ok(())
     }
 
     /// Parses the next element, or more of them; false when the array is over.
-    pub(crate) fn next_elements(&mut self, elements: &mut impl Elements, index: &mut usize) -> Result<bool, Halt> {
+    pub(crate) fn next_elements(
+        &mut self,
+        elements: &mut impl Elements,
+        index: &mut usize,
+    ) -> Result<bool, StopReason> {
         let done = elements.run(self.data(), self.text.passed(), self.text.base(), *index);
-        let (count, next) = done.ok_or(Halt::OutOfMemory)?;
+        let (count, next) = done.ok_or(StopReason::OutOfMemory)?;
         *index += count;
         self.text.pass(next - self.text.passed());
         let last = self.step(|scan, base| {
@@ -256,7 +269,7 @@ impl<'a> Window<'a> {
         })?;
         let has_room = elements.commit(*index);
         *index += 1;
-        if has_room { Ok(!last) } else { Err(Halt::OutOfMemory) }
+        if has_room { Ok(!last) } else { Err(StopReason::OutOfMemory) }
     }
 
     /// Up to `bytes` bytes of text from offset `from` on, which is not before what is parsed next.
@@ -274,11 +287,11 @@ impl<'a> Window<'a> {
     }
 
     /// What follows the document: nothing, or an error.
-    pub(crate) fn finish(&mut self) -> Result<(), Halt> {
+    pub(crate) fn finish(&mut self) -> Result<(), StopReason> {
         match self.step(|scan, _| scan.peek()) {
-            Err(Halt::Truncated(_)) => Ok(()),
+            Err(StopReason::Truncated(_)) => Ok(()),
             Err(other) => Err(other),
-            Ok(_) => Err(Halt::Syntax(self.offset(), "nothing after the document")),
+            Ok(_) => Err(StopReason::Syntax(self.offset(), "nothing after the document")),
         }
     }
 
@@ -300,9 +313,9 @@ mod tests {
     use std::io::Write;
 
     /// Gives one byte at a time.
-    struct Drip<'a>(&'a [u8]);
+    struct OneByteReader<'a>(&'a [u8]);
 
-    impl Read for Drip<'_> {
+    impl Read for OneByteReader<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             let (Some(slot), Some((first, rest))) = (out.first_mut(), self.0.split_first()) else { return Ok(0) };
             *slot = *first;
@@ -332,33 +345,35 @@ mod tests {
     fn elements_are_whole_however_the_stream_is_cut() {
         let long = "x".repeat(CHUNK_BYTES * 3);
         let text = format!("[ 1, \"{long}\" ,[2 ] ] tail");
-        let mut window = Window::from_reader(Drip(text.as_bytes()), &Limits::default());
+        let mut window = Window::from_reader(OneByteReader(text.as_bytes()), &Limits::default());
         let mut collect = Collect::default();
         window.elements(&mut collect).unwrap();
         assert_eq!(collect.all, [b"1".to_vec(), format!("\"{long}\"").into_bytes(), b"[2 ]".to_vec()]);
-        assert_eq!(window.finish(), Err(Halt::Syntax(text.len() as u64 - 4, "nothing after the document")));
+        assert_eq!(window.finish(), Err(StopReason::Syntax(text.len() as u64 - 4, "nothing after the document")));
     }
 
     #[test]
     fn an_element_counts_only_if_something_follows() {
         let mut collect = Collect::default();
         let mut window = Window::from_slice(b"[1,2,33", &Limits::default());
-        assert_eq!(window.elements(&mut collect), Err(Halt::Truncated(7)));
+        assert_eq!(window.elements(&mut collect), Err(StopReason::Truncated(7)));
         assert_eq!(collect.all, [b"1", b"2"]);
     }
 
     #[test]
-    fn bytes_that_are_no_utf8_are_told_from_a_cut_character() {
-        for (text, halt) in [(&b"[\"\xc3\xa9\xff\"]"[..], Halt::Encoding(4)), (b"[\"\xc3", Halt::Truncated(2))] {
+    fn invalid_utf8_is_distinguished_from_a_split_character() {
+        for (text, halt) in
+            [(&b"[\"\xc3\xa9\xff\"]"[..], StopReason::Encoding(4)), (b"[\"\xc3", StopReason::Truncated(2))]
+        {
             let mut window = Window::from_slice(text, &Limits::default());
             assert_eq!(window.elements(&mut Collect::default()), Err(halt.clone()));
-            let mut window = Window::from_reader(Drip(text), &Limits::default());
+            let mut window = Window::from_reader(OneByteReader(text), &Limits::default());
             assert_eq!(window.elements(&mut Collect::default()), Err(halt));
         }
     }
 
     #[test]
-    fn what_stands_before_a_damaged_place_of_a_gzip_stream_is_read() {
+    fn gzip_data_before_a_damaged_byte_is_read() {
         let mut packer = GzEncoder::new(Vec::new(), Compression::none());
         packer.write_all(format!("[{}1]", "1,".repeat(200_000)).as_bytes()).unwrap();
         let mut packed = packer.finish().unwrap();

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_versions_can_be_laid_out_anew() {
+    fn documents_of_unknown_versions_can_be_reformatted() {
         let text = br#"{"version":"2.0.0","n":[1.50,{}]}"#;
         let mut options = WriteOptions { layout: Layout::Pretty, ..WriteOptions::default() };
         let pretty = reformat(text, &options, &Limits::default()).unwrap();

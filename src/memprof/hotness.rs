@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn cold_is_what_lives_long_and_is_hardly_accessed() {
+    fn long_lived_and_rarely_accessed_memory_is_cold() {
         for (block, expected) in [
             (info(2, 400_000, 0), Hotness::Cold),
             (info(2, 399_998, 0), Hotness::NotCold),

@@ -55,7 +55,7 @@ pub struct MemoryProfile {
     /// Names of functions, where the source has them.
     pub names: BTreeMap<u64, Vec<u8>>,
     /// Whether a function has the record of the first one, for its own did not fit.
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl Default for Schema {
@@ -86,7 +86,7 @@ impl MemoryProfile {
     ///
     /// Out of memory, as an I/O error.
     pub fn check_memory(&self) -> Result<()> {
-        if self.lacks_memory {
+        if self.is_out_of_memory {
             return Err(memory::refused(HOLD_RECORDS));
         }
         self.stacks.check_memory()
@@ -102,7 +102,7 @@ impl MemoryProfile {
     pub(super) fn record_index(&mut self, function: u64) -> usize {
         let has_room = self.records.try_reserve(1).is_ok() && self.by_function.try_reserve(1).is_ok();
         if !has_room && !self.records.is_empty() {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return 0;
         }
         let at = *self.by_function.entry(function).or_insert(self.records.len());
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suffixes_of_optimizations_are_no_part_of_a_name() {
+    fn optimization_suffixes_are_not_part_of_a_name() {
         for (name, canonical) in [
             ("main", "main"),
             ("f.llvm.123", "f"),

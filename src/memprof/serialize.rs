@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_what_people_can_read() {
+    fn a_profile_serializes_readably() {
         let text = serde_json::to_string(&profile()).unwrap();
         let expected = concat!(
             r#"{"schema":["AllocCount","TotalSize","TotalLifetime","TotalLifetimeAccessDensity"],"#,
@@ -204,17 +204,17 @@ mod tests {
     }
 
     #[test]
-    fn what_refers_to_nothing_does_not_fit_or_stands_twice_is_refused() {
+    fn bad_references_sizes_and_duplicates_are_errors() {
         let text = serde_json::to_string(&profile()).unwrap();
         let twice = r#""records":[{"function":1,"alloc_sites":[],"call_sites":[]},{"#;
-        for (sound, bad, fault) in [
+        for (valid, bad, fault) in [
             ("[[0,1],[1]]", "[[0,2],[1]]", "there is no frame 2"),
             (r#""stack":0"#, r#""stack":2"#, "there is no call stack 2"),
             (r#""AllocCount":5"#, r#""AllocCount":4294967296"#, "AllocCount is 4294967296, more than 4294967295"),
             (r#""AllocCount":5"#, r#""Size":5"#, "there is no field"),
             (r#""records":[{"#, twice, "function 1 has two records"),
         ] {
-            let damaged = text.replacen(sound, bad, 1);
+            let damaged = text.replacen(valid, bad, 1);
             assert_ne!(damaged, text);
             let error = serde_json::from_str::<MemoryProfile>(&damaged).unwrap_err().to_string();
             assert!(error.contains(fault), "{fault}: {error}");

@@ -63,7 +63,7 @@ pub struct CallStacks {
     // Contents come from files: the seed is one that nobody can choose them for.
     hasher: foldhash::fast::RandomState,
     /// Whether a frame or a stack has the handle of the first one, for it did not fit.
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl CallStacks {
@@ -86,7 +86,7 @@ impl CallStacks {
     ///
     /// Out of memory, as an I/O error.
     pub fn check_memory(&self) -> Result<()> {
-        if self.lacks_memory { Err(memory::refused(HOLD_STACKS)) } else { Ok(()) }
+        if self.is_out_of_memory { Err(memory::refused(HOLD_STACKS)) } else { Ok(()) }
     }
 
     /// The handle of a frame, which is added if it is new.
@@ -102,7 +102,7 @@ impl CallStacks {
             || frames.try_reserve(1).is_ok()
                 && frame_index.try_reserve(1, |at| hasher.hash_one(frames[*at as usize])).is_ok();
         if !has_room {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return FrameHandle(0);
         }
         let at = handle(frames.len());
@@ -123,7 +123,7 @@ impl CallStacks {
                 && ends.try_reserve(1).is_ok()
                 && stack_index.try_reserve(1, |at| hasher.hash_one(slice(elements, ends, *at))).is_ok();
         if !has_room {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return StackHandle(0);
         }
         let at = handle(ends.len());

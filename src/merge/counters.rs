@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_stop_at_the_ceiling_and_say_so() {
+    fn sums_saturate_with_an_error() {
         let max = u64::MAX - 2;
         let mut target = [1, max - 1, max, u64::MAX];
         assert!(!add_weighted(&mut target[..2], (&[2, 1][..]).into(), 1, max));

@@ -87,7 +87,7 @@ pub struct Merger {
     without_records: ProfileKind,
     pub(super) memory: MemoryMerger,
     /// Whether memory was refused for the counters of a record.
-    pub(super) lacks_memory: bool,
+    pub(super) is_out_of_memory: bool,
 }
 
 impl Merger {
@@ -110,7 +110,7 @@ impl Merger {
             has_inputs: false,
             shared_kind,
             without_records: ProfileKind::NONE,
-            lacks_memory: false,
+            is_out_of_memory: false,
         }
     }
 
@@ -207,20 +207,20 @@ impl Merger {
     /// # Errors
     ///
     /// Out of memory: what was merged of its input cannot be taken back.
-    pub(super) fn make_room(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
-        let made = self.profile.functions.make_room(name, record);
-        self.lacks_memory |= made.is_err();
+    pub(super) fn try_reserve(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
+        let made = self.profile.functions.try_reserve(name, record);
+        self.is_out_of_memory |= made.is_err();
         made
     }
 
     /// Says that an input was given up half way, for it did not fit the memory.
     pub(crate) fn lack_memory(&mut self) {
-        self.lacks_memory = true;
+        self.is_out_of_memory = true;
     }
 
     /// Whether an input was given up half way, for it did not fit the memory.
-    pub(crate) fn lacks_memory(&self) -> bool {
-        self.lacks_memory || self.orders.lacks_memory() || self.sites.lacks_memory()
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        self.is_out_of_memory || self.orders.is_out_of_memory() || self.sites.is_out_of_memory()
     }
 
     /// Adds a record, every count times `weight` (1 and up).
@@ -245,7 +245,7 @@ impl Merger {
     #[inline]
     pub(super) fn add_to_expected(&mut self, incoming: &RecordRef<'_>, weight: u64) -> Option<AddOutcome> {
         let (name_ref, source) = (incoming.name_ref?, incoming.record);
-        let (record, counters) = self.profile.functions.meet_counters(incoming.name, name_ref, source)?;
+        let (record, counters) = self.profile.functions.find_next_counters(incoming.name, name_ref, source)?;
         let firsts = [counters.first().copied(), source.counters.first()];
         if self.rules.pseudo_counts
             && firsts.into_iter().flatten().any(|first| PseudoCount::from_counter(first).is_some())
@@ -274,7 +274,7 @@ impl Merger {
     /// when a name of that hash is there already.
     fn function(&mut self, incoming: &RecordRef<'_>) -> FunctionId {
         let functions = &mut self.profile.functions;
-        match incoming.name_ref.and_then(|hash| functions.meet(incoming.name, hash)) {
+        match incoming.name_ref.and_then(|hash| functions.find_next(incoming.name, hash)) {
             Some(known) => known,
             None => functions.intern(incoming.name),
         }
@@ -301,7 +301,7 @@ impl Merger {
         }
         let kept = self.order_vtable_names(names);
         // Whoever has the result asks whether memory was lacking.
-        self.lacks_memory |= kept.is_err();
+        self.is_out_of_memory |= kept.is_err();
     }
 
     fn order_vtable_names(&mut self, names: impl IntoIterator<Item = Vec<u8>>) -> Result<()> {
@@ -340,7 +340,7 @@ impl Merger {
     /// Out of memory, as an I/O error: the merge is of no use any more.
     pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) -> Result<()> {
         let added = self.memory.add(profile, source, weight);
-        self.lacks_memory |= added.is_err();
+        self.is_out_of_memory |= added.is_err();
         added
     }
 

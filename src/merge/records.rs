@@ -80,7 +80,7 @@ impl Merger {
             return Some(SoftError::CountMismatch);
         }
         if functions.make_own(target).is_err() {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return None;
         }
         let record = functions.record(target);

@@ -32,7 +32,7 @@ pub(super) enum SiteOrder {
 pub(super) struct SiteOrders {
     orders: Vec<[SiteOrder; ValueKind::COUNT]>,
     of_none: [SiteOrder; ValueKind::COUNT],
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl SiteOrders {
@@ -42,12 +42,12 @@ impl SiteOrders {
     }
 
     /// The orders of a record, to be changed. Without memory for them,
-    /// [`lacks_memory`](Self::lacks_memory) is true from then on.
+    /// [`is_out_of_memory`](Self::is_out_of_memory) is true from then on.
     pub(super) fn of_mut(&mut self, record: RecordId) -> &mut [SiteOrder; ValueKind::COUNT] {
         let len = record.index() + 1;
         if self.orders.len() < len {
             if self.orders.try_reserve(len - self.orders.len()).is_err() {
-                self.lacks_memory = true;
+                self.is_out_of_memory = true;
                 return &mut self.of_none;
             }
             self.orders.resize(len, Default::default());
@@ -56,8 +56,8 @@ impl SiteOrders {
     }
 
     /// Whether the orders of some record are unknown because memory ran out.
-    pub(super) fn lacks_memory(&self) -> bool {
-        self.lacks_memory
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        self.is_out_of_memory
     }
 }
 
@@ -84,18 +84,18 @@ pub(crate) struct SiteMerger {
     union: Vec<ValueCount>,
     counts: Vec<u64>,
     merged: ValueSites,
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl SiteMerger {
     pub(super) fn new(stable_sort: bool) -> Self {
         let (incoming, union, counts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stable_sort, incoming, union, counts, merged: ValueSites::new(), lacks_memory: false }
+        Self { stable_sort, incoming, union, counts, merged: ValueSites::new(), is_out_of_memory: false }
     }
 
     /// Whether sites were not merged, for they did not fit the memory.
-    pub(crate) fn lacks_memory(&self) -> bool {
-        self.lacks_memory
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        self.is_out_of_memory
     }
 
     /// Adds `source`, whose counts weigh `weight`, to sites of a merger.
@@ -124,7 +124,7 @@ impl SiteMerger {
         *order = SiteOrder::ByValue;
         // Not swapped: the memory of large sites would go from record to record.
         let merged = united.and_then(|saturated| target.copy_from(&self.merged).map(|()| saturated));
-        self.lacks_memory |= merged.is_err();
+        self.is_out_of_memory |= merged.is_err();
         merged.unwrap_or_default()
     }
 
@@ -155,7 +155,7 @@ impl SiteMerger {
             if !(old_differ && new_differ) {
                 sort_equal_by_count(union);
             }
-            merged.make_room(union.len())?;
+            merged.try_reserve(union.len())?;
             merged.push_site(union);
         }
         Ok(saturated)

@@ -159,7 +159,7 @@ fn a_merged_site_has_ties_in_order_of_value() {
 }
 
 #[test]
-fn the_weight_passes_over_values_new_to_a_site() {
+fn the_weight_skips_values_new_to_a_site() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 5)]]), 2);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1), (2, 3)]]), 10);
@@ -213,7 +213,7 @@ fn traces_are_cut_and_kept_in_order_while_they_fit() {
 }
 
 #[test]
-fn an_input_without_traces_is_passed_over() {
+fn an_input_without_traces_is_skipped() {
     for release in [19, 22] {
         let mut merger = merger(release);
         merger.add_traces(traces(0..3));
@@ -224,7 +224,7 @@ fn an_input_without_traces_is_passed_over() {
 }
 
 #[test]
-fn a_boundless_stream_size_ends_all_the_same() {
+fn an_unlimited_stream_size_still_ends() {
     // Release 19 swaps the sides when the other one overflows, and keeps them all.
     for (release, kept) in [(19, 4), (22, 1)] {
         let options = MergeOptions { release: Release(release), trace_reservoir_size: 1, ..MergeOptions::default() };
@@ -307,7 +307,7 @@ fn the_first_of_two_mismatching_records_wins() {
 }
 
 #[test]
-fn weighted_values_depend_on_what_came_before() {
+fn weighted_values_depend_on_earlier_inputs() {
     let (old, new) = (with_sites(ValueKind::MemOpSize, &[&[(1, 1)]]), with_sites(ValueKind::MemOpSize, &[&[(2, 1)]]));
     let [whole, parts] = grouped([(&old, 1), (&new, 5), (&new, 5)]);
     assert_eq!(only_site(&whole, ValueKind::MemOpSize), [(2, 6), (1, 1)]);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_together_is_taken_apart() {
+    fn frames_round_trip() {
         let bytes = framed();
         assert!(bytes.starts_with(b"profile") && Frame::is_at_end_of(&bytes));
         let frame = Frame::find(&bytes, &Limits::default()).unwrap().unwrap();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// An input and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptInput {
+pub struct StoredInput {
     /// What is known of it.
     pub about: PartialInput,
     /// It was found in a folder, and nobody named it.
@@ -27,12 +27,12 @@ const EMPTY: [u8; 8] = [0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
 
 /// A run of inputs, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeptInputs {
-    inputs: Vec<KeptInput>,
+pub struct StoredInputs {
+    inputs: Vec<StoredInput>,
     applied: Vec<String>,
 }
 
-impl KeptInput {
+impl StoredInput {
     /// Keeps an input.
     ///
     /// # Errors
@@ -80,9 +80,9 @@ impl KeptInput {
     }
 }
 
-impl KeptInputs {
+impl StoredInputs {
     /// The inputs, in order.
-    pub fn inputs(&self) -> &[KeptInput] {
+    pub fn inputs(&self) -> &[StoredInput] {
         &self.inputs
     }
 
@@ -99,7 +99,7 @@ impl KeptInputs {
     }
 
     /// Adds an input.
-    pub fn push(&mut self, input: KeptInput) {
+    pub fn push(&mut self, input: StoredInput) {
         self.inputs.push(input);
     }
 
@@ -118,7 +118,7 @@ impl KeptInputs {
         let mut out = Encoder::default();
         out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
         let mut places = std::collections::HashMap::new();
-        let mut contents: Vec<&KeptInput> = Vec::new();
+        let mut contents: Vec<&StoredInput> = Vec::new();
         for input in &self.inputs {
             places.entry(&*input.deflated).or_insert_with(|| {
                 contents.push(input);
@@ -152,7 +152,7 @@ impl KeptInputs {
             let about = PartialInput::decode(from)?;
             let is_found = from.place("mark of an input", 2)? == 1;
             let (len, deflated) = contents[from.place("content", contents.len())?].clone();
-            Ok(KeptInput { about, is_found, len, deflated })
+            Ok(StoredInput { about, is_found, len, deflated })
         })?;
         from.end()?;
         Ok(Self { inputs, applied })
@@ -164,24 +164,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_comes_back_in_order() {
-        let input = |name: &str, bytes: &[u8]| KeptInput::new(PartialInput::new(name, 2), name == "b", bytes).unwrap();
+    fn stored_inputs_round_trip_in_order() {
+        let input =
+            |name: &str, bytes: &[u8]| StoredInput::new(PartialInput::new(name, 2), name == "b", bytes).unwrap();
         assert_eq!(*input("empty", b"").deflated, EMPTY);
-        let mut all = KeptInputs::default();
+        let mut all = StoredInputs::default();
         all.push(input("a", b"some bytes"));
-        all.push(KeptInput::unreadable("x", 1, "cannot open".to_string(), None));
-        let mut later = KeptInputs::default();
+        all.push(StoredInput::unreadable("x", 1, "cannot open".to_string(), None));
+        let mut later = StoredInputs::default();
         later.push(input("b", b"some bytes"));
         later.note_applied("a filter".to_string());
         all.append(later);
         let state = all.encode().unwrap();
-        let again = KeptInputs::decode(&state).unwrap();
+        let again = StoredInputs::decode(&state).unwrap();
         assert_eq!(again, all);
         assert_eq!(again.inputs()[2].bytes(&Limits::default()).unwrap(), b"some bytes");
         assert_eq!(again.inputs()[1].bytes(&Limits::default()).unwrap(), b"");
         assert!(again.inputs()[2].is_found && !again.inputs()[0].is_found);
-        (0..state.len()).for_each(|end| assert!(KeptInputs::decode(&state[..end]).is_err()));
-        let lying = KeptInput { len: 1 << 40, ..all.inputs[0].clone() };
+        (0..state.len()).for_each(|end| assert!(StoredInputs::decode(&state[..end]).is_err()));
+        let lying = StoredInput { len: 1 << 40, ..all.inputs[0].clone() };
         assert!(lying.bytes(&Limits::default()).unwrap_err().to_string().contains("inflated size"));
     }
 }

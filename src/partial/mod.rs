@@ -20,7 +20,7 @@
 //! remembers ([`PartialInput`]) and how numbers are written ([`Encoder`],
 //! [`Decoder`]); the state itself belongs to the merge of its family. Where
 //! inputs decide about more of the result than can be added up, they are kept
-//! ([`KeptInputs`]).
+//! ([`StoredInputs`]).
 
 mod frame;
 mod inputs;
@@ -29,5 +29,5 @@ mod wire;
 
 pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
 pub use inputs::{InputOrigin, InputState, PartialInput};
-pub use kept::{KeptInput, KeptInputs};
+pub use kept::{StoredInput, StoredInputs};
 pub use wire::{Decoder, Encoder};

@@ -25,13 +25,13 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
     if let Some(check) = check_bare_part(&input, &options.limits) {
         return FileCheck { path, ..check };
     }
-    let looked = input.look().ok().copied();
+    let probe = input.look().ok().copied();
     let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
     check.path = path;
     // What is called .iprof is checked as one, whatever it looks like.
-    if let Some(looked) = looked.filter(|_| check.format != Format::Iprof.name()) {
-        check.format = looked.identity.format.name();
-        check.version = check.version.or_else(|| looked.version.map(|version| version.to_string()));
+    if let Some(probe) = probe.filter(|_| check.format != Format::Iprof.name()) {
+        check.format = probe.identity.format.name();
+        check.version = check.version.or_else(|| probe.version.map(|version| version.to_string()));
     }
     check
 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ran_is_worth_a_warning() {
+    fn a_profile_without_counts_gets_a_warning() {
         let check = check("a.proftext", b"main\n1\n1\n0\n");
         assert_eq!(check.findings[0].code, "text.never-executed");
         assert_eq!((check.count(Level::Error), check.verdict), (0, "usable"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_overlaps_with_what_the_bridge_made_of_it() {
+    fn a_profile_overlaps_with_its_iprof_conversion() {
         let folder = tempfile::tempdir().unwrap();
         let (text, iprof) = (folder.path().join("a.proftext"), folder.path().join("a.iprof"));
         std::fs::write(&text, ":fe\nmain\n1\n1\n30\n\nfoo\n2\n1\n10\n").unwrap();

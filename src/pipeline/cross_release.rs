@@ -11,7 +11,7 @@ use crate::merge::cross_release::{self, Candidates, CrossReleaseOptions, Finding
 /// For whom a profile is written, after a look at what it holds.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct CrossedReport {
+pub struct AdaptationReport {
     /// The release by whose rules it is to be written.
     pub release: Release,
     /// The version of the indexed format.
@@ -32,7 +32,7 @@ pub fn cross(
     filter: &mut FunctionFilter,
     options: &CrossReleaseOptions,
     strict: bool,
-) -> Result<CrossedReport> {
+) -> Result<AdaptationReport> {
     let crossed = cross_release::cross(std::mem::take(profile), options);
     *profile = crossed.profile;
     if !crossed.former_names.is_empty() {
@@ -42,7 +42,7 @@ pub fn cross(
         refuse_losses(&crossed.findings, options.release)?;
     }
     let (release, indexed_version) = (crossed.release, crossed.indexed_version);
-    Ok(CrossedReport { release, indexed_version, findings: crossed.findings })
+    Ok(AdaptationReport { release, indexed_version, findings: crossed.findings })
 }
 
 /// Finds the functions that two files have under different names or hashes because different releases wrote them.

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::memprof::{self, MemoryProfile};
 use crate::merge::FunctionFilter;
 use crate::pipeline::input_totals::bytes_of;
-use crate::pipeline::merge::{Facts, Wanted};
+use crate::pipeline::merge::{Facts, FactsRequest};
 use crate::pipeline::output_form::OutputForm;
 use crate::threads;
 use crate::{raw, text};
@@ -193,7 +193,7 @@ impl WriteOptions {
 /// # Errors
 ///
 /// Usage for a raw version that cannot be written; those of the reader of memory profiles.
-pub fn facts_of(profile: &Profile, options: &WriteOptions, limits: &Limits, wanted: Wanted) -> Result<Facts> {
+pub fn facts_of(profile: &Profile, options: &WriteOptions, limits: &Limits, wanted: FactsRequest) -> Result<Facts> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
     let selection = options.selection(&keeps);
     let mut counted = Counted { total: wanted.total_count.then_some(0), ..Counted::default() };
@@ -247,7 +247,7 @@ pub(super) fn with_the_rest(
     profile: &Profile,
     options: &WriteOptions,
     limits: &Limits,
-    wanted: Wanted,
+    wanted: FactsRequest,
 ) -> Result<Facts> {
     if facts.functions > Some(0) {
         return Ok(facts);
@@ -272,7 +272,7 @@ pub(super) fn with_the_rest(
 }
 
 /// How much a memory profile holds: functions with allocations, or calls that lead there, and the bytes of all allocations.
-pub fn facts_of_memory(memory: &MemoryProfile, wanted: Wanted) -> Facts {
+pub fn facts_of_memory(memory: &MemoryProfile, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| bytes_of(memory)));
     facts.lack = memory.records().is_empty().then(|| "the inputs hold no functions".into());
     facts

@@ -7,38 +7,38 @@ use std::path::{Path, PathBuf};
 /// The inputs of a run, and what of the folders is none.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Sifted {
+pub struct DirectoryScan {
     /// What was named, and what of the folders is a profile, empty, or called like a profile.
     pub inputs: Vec<Input>,
     /// Files of the folders that are something else, in order.
-    pub passed_over: Vec<PathBuf>,
+    pub skipped: Vec<PathBuf>,
 }
 
 /// Tells profiles in folders from what lies beside them: logs, programs, JSON of something else.
 /// What was named is left to whoever reads it, and so is a file with a profile's name, since it
 /// is one that was damaged.
-pub fn pass_over_foreign(list: InputList) -> Sifted {
+pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
     let found = list.found().clone();
-    let (mut inputs, mut passed_over) = (Vec::new(), Vec::new());
+    let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
     for input in list.into_inputs() {
         if found.contains(&input.path) && is_foreign(&input) {
-            passed_over.push(input.path);
+            skipped.push(input.path);
         } else {
             inputs.push(input);
         }
     }
-    Sifted { inputs, passed_over }
+    DirectoryScan { inputs, skipped }
 }
 
 fn is_foreign(input: &Input) -> bool {
     // What cannot be opened is reported by whoever reads it.
     let is_something_else = input.format().is_ok_and(|format| format != Format::Empty && format.family().is_none());
-    is_something_else && !is_called_a_profile(&input.path)
+    is_something_else && !has_profile_extension(&input.path)
 }
 
 /// Whether a name has the file extension of a profile and of nothing else, followed by that of a compression or not.
-fn is_called_a_profile(path: &Path) -> bool {
-    const ENDINGS: [&str; 14] = [
+fn has_profile_extension(path: &Path) -> bool {
+    const EXTENSIONS: [&str; 14] = [
         "profraw",
         "profdata",
         "proftext",
@@ -54,8 +54,8 @@ fn is_called_a_profile(path: &Path) -> bool {
         "pgo",
         "gcda",
     ];
-    let ending = uncompressed_name(path).and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
-    ending.is_some_and(|ending| ENDINGS.contains(&ending))
+    let extension = uncompressed_name(path).and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
     use crate::compat::Compat;
 
     #[test]
-    fn what_lies_beside_profiles_is_passed_over_unless_it_was_named() {
+    fn other_files_in_a_directory_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in [
             ("a.proftext", &b":ir\nmain\n1\n1\n5\n"[..]),
@@ -78,16 +78,13 @@ mod tests {
         }
         let mut list = InputList::new(Compat::Profbridge);
         list.push(folder.path()).unwrap();
-        let sifted = pass_over_foreign(list);
+        let filter_inputs = skip_foreign_files(list);
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
-        let kept: Vec<String> = sifted.inputs.iter().map(|input| name(&input.path)).collect();
-        let passed_over: Vec<String> = sifted.passed_over.iter().map(|path| name(path)).collect();
-        assert_eq!(
-            (kept.join(" "), passed_over.join(" ")),
-            ("a.proftext c.profraw f.txt".into(), "b.log d.json e".into())
-        );
+        let kept: Vec<String> = filter_inputs.inputs.iter().map(|input| name(&input.path)).collect();
+        let skipped: Vec<String> = filter_inputs.skipped.iter().map(|path| name(path)).collect();
+        assert_eq!((kept.join(" "), skipped.join(" ")), ("a.proftext c.profraw f.txt".into(), "b.log d.json e".into()));
         let mut named = InputList::new(Compat::Profbridge);
         named.push(folder.path().join("b.log")).unwrap();
-        assert_eq!(pass_over_foreign(named).inputs.len(), 1);
+        assert_eq!(skip_foreign_files(named).inputs.len(), 1);
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_format_displays_as_is_read_as_that_format() {
+    fn displayed_formats_parse_back() {
         let release = Release(16);
         let encoding = Encoding { endian: Endian::Big, pointer: PointerWidth::Bits32, version: 8 };
         for (format, text) in [
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_format_is_refused() {
+    fn unknown_format_names_are_errors() {
         for text in [
             "",
             "yaml",

@@ -18,7 +18,7 @@ pub mod sampleprof;
 mod single_file;
 pub mod stacks;
 
-pub use facts::{Facts, Minimums, Wanted};
+pub use facts::{Facts, FactsRequest, Minimums};
 pub use files::merge_files;
 pub use for_output::merge_for_output;
 pub use observer::{MergeObserver, Silent};

@@ -40,13 +40,15 @@ pub use check::{CheckFinding, FileCheck};
 pub use diff::FileDiff;
 pub use encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use merge::{
-    Facts, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport, Minimums,
-    Silent, Wanted, merge_files, merge_for_output,
+    Facts, FactsRequest, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions,
+    MergeReport, Minimums, Silent, merge_files, merge_for_output,
 };
 pub use open::{ReadOptions, open_reader};
 pub use output_form::OutputForm;
 pub use overwrite::require_earlier_output;
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
-pub use report::{Comparison, Reported, collect_file, iprof_statistics, order_file, overlap_files, show_file};
+pub use report::{
+    Comparison, ReportWithWarnings, collect_file, iprof_statistics, order_file, overlap_files, show_file,
+};
 pub use target::{Evidence, Reason, Target, TargetRequest, TargetSource};

@@ -2,13 +2,13 @@
 
 use crate::bytes::Head;
 use crate::bytes::head::begins_as_text;
-use crate::bytes::window::{Steady, Window};
+use crate::bytes::window::{StableSource, Window};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::identify::identify;
 use crate::indexed::{self, IndexedReader, Outline};
-use crate::input::{Access, Format, Input, InputBytes, SteadyFile, detect};
+use crate::input::{Access, Format, Input, InputBytes, StableFile, detect};
 use crate::instr::ProfileReader;
 use crate::limits::Limits;
 #[cfg(feature = "correlate")]
@@ -130,7 +130,7 @@ pub(super) const WORTH_A_WINDOW: u64 = 1 << 20;
 /// A window of a large text, which is gone through once, and the length of the text. `None` for anything else,
 /// which is left, with what is wrong with it, to those that read it whole.
 pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u64, Window<'static>)> {
-    if input.is_pipe() || !input.look().is_ok_and(|looked| looked.identity.format == Format::Text) {
+    if input.is_pipe() || !input.look().is_ok_and(|probe| probe.identity.format == Format::Text) {
         return None;
     }
     let file = large_file(input, options)?;
@@ -146,7 +146,7 @@ pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u6
 /// What stands around the records of a large indexed file, which are gone through once. `None` as for
 /// [`window_of_text`].
 pub(super) fn outline_of(input: &Input, options: &ReadOptions) -> Option<(u64, Outline)> {
-    if input.is_pipe() || !input.look().is_ok_and(|looked| looked.identity.format == Format::Indexed) {
+    if input.is_pipe() || !input.look().is_ok_and(|probe| probe.identity.format == Format::Indexed) {
         return None;
     }
     let file = large_file(input, options)?;
@@ -156,8 +156,8 @@ pub(super) fn outline_of(input: &Input, options: &ReadOptions) -> Option<(u64, O
     (is_sound && !Frame::is_at_end_of(outline.back())).then_some((len, outline))
 }
 
-fn large_file(input: &Input, options: &ReadOptions) -> Option<SteadyFile> {
-    let file = SteadyFile::open(&input.path).ok()??;
+fn large_file(input: &Input, options: &ReadOptions) -> Option<StableFile> {
+    let file = StableFile::open(&input.path).ok()??;
     (WORTH_A_WINDOW..=options.limits.stream_bytes).contains(&file.len()).then_some(file)
 }
 

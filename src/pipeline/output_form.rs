@@ -38,9 +38,11 @@ impl OutputForm {
     /// Usage for file extensions that profiles never get when they are written, those of compressions among them.
     pub fn of_name(path: &Path) -> Result<Option<Self>> {
         Compression::of_output(path)?;
-        let Some((_, ending)) = uncompressed_name(path).and_then(|name| name.rsplit_once('.')) else { return Ok(None) };
+        let Some((_, extension)) = uncompressed_name(path).and_then(|name| name.rsplit_once('.')) else {
+            return Ok(None);
+        };
         let refused = |detail: &str, hint: Hint| Err(Error::usage(detail).in_file(path).with_hint(hint));
-        Ok(Some(match ending {
+        Ok(Some(match extension {
             "profraw" => Self::Raw,
             "profdata" => Self::Indexed,
             "proftext" => Self::Text,
@@ -75,7 +77,7 @@ impl OutputForm {
             (Some(asked), Some(named)) if !asked.fits(named) => {
                 let detail =
                     format!("{} is asked for, and the output's name is that of {}", asked.words(), named.words());
-                let hint = format!("name the output {}, or ask for nothing", asked.ending());
+                let hint = format!("name the output {}, or ask for nothing", asked.extension());
                 Err(Error::usage(detail).in_file(path).with_hint(hint))
             }
             (Some(asked), _) => Ok(Some(asked)),
@@ -126,7 +128,7 @@ impl OutputForm {
     }
 
     /// The ending of files of this form, with its dot.
-    pub fn ending(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Raw => ".profraw",
             Self::Indexed => ".profdata",
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_says_the_form_and_gz_aside() {
+    fn the_extension_selects_the_format_without_gz() {
         let forms = [
             ("a.profraw", Some(OutputForm::Raw)),
             ("a.profdata.gz", Some(OutputForm::Indexed)),
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_holds_and_must_not_contradict_the_name() {
+    fn a_requested_format_must_not_contradict_the_extension() {
         use OutputForm::{Indexed, Iprof, Json, Text};
         assert_eq!(choose("a.data", Some(Text)).unwrap(), Some(Text));
         assert_eq!(choose("-", Some(Iprof)).unwrap(), Some(Iprof));
@@ -213,7 +215,7 @@ mod tests {
     fn every_form_has_an_ending_of_its_own() {
         use OutputForm::*;
         for form in [Raw, Indexed, Text, SampleProf, MemProfYaml, Iprof, Json, Collapsed, Pprof] {
-            assert_eq!(choose(&format!("a{}", form.ending()), None).unwrap(), Some(form));
+            assert_eq!(choose(&format!("a{}", form.extension()), None).unwrap(), Some(form));
         }
     }
 }

@@ -73,14 +73,14 @@ impl MergePlan {
             }
             Self::Stacks(StackOutput::Collapsed) => OutputForm::Collapsed,
             Self::Stacks(StackOutput::Pprof) => OutputForm::Pprof,
-            Self::Family(family) => said.unwrap_or_else(|| usual_form(family)),
+            Self::Family(family) => said.unwrap_or_else(|| default_form(family)),
             Self::Bridge(_) => said.unwrap_or(OutputForm::Indexed),
         }
     }
 }
 
 /// A family whose profiles become nothing else.
-struct Settled {
+struct FixedFamily {
     family: Family,
     /// What they are written as; the first is the one where nothing is said.
     forms: &'static [OutputForm],
@@ -89,7 +89,7 @@ struct Settled {
 }
 
 /// Families whose profiles become nothing else. One of their files makes the merge theirs.
-const SETTLED: &[Settled] = &[Settled {
+const FIXED_FAMILIES: &[FixedFamily] = &[FixedFamily {
     family: Family::SampleProf,
     forms: &[OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf],
     hint: "name the output .proftext for text, or .profdata",
@@ -97,12 +97,12 @@ const SETTLED: &[Settled] = &[Settled {
 
 /// Whether a family's profiles become nothing else.
 pub fn stays(family: Family) -> bool {
-    SETTLED.iter().any(|settled| settled.family == family)
+    FIXED_FAMILIES.iter().any(|settled| settled.family == family)
 }
 
 /// What a family's profiles are written as where nothing is said.
-fn usual_form(family: Family) -> OutputForm {
-    let settled = SETTLED.iter().find(|settled| settled.family == family);
+fn default_form(family: Family) -> OutputForm {
+    let settled = FIXED_FAMILIES.iter().find(|settled| settled.family == family);
     settled.and_then(|settled| settled.forms.first().copied()).unwrap_or(OutputForm::Indexed)
 }
 
@@ -135,8 +135,8 @@ impl<'a> MergeRequest<'a> {
     pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
         let form = OutputForm::choose(self.output, self.form)?;
         let first = |family: Family| inputs.iter().find(|input| self.family(input) == Some(family));
-        if let Some(settled) = SETTLED.iter().find(|settled| first(settled.family).is_some()) {
-            return self.settled_plan(settled, form);
+        if let Some(settled) = FIXED_FAMILIES.iter().find(|settled| first(settled.family).is_some()) {
+            return self.fixed_family_plan(settled, form);
         }
         if let Some(input) = first(Family::Stacks) {
             return self.stack_output(inputs, input, form).map(MergePlan::Stacks);
@@ -174,7 +174,7 @@ impl<'a> MergeRequest<'a> {
     }
 
     /// They stay what they are.
-    fn settled_plan(&self, settled: &Settled, form: Option<OutputForm>) -> Result<MergePlan> {
+    fn fixed_family_plan(&self, settled: &FixedFamily, form: Option<OutputForm>) -> Result<MergePlan> {
         match form.filter(|form| !settled.forms.contains(form)) {
             None => Ok(MergePlan::Family(settled.family)),
             Some(form) => Err(form.refuse_for(settled.family.words(), self.output, settled.hint)),

@@ -6,7 +6,7 @@ use super::open::{ReadOptions, with_reader};
 use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::instr::{Profile, ProfileReader};
-use crate::iprof::statistics::{self, FigureOptions, Statistics, repeats, statistics_from};
+use crate::iprof::statistics::{self, Statistics, StatisticsOptions, repeats, statistics_from};
 use crate::iprof::{self, Findings};
 use crate::merge::cross_release::{Followed, Following};
 use crate::raw::LargeCounters;
@@ -19,7 +19,7 @@ use std::io::Write;
 /// A report and what is worth saying about the files it is from.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Reported<T> {
+pub struct ReportWithWarnings<T> {
     /// The report.
     pub report: T,
     /// Warnings of the readers, with the files' paths.
@@ -37,7 +37,7 @@ pub fn show_file(
     read: &ReadOptions,
     options: &ShowOptions,
     out: &mut (dyn Write + Send),
-) -> Result<Reported<u64>> {
+) -> Result<ReportWithWarnings<u64>> {
     report_with(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
 }
 
@@ -50,7 +50,7 @@ pub fn collect_file(
     input: impl Into<Input>,
     read: &ReadOptions,
     options: &ShowOptions,
-) -> Result<Reported<ShowReport>> {
+) -> Result<ReportWithWarnings<ShowReport>> {
     report_with(&input.into(), read, |reader| show::collect(reader, options))
 }
 
@@ -61,7 +61,7 @@ pub fn collect_file(
 ///
 /// I/O, what makes the file invalid, and usage when no method matches what
 /// callers or callees are asked of, all with the path.
-pub fn iprof_statistics(input: impl Into<Input>, options: &FigureOptions) -> Result<(Statistics, Findings)> {
+pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
     let input = input.into();
     let in_file = |error: Error| error.in_file(&input.path);
     let (statistics, findings) = statistics_from(input.stream()?, options).map_err(in_file)?;
@@ -82,7 +82,11 @@ pub fn iprof_statistics(input: impl Into<Input>, options: &FigureOptions) -> Res
 ///
 /// Those of the file's reader, with its path; usage when too many traces are
 /// set aside.
-pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOptions) -> Result<Reported<Order>> {
+pub fn order_file(
+    input: impl Into<Input>,
+    read: &ReadOptions,
+    options: &OrderOptions,
+) -> Result<ReportWithWarnings<Order>> {
     report_with(&input.into(), read, |reader| {
         if read.compat.ignores_faults_when_comparing() {
             while let Ok(Some(_)) = reader.next_record() {}
@@ -122,7 +126,7 @@ pub fn overlap_files(
     read: &ReadOptions,
     options: &OverlapOptions,
     observer: &mut dyn MergeObserver,
-) -> Result<Reported<Comparison>> {
+) -> Result<ReportWithWarnings<Comparison>> {
     let (base, test) = (&base.into(), &test.into());
     let is_exact = options.exact_names || read.compat.is_llvm();
     let following = if is_exact { Following::default() } else { following(base, test, read)? };
@@ -136,7 +140,7 @@ pub fn overlap_files(
     let (base_sums, test_sums) = (sums(base)?, sums(test)?);
     for (sums, is_base) in [(&base_sums, true), (&test_sums, false)] {
         if sums.report.edges < 1.0 {
-            return Ok(Reported { report: Comparison::NothingCounted { is_base }, warnings: Vec::new() });
+            return Ok(ReportWithWarnings { report: Comparison::NothingCounted { is_base }, warnings: Vec::new() });
         }
     }
     let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
@@ -153,7 +157,7 @@ pub fn overlap_files(
     })?;
     compared.warnings.splice(0..0, base_warnings);
     let (report, followed) = (Box::new(compared.report), following.into_followed());
-    Ok(Reported { report: Comparison::Done { report, followed }, warnings: compared.warnings })
+    Ok(ReportWithWarnings { report: Comparison::Done { report, followed }, warnings: compared.warnings })
 }
 
 /// A file whose records of one name and hash are added up.
@@ -167,8 +171,8 @@ fn report_with<T>(
     input: &Input,
     read: &ReadOptions,
     use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
-) -> Result<Reported<T>> {
-    with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| Reported { report, warnings })
+) -> Result<ReportWithWarnings<T>> {
+    with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| ReportWithWarnings { report, warnings })
 }
 
 /// LLVM minds large counters when it merges, not when it shows.

@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Default)]
 pub struct NameChunks {
     latest: Mutex<Latest>,
-    kept: Mutex<Kept>,
+    kept: Mutex<StoredChunk>,
 }
 
 /// Bytes that remembered chunks may take together.
@@ -38,7 +38,7 @@ struct Latest {
 }
 
 #[derive(Default)]
-struct Kept {
+struct StoredChunk {
     chunks: HashMap<u64, Arc<HashedChunk>>,
     bytes: usize,
 }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_kept() {
+    fn chunks_that_do_not_fit_are_not_kept() {
         let chunks = NameChunks::default();
         let large = vec![b'x'; MOST_BYTES];
         let large = Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1))).unwrap());

@@ -9,7 +9,7 @@ use super::layout::{Section, Word};
 use super::names::{NameSections, RawNames};
 use super::profile::RawProfile;
 use super::reader::LARGEST_PLAUSIBLE_COUNTER;
-use super::values::{BlobReader, SitesAnnounced, Strictness, Targets};
+use super::values::{BlobReader, DeclaredSites, Strictness, Targets};
 use crate::bytes::{Cursor, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::Result;
@@ -41,7 +41,7 @@ pub struct Image {
     /// Records that have a bitmap, and where it lies in its section.
     bitmaps: Vec<(usize, Range<usize>)>,
     /// Indices of the records that have value sites, and how many.
-    with_sites: Vec<(usize, SitesAnnounced)>,
+    with_sites: Vec<(usize, DeclaredSites)>,
     targets: Targets,
 }
 
@@ -61,7 +61,7 @@ impl Image {
     /// have to be read record by record: those before version 8 (counters are
     /// found by load addresses), with timestamps, with uniform counters, or with
     /// records from elsewhere.
-    pub fn can_be_of(profile: &RawProfile<'_>) -> bool {
+    pub fn supports_image_sum(profile: &RawProfile<'_>) -> bool {
         profile.header().version() >= 8
             && !profile.kind().contains(ProfileKind::TEMPORAL)
             && profile.section(Section::UniformCounters).is_empty()
@@ -70,10 +70,10 @@ impl Image {
 
     /// Remembers a profile that was read without fault or warning, with its names.
     ///
-    /// `None` when it [cannot](Self::can_be_of) be, has counters at odd places, or
+    /// `None` when it [cannot](Self::supports_image_sum) be, has counters at odd places, or
     /// does not fit the memory.
     pub fn new(profile: &RawProfile<'_>, names: &RawNames) -> Option<Self> {
-        if !Self::can_be_of(profile) {
+        if !Self::supports_image_sum(profile) {
             return None;
         }
         let header = profile.header();

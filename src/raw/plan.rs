@@ -89,7 +89,7 @@ impl<'p> Plan<'p> {
             let mut written = false;
             for record in function.records() {
                 if !speakable {
-                    self.losses.add(LossKind::UnspeakableNames, u64::from(!written));
+                    self.losses.add(LossKind::UnrepresentableNames, u64::from(!written));
                     written = true;
                     continue;
                 }

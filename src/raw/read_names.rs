@@ -5,7 +5,7 @@ use super::layout::Section;
 use super::names::RawNames;
 use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
-use crate::bytes::names::{Chunk, Chunks, room_for, split_names};
+use crate::bytes::names::{Chunk, Chunks, split_names, try_with_capacity};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::instr::SymbolTable;
@@ -56,7 +56,7 @@ impl RawNames {
     }
 
     /// Whether these are the names of that profile, byte for byte.
-    pub fn are_those_of(&self, profile: &RawProfile<'_>) -> bool {
+    pub fn matches(&self, profile: &RawProfile<'_>) -> bool {
         self.are_of(profile.name_sections())
     }
 }
@@ -85,7 +85,7 @@ fn read_plain(profile: &RawProfile<'_>) -> Result<RawNames> {
     let mut symbols = SymbolTable::new();
     for (index, record) in profile.records().enumerate() {
         let name = profile.plain_name(index, &record)?;
-        symbols.make_room(name)?;
+        symbols.try_reserve(name)?;
         symbols.insert(name);
     }
     Ok(RawNames::from_symbols(symbols))
@@ -259,7 +259,7 @@ fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
 /// Inflates a stream of at most `most` bytes.
 fn inflate_at_most(stored: &[u8], most: u64, limits: &Limits) -> Option<Vec<u8>> {
     let possible = (stored.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
-    let mut text = room_for(usize::try_from(most.min(possible)).ok()?).ok()?;
+    let mut text = try_with_capacity(usize::try_from(most.min(possible)).ok()?).ok()?;
     let mut inflater = Decompress::new(true);
     match inflater.decompress_vec(stored, &mut text, FlushDecompress::Finish) {
         Ok(Status::StreamEnd) => Some(text),
@@ -298,13 +298,13 @@ mod tests {
             let compression = if chunk % 3 == 0 { Compression::None } else { Compression::Zlib };
             write_chunk(&mut sink, names.iter().map(String::as_bytes), compression).unwrap();
         }
-        let sound = sink.into_bytes();
-        let mut damaged = sound.clone();
+        let valid = sink.into_bytes();
+        let mut damaged = valid.clone();
         damaged[chunk_at + 40] = 1; // an empty name, or another stream
         damaged[chunk_at + 41] = 1;
-        let cut = &sound[..sound.len() - 5];
+        let cut = &valid[..valid.len() - 5];
         for lax in [false, true] {
-            for (section, count) in [(&sound[..], Some(20_000)), (&damaged, None), (cut, None)] {
+            for (section, count) in [(&valid[..], Some(20_000)), (&damaged, None), (cut, None)] {
                 let alone = read(section, lax, 1);
                 assert_eq!(alone.as_ref().ok().map(Vec::len), count);
                 for threads in [2, 3, 8] {

@@ -56,14 +56,14 @@ pub struct RawReader<'data> {
     in_place: Option<&'data [u64]>,
     timestamps: Vec<(u64, NameRef)>,
     binary_ids: Vec<BinaryId>,
-    large: LargeSeen,
+    large: OversizedCounters,
     warnings: Vec<Warning>,
     finished: bool,
 }
 
 /// The counters that were too large to be true.
 #[derive(Debug, Clone, Copy, Default)]
-struct LargeSeen {
+struct OversizedCounters {
     first: Option<u64>,
     functions: u64,
 }
@@ -97,7 +97,7 @@ impl<'data> RawReader<'data> {
             in_place: None,
             timestamps: Vec::new(),
             binary_ids: Vec::new(),
-            large: LargeSeen::default(),
+            large: OversizedCounters::default(),
             warnings: Vec::new(),
             finished: false,
         };
@@ -142,7 +142,7 @@ impl<'data> RawReader<'data> {
                 self.profile = self.profile.clone().with_records(image);
                 names
             }
-            None if self.names.are_those_of(&self.profile) => Arc::clone(&self.names),
+            None if self.names.matches(&self.profile) => Arc::clone(&self.names),
             None => {
                 // Those of the file before are not needed while these are read.
                 self.names = Arc::default();

@@ -42,9 +42,9 @@ fn dump(file: &[u8], compat: Compat) -> crate::Result<String> {
 /// part of the project.
 fn real_profile(name: &str) -> Option<Vec<u8>> {
     let folder = std::env::var_os("PROFBRIDGE_REAL_PROFILES").map(PathBuf::from).or_else(|| {
-        let beside =
+        let in_directory_of =
             Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().skip(1).map(|up| up.join("shared/real-profiles"));
-        beside.take(2).find(|folder| folder.is_dir())
+        in_directory_of.take(2).find(|folder| folder.is_dir())
     });
     let folder = folder.unwrap_or_default();
     match std::fs::read(folder.join(name)) {

@@ -101,7 +101,7 @@ pub(super) struct BlobReader<'a> {
 }
 
 /// How many sites of each kind a record says it has.
-pub(super) type SitesAnnounced = [u16; ValueKind::COUNT];
+pub(super) type DeclaredSites = [u16; ValueKind::COUNT];
 
 impl BlobReader<'_> {
     /// Reads the blob at the cursor, of a record that announces so many sites,
@@ -110,14 +110,14 @@ impl BlobReader<'_> {
     pub(super) fn read(
         &self,
         cursor: &mut Cursor<'_>,
-        announced: SitesAnnounced,
+        announced: DeclaredSites,
         record: &mut FunctionRecord,
     ) -> Result<()> {
         self.walk(cursor, announced, &mut |kind, counts, pairs| self.append_sites(kind, counts, pairs, record))
     }
 
     /// As [`read`](Self::read), and keeps nothing.
-    pub(super) fn check(&self, cursor: &mut Cursor<'_>, announced: SitesAnnounced) -> Result<()> {
+    pub(super) fn check(&self, cursor: &mut Cursor<'_>, announced: DeclaredSites) -> Result<()> {
         self.walk(cursor, announced, &mut |_, _, _| Ok(()))
     }
 
@@ -126,7 +126,7 @@ impl BlobReader<'_> {
     fn walk(
         &self,
         cursor: &mut Cursor<'_>,
-        announced: SitesAnnounced,
+        announced: DeclaredSites,
         each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]) -> Result<()>,
     ) -> Result<()> {
         let strict = self.strictness == Strictness::Strict;
@@ -176,7 +176,7 @@ impl BlobReader<'_> {
     fn walk_kind(
         &self,
         inner: &mut Cursor<'_>,
-        announced: SitesAnnounced,
+        announced: DeclaredSites,
         each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]) -> Result<()>,
     ) -> Result<ValueKind> {
         let beyond = |inner: &Cursor<'_>, what: &str| {

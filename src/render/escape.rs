@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_name_ends_what_it_stands_in() {
+    fn names_cannot_end_the_surrounding_markup() {
         let name = "</script><img src=x onerror=\"a('b')\">&\u{1}\u{202e}]]>";
         let text = markup(name);
         assert!(!text.contains(['<', '>', '"', '\'', '\u{1}', '\u{202e}']), "{text}");

@@ -103,8 +103,8 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts> {
 /// semicolon, before LLVM 17 a colon. Mangled names hold neither.
 fn local_symbol(text: &str) -> usize {
     let is_mangled = |at: usize| ["_Z", "_R", "__Z", "__R"].iter().any(|mark| text[at..].starts_with(mark));
-    let behind = |mark: char| text.rfind(mark).map(|at| at + 1);
-    behind(';').or_else(|| behind(':').filter(|at| is_mangled(*at))).unwrap_or(0)
+    let after = |mark: char| text.rfind(mark).map(|at| at + 1);
+    after(';').or_else(|| after(':').filter(|at| is_mangled(*at))).unwrap_or(0)
 }
 
 /// A name for people: Rust and C++ names as in their source, what is no UTF-8

@@ -65,10 +65,13 @@ fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, Stri
     if table.observed.parts > 1 {
         facts.push(("Parts".to_string(), group_digits(table.observed.parts.into())));
     }
-    if statistics.hits_by_sort.len() > 1 {
-        let sorts: Vec<String> =
-            statistics.hits_by_sort.iter().map(|(sort, hits)| format!("{sort} {}", group_digits(*hits))).collect();
-        facts.push(("Sorts of samples".to_string(), sorts.join(", ")));
+    if statistics.hits_by_event_type.len() > 1 {
+        let event_types: Vec<String> = statistics
+            .hits_by_event_type
+            .iter()
+            .map(|(sort, hits)| format!("{sort} {}", group_digits(*hits)))
+            .collect();
+        facts.push(("Sorts of samples".to_string(), event_types.join(", ")));
     }
     facts
 }

@@ -50,7 +50,7 @@ mod tests {
     use super::label;
 
     #[test]
-    fn the_method_is_what_stays_longest() {
+    fn the_method_name_is_cut_last() {
         let name = "java.util.HashMap.putVal(int,Object)";
         for (fits, expected) in [
             (36, name),

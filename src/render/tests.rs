@@ -30,7 +30,7 @@ fn nodes(graph: &FlameGraph) -> Vec<(u32, &str, u64, u64)> {
 }
 
 #[test]
-fn a_flame_graph_adds_up_what_is_below_and_sorts_siblings() {
+fn a_flame_graph_adds_children_and_sorts_siblings() {
     let table = stacks(&[("main;z", 3), ("main;a;x", 2), ("main", 1), ("other", 4)]);
     let graph = FlameGraph::new("", "", "hits", &table, None);
     assert_eq!(

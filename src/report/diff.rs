@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tie_contradicts_nobody_who_agrees_with_part_of_it() {
+    fn a_tie_does_not_contradict_partial_agreement() {
         let tie = || facts(&[((1, 7), 5), ((1, 8), 5)], &[]);
         for (other, flipped) in [(7, 0), (8, 0), (9, 1)] {
             let report = diff(tie(), facts(&[((1, other), 3)], &[]), &Plain, &options());

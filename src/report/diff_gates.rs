@@ -82,7 +82,7 @@ impl DiffGates {
                 SMALLEST => "the smallest overlap".to_string(),
                 name => format!("the overlap of {name}"),
             };
-            GateOutcome::share(name.clone(), Bound::AtLeast, *least, found(name)).in_words(words)
+            GateOutcome::share(name.clone(), Bound::AtLeast, *least, found(name)).hint_text(words)
         };
         self.0.iter().map(outcome).collect()
     }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_something_else_decides_alone_or_not_at_all() {
+    fn other_counts_are_compared_alone_or_not_at_all() {
         let apart = ["memory bytes", "allocations"];
         let bytes = section("memory bytes", 0.25, 1 << 40);
         assert_eq!(total_overlap(&[section("counters", 0.5, 1), bytes.clone()], &apart), 0.5);

@@ -85,7 +85,7 @@ pub struct Names {
     entries: Vec<Entry>,
     table: HashTable<u32>,
     hasher: RandomState,
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl Names {
@@ -95,7 +95,7 @@ impl Names {
     ///
     /// Out of memory, as an I/O error.
     pub fn check_memory(&self) -> Result<()> {
-        if self.lacks_memory { Err(memory::refused(HOLD_NAMES)) } else { Ok(()) }
+        if self.is_out_of_memory { Err(memory::refused(HOLD_NAMES)) } else { Ok(()) }
     }
 
     /// A copy of all of them.
@@ -144,7 +144,7 @@ impl Names {
             return NameId(*found);
         }
         if !entries.is_empty() && !has_room(bytes, entries, &mut self.table, &self.hasher, name) {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return NameId(0);
         }
         let entry = match name {

@@ -193,7 +193,7 @@ mod tests {
 
     /// Deeper than a parser of JSON would go.
     #[test]
-    fn deep_inlining_is_no_deep_document() {
+    fn deep_inlining_serializes_flat() {
         let mut text = "f:1:1\n".to_string();
         (1..300).for_each(|depth| text.push_str(&format!("{} 1: f:1\n", " ".repeat(depth - 1))));
         text.push_str(&format!("{} 1: 1\n", " ".repeat(299)));
@@ -203,16 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_nothing_and_what_is_out_of_place_are_refused() {
+    fn unknown_ids_and_misplaced_members_are_errors() {
         let text = serde_json::to_string(&profile(TEXT)).unwrap();
-        for (sound, bad, fault) in [
+        for (valid, bad, fault) in [
             (r#"{"text":"bar"}"#, r#"{"text":"main"}"#, "stands twice"),
             (r#""depth":2"#, r#""depth":3"#, "a record of depth 3 has no place behind one of 2"),
             (r#""depth":2"#, r#""depth":0"#, "a record of depth 0 has no place"),
             (r#""callee":2"#, r#""callee":3"#, "there is no name 3, only 3"),
         ] {
-            let damaged = text.replacen(sound, bad, 1);
-            assert_ne!(damaged, text, "{sound}");
+            let damaged = text.replacen(valid, bad, 1);
+            assert_ne!(damaged, text, "{valid}");
             let error = serde_json::from_str::<SampleProfile>(&damaged).unwrap_err().to_string();
             assert!(error.contains(fault), "{fault}: {error}");
         }

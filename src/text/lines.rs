@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_and_comments_are_passed_over() {
+    fn empty_lines_and_comments_are_skipped() {
         let file = b"a\r\n\r\n\n# c\n \nb\r";
         assert_eq!(texts(file, true), [b"a".as_slice(), b" ", b"b\r"]);
     }

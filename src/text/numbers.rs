@@ -35,8 +35,8 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 /// Where the first line feed is.
 pub(super) fn line_end(text: &[u8]) -> Option<usize> {
     let (words, rest) = text.as_chunks::<8>();
-    let in_words = words.iter().zip(0..).find_map(|(word, at)| Some(at * 8 + first_line_feed(*word)?));
-    in_words.or_else(|| Some(words.len() * 8 + rest.iter().position(|byte| *byte == b'\n')?))
+    let hint_text = words.iter().zip(0..).find_map(|(word, at)| Some(at * 8 + first_line_feed(*word)?));
+    hint_text.or_else(|| Some(words.len() * 8 + rest.iter().position(|byte| *byte == b'\n')?))
 }
 
 fn first_line_feed(word: [u8; 8]) -> Option<usize> {
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_what_a_search_and_a_parse_make_of_it(
+        fn a_fused_line_parse_equals_search_and_parse(
             text in prop::collection::vec(prop_oneof![b'0'..=b'9', Just(b'\n'), any::<u8>()], 0..40),
             number in any::<u64>(), shift in 0..64, at in 0usize..40,
         ) {

@@ -97,7 +97,7 @@ impl<'data> Parser<'data> {
         if self.compat.is_llvm() {
             return Ok(name_ref(name));
         }
-        header.symbols.make_room(name)?;
+        header.symbols.try_reserve(name)?;
         Ok(header.symbols.insert(name))
     }
 
@@ -267,10 +267,10 @@ impl<'data> Parser<'data> {
             };
             let count = count.get(1..).unwrap_or_default();
             let count = parse_decimal(count).ok_or_else(|| self.not_a_number(line, "count of a value", count))?;
-            sites.make_room(1)?;
+            sites.try_reserve(1)?;
             sites.push_value(ValueCount { value, count });
         }
-        sites.make_room(0)?;
+        sites.try_reserve(0)?;
         sites.end_site();
         Ok(())
     }

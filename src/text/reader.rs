@@ -22,7 +22,7 @@ pub struct TextReader<'data> {
     symbols: SymbolTable,
     has_colon_names: bool,
     /// Names met since the symbols were asked for.
-    unlisted: Unlisted,
+    unlisted: PendingNames,
     vtable_names: Vec<Vec<u8>>,
     batch: Batch,
     /// Records of the batch that were handed out.
@@ -43,7 +43,7 @@ enum Source<'data> {
 
 /// Names with their hashes, in the order in which they were met.
 #[derive(Debug, Default)]
-struct Unlisted {
+struct PendingNames {
     /// Where each name ends in `bytes`.
     ends: Vec<(NameRef, usize)>,
     bytes: Vec<u8>,
@@ -51,7 +51,7 @@ struct Unlisted {
     is_idle: bool,
 }
 
-impl Unlisted {
+impl PendingNames {
     fn push(&mut self, hash: NameRef, name: &[u8]) -> Result<()> {
         if self.is_idle {
             return Ok(());
@@ -65,7 +65,7 @@ impl Unlisted {
         let mut start = 0;
         for (hash, end) in self.ends.drain(..) {
             let name = &self.bytes[start..end];
-            symbols.make_room(name)?;
+            symbols.try_reserve(name)?;
             symbols.insert_hashed(hash, name);
             start = end;
         }
@@ -99,7 +99,7 @@ impl<'data> TextReader<'data> {
             temporal: header.temporal,
             symbols: header.symbols,
             has_colon_names,
-            unlisted: Unlisted::default(),
+            unlisted: PendingNames::default(),
             vtable_names: Vec::new(),
             batch: Batch::default(),
             handed_out: 0,
@@ -179,7 +179,7 @@ impl<'data> TextReader<'data> {
     /// Hands out the next record of the batch.
     fn hand_out(&mut self) -> Result<RecordRef<'_>> {
         let at = self.handed_out;
-        self.learn_targets(self.targets_learnt(), self.batch.items()[at].targets_end)?;
+        self.learn_targets(self.target_count(), self.batch.items()[at].targets_end)?;
         self.handed_out += 1;
         let Item { name, name_ref, record, has_bitmap, .. } = self.batch.item_mut(at);
         self.unlisted.push(*name_ref, name)?;
@@ -207,7 +207,7 @@ impl<'data> TextReader<'data> {
     }
 
     /// Number of targets of the records handed out.
-    fn targets_learnt(&self) -> usize {
+    fn target_count(&self) -> usize {
         self.handed_out.checked_sub(1).map_or(0, |last| self.batch.items()[last].targets_end)
     }
 }
@@ -233,7 +233,7 @@ impl ProfileReader for TextReader<'_> {
             }
             if let Some(error) = self.batch.error.take() {
                 self.finished = true;
-                self.learn_targets(self.targets_learnt(), self.batch.targets.len())?;
+                self.learn_targets(self.target_count(), self.batch.targets.len())?;
                 return Err(error);
             }
             self.next_batch();
@@ -267,7 +267,7 @@ impl ProfileReader for TextReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::SteadyFile;
+    use crate::input::StableFile;
     use crate::instr::name_ref;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -311,7 +311,7 @@ mod tests {
     fn through_a_window(text: &[u8], chunk: usize, compat: Compat, taken_over: u8) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let steady = Arc::new(SteadyFile::open(file.path()).unwrap().unwrap());
+        let steady = Arc::new(StableFile::open(file.path()).unwrap().unwrap());
         let window = Window::in_chunks(steady, 0..text.len() as u64, chunk);
         let seen = TextReader::through(window, compat).map(|mut reader| read(&mut reader, taken_over));
         seen.unwrap_or_else(|error| format!("{error:?}"))
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_of_colon_names_may_stand_behind_a_chunk() {
+    fn colon_names_are_detected_after_the_first_chunk() {
         let head = "# a comment\n".repeat(20);
         for (text, has) in [
             (format!("{head}#!names=file:function\nf\n1\n1\n5\n"), true),
@@ -369,7 +369,7 @@ mod tests {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), &text).unwrap();
             for chunk in [1, 12, 100, 1000] {
-                let steady = Arc::new(SteadyFile::open(file.path()).unwrap().unwrap());
+                let steady = Arc::new(StableFile::open(file.path()).unwrap().unwrap());
                 let window = Window::in_chunks(steady, 0..text.len() as u64, chunk);
                 let reader = TextReader::through(window, Compat::Profbridge).unwrap();
                 assert_eq!(reader.has_colon_names(), has, "{text}");
@@ -379,11 +379,11 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_changes_behind_the_window_is_an_error() {
+    fn a_text_that_changes_after_the_window_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let text: String = (0..50).map(record).collect();
         std::fs::write(file.path(), &text).unwrap();
-        let steady = Arc::new(SteadyFile::open(file.path()).unwrap().unwrap());
+        let steady = Arc::new(StableFile::open(file.path()).unwrap().unwrap());
         let window = Window::in_chunks(steady, 0..text.len() as u64, 500);
         let mut reader = TextReader::through(window, Compat::Llvm22).unwrap();
         assert!(reader.next_record().unwrap().is_some());
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_comes_behind_the_records_in_front_of_it() {
+    fn records_before_an_error_are_read_first() {
         let mut text: String = (0..600).map(record).collect();
         text += "broken\n12\n1\nx\n";
         let (here, ahead) = both_ways(text.as_bytes(), Compat::Llvm22, 0);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_to_read_to_the_end() {
+    fn readers_may_stop_early() {
         let text: String = (0..5000).map(record).collect();
         let first = TextReader::parse_ahead(text.as_bytes(), Compat::Llvm22, |reader| {
             Ok(reader.next_record()?.map(|found| found.name.to_vec()))

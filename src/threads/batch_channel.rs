@@ -3,20 +3,20 @@
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 /// The two ends of a line on which `waiting` batches may stand.
-pub(crate) fn batch_channel<T: Default>(waiting: usize) -> (Maker<T>, User<T>) {
+pub(crate) fn batch_channel<T: Default>(waiting: usize) -> (BatchSender<T>, User<T>) {
     let (full, made) = sync_channel(waiting);
     let (used, spare) = channel();
-    (Maker { full, spare }, User { made, used })
+    (BatchSender { full, spare }, User { made, used })
 }
 
 /// The end that makes batches. The other sees the end when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Maker<T> {
+pub(crate) struct BatchSender<T> {
     full: SyncSender<T>,
     spare: Receiver<T>,
 }
 
-impl<T: Default> Maker<T> {
+impl<T: Default> BatchSender<T> {
     /// Hands a batch over and puts another in its place: one that was used
     /// before, as it was left, or a new one. `false` when nobody takes it.
     pub(crate) fn hand_over(&self, batch: &mut T) -> bool {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maker_hears_that_nobody_is_left() {
+    fn send_fails_after_the_receiver_is_dropped() {
         let (maker, user) = batch_channel::<Vec<u32>>(1);
         drop(user);
         assert!(!maker.hand_over(&mut vec![1]));

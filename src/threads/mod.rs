@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_thread_takes_is_given_back() {
+    fn work_without_a_thread_is_returned() {
         std::thread::scope(|scope| {
             let needed = vec![1, 2, 3];
             let refused = refusal::after(0, || start_with(scope, needed, |needed| needed.len()));

@@ -65,7 +65,7 @@ impl<'scope, T: Send + 'scope> OrderedWorkers<'scope, T> {
             match line.take() {
                 None => return None,
                 Some(Ok(job)) => return Some(job),
-                Some(Err(NotDone)) => line = self.queue.work_or_wait(line, &self.queue.is_done, &self.work),
+                Some(Err(Unfinished)) => line = self.queue.work_or_wait(line, &self.queue.is_done, &self.work),
             }
         }
     }
@@ -100,7 +100,7 @@ enum Job<T> {
     Done(T),
 }
 
-struct NotDone;
+struct Unfinished;
 
 impl<T> Line<T> {
     /// The next job that nobody has begun, and its number.
@@ -118,7 +118,7 @@ impl<T> Line<T> {
     }
 
     /// The oldest job, if there is one.
-    fn take(&mut self) -> Option<Result<T, NotDone>> {
+    fn take(&mut self) -> Option<Result<T, Unfinished>> {
         match self.jobs.pop_front()? {
             Job::Done(job) => {
                 self.taken += 1;
@@ -126,7 +126,7 @@ impl<T> Line<T> {
             }
             job => {
                 self.jobs.push_front(job);
-                Some(Err(NotDone))
+                Some(Err(Unfinished))
             }
         }
     }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_left() {
+    fn untaken_results_are_dropped() {
         std::thread::scope(|scope| {
             let mut turns = OrderedWorkers::start(scope, 2, |number: &mut u64| *number += 1);
             (0..4).for_each(|number| turns.give(number));

@@ -22,7 +22,7 @@ pub(crate) fn write_in_order(
 ) -> io::Result<()> {
     let queue = Queue {
         begun: AtomicUsize::new(0),
-        turn: Mutex::new(Turn { next: 0, out, outcome: Ok(()), is_over: false }),
+        turn: Mutex::new(WriteTurn { next: 0, out, outcome: Ok(()), is_over: false }),
         moved_on: Condvar::new(),
     };
     let work = || queue.work(count, make);
@@ -37,11 +37,11 @@ pub(crate) fn write_in_order(
 struct Queue<'o> {
     /// Blocks that some thread has begun.
     begun: AtomicUsize,
-    turn: Mutex<Turn<'o>>,
+    turn: Mutex<WriteTurn<'o>>,
     moved_on: Condvar,
 }
 
-struct Turn<'o> {
+struct WriteTurn<'o> {
     /// The block that is written next.
     next: usize,
     out: &'o mut (dyn Write + Send),
@@ -62,7 +62,7 @@ impl Queue<'_> {
             buffer.clear();
             let made = make(block, &mut buffer);
             let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            let waiting = |turn: &mut Turn<'_>| turn.next != block && !turn.is_over;
+            let waiting = |turn: &mut WriteTurn<'_>| turn.next != block && !turn.is_over;
             let mut turn = self.moved_on.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
             if turn.is_over {
                 return;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_in_order_whoever_made_them() {
+    fn blocks_are_written_in_order() {
         let expected: String = (0..200).map(|block| format!("block {block}\n")).collect();
         for threads in [0, 1, 2, 7] {
             let mut out = Vec::new();

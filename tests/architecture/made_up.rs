@@ -54,7 +54,7 @@ fn a_path_of_each_form_is_a_use() {
 }
 
 #[test]
-fn comments_texts_other_crates_and_tests_are_no_uses() {
+fn comments_strings_other_crates_and_tests_are_not_uses() {
     for code in [
         "/// See [`super::words::Word`].\nfn f() {}",
         "fn f() -> &'static str { \"super::words::Word\" }",
@@ -69,7 +69,7 @@ fn comments_texts_other_crates_and_tests_are_no_uses() {
 }
 
 #[test]
-fn a_file_under_its_own_name_and_a_block_are_modules_too() {
+fn named_files_and_blocks_are_modules() {
     let made = made_up(&[
         ("lib.rs", "pub mod raw;"),
         ("raw.rs", "mod words; pub mod inner { pub use super::words::Word; }"),
@@ -100,7 +100,7 @@ fn a_parent_that_only_names_its_children_is_in_no_circle() {
 }
 
 #[test]
-fn a_parent_that_uses_what_a_child_builds_from_it_is_in_a_circle() {
+fn a_parent_that_uses_its_child_and_is_used_by_it_is_in_a_circle() {
     let parent =
         "mod header; mod words; pub use header::Header; pub const SIZE: usize = 8; fn f() -> Header { Header }";
     let made = raw(parent, "pub struct Header; fn f() -> usize { super::SIZE }", "");
@@ -163,7 +163,7 @@ fn a_table_with_a_circle_or_an_unknown_name_is_found() {
 }
 
 #[test]
-fn a_program_that_takes_what_is_hidden_or_not_listed_is_found() {
+fn uses_of_hidden_or_unlisted_items_are_found() {
     let library = made_up(&[
         ("lib.rs", "pub mod raw; #[doc(hidden)] pub mod inside; pub use raw::Header;"),
         (

@@ -140,7 +140,7 @@ fn assert_none(faults: &[String]) {
 }
 
 #[test]
-fn modules_use_only_what_the_dependency_rule_allows() {
+fn modules_follow_the_dependency_rule() {
     assert_none(&rules::forbidden_uses(&library(), BASE, MODULES));
 }
 
@@ -221,7 +221,7 @@ fn asks_for_the_system(code: &str) -> bool {
 }
 
 #[test]
-fn what_differs_between_systems_stands_in_one_file() {
+fn system_differences_are_in_one_file() {
     assert!(asks_for_the_system(&std::fs::read_to_string(source_root().join(SYSTEM)).expect("the file is there")));
     for (file, code) in texts_below(&source_root()) {
         let is_for_tests = file.ends_with("tests.rs") || file.contains("tests/");

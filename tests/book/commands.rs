@@ -122,8 +122,8 @@ pub fn matches(expected: &[String], printed: &[String]) -> bool {
 
 fn line_matches(expected: &str, printed: &str) -> bool {
     let Some((begin, rest)) = expected.split_once('…') else { return expected == printed };
-    let Some(behind) = printed.strip_prefix(begin) else { return false };
-    behind.char_indices().map(|(at, _)| at).chain([behind.len()]).any(|at| line_matches(rest, &behind[at..]))
+    let Some(after) = printed.strip_prefix(begin) else { return false };
+    after.char_indices().map(|(at, _)| at).chain([after.len()]).any(|at| line_matches(rest, &after[at..]))
 }
 
 /// What the program says of a command of which the text names only the beginning.
@@ -172,7 +172,7 @@ fn spans(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_gap_stands_for_lines_or_for_text() {
+fn a_gap_replaces_lines_or_text() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(matches(&lines("a\n…\nd"), &lines("a\nb\nc\nd")));
     assert!(matches(&lines("took … s"), &lines("took 0.3 s")));

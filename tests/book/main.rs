@@ -23,7 +23,7 @@ use pages::Page;
 const NOT_RUN: &[&str] = &["./test.sh"];
 
 #[test]
-fn commands_print_what_the_pages_show() {
+fn commands_print_the_output_in_the_pages() {
     let mut faults = Vec::new();
     for page in Page::all() {
         commands::run(page, &mut faults);

@@ -102,7 +102,7 @@ fn the_empty_document_needs_no_extension() {
 }
 
 #[test]
-fn what_the_format_does_not_know_is_counted() {
+fn unsupported_data_is_counted() {
     let mut document = fibonacci();
     document.set_member(b"ceConditionalProfilesV2", b"[]");
     document.set_entry_member(iprof::Table::Types, 0, b"note", b"1");
@@ -112,7 +112,7 @@ fn what_the_format_does_not_know_is_counted() {
 }
 
 #[test]
-fn types_beyond_what_a_site_holds_are_counted() {
+fn types_beyond_the_limit_of_a_site_are_counted() {
     let mut document = Document::new();
     let types: Vec<_> = (0..300).map(|at| document.add_type(format!("app.T{at}").as_bytes())).collect();
     let method = document.add_method(b"m", &[types[0], types[0]]);

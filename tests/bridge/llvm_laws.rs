@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_are_never_lost_in_silence(profile in any_profile()) {
+    fn counts_are_never_lost_silently(profile in any_profile()) {
         let mut options = ToIprofOptions::default();
         options.extension = false;
         let (document, losses) = to_iprof(&profile, &options).unwrap();

@@ -73,7 +73,7 @@ fn an_llvm_profile_comes_back_from_iprof() {
 }
 
 #[test]
-fn what_cannot_cross_is_listed_and_strict_forbids_it() {
+fn losses_are_listed_and_strict_rejects_them() {
     let folder = folder();
     let folder = folder.path();
     let said = succeed(folder, &["convert", "b.proftext", "-o", "b.iprof", "--no-extension"]);
@@ -89,7 +89,7 @@ fn what_cannot_cross_is_listed_and_strict_forbids_it() {
 }
 
 #[test]
-fn a_contradiction_stops_the_command_unless_somebody_is_trusted() {
+fn a_contradiction_is_an_error_unless_trust_selects_a_side() {
     let folder = folder();
     let folder = folder.path();
     succeed(folder, &["convert", "b.proftext", "-o", "b.iprof"]);

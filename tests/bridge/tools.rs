@@ -96,7 +96,7 @@ fn merging_by_older_tools_is_merging_as_iprof() {
 }
 
 #[test]
-fn the_tools_show_what_the_documentation_says() {
+fn the_tools_show_the_documented_output() {
     let document = parse(include_bytes!("fibonacci.iprof"));
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let file = &write_all(folder.path(), &[document], 12, false)[0];

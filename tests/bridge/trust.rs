@@ -52,7 +52,7 @@ fn a_changed_type_is_found() {
 }
 
 #[test]
-fn numbers_that_llvm_did_not_count_are_no_contradiction() {
+fn counts_unknown_to_llvm_are_not_a_contradiction() {
     let section =
         r#""samplingProfiles":[{"ctx":"1:4","records":[8]},{"ctx":"0:1<1:2","records":[9]}],"callCountProfiles""#;
     let document = parse(&changed(r#""callCountProfiles""#, section));
@@ -84,7 +84,7 @@ fn whoever_is_trusted_is_believed() {
 }
 
 #[test]
-fn what_was_not_changed_is_no_contradiction() {
+fn unchanged_counts_are_not_a_contradiction() {
     let document = parse(text_of(&j(&profile())).as_bytes());
     assert_eq!(text_of(&j(&l(&document))), text_of(&document));
 }
@@ -97,7 +97,7 @@ fn a_tool_that_dropped_the_unknown_section_did_not_contradict() {
 }
 
 #[test]
-fn a_damaged_extension_says_where() {
+fn a_damaged_extension_has_a_location() {
     let error = refusal(&changed(r#""hash":7"#, r#""hash":-7"#));
     assert!(error.starts_with("iprof, section llvm: malformed: the extension cannot be read"), "{error}");
 }

@@ -26,7 +26,7 @@ fn assert_refused_and_old_result_untouched(name: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_file_that_is_no_profile_is_refused() {
+fn a_file_that_is_not_a_profile_is_an_error() {
     assert_refused_and_old_result_untouched("bad/not-a-profile.profraw", &["not a profile", "hint: "]);
     assert_refused_and_old_result_untouched("bad/four-bytes.profraw", &["not a profile"]);
 }
@@ -69,7 +69,7 @@ fn an_unsupported_version_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn what_an_older_version_loses_is_an_error_when_strict() {
+fn losses_of_an_older_version_are_errors_when_strict() {
     let merge = |options: &[&str]| {
         let folder = Folder::new();
         let mut arguments: Vec<OsString> = ["merge", "-o", "out.profdata"].map(OsString::from).to_vec();
@@ -118,7 +118,7 @@ fn no_file_of_bad_makes_the_program_panic_or_hang() {
 }
 
 #[test]
-fn an_empty_file_is_no_loss_among_others_but_alone_is_said() {
+fn an_empty_file_is_skipped_among_others_and_reported_alone() {
     let good = testdata("merge/clang-22/run-1.profraw");
     let folder = Folder::new();
     let alone = folder.run(&[OsString::from("merge"), "-o".into(), "alone.profdata".into(), good.clone().into()]);
@@ -199,7 +199,7 @@ fn a_read_only_old_result_is_left_alone() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     use std::process::{Command, Stdio};
     let good = testdata("merge/clang-22/run-1.profraw");
     let mut child = Command::new(env!("CARGO_BIN_EXE_profbridge"))

@@ -17,7 +17,7 @@ fn folder(files: &[(&str, String)]) -> Folder {
 }
 
 /// A folder with a dump of either era, of one local function and one of its own.
-fn both_eras() -> Folder {
+fn both_releases() -> Folder {
     folder(&[
         ("old.proftext", text(":ir\n", &[("a.c:local", 1, 5), ("a.c:old", 2, 7), ("main", 3, 1)])),
         ("new.proftext", text(":ir\n", &[("a.c;local", 1, 6), ("a.c;new", 4, 8), ("main", 3, 1)])),
@@ -43,7 +43,7 @@ fn rows(rows: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 #[test]
 fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
-    let folder = both_eras();
+    let folder = both_releases();
     let merge = |release: &str| {
         let finished =
             folder.run(&["merge", "old.proftext", "new.proftext", "--text", "-o", "x.proftext", "--for", release]);
@@ -57,7 +57,7 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
 
 #[test]
 fn convert_renames_as_merge_does() {
-    let folder = both_eras();
+    let folder = both_releases();
     assert_done(&folder.run(&["convert", "new.proftext", "-o", "c.proftext", "--for", "rustc-1.75"]));
     assert_done(&folder.run(&["merge", "new.proftext", "--text", "-o", "m.proftext", "--for", "rustc-1.75"]));
     assert_eq!(counts(&folder, "c.proftext"), rows(&[("a.c:local", 6), ("a.c:new", 8), ("main", 1)]));
@@ -66,7 +66,7 @@ fn convert_renames_as_merge_does() {
 
 #[test]
 fn a_filter_finds_a_renamed_function_under_either_name() {
-    let folder = both_eras();
+    let folder = both_releases();
     for pattern in ["a.c;new", "a.c:new"] {
         let arguments =
             ["merge", "new.proftext", "--text", "-o", "f.proftext", "--for", "llvm-16", "--function", pattern];
@@ -80,7 +80,7 @@ const OF_21: u64 = 0x4c09_d3f6_8c42_3a76;
 const OF_22: u64 = 0x0c09_d3f6_8c42_3a76;
 
 #[test]
-fn what_the_reader_will_not_use_is_said_and_an_error_with_strict() {
+fn unusable_records_are_reported_and_errors_when_strict() {
     let folder = folder(&[("new.proftext", text("", &[("large", OF_22, 30), ("small", 24, 10)]))]);
     let arguments = ["merge", "new.proftext", "-o", "x.profdata", "--for", "llvm-16"];
     let finished = folder.run(&arguments);
@@ -93,7 +93,7 @@ fn what_the_reader_will_not_use_is_said_and_an_error_with_strict() {
 }
 
 #[test]
-fn hashes_of_both_eras_are_united_on_request_alone() {
+fn hashes_of_both_versions_are_merged_only_on_request() {
     let folder = folder(&[
         ("old.proftext", text("", &[("large", OF_21, 5)])),
         ("new.proftext", text("", &[("large", OF_22, 6)])),
@@ -140,7 +140,7 @@ fn findings_are_in_the_report_for_programs() {
 }
 
 #[test]
-fn the_era_of_names_goes_through_text() {
+fn text_keeps_the_release_of_names() {
     let folder = folder(&[("new.proftext", text(":ir\n", &[("pro;gram:1.c;left", 1, 5)]))]);
     let expected = rows(&[("pro;gram:1.c:left", 5)]);
     assert_done(&folder.run(&["convert", "new.proftext", "-o", "old.proftext", "--for", "llvm-16"]));
@@ -148,7 +148,7 @@ fn the_era_of_names_goes_through_text() {
     assert_done(&folder.run(&["convert", "old.proftext", "-o", "again.proftext", "--for", "llvm-14"]));
     assert_eq!(counts(&folder, "again.proftext"), expected);
     // Where no name is in doubt nothing is said.
-    let plain = both_eras().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
+    let plain = both_releases().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
     assert!(!String::from_utf8_lossy(&plain.stdout).contains("#!"));
 }
 

@@ -72,7 +72,7 @@ fn tools_are_listed_with_the_versions_that_they_read_and_write() {
 }
 
 #[test]
-fn a_compiler_whose_dumps_the_llvm_profdata_beside_it_refuses_is_named() {
+fn a_compiler_with_an_incompatible_llvm_profdata_is_named() {
     let folder = tools(&[("rustc", RUSTC), ("llvm-profdata", PROFDATA_16)]);
     let found = report(&folder, &[]);
     assert_eq!(advice(&found), ["dumps-are-refused"]);
@@ -87,7 +87,7 @@ fn a_compiler_whose_dumps_the_llvm_profdata_beside_it_refuses_is_named() {
 }
 
 #[test]
-fn where_nobody_finds_llvm_profdata_a_link_is_proposed() {
+fn doctor_proposes_a_link_if_llvm_profdata_is_missing() {
     let folder = tools(&[("clang", CLANG_19)]);
     assert_eq!(advice(&report(&folder, &[])), ["no-llvm-profdata"]);
     assert_eq!(advice(&report(&tools(&[]), &[])), [""; 0], "nobody is there who would search");
@@ -105,7 +105,7 @@ fn this_program_in_place_of_llvm_profdata_is_known_and_the_reader_is_to_be_chose
 }
 
 #[test]
-fn variables_that_mean_nothing_are_told() {
+fn meaningless_variables_are_reported() {
     let folder = tools(&[]);
     let found = report(&folder, &[("PROFBRIDGE_FOR", "llvm-2"), ("LLVM_PROFDATA", "/nowhere/llvm-profdata")]);
     assert_eq!(advice(&found), ["bad-variable", "bad-variable"]);

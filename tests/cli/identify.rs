@@ -23,7 +23,7 @@ fn printed(finished: &Finished) -> String {
 }
 
 #[test]
-fn source_files_prose_and_other_json_are_no_profiles() {
+fn source_files_prose_and_other_json_are_not_profiles() {
     let files = [
         ("Demo.java", "package demo;\n\npublic class Demo {\n    int a = 1;\n}\n"),
         ("main.c", "#include <stdio.h>\n\nint main(void) { return 0; }\n"),

@@ -35,7 +35,7 @@ fn refused(code: i32, folder: &Folder, line: &str) -> String {
 }
 
 #[test]
-fn folders_pass_over_what_is_no_profile_for_every_family() {
+fn merge_skips_other_files_in_directories() {
     for (family, contents, output) in FAMILIES {
         let folder = Folder::new();
         fs::create_dir_all(folder.path("in/sub")).unwrap();
@@ -109,7 +109,7 @@ fn the_output_in_a_directory_or_list_is_not_an_input() {
 }
 
 #[test]
-fn empty_inputs_are_said_and_skipped_for_every_family() {
+fn empty_inputs_are_reported_and_skipped() {
     for (family, contents, output) in FAMILIES {
         let folder = Folder::new();
         fs::write(folder.path("a"), contents[0]).unwrap();
@@ -165,20 +165,20 @@ fn pprof_and_memory_profiles_without_a_function_in_common_are_noted_too() {
         fs::write(folder.path(&format!("{name}.yaml")), memory_profile(function)).unwrap();
         done(&folder, &format!("merge {name}.yaml -o {name}.profdata"));
     }
-    for (ending, outputs) in [
+    for (extension, outputs) in [
         ("pprof", ["x.pprof", "x.collapsed"]),
         ("yaml", ["x.yaml", "x.profdata"]),
         ("profdata", ["x.yaml", "x.profdata"]),
     ] {
         for output in outputs {
             let said = |names: &str| {
-                let files: Vec<String> = names.split(' ').map(|name| format!("{name}.{ending}")).collect();
+                let files: Vec<String> = names.split(' ').map(|name| format!("{name}.{extension}")).collect();
                 done(&folder, &format!("merge {} -o {output}", files.join(" ")))
             };
             let note = "share no function at all";
-            assert!(said("a c").contains(note), "{ending} to {output}: {}", said("a c"));
+            assert!(said("a c").contains(note), "{extension} to {output}: {}", said("a c"));
             for names in ["a b c", "a b", "a"] {
-                assert!(!said(names).contains(note), "{ending} to {output}: {names}");
+                assert!(!said(names).contains(note), "{extension} to {output}: {names}");
             }
         }
     }
@@ -187,7 +187,7 @@ fn pprof_and_memory_profiles_without_a_function_in_common_are_noted_too() {
 /// The merge waits for a pipe; meanwhile somebody writes to another input.
 #[cfg(unix)]
 #[test]
-fn an_input_that_is_still_written_is_said_for_the_other_families() {
+fn a_growing_input_is_reported_for_other_families() {
     use std::io::Write;
     use std::process::{Command, Stdio};
     // Readers of what instrumented programs write say it themselves, while they read.
@@ -247,7 +247,7 @@ fn same_program_refuses_inputs_of_different_binary_ids() {
 }
 
 #[test]
-fn salvaging_keeps_what_stands_before_the_fault() {
+fn salvage_keeps_records_before_the_damage() {
     let folder = Folder::new();
     fs::write(folder.path("a"), "foo:10:1\n 1: 5\n").unwrap();
     fs::write(folder.path("cut"), "bar:20:2\n 1: 9\nbaz:30:3\n 1: what\n").unwrap();
@@ -260,7 +260,7 @@ fn salvaging_keeps_what_stands_before_the_fault() {
 }
 
 #[test]
-fn options_of_other_families_are_refused_and_not_passed_over() {
+fn options_of_other_families_are_errors() {
     let folder = Folder::new();
     let inputs = ["a.proftext", "s", "c", "f"];
     for (name, (_, contents, _)) in inputs.into_iter().zip(FAMILIES) {
@@ -307,7 +307,7 @@ fn outcomes(folder: &Folder, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_document_tells_used_from_failed_and_never_reached() {
+fn the_document_distinguishes_used_failed_and_unread_inputs() {
     for (family, contents, output) in FAMILIES {
         let folder = Folder::new();
         fs::create_dir(folder.path("in")).unwrap();
@@ -394,7 +394,7 @@ fn inputs_that_are_all_empty_give_an_empty_result_on_demand_only() {
 }
 
 #[test]
-fn the_document_tells_empty_from_failed_for_every_family() {
+fn the_document_distinguishes_empty_from_failed_inputs() {
     for (family, contents, output) in FAMILIES {
         let folder = Folder::new();
         fs::write(folder.path("a"), contents[0]).unwrap();
@@ -404,7 +404,7 @@ fn the_document_tells_empty_from_failed_for_every_family() {
 }
 
 #[test]
-fn nothing_to_compare_or_to_draw_is_no_success() {
+fn nothing_to_compare_or_draw_is_an_error() {
     let folder = Folder::new();
     fs::write(folder.path("a.proftext"), NEVER_RAN).unwrap();
     fs::write(folder.path("c"), FAMILIES[2].1[0]).unwrap();
@@ -426,7 +426,7 @@ fn nothing_to_compare_or_to_draw_is_no_success() {
 }
 
 #[test]
-fn what_is_no_profile_is_said_to_be_none_whatever_is_to_be_written() {
+fn files_that_are_not_profiles_are_named_for_every_output() {
     for output in ["x.profdata", "x.afdo", "x.pprof", "x.collapsed"] {
         let folder = Folder::new();
         fs::write(folder.path("a.prof"), "main:60\n 1: 10\n").unwrap();

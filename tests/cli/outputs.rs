@@ -48,7 +48,7 @@ fn refused(folder: &Folder, line: &str, words: &[&str]) {
 }
 
 #[test]
-fn pictures_of_other_kinds_are_not_called_what_they_are_not() {
+fn flame_graphs_reject_other_extensions() {
     let folder = Folder::new();
     fs::write(folder.path("c"), "a;b 1\nc;d 2\n").unwrap();
     for name in ["x.png", "x.PDF", "x.jpeg"] {
@@ -71,7 +71,7 @@ fn pictures_of_other_kinds_are_not_called_what_they_are_not() {
 }
 
 #[test]
-fn the_output_is_what_its_name_ends_in() {
+fn the_extension_selects_the_output_format() {
     let folder = folder();
     for command in ["merge", "convert"] {
         for (input, output, begins) in [
@@ -109,7 +109,7 @@ fn the_output_is_what_its_name_ends_in() {
 }
 
 #[test]
-fn a_name_that_says_nothing_means_what_the_inputs_are() {
+fn unknown_extension_selects_the_family_default() {
     let folder = folder();
     assert!(written(&folder, "merge a.proftext -o x.data", "x.data").starts_with(b"\xfflprofi\x81"));
     assert!(written(&folder, "merge a.proftext -o x.data --to text", "x.data").starts_with(b"# IR"));
@@ -136,7 +136,7 @@ fn a_name_and_an_option_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn what_inputs_cannot_become_is_refused() {
+fn impossible_conversions_are_errors() {
     let folder = folder();
     for command in ["merge", "convert"] {
         for (line, words) in [
@@ -159,7 +159,7 @@ fn what_inputs_cannot_become_is_refused() {
 }
 
 #[test]
-fn pictures_are_what_their_names_end_in() {
+fn the_extension_selects_svg_or_html() {
     let folder = folder();
     for command in ["flamegraph", "report"] {
         let page = written(&folder, &format!("{command} c.collapsed -o x.html"), "x.html");

@@ -83,7 +83,7 @@ fn lists_are_shortened_and_filtered_alike_in_every_command() {
 
 /// A number and its noun agree, wherever one is said: `1 function` and `2 functions`.
 #[test]
-fn one_of_a_thing_is_not_said_in_the_plural() {
+fn counts_of_one_use_the_singular() {
     let folder = Folder::new();
     let write = |name: &str, text: &str| std::fs::write(folder.path(name), text).unwrap();
     write("a.proftext", ":ir\nmain\n1\n1\n5\n");

@@ -7,16 +7,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs a command line, with a value of `PROFBRIDGE_FOR`, in the folder.
-fn run(folder: &Folder, whom: Option<&str>, line: &str, inputs: &[&str]) -> Finished {
-    run_with_input(folder, whom, line, inputs, b"")
+fn run(folder: &Folder, target: Option<&str>, line: &str, inputs: &[&str]) -> Finished {
+    run_with_input(folder, target, line, inputs, b"")
 }
 
-fn run_with_input(folder: &Folder, whom: Option<&str>, line: &str, inputs: &[&str], bytes: &[u8]) -> Finished {
+fn run_with_input(folder: &Folder, target: Option<&str>, line: &str, inputs: &[&str], bytes: &[u8]) -> Finished {
     let mut arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
     arguments.extend(inputs.iter().map(|name| if *name == "-" { "-".into() } else { testdata(name).into_os_string() }));
     let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
-    match whom {
-        Some(whom) => command.env("PROFBRIDGE_FOR", whom),
+    match target {
+        Some(target) => command.env("PROFBRIDGE_FOR", target),
         None => command.env_remove("PROFBRIDGE_FOR"),
     };
     command.args(arguments).current_dir(folder.path("."));
@@ -44,7 +44,7 @@ const INDEXED_13: &str = "raw/clang-22-ir.profdata";
 const TEXT: &str = "raw/clang-14-ir.proftext";
 
 #[test]
-fn the_inputs_say_for_whom_the_result_is() {
+fn the_inputs_select_the_target() {
     let folder = Folder::new();
     for (inputs, release, version) in [
         (vec![RAW_7], "llvm-13", 7),
@@ -226,7 +226,7 @@ fn the_bytes_are_those_of_the_release() {
     let folder = Folder::new();
     let inputs: Vec<String> = (1..=4).map(|run| format!("merge/clang-14/run-{run}.profraw")).collect();
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    for (whom, line, expected) in [
+    for (target, line, expected) in [
         (None, "merge -o out", "merge/clang-14/llvm-14.profdata"),
         (None, "merge --text -o out", "merge/clang-14/llvm-14.proftext"),
         (None, "merge --sparse -o out", "merge/clang-14/llvm-14-sparse.profdata"),
@@ -234,7 +234,7 @@ fn the_bytes_are_those_of_the_release() {
         (Some("llvm-16"), "merge --for llvm-15 -o out", "merge/clang-14/llvm-15.profdata"),
         (Some("llvm-16"), "merge --text --for llvm-15 -o out", "merge/clang-14/llvm-15.proftext"),
     ] {
-        let finished = run(&folder, whom, line, &inputs);
+        let finished = run(&folder, target, line, &inputs);
         assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
         let written = std::fs::read(folder.path("out")).expect("a file is written");
         assert!(written == std::fs::read(testdata(expected)).unwrap(), "{line}: not {expected}");
@@ -244,7 +244,7 @@ fn the_bytes_are_those_of_the_release() {
 #[test]
 fn options_go_before_the_environment_and_that_before_the_inputs() {
     let folder = Folder::new();
-    for (whom, options, release, version, source) in [
+    for (target, options, release, version, source) in [
         (None, "", "llvm-14", 7, "inputs"),
         (Some(""), "", "llvm-14", 7, "inputs"),
         (Some("llvm-16"), "", "llvm-16", 9, "environment"),
@@ -255,20 +255,20 @@ fn options_go_before_the_environment_and_that_before_the_inputs() {
         (Some("llvm-16"), "--write-prev-version", "llvm-22", 11, "option"),
         (None, "--for xcode-16.3", "llvm-19", 12, "option"),
     ] {
-        let finished = run(&folder, whom, &format!("merge --json -o out {options}"), &[RAW_8]);
-        assert_eq!(written_version(&folder, &finished, "out"), version, "{whom:?} {options}");
+        let finished = run(&folder, target, &format!("merge --json -o out {options}"), &[RAW_8]);
+        assert_eq!(written_version(&folder, &finished, "out"), version, "{target:?} {options}");
         let report: serde_json::Value = serde_json::from_slice(&finished.stdout).expect("the report is JSON");
-        let target = &report["target"];
+        let written = &report["target"];
         if options != "--write-prev-version" {
-            assert_eq!(target["release"], release, "{whom:?} {options}");
+            assert_eq!(written["release"], release, "{target:?} {options}");
         }
-        assert_eq!((&target["indexed_version"], &target["source"]), (&version.into(), &source.into()), "{options}");
+        assert_eq!((&written["indexed_version"], &written["source"]), (&version.into(), &source.into()), "{options}");
         let tells = finished.stderr.contains("indexed version");
-        assert_eq!(tells, source != "option", "{whom:?} {options}: {}", finished.stderr);
+        assert_eq!(tells, source != "option", "{target:?} {options}: {}", finished.stderr);
         if source == "environment" {
             assert!(finished.stderr.contains(" (PROFBRIDGE_FOR); --for changes it\n"), "{}", finished.stderr);
         }
-        let quiet = run(&folder, whom, &format!("merge --quiet -o out {options}"), &[RAW_8]);
+        let quiet = run(&folder, target, &format!("merge --quiet -o out {options}"), &[RAW_8]);
         assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
     }
 }
@@ -276,7 +276,7 @@ fn options_go_before_the_environment_and_that_before_the_inputs() {
 #[test]
 fn raw_output_is_for_the_same_readers() {
     let folder = Folder::new();
-    for (whom, options, input, version) in [
+    for (target, options, input, version) in [
         (None, "", RAW_7, 7),
         (None, "", RAW_8, 8),
         (None, "", RAW_10, 10),
@@ -291,10 +291,10 @@ fn raw_output_is_for_the_same_readers() {
         (None, "--raw-version 9 --for llvm-16", RAW_10, 9),
         (Some("llvm-13"), "--raw-version 4", RAW_10, 4),
     ] {
-        let finished = run(&folder, whom, &format!("convert --force --to raw -o out.profraw {options}"), &[input]);
-        assert_eq!(written_version(&folder, &finished, "out.profraw"), version, "{whom:?} {options} {input}");
+        let finished = run(&folder, target, &format!("convert --force --to raw -o out.profraw {options}"), &[input]);
+        assert_eq!(written_version(&folder, &finished, "out.profraw"), version, "{target:?} {options} {input}");
         let tells = finished.stderr.contains(&format!("out.profraw: raw version {version} for LLVM "));
-        assert_eq!(tells, options.is_empty(), "{whom:?} {options}: {}", finished.stderr);
+        assert_eq!(tells, options.is_empty(), "{target:?} {options}: {}", finished.stderr);
     }
     let finished = run(&folder, None, "convert --force --for llvm-16 -o out.profraw", &["raw/clang-19-mcdc.profraw"]);
     assert!(
@@ -332,7 +332,7 @@ fn an_iprof_becomes_the_profile_of_llvm_22_in_convert_and_in_merge() {
     let folder = Folder::new();
     let made = run(&folder, None, "convert -o app.iprof", &[RAW_10]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
-    for (line, whom, version) in [
+    for (line, target, version) in [
         ("convert app.iprof -o out.profdata", None, 13),
         ("merge app.iprof -o out.profdata", None, 13),
         ("merge app.iprof -o out.profdata", Some("llvm-16"), 9),
@@ -341,14 +341,14 @@ fn an_iprof_becomes_the_profile_of_llvm_22_in_convert_and_in_merge() {
         ("convert app.iprof -o out.profraw --for llvm-16 --force", None, 8),
     ] {
         let name = if line.contains("profraw") { "out.profraw" } else { "out.profdata" };
-        let finished = run(&folder, whom, line, &[]);
+        let finished = run(&folder, target, line, &[]);
         assert_eq!(written_version(&folder, &finished, name), version, "{line}");
     }
 }
 
 /// What is looked at of a pipe is not lost for the merge.
 #[test]
-fn pipes_and_packed_files_tell_as_well() {
+fn pipes_and_compressed_files_select_the_target() {
     let folder = Folder::new();
     let bytes = std::fs::read(testdata(RAW_8)).expect("the test data is there");
     for line in ["merge -o out", "convert -o out.profdata"] {
@@ -380,9 +380,9 @@ fn a_named_pipe_is_not_drained() {
 }
 
 #[test]
-fn what_does_not_exist_is_refused_and_nothing_is_written() {
+fn unknown_targets_are_errors_and_nothing_is_written() {
     let folder = Folder::new();
-    for (whom, options, words) in [
+    for (target, options, words) in [
         (None, "--for llvm-99", vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "llvm-23 is the newest"]),
         (None, "--for rustc-1.101", vec!["rustc 1.101 is newer than rustc 1.100", "--for llvm-N"]),
         (None, "--for llvm16", vec!["unknown toolchain \"llvm16\"", "did you mean llvm-16?"]),
@@ -396,7 +396,7 @@ fn what_does_not_exist_is_refused_and_nothing_is_written() {
         (Some("EXACT"), "", vec!["PROFBRIDGE_FOR takes a toolchain or exact"]),
     ] {
         for command in ["merge -o out.profdata", "convert -o out.profdata"] {
-            let finished = run(&folder, whom, &format!("{command} {options}"), &[RAW_8]);
+            let finished = run(&folder, target, &format!("{command} {options}"), &[RAW_8]);
             finished.assert_refused(2, &words);
             assert!(folder.names().is_empty(), "{command} {options}");
         }
@@ -421,12 +421,13 @@ fn rustc_1_99_reads_what_llvm_23_writes() {
 #[test]
 fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {
     let folder = Folder::new();
-    for (whom, options) in [(None, "--for llvm-14"), (Some("llvm-14"), ""), (None, "--format-version 7")] {
-        let finished = run(&folder, whom, &format!("merge -o out --strict {options}"), &["raw/clang-19-mcdc.profraw"]);
+    for (target, options) in [(None, "--for llvm-14"), (Some("llvm-14"), ""), (None, "--format-version 7")] {
+        let finished =
+            run(&folder, target, &format!("merge -o out --strict {options}"), &["raw/clang-19-mcdc.profraw"]);
         finished.assert_refused(1, &["bitmap"]);
         assert!(!Path::new(&folder.path("out")).exists());
-        let told = run(&folder, whom, &format!("merge -o out {options}"), &["raw/clang-19-mcdc.profraw"]);
-        assert!(told.code == Some(0) && told.stderr.contains("bitmap"), "{}", told.stderr);
+        let reported = run(&folder, target, &format!("merge -o out {options}"), &["raw/clang-19-mcdc.profraw"]);
+        assert!(reported.code == Some(0) && reported.stderr.contains("bitmap"), "{}", reported.stderr);
         std::fs::remove_file(folder.path("out")).expect("it was written");
     }
 }
@@ -445,7 +446,7 @@ fn help_states_the_rule() {
 
 /// Compilers of LLVM 16 have binary ids, those of 14 never had; nobody asked for either.
 #[test]
-fn what_the_inputs_readers_never_had_is_no_loss_to_refuse() {
+fn data_that_no_target_stores_is_not_a_strict_error() {
     let folder = Folder::new();
     let dump = ["raw/clang-16-ir.profraw"];
     let finished = run(&folder, None, "merge --strict -o x.profdata", &dump);

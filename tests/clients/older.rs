@@ -105,14 +105,14 @@ impl Bench {
     }
 
     /// Runs a line of a shell in whose path our links come first.
-    fn shell(&self, line: &str, whom: Option<&str>) -> Output {
+    fn shell(&self, line: &str, target: Option<&str>) -> Output {
         let outer = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(self.path("bin")).chain(std::env::split_paths(&outer));
         let mut command = Command::new("sh");
         command.args(["-c", line]).current_dir(self.folder.path());
         command.env("PATH", std::env::join_paths(path).expect("folders without separators"));
-        match whom {
-            Some(whom) => command.env("PROFBRIDGE_FOR", whom),
+        match target {
+            Some(target) => command.env("PROFBRIDGE_FOR", target),
             None => command.env_remove("PROFBRIDGE_FOR"),
         };
         command.output().expect("the shell starts")
@@ -120,8 +120,8 @@ impl Bench {
 
     /// As [`shell`](Self::shell), for a line that must succeed; its standard output.
     #[track_caller]
-    fn run(&self, line: &str, whom: Option<&str>) -> Vec<u8> {
-        let output = self.shell(line, whom);
+    fn run(&self, line: &str, target: Option<&str>) -> Vec<u8> {
+        let output = self.shell(line, target);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "LLVM {}: {line}: {}\n{text}", self.release, output.status);
         output.stdout
@@ -154,19 +154,19 @@ impl Bench {
             // LLVM 22 reads the dumps of LLVM 19 itself, so its bytes stand under its name.
             let must_say = *name == Name::Link && self.release == 19;
             let ways = [None, Some(chosen.as_str())];
-            for whom in ways.into_iter().filter(|whom| whom.is_some() || !must_say) {
+            for target in ways.into_iter().filter(|target| target.is_some() || !must_say) {
                 let _ = std::fs::remove_file(self.path(output));
-                self.run(&format!("printf '{input}' | {program} {line}"), whom);
+                self.run(&format!("printf '{input}' | {program} {line}"), target);
                 let read = self.run(&read(output), None);
                 let expected = if line.contains("-sparse") { &sparse } else { &whole };
-                assert!(read == *expected, "LLVM {}, {client} as {name:?} for {whom:?}", self.release);
+                assert!(read == *expected, "LLVM {}, {client} as {name:?} for {target:?}", self.release);
             }
         }
     }
 }
 
 #[test]
-fn compilers_of_older_releases_use_what_every_client_merges() {
+fn older_compilers_use_the_merges_of_every_client() {
     for release in RELEASES {
         let Some(bench) = Bench::of("compilers_of_older_releases", release) else { continue };
         bench.train("clang -O1 -fprofile-generate calc.c -o program", ["400 3", "7 2"]);
@@ -178,7 +178,7 @@ fn compilers_of_older_releases_use_what_every_client_merges() {
 }
 
 #[test]
-fn coverage_tools_of_older_releases_use_what_every_client_merges() {
+fn older_coverage_tools_use_the_merges_of_every_client() {
     for release in RELEASES {
         let Some(bench) = Bench::of("coverage_tools_of_older_releases", release) else { continue };
         bench.train("clang -fprofile-instr-generate -fcoverage-mapping conditions.c -o program", ["3", "1"]);
@@ -199,13 +199,13 @@ fn flags_and_environment_choose_the_reader_of_a_mixture() {
         let expected = bench.run(&report("genuine.profdata"), None);
         let line = "merge -sparse -f list -o words.profdata -failure-mode=all -num-threads=1";
         let chosen = format!("llvm-{release}");
-        for (call, whom) in [
+        for (call, target) in [
             (format!("profbridge {line} --for {chosen}"), None),
             (format!("profbridge {line}"), Some(chosen.as_str())),
             (format!("llvm-profdata {line}"), Some(chosen.as_str())),
             (format!("llvm-profdata-{release} {line}"), None),
         ] {
-            bench.run(&call, whom);
+            bench.run(&call, target);
             assert!(bench.run(&report("words.profdata"), None) == expected, "{call}");
         }
         // Nobody says for whom: the newest input decides. The hashes in it may ask for version 12, which 19 reads.

@@ -59,7 +59,7 @@ impl Folder {
     }
 
     /// Runs our program under a name, with a value of `PROFBRIDGE_FOR`.
-    pub fn drop_in_as(&self, name: &str, whom: Option<&str>, arguments: &[&str], input: &[u8]) -> Finished {
+    pub fn drop_in_as(&self, name: &str, target: Option<&str>, arguments: &[&str], input: &[u8]) -> Finished {
         let link = self.path("bin").join(name);
         if !link.exists() {
             std::fs::create_dir_all(self.path("bin")).expect("folder can be made");
@@ -67,7 +67,7 @@ impl Folder {
                 .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_profbridge"), &link).map(drop))
                 .expect("the program can be linked");
         }
-        self.run_for(whom, &link, arguments, input)
+        self.run_for(target, &link, arguments, input)
     }
 
     /// Runs our program under its own name.
@@ -80,12 +80,12 @@ impl Folder {
         self.run_for(None, program, arguments, input)
     }
 
-    fn run_for(&self, whom: Option<&str>, program: &Path, arguments: &[&str], input: &[u8]) -> Finished {
+    fn run_for(&self, target: Option<&str>, program: &Path, arguments: &[&str], input: &[u8]) -> Finished {
         let written = self.path("out");
         let _ = std::fs::remove_file(&written);
         let mut command = Command::new(program);
-        match whom {
-            Some(whom) => command.env("PROFBRIDGE_FOR", whom),
+        match target {
+            Some(target) => command.env("PROFBRIDGE_FOR", target),
             None => command.env_remove("PROFBRIDGE_FOR"),
         };
         let mut child = command
@@ -124,9 +124,9 @@ impl Folder {
     }
 
     #[track_caller]
-    fn assert_alike_for(&self, whom: Option<&str>, genuine: &Path, arguments: &[&str], input: &[u8]) {
+    fn assert_alike_for(&self, target: Option<&str>, genuine: &Path, arguments: &[&str], input: &[u8]) {
         let theirs = self.run(genuine, arguments, input);
-        let ours = self.drop_in_as(NAME, whom, arguments, input);
+        let ours = self.drop_in_as(NAME, target, arguments, input);
         if theirs.code.is_none() || theirs.stderr.contains("LLVM ERROR") {
             assert_eq!(ours.code, Some(1), "{arguments:?}: {}", ours.stderr);
             assert!(!ours.stderr.contains("panicked"), "{arguments:?}: {}", ours.stderr);

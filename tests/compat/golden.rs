@@ -15,7 +15,7 @@ fn blocks() -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
     })
 }
 
-fn in_words(finished: &Finished) -> String {
+fn hint_text(finished: &Finished) -> String {
     let mut text = format!("= {}\n", finished.code.expect("no signal ends the program"));
     for (mark, lines) in [('>', &finished.stdout), ('!', &finished.stderr)] {
         lines.lines().for_each(|line| text.push_str(&format!("{mark} {line}\n")));
@@ -24,19 +24,19 @@ fn in_words(finished: &Finished) -> String {
 }
 
 #[test]
-fn the_drop_in_says_what_is_kept() {
+fn the_drop_in_prints_the_stored_output() {
     let folder = Folder::new();
     assert!(blocks().count() > 30);
     for (words, kept) in blocks() {
-        assert_eq!(in_words(&folder.drop_in(&words, b"")), kept, "{words:?}");
+        assert_eq!(hint_text(&folder.drop_in(&words, b"")), kept, "{words:?}");
     }
 }
 
 #[test]
-fn what_is_kept_is_what_the_genuine_tool_says() {
+fn the_stored_output_is_that_of_the_genuine_tool() {
     let Some(tool) = genuine("what_is_kept_is_what_the_genuine_tool_says") else { return };
     let folder = Folder::new();
     for (words, kept) in blocks() {
-        assert_eq!(in_words(&folder.run(&tool, &words, b"")), kept, "{words:?}");
+        assert_eq!(hint_text(&folder.run(&tool, &words, b"")), kept, "{words:?}");
     }
 }

@@ -23,11 +23,11 @@ fn runs_of_clang_14() -> Vec<String> {
 }
 
 /// Merges by a command line, as the tool of that name.
-fn merge(folder: &Folder, name: &str, whom: Option<&str>, options: &[&str], inputs: &[String]) -> Finished {
+fn merge(folder: &Folder, name: &str, target: Option<&str>, options: &[&str], inputs: &[String]) -> Finished {
     let mut words = vec!["merge", "-o", "out"];
     words.extend(options);
     words.extend(inputs.iter().map(String::as_str));
-    folder.drop_in_as(name, whom, &words, b"")
+    folder.drop_in_as(name, target, &words, b"")
 }
 
 #[track_caller]
@@ -57,7 +57,7 @@ fn the_name_and_the_environment_choose_a_release() {
     let folder = Folder::new();
     let inputs = runs_of_clang_14();
     for release in [14, 15, 16] {
-        let (name, whom) = (format!("llvm-profdata-{release}"), format!("llvm-{release}"));
+        let (name, target) = (format!("llvm-profdata-{release}"), format!("llvm-{release}"));
         let (indexed, sparse, lines) = (
             format!("merge/clang-14/llvm-{release}.profdata"),
             format!("merge/clang-14/llvm-{release}-sparse.profdata"),
@@ -66,8 +66,8 @@ fn the_name_and_the_environment_choose_a_release() {
         assert_writes(&merge(&folder, &name, None, &[], &inputs), &indexed);
         assert_writes(&merge(&folder, &name, None, &["-sparse"], &inputs), &sparse);
         assert_writes(&merge(&folder, &name, None, &["-text"], &inputs), &lines);
-        assert_writes(&merge(&folder, "llvm-profdata", Some(&whom), &[], &inputs), &indexed);
-        assert_writes(&merge(&folder, "llvm-profdata-22", Some(&whom), &["--text"], &inputs), &lines);
+        assert_writes(&merge(&folder, "llvm-profdata", Some(&target), &[], &inputs), &indexed);
+        assert_writes(&merge(&folder, "llvm-profdata-22", Some(&target), &["--text"], &inputs), &lines);
         assert_writes(&merge(&folder, &format!("{name}.exe"), None, &[], &inputs), &indexed);
         let version = folder.drop_in_as(&name, None, &["--version"], b"").stdout;
         assert!(version.starts_with(&format!("profbridge LLVM version {release}.0.")), "{version}");
@@ -87,7 +87,7 @@ fn the_name_and_the_environment_choose_a_release() {
 /// Text and indexed files are read by LLVM 22, so nothing but the name or the
 /// environment can choose.
 #[test]
-fn what_llvm_22_reads_becomes_its_profile_unless_somebody_chooses() {
+fn inputs_of_llvm_22_become_its_profile_by_default() {
     let folder = Folder::new();
     let version = |finished: Finished| {
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
@@ -157,7 +157,7 @@ fn old_and_new_files_are_shown_compared_and_ordered() {
 
 /// A version that nobody knows, and damage, are no mere matter of the version.
 #[test]
-fn what_cannot_be_read_is_refused_whatever_its_version() {
+fn unreadable_files_of_any_version_are_errors() {
     let folder = Folder::new();
     for (file, expected) in [
         ("bad/unsupported-version.profraw", REFUSED),
@@ -182,9 +182,9 @@ fn what_cannot_be_read_is_refused_whatever_its_version() {
 }
 
 #[test]
-fn wrong_values_are_errors_that_list_what_is_known() {
+fn wrong_values_are_errors_that_list_the_known_ones() {
     let folder = Folder::new();
-    for (name, whom, expected) in [
+    for (name, target, expected) in [
         ("llvm-profdata", Some("llvm-99"), "error: PROFBRIDGE_FOR takes a toolchain or exact: LLVM 99 is newer"),
         ("llvm-profdata-16", Some("newest"), "takes a toolchain or exact: unknown toolchain \"newest\""),
         ("llvm-profdata", Some("Exact"), "takes a toolchain or exact: unknown toolchain \"Exact\"\n"),
@@ -192,7 +192,7 @@ fn wrong_values_are_errors_that_list_what_is_known() {
         ("llvm-profdata-2", Some("llvm-16"), "error: the program's name asks for LLVM 2;"),
     ] {
         for line in [vec!["merge", "-o", "out", "a.proftext"], vec!["show", "a.proftext"], vec!["--version"]] {
-            let finished = folder.drop_in_as(name, whom, &line, b"");
+            let finished = folder.drop_in_as(name, target, &line, b"");
             assert_eq!((finished.code, finished.written.is_none()), (Some(1), true), "{line:?}");
             assert!(finished.stderr.contains(expected) && finished.stdout.is_empty(), "{}", finished.stderr);
         }
@@ -201,7 +201,7 @@ fn wrong_values_are_errors_that_list_what_is_known() {
 
 /// Not even a name for another release is lost without a word.
 #[test]
-fn what_the_chosen_release_cannot_hold_is_said() {
+fn losses_of_the_chosen_release_are_reported() {
     let folder = Folder::new();
     let inputs = [text(testdata("raw/clang-22-mcdc.profraw"))];
     let finished = merge(&folder, "llvm-profdata-16", None, &[], &inputs);
@@ -212,7 +212,7 @@ fn what_the_chosen_release_cannot_hold_is_said() {
 
 /// Under every name the genuine tool's output stands where it has one.
 #[test]
-fn real_profiles_are_merged_alike_or_taken_all_the_same() {
+fn real_profiles_give_the_result_of_llvm_or_are_accepted() {
     let Some(tool) = genuine("real_profiles_are_merged_alike_or_taken_all_the_same") else { return };
     let folder = Folder::new();
     let entries = std::fs::read_dir(testdata("raw")).expect("the test data is there");
@@ -242,7 +242,7 @@ fn real_profiles_are_merged_alike_or_taken_all_the_same() {
 
 /// What the release's own tool would refuse has names of another era.
 #[test]
-fn dumps_of_both_eras_become_what_the_chosen_release_uses() {
+fn raw_profiles_of_all_releases_work_for_the_chosen_release() {
     let folder = Folder::new();
     let both: Vec<String> =
         ["raw/clang-14-ir.profraw", "raw/clang-22-ir.profraw"].map(|name| text(testdata(name))).into();

@@ -124,7 +124,7 @@ fn one_bad_file_is_enough_by_default_and_nothing_is_written() {
 }
 
 #[test]
-fn the_result_holds_exactly_what_the_good_files_hold() {
+fn the_result_holds_exactly_the_good_files() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let mut first: Option<Vec<u8>> = None;
@@ -173,7 +173,7 @@ fn salvaging_adds_the_good_records_of_bad_files() {
 }
 
 #[test]
-fn a_floor_above_what_is_there_refuses_the_result() {
+fn an_unmet_threshold_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let good = mixture().good_count;

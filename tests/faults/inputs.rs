@@ -72,7 +72,7 @@ fn a_document_cut_while_it_is_read_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn a_pipe_gives_what_a_file_gives() {
+fn a_pipe_gives_the_result_of_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let content = indexed_bytes(&large_profile(3000, 3));
@@ -91,7 +91,7 @@ fn a_pipe_gives_what_a_file_gives() {
 }
 
 #[test]
-fn devices_folders_and_links_to_nowhere_are_said() {
+fn devices_directories_and_broken_links_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let out = path("out");

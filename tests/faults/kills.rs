@@ -172,7 +172,7 @@ fn a_run_killed_between_its_first_byte_and_the_last_leaves_the_old_output() {
 /// Files that a killed run of another time, or of a system without files that
 /// have no name, has left.
 #[test]
-fn what_a_killed_run_left_is_removed_by_the_next_and_said() {
+fn temporary_files_of_a_killed_run_are_removed_and_reported() {
     let scene = Scene::new("--binary");
     let left = scene.folder.path().join(".profbridge-a1B2c3");
     let arguments = || scene.arguments().into_iter().filter(|argument| argument != Path::new("-q"));

@@ -362,10 +362,11 @@ fn crowds() -> Vec<(&'static str, &'static str, String)> {
 #[test]
 fn time_grows_with_the_input_and_not_with_its_square() {
     let folder = tempfile::tempdir().unwrap();
-    for (what, ending, text) in crowds() {
-        let (path, out) = (folder.path().join(format!("many.{ending}")), folder.path().join(format!("out.{ending}")));
+    for (what, extension, text) in crowds() {
+        let (path, out) =
+            (folder.path().join(format!("many.{extension}")), folder.path().join(format!("out.{extension}")));
         fs::write(&path, text).unwrap();
-        let commands: &[&[&str]] = match ending {
+        let commands: &[&[&str]] = match extension {
             "iprof" => &[&["check"], &["merge"], &["merge", "--on-branch-clash=union"]],
             _ => &[&["check"], &["merge"]],
         };
@@ -382,7 +383,7 @@ fn time_grows_with_the_input_and_not_with_its_square() {
 }
 
 #[test]
-fn wrong_limits_are_said() {
+fn wrong_limits_are_errors() {
     for (argument, words) in [
         ("x", "NAME=NUMBER"),
         ("no-such=1", "there is no limit"),

@@ -44,25 +44,25 @@ impl Finished {
     #[track_caller]
     pub fn assert_refused(&self, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
-        self.assert_says(words)
+        self.assert_prints(words)
     }
 
     /// Was used wrongly, and the message has these words.
     #[track_caller]
     pub fn assert_wrong_use(&self, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(2), "{}", self.stderr);
-        self.assert_says(words)
+        self.assert_prints(words)
     }
 
     /// A gate failed, and the message has these words.
     #[track_caller]
     pub fn assert_gate_failed(&self, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(3), "{}", self.stderr);
-        self.assert_says(words)
+        self.assert_prints(words)
     }
 
     #[track_caller]
-    fn assert_says(&self, words: &[&str]) -> &Self {
+    fn assert_prints(&self, words: &[&str]) -> &Self {
         self.assert_orderly();
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in:\n{}", self.stderr);

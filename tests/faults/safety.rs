@@ -33,7 +33,7 @@ fn code_of(path: &Path) -> String {
 }
 
 #[test]
-fn unsafe_stands_only_where_it_may_and_says_why() {
+fn unsafe_code_is_only_where_allowed_and_has_a_reason() {
     let mut found = Vec::new();
     for path in sources(root().join("src")) {
         let code = code_of(&path);
@@ -205,7 +205,7 @@ fn every_dependency_has_a_reason(metadata: &serde_json::Value) {
 
 /// The script of the release makes it; here it is made of the sources at hand.
 #[test]
-fn the_bill_of_materials_lists_what_the_program_is_made_of() {
+fn the_bill_of_materials_lists_all_dependencies() {
     let mut command = Command::new("python3");
     let made = command.arg(root().join("packaging/sbom.py")).env("CARGO_NET_OFFLINE", "true").output();
     let Some(output) = made.ok().filter(|output| output.status.success()) else {

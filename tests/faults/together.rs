@@ -93,7 +93,7 @@ fn a_file_that_is_new_for_ten_writers_is_whole() {
 /// Each merge adds the other's output to its own, so that what is read is
 /// replaced at any moment.
 #[test]
-fn two_merges_that_read_what_the_other_writes_stay_whole() {
+fn two_merges_that_read_each_others_output_stay_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (folder.path().join("a"), folder.path().join("b"));
     for file in [&a, &b] {

@@ -68,7 +68,7 @@ fn assert_same_as_piped(contents: &[Vec<u8>]) {
 }
 
 #[test]
-fn a_large_text_gives_what_it_gives_through_a_pipe() {
+fn a_large_text_reads_the_same_through_a_pipe() {
     let content = text_bytes(&large_profile(FUNCTIONS, 3));
     let line = |from: usize| from + content[from..].iter().position(|byte| *byte == b'\n').unwrap() + 1;
     let late = line(content.len() * 3 / 4);
@@ -77,7 +77,7 @@ fn a_large_text_gives_what_it_gives_through_a_pipe() {
 }
 
 #[test]
-fn a_large_indexed_file_gives_what_it_gives_through_a_pipe() {
+fn a_large_indexed_file_reads_the_same_through_a_pipe() {
     let content = indexed_bytes(&large_profile(FUNCTIONS, 3));
     let name = b"function_with_a_long_name_77";
     let name_at = content.windows(name.len()).position(|part| part == name).unwrap();

@@ -109,7 +109,7 @@ fn another_program_has_nothing_in_common() {
 }
 
 #[test]
-fn fat_files_and_classes_are_told_apart() {
+fn fat_files_and_classes_are_distinguished() {
     // Two architectures, as `lipo` makes them.
     let mut fat = [0xcafe_babeu32, 2].map(u32::to_be_bytes).concat();
     fat.extend([0; 64]);
@@ -227,10 +227,10 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let data = record("main", 10, 1);
     let small =
         |names: Vec<u8>| elf(&[part("__llvm_prf_data", record("main", 10, 1)), part("__llvm_prf_names", names)]);
-    let sound = small(names("main works"));
-    let table = u64::from_le_bytes(sound[0x28..0x30].try_into().unwrap()) as usize;
+    let valid = small(names("main works"));
+    let table = u64::from_le_bytes(valid[0x28..0x30].try_into().unwrap()) as usize;
     let overwritten = |at: usize, len: usize| {
-        let mut bytes = sound.clone();
+        let mut bytes = valid.clone();
         bytes[at..at + len].fill(0xff);
         bytes
     };
@@ -246,7 +246,7 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "none of the 2 functions of the profile",
         ),
         ("fat-mach-o.elf", fat, "a fat Mach-O file of 2 architectures"),
-        ("truncated.elf", sound[..sound.len() - 70].to_vec(), "not an object file"),
+        ("truncated.elf", valid[..valid.len() - 70].to_vec(), "not an object file"),
         ("section-table-beyond-file.elf", overwritten(0x28, 8), "not an object file"),
         ("section-beyond-file.elf", overwritten(table + 64 + 24, 8), "__llvm_prf_data"),
         ("huge-section.elf", overwritten(table + 64 + 32, 8), "__llvm_prf_data"),

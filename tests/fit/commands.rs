@@ -73,7 +73,7 @@ fn every_function_has_its_class() {
 }
 
 #[test]
-fn the_text_says_the_same_and_marks_guesses() {
+fn the_text_matches_the_json_and_marks_guesses() {
     let folder = two_profiles();
     let output = folder.run("profbridge fit old.proftext --against new.proftext --topn 2");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -167,7 +167,7 @@ fn context_sensitive_records_are_compared_with_their_like() {
 
 /// Dumps of the program itself, and the images beside them.
 #[test]
-fn programs_tell_their_functions_in_sections_and_in_debug_info() {
+fn functions_are_found_in_sections_and_debug_info() {
     let folder = Folder::new();
     for release in [19, 22, 23] {
         for (kind, source) in [("binary", "correlation records"), ("debug-info", "debug info")] {
@@ -239,7 +239,7 @@ fn a_coverage_map_will_do_where_data_records_are_gone() {
 }
 
 #[test]
-fn a_stripped_program_and_an_object_file_still_tell() {
+fn a_stripped_program_and_an_object_file_are_readable() {
     let test = "a_stripped_program_and_an_object_file_still_tell";
     for release in [16, 19, 22] {
         if !available(test, &[&format!("clang-{release}"), &format!("llvm-profdata-{release}"), "strip"]) {
@@ -310,13 +310,13 @@ fn a_profile_and_a_new_build_come_through_pipes_as_from_files() {
         [format!("cat {old} | {program} fit - --against {new}"), format!("cat {new} | {program} fit {old} --against -")]
     {
         folder.write("piped.sh", &piped);
-        let told = folder.run("sh piped.sh");
-        assert!(told.stdout == expected, "{piped}: {}", errors(&told));
+        let reported = folder.run("sh piped.sh");
+        assert!(reported.stdout == expected, "{piped}: {}", errors(&reported));
     }
 }
 
 #[test]
-fn a_pruned_profile_is_what_its_name_ends_in() {
+fn the_extension_selects_the_format_of_a_pruned_profile() {
     let folder = two_profiles();
     let line = |output: &str| format!("profbridge fit old.proftext --against new.proftext --prune -o {output}");
     let beginning = |output: &str| {

@@ -93,7 +93,7 @@ fn names_of(report: &serde_json::Value, class: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn an_edited_jar_tells_what_changed() {
+fn an_edited_jar_shows_changed_methods() {
     if !available("an_edited_jar_tells_what_changed", &["javac", "jar"]) {
         return;
     }
@@ -124,7 +124,7 @@ fn an_edited_jar_tells_what_changed() {
 }
 
 #[test]
-fn a_newer_iprof_tells_methods_and_moved_positions() {
+fn a_newer_iprof_gives_methods_and_moved_bytecode_indexes() {
     let folder = Folder::new();
     folder.write("old.iprof", profile());
     let moved =

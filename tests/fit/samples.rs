@@ -22,7 +22,7 @@ fn checksums(folder: &Folder, release: u32, version: &str) -> BTreeMap<String, u
 }
 
 #[test]
-fn checksums_of_probes_tell_what_changed_as_compilers_do() {
+fn probe_checksums_detect_the_changes_that_compilers_detect() {
     let test = "checksums_of_probes_tell_what_changed_as_compilers_do";
     for release in [16, 19, 22] {
         if !available(test, &[&format!("clang-{release}")]) {
@@ -64,7 +64,7 @@ fn checksums_of_probes_tell_what_changed_as_compilers_do() {
 }
 
 #[test]
-fn samples_behind_a_functions_end_show_that_it_became_shorter() {
+fn samples_after_the_end_show_a_shorter_function() {
     let test = "samples_behind_a_functions_end_show_that_it_became_shorter";
     for release in [14, 16, 19, 22] {
         if !available(test, &[&format!("clang-{release}"), "strip"]) {
@@ -97,7 +97,7 @@ fn samples_behind_a_functions_end_show_that_it_became_shorter() {
 }
 
 #[test]
-fn a_newer_sample_profile_tells_names_and_checksums() {
+fn a_newer_sample_profile_gives_names_and_checksums() {
     let folder = Folder::new();
     let profile = testdata("sampleprof/context-probes-22.ext");
     let report = folder.fit(&format!("{0} --against {0}", profile.display()));
@@ -111,7 +111,7 @@ fn a_newer_sample_profile_tells_names_and_checksums() {
 }
 
 #[test]
-fn what_does_not_fit_is_pruned_with_what_was_inlined_into_it() {
+fn stale_functions_are_pruned_with_their_inlinees() {
     let folder = Folder::new();
     let function = |name: &str, checksum: u64| format!("{name}:10:1\n 1: 10\n !CFGChecksum: {checksum}\n");
     let inlined = "main:30:1\n 1: 10\n 2: stays:10\n  1: 10\n  !CFGChecksum: 1\n 3: changes:10\n  1: 4\n  2: stays:6\n   1: 6\n   \

@@ -132,7 +132,7 @@ fn symbol(name: &str) -> String {
 }
 
 /// What a report foretells, in the form of what a compiler says.
-fn foretold(report: &Value, kind: Kind) -> Compiled {
+fn predicted(report: &Value, kind: Kind) -> Compiled {
     let mismatched: BTreeSet<String> = names(&report["changed"]).iter().map(|name| symbol(name)).collect();
     let mut missing: BTreeSet<String> = names(&report["unprofiled"]).iter().map(|name| symbol(name)).collect();
     for class in ["renamed", "moved"] {
@@ -174,7 +174,7 @@ fn every_pair(language: &'static str, pairs: &[(u32, u32)], kind: Kind) {
         }
         let report = desk.folder.fit(&format!("{} --against after-{reader}-{kind:?}", profile.1));
         let compiled = desk.compile(*reader, kind, &profile.1);
-        assert_eq!(foretold(&report, kind), compiled, "{language} {kind:?} of {writer} read by {reader}: {report:#}");
+        assert_eq!(predicted(&report, kind), compiled, "{language} {kind:?} of {writer} read by {reader}: {report:#}");
         // Something of each sort is there, so that nothing was compared with nothing.
         assert!(!compiled.mismatched.is_empty() && compiled.missing.len() >= 3, "{compiled:?}");
         assert_eq!(lost(&report, "renamed").len(), 1, "{report:#}");
@@ -186,21 +186,21 @@ fn every_pair(language: &'static str, pairs: &[(u32, u32)], kind: Kind) {
 const PAIRS: [(u32, u32); 6] = [(16, 16), (16, 19), (16, 22), (19, 19), (19, 22), (22, 22)];
 
 #[test]
-fn compilers_warn_of_what_was_foretold_for_ir_profiles() {
+fn compilers_warn_as_predicted_for_ir_profiles() {
     if tools("compilers_warn_of_what_was_foretold_for_ir_profiles") {
         every_pair("c", &PAIRS, Kind::Ir);
     }
 }
 
 #[test]
-fn compilers_drop_what_was_foretold_for_front_end_profiles() {
+fn compilers_drop_functions_as_predicted_for_front_end_profiles() {
     if tools("compilers_drop_what_was_foretold_for_front_end_profiles") {
         every_pair("c", &PAIRS, Kind::FrontEnd);
     }
 }
 
 #[test]
-fn functions_in_comdats_are_foretold_too() {
+fn functions_in_comdats_are_predicted() {
     if tools("functions_in_comdats_are_foretold_too") {
         let own = [(16, 16), (19, 19), (22, 22)];
         every_pair("c++", &own, Kind::Ir);
@@ -225,7 +225,7 @@ fn the_version_of_the_file_decides_which_hashes_are_found() {
     let finding = &report["releases"]["findings"][0];
     assert_eq!(finding["kind"], "hash-of-earlier-release", "{report:#}");
     let compiled = desk.compile(22, kind, "new.profdata");
-    let mut expected = foretold(&report, kind).missing;
+    let mut expected = predicted(&report, kind).missing;
     expected.extend(of_other_release);
     assert_eq!(compiled.missing, expected);
     // The compiler before 22 refuses the file altogether, which is said.
@@ -261,7 +261,7 @@ fn merging_with_the_remapping_file_brings_counts_back() {
 /// Without what no longer fits, the compiler has nothing to complain about but
 /// what is new, and uses the same functions.
 #[test]
-fn pruning_leaves_what_the_compiler_uses() {
+fn pruning_keeps_the_functions_that_the_compiler_uses() {
     let test = "pruning_leaves_what_the_compiler_uses";
     if !tools(test) {
         return;

@@ -7,15 +7,15 @@ use profbridge::pipeline::OutputFormat;
 use std::path::{Path, PathBuf};
 
 /// Each folder of `merge/` and the results in it that end in `ending`.
-fn results(ending: &str) -> Vec<(PathBuf, PathBuf)> {
+fn results(extension: &str) -> Vec<(PathBuf, PathBuf)> {
     let mut found = Vec::new();
     for compiler in [13, 14, 18, 19, 22, 23] {
         let folder = folder(&format!("merge/clang-{compiler}"));
-        let (_, extension) = ending.rsplit_once('.').expect("an ending has an extension");
+        let (_, extension) = extension.rsplit_once('.').expect("an ending has an extension");
         for file in with_extension(&folder, extension) {
             let name = file.file_name().and_then(|name| name.to_str()).expect("names are text");
             let release = release_of(&file).0;
-            if name == format!("llvm-{release}{ending}") {
+            if name == format!("llvm-{release}{extension}") {
                 found.push((folder.clone(), file));
             }
         }
@@ -34,13 +34,13 @@ fn weighted(folder: &Path, job: Job) -> Job {
 
 /// Compares all results with `ending`, made by `job` from a folder.
 #[track_caller]
-fn compare(ending: &str, job: impl Fn(&Path, Job) -> Job) {
-    let results = results(ending);
+fn compare(extension: &str, job: impl Fn(&Path, Job) -> Job) {
+    let results = results(extension);
     let differences = results
         .iter()
         .filter_map(|(folder, golden)| {
             let job = job(folder, Job::of(release_of(golden)));
-            let job = if ending.ends_with("proftext") { job.text() } else { job };
+            let job = if extension.ends_with("proftext") { job.text() } else { job };
             difference(job, golden)
         })
         .collect();
@@ -64,7 +64,7 @@ fn weights_multiply_as_in_every_release() {
 }
 
 #[test]
-fn sparse_leaves_out_what_never_ran() {
+fn sparse_drops_functions_that_never_ran() {
     compare("-sparse.profdata", |folder, job| {
         let mut job = runs(folder, job);
         job.write.sparse = true;
@@ -83,7 +83,7 @@ fn filters_choose_by_name() {
 }
 
 #[test]
-fn previous_version_is_what_the_release_writes_as_such() {
+fn previous_version_matches_the_release() {
     compare("-previous.profdata", |folder, job| {
         let mut job = runs(folder, job);
         job.write.format = OutputFormat::Indexed { release: job.merge.release, version: 11 };

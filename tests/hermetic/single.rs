@@ -57,7 +57,7 @@ fn raw_profiles_become_the_text_of_their_release() {
 }
 
 #[test]
-fn indexed_files_say_the_same_as_the_raw_ones() {
+fn indexed_files_match_the_raw_profiles() {
     let files = raw_files();
     let differences = files
         .iter()

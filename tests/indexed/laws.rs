@@ -89,7 +89,7 @@ fn hashes_that_collide_keep_their_order_of_arrival() {
 }
 
 #[test]
-fn names_of_old_releases_depend_on_what_was_there() {
+fn names_of_old_releases_depend_on_earlier_names() {
     let record = |name: &str| format!("{name}\n1\n1\n1\n");
     // Two names that share a slot in the map of names and a bucket in the file.
     let slot = |name: &str| name.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(byte.into())) % 16;

@@ -5,7 +5,7 @@ use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Tem
 use profbridge::{Compat, Error, Limits};
 
 /// A sound file with one of everything.
-fn sound(version: u32) -> Vec<u8> {
+fn valid(version: u32) -> Vec<u8> {
     let mut record = FunctionRecord::new(7, vec![1, 2]);
     record.bitmap = vec![3];
     record.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 8, count: 1 }]);
@@ -50,7 +50,7 @@ fn fault(damage: impl FnOnce(&mut Vec<u8>)) -> String {
 }
 
 fn fault_in(version: u32, compat: Compat, damage: impl FnOnce(&mut Vec<u8>)) -> String {
-    let mut bytes = sound(version);
+    let mut bytes = valid(version);
     damage(&mut bytes);
     match read(&bytes, compat) {
         Ok(records) => format!("{records} records"),
@@ -60,7 +60,7 @@ fn fault_in(version: u32, compat: Compat, damage: impl FnOnce(&mut Vec<u8>)) -> 
 }
 
 #[test]
-fn a_sound_file_of_any_version_is_read() {
+fn a_valid_file_of_any_version_is_read() {
     for version in 1..=14 {
         assert_eq!(fault_in(version, Compat::Profbridge, |_| {}), "1 records");
     }
@@ -72,7 +72,7 @@ fn a_sound_file_of_any_version_is_read() {
 #[test]
 fn a_cut_file_is_never_read_whole_and_never_panics() {
     for version in 1..=14 {
-        let bytes = sound(version);
+        let bytes = valid(version);
         for len in 0..bytes.len() {
             let error = read(&bytes[..len], Compat::Profbridge);
             assert!(error.is_err(), "version {version}, {len} bytes");
@@ -86,7 +86,7 @@ fn a_cut_file_is_never_read_whole_and_never_panics() {
 #[test]
 fn any_byte_may_be_wrong_without_a_panic() {
     for version in [1, 3, 8, 11, 13] {
-        let bytes = sound(version);
+        let bytes = valid(version);
         for at in 0..bytes.len() {
             for value in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
@@ -170,7 +170,7 @@ fn a_summary_with_too_many_rows_is_truncated() {
 
 #[test]
 fn more_summary_fields_and_rows_are_accepted() {
-    let mut bytes = sound(4);
+    let mut bytes = valid(4);
     // A seventh field that a later version might add; what follows moves.
     put(&mut bytes, 40, 7);
     for _ in 0..8 {
@@ -199,7 +199,7 @@ fn a_hash_table_before_its_payload_is_malformed() {
 
 #[test]
 fn the_number_of_buckets_is_a_power_of_two_that_fits() {
-    let index = word(&sound(13), 32) as usize;
+    let index = word(&valid(13), 32) as usize;
     assert!(fault(|b| put(b, index, 3)).ends_with("malformed: 3 buckets, which is not a power of two"));
     assert!(fault(|b| put(b, index, 0)).ends_with("malformed: 0 buckets, which is not a power of two"));
     assert!(fault(|b| put(b, index, 1 << 50)).contains("malformed: 1125899906842624 buckets, the file has room for"));
@@ -209,7 +209,7 @@ fn the_number_of_buckets_is_a_power_of_two_that_fits() {
 
 #[test]
 fn a_bucket_outside_the_payload_is_malformed_on_lookup() {
-    let mut bytes = sound(13);
+    let mut bytes = valid(13);
     let index = word(&bytes, 32) as usize;
     put(&mut bytes, index + 16, 1 << 33);
     assert_eq!(read(&bytes, Compat::Profbridge).unwrap(), 1, "a walk does not use the index");
@@ -220,7 +220,7 @@ fn a_bucket_outside_the_payload_is_malformed_on_lookup() {
 
 #[test]
 fn the_number_of_entries_bounds_the_walk() {
-    let index = word(&sound(13), 32) as usize;
+    let index = word(&valid(13), 32) as usize;
     assert_eq!(fault(|b| put(b, index + 8, 0)), "0 records");
     let llvm = "malformed instrumentation profile data: profile data is empty";
     assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, index + 8, 2)), llvm);
@@ -314,7 +314,7 @@ fn a_kind_that_comes_twice_has_all_its_sites() {
 
 #[test]
 fn binary_ids_are_checked_for_size_and_length() {
-    let section = word(&sound(13), 48) as usize;
+    let section = word(&valid(13), 48) as usize;
     let at = |b: &mut Vec<u8>, offset: usize, value: u64| {
         put(b, section + offset, value);
     };
@@ -339,7 +339,7 @@ fn binary_ids_are_checked_for_size_and_length() {
 
 #[test]
 fn vtable_names_are_checked() {
-    let section = word(&sound(13), 64) as usize;
+    let section = word(&valid(13), 64) as usize;
     assert!(fault(|b| put(b, 64, 1 << 40)).contains("section vtable names, byte 0x10000000000: truncated"));
     assert!(fault(|b| put(b, section, 1 << 40)).contains("truncated: vtable names needs 1099511627776 bytes"));
     assert!(fault(|b| b[section + 12] ^= 0xff).contains("cannot decompress"));
@@ -347,7 +347,7 @@ fn vtable_names_are_checked() {
 
 #[test]
 fn traces_cut_off_are_truncated() {
-    let section = word(&sound(13), 56) as usize;
+    let section = word(&valid(13), 56) as usize;
     assert!(fault(|b| put(b, section, 2)).contains("truncated: trace weight needs 8 bytes, 0 left"));
     assert!(fault(|b| put(b, section + 24, u64::MAX)).contains("truncated: functions of a trace needs"));
     assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, section, 2)), "truncated profile data");
@@ -378,7 +378,7 @@ fn a_memory_profile_of_an_unknown_version_is_not_supported() {
 
 /// What the strict comparison of index and payload says.
 fn disagreement(damage: impl FnOnce(&mut Vec<u8>)) -> String {
-    let mut bytes = sound(13);
+    let mut bytes = valid(13);
     damage(&mut bytes);
     let profile = IndexedProfile::read(&bytes, ReadOptions::default()).unwrap();
     profile.verify().expect_err("index and payload should disagree").to_string()
@@ -387,10 +387,10 @@ fn disagreement(damage: impl FnOnce(&mut Vec<u8>)) -> String {
 #[test]
 fn index_and_payload_have_to_agree_when_asked() {
     for version in 1..=14 {
-        let bytes = sound(version);
+        let bytes = valid(version);
         IndexedProfile::read(&bytes, ReadOptions::default()).unwrap().verify().unwrap();
     }
-    let index = word(&sound(13), 32) as usize;
+    let index = word(&valid(13), 32) as usize;
     assert_eq!(
         disagreement(|b| b[PAYLOAD + 2] ^= 1),
         "indexed v13, section hash table, byte 0x20a: malformed: \

@@ -65,11 +65,11 @@ fn text_of_text_is_the_same_text() {
 #[test]
 fn a_name_with_a_dollar_gets_an_empty_bitmap_before_it() {
     let profile = with_names(&[b"#a", b"$s4main", b"$s5other"]);
-    let mended = written(&profile, Compat::Profbridge);
-    assert_eq!(mended.matches("$0\n").count(), 2, "{mended}");
-    assert_eq!(names(&load(mended.as_bytes(), Compat::Profbridge).unwrap()).len(), 3);
+    let fixed = written(&profile, Compat::Profbridge);
+    assert_eq!(fixed.matches("$0\n").count(), 2, "{fixed}");
+    assert_eq!(names(&load(fixed.as_bytes(), Compat::Profbridge).unwrap()).len(), 3);
     // LLVM's rules read all but the name that looks like a comment.
-    assert_eq!(names(&load(mended.as_bytes(), Compat::Llvm22).unwrap()), [b"$s4main".to_vec(), b"$s5other".to_vec()]);
+    assert_eq!(names(&load(fixed.as_bytes(), Compat::Llvm22).unwrap()), [b"$s4main".to_vec(), b"$s5other".to_vec()]);
 }
 
 #[test]
@@ -84,15 +84,15 @@ fn as_llvm_such_names_break_as_there() {
 }
 
 #[test]
-fn every_name_survives_our_text_and_llvm_reads_what_it_can() {
+fn every_name_round_trips_and_llvm_reads_what_it_supports() {
     let odd: Vec<&[u8]> =
         vec![b"", b"#c", b"12", b"34", b":x", b"a\nb", b"z\r", b"n\0ul", b"% %", b"$d", b"plain", b"\xff\xfe"];
     for first in 0..odd.len() {
         let some: Vec<&[u8]> = odd[first..].to_vec();
         let profile = with_names(&some);
-        let mended = write(&profile, Compat::Profbridge);
-        assert_eq!(names(&load(&mended, Compat::Profbridge).unwrap()), names(&profile));
-        let seen_by_llvm = names(&load(&mended, Compat::Llvm22).unwrap());
+        let fixed = write(&profile, Compat::Profbridge);
+        assert_eq!(names(&load(&fixed, Compat::Profbridge).unwrap()), names(&profile));
+        let seen_by_llvm = names(&load(&fixed, Compat::Llvm22).unwrap());
         assert!(seen_by_llvm.contains(&b"\xff\xfe".to_vec()));
         assert!(seen_by_llvm.iter().all(|name| some.contains(&name.as_slice())));
         assert!(text::losses(&profile, &TextOptions::new(Compat::Profbridge)).unwrap().is_empty());
@@ -137,12 +137,12 @@ fn call_targets_keep_their_names_and_hashes() {
     let words: Vec<String> =
         text::losses(&profile, &options(Compat::Llvm22)).unwrap().iter().map(|loss| loss.to_string()).collect();
     assert_eq!(words, ["2 targets without a name"]);
-    let mended = String::from_utf8(text::write(&profile, &options(Compat::Profbridge)).bytes).unwrap();
+    let fixed = String::from_utf8(text::write(&profile, &options(Compat::Profbridge)).bytes).unwrap();
     assert!(
-        mended.contains("\nknown:3\n#!target=0x12345678\n** External Symbol **:2\n** External Symbol **:1\n"),
-        "{mended}"
+        fixed.contains("\nknown:3\n#!target=0x12345678\n** External Symbol **:2\n** External Symbol **:1\n"),
+        "{fixed}"
     );
-    let again = load(mended.as_bytes(), Compat::Profbridge).unwrap();
+    let again = load(fixed.as_bytes(), Compat::Profbridge).unwrap();
     let record = |profile: &Profile| profile.functions.find(b"f").unwrap().records().next().unwrap().to_record();
     assert_eq!(record(&again), record(&profile));
 }
@@ -305,6 +305,6 @@ fn text_is_the_same_for_any_number_of_threads() {
             assert!(text::write(&profile, &options).bytes == alone, "{threads} threads, {compat:?}");
         }
     }
-    let mended = write(&profile, Compat::Profbridge);
-    assert!(write(&load(&mended, Compat::Profbridge).unwrap(), Compat::Profbridge) == mended);
+    let fixed = write(&profile, Compat::Profbridge);
+    assert!(write(&load(&fixed, Compat::Profbridge).unwrap(), Compat::Profbridge) == fixed);
 }

@@ -71,7 +71,7 @@ fn records(profile: &Profile) -> Vec<(Vec<u8>, Vec<FunctionRecord>)> {
 }
 
 #[test]
-fn every_version_reads_back_what_it_can_hold() {
+fn every_version_round_trips_its_data() {
     for seed in 0..20 {
         let text = profile(seed, seed, Knows::of(22));
         for version in 2..=14 {
@@ -86,7 +86,7 @@ fn every_version_reads_back_what_it_can_hold() {
 }
 
 #[test]
-fn lookup_finds_what_the_walk_finds() {
+fn lookup_finds_the_records_of_the_walk() {
     for seed in 0..10 {
         let whole = load(profile(seed, seed, Knows::of(22)).as_bytes(), Release(22)).unwrap();
         for version in 1..=14 {
@@ -119,7 +119,7 @@ fn one_record_a_name_is_all_that_version_1_holds() {
 }
 
 #[test]
-fn what_a_version_cannot_hold_is_counted() {
+fn unsupported_fields_are_counted_as_losses() {
     let text = ":ir\n:temporal_prof_traces\n1\n1\n1\nf,\nf\n1\n1\n4\n$2\n1\n2\n2\n1\n1\n1\n8:1\n2\n1\n1\nv:3\n";
     let mut whole = load(text.as_bytes(), Release(22)).unwrap();
     whole.binary_ids = vec![vec![1, 2], vec![1, 2], vec![3]];

@@ -62,7 +62,7 @@ fn front_end_profiles_optimise_alike() {
 }
 
 #[test]
-fn other_releases_take_what_is_written_for_them() {
+fn other_releases_accept_profiles_written_for_them() {
     for release in (13..=21).chain([23]) {
         optimise_alike(release, "calc.c", "-fprofile-generate", "-fprofile-use");
         optimise_alike(release, "calc.c", "-fprofile-instr-generate", "-fprofile-instr-use");

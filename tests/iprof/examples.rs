@@ -1,7 +1,7 @@
 //! The examples of the published description, and the layout of 2022.
 
 use crate::testdata;
-use profbridge::iprof::statistics::{FigureOptions, statistics_from};
+use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
 use profbridge::iprof::{Document, Layout, ReadOptions, SectionKind, WriteOptions, canonical, read, write};
 
 fn load(name: &str) -> (Vec<u8>, Document) {
@@ -31,7 +31,7 @@ fn an_indented_file_holds_the_same_as_its_compact_form() {
 #[test]
 fn the_statistics_of_the_fibonacci_program() {
     let (bytes, _) = load("fibonacci.iprof");
-    let (statistics, _) = statistics_from(&bytes[..], &FigureOptions::default()).expect("the file is sound");
+    let (statistics, _) = statistics_from(&bytes[..], &StatisticsOptions::default()).expect("the file is sound");
     let hot: Vec<_> = statistics.hot_methods.iter().map(|hot| (hot.method.as_str(), hot.calls, hot.chains)).collect();
     assert_eq!(hot[0], ("java.io.PrintStream.print(java.lang.String)", 13, 2));
     assert_eq!(hot[1], ("java.lang.Thread.sleep(long)", 10, 1));

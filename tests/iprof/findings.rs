@@ -63,7 +63,7 @@ fn offsets_point_at_the_defect() {
 }
 
 #[test]
-fn what_is_repaired_passes_the_check() {
+fn repaired_files_pass_check() {
     // Of these nothing can be had without further options.
     let hopeless = [
         Code::BadJson,
@@ -94,7 +94,7 @@ fn what_is_repaired_passes_the_check() {
 }
 
 #[test]
-fn options_repair_what_is_hopeless_without() {
+fn options_repair_otherwise_unusable_files() {
     let with = |code: Code, set: fn(&mut RepairOptions)| {
         let bytes = std::fs::read(testdata("bad").join(format!("{code}.iprof"))).expect("the file is there");
         let mut options = RepairOptions::default();

@@ -52,7 +52,7 @@ fn an_empty_input_is_skipped_with_a_warning() {
 }
 
 #[test]
-fn a_bad_input_ends_the_merge_as_the_failure_mode_says() {
+fn a_bad_input_ends_the_merge_by_failure_mode() {
     let runs = runs();
     let folder = runs.path();
     succeed(folder, &["merge", "a.iprof", "b.iprof", "-o", "expected.iprof"]);
@@ -81,7 +81,7 @@ fn a_bad_input_ends_the_merge_as_the_failure_mode_says() {
 }
 
 #[test]
-fn the_sound_part_of_bad_inputs_is_salvaged() {
+fn valid_entries_of_bad_inputs_are_salvaged() {
     let runs = runs();
     let folder = runs.path();
     succeed(folder, &["repair", "c.iprof", "-o", "repaired.iprof"]);
@@ -112,7 +112,7 @@ fn a_thin_result_is_refused() {
 }
 
 #[test]
-fn folders_pass_over_json_of_something_else() {
+fn directories_skip_other_json_files() {
     let runs = runs();
     let folder = runs.path();
     succeed(folder, &["merge", "a.iprof", "b.iprof", "-o", "expected.iprof"]);
@@ -134,7 +134,7 @@ fn folders_pass_over_json_of_something_else() {
 }
 
 #[test]
-fn a_version_that_is_old_is_for_check_to_say() {
+fn only_check_reports_old_versions() {
     let folder = tempfile::tempdir().expect("a folder");
     let old = path("layout-2022.iprof");
     let checked = run(folder.path(), &["check", &old]);
@@ -156,7 +156,7 @@ fn a_version_that_is_old_is_for_check_to_say() {
 }
 
 #[test]
-fn a_profile_without_its_tables_says_what_happened() {
+fn a_profile_without_tables_gives_the_cause() {
     let folder = tempfile::tempdir().expect("a folder");
     let bad = path("bad/placeholder-tables.iprof");
     let good = path("newer.iprof");

@@ -86,7 +86,7 @@ fn standard_input_is_recognised_as_a_file_is() {
 }
 
 #[test]
-fn a_merge_takes_standard_input_for_what_it_holds() {
+fn a_merge_detects_the_format_of_standard_input() {
     let (folder, content) = examples();
     let folder = folder.path();
     let read = |name: &str| std::fs::read(folder.join(name)).expect("the output is there");

@@ -28,7 +28,7 @@ pub fn json(text: &str) -> Value {
 }
 
 #[test]
-fn check_says_where_and_how_bad() {
+fn check_reports_location_and_severity() {
     let folder = tempfile::tempdir().expect("a folder");
     let clean = run(folder.path(), &["check", &path("fibonacci.iprof")]);
     assert_eq!(clean.status.code(), Some(0));
@@ -53,7 +53,7 @@ fn check_says_where_and_how_bad() {
 }
 
 #[test]
-fn repair_says_what_it_dropped_and_the_result_is_sound() {
+fn repair_reports_dropped_data_and_writes_a_valid_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = run(folder.path(), &["repair", &path("bad/truncated.iprof"), "-o", "sound.iprof"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -91,7 +91,7 @@ fn merge_adds_weighs_and_compresses() {
 const OLD_RESULT: &str = "{\"version\":\"1.0.0\",\"types\":[]}";
 
 #[test]
-fn merge_refuses_what_is_damaged_and_leaves_the_old_result() {
+fn merge_rejects_damaged_files_and_keeps_the_old_output() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("out.iprof"), OLD_RESULT).expect("written");
     let good = path("even-or-odd.iprof");

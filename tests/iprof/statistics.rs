@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// `statistics.iprof`: what each figure should be stands beside it.
 #[test]
-fn show_prints_what_its_definitions_say() {
+fn show_matches_its_definitions() {
     let folder = tempfile::tempdir().expect("a folder");
     let shown = json(&succeed(folder.path(), &["show", "--json", &path("statistics.iprof")]));
     assert_has_schema(&shown, "show-iprof-2.json");
@@ -96,7 +96,7 @@ fn call_chains_count_a_recursive_stack_once() {
 /// `older.iprof` and `newer.iprof` know the same methods under other ids.
 /// The older has an overload `step(int)` that the newer lacks.
 #[test]
-fn diff_prints_what_its_definitions_say() {
+fn diff_matches_its_definitions() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = [path("older.iprof"), path("newer.iprof")];
     let found = json(&succeed(folder.path(), &["diff", "--json", &files[0], &files[1]]));
@@ -137,7 +137,7 @@ fn diff_prints_what_its_definitions_say() {
 }
 
 #[test]
-fn relevance_and_applicability_are_what_their_definitions_say() {
+fn relevance_and_applicability_match_their_definitions() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = [path("older.iprof"), path("newer.iprof")];
     let found = json(&succeed(folder.path(), &["diff", "--json", &files[0], &files[1]]));

@@ -40,7 +40,7 @@ fn kept_shapes() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
+fn an_unrepairable_file_gets_a_helpful_hint() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, advice, option) in [
         ("bad-json", "--salvage", Some("--salvage")),
@@ -71,13 +71,13 @@ fn a_file_that_cannot_simply_be_repaired_says_what_helps() {
             assert_eq!(run(folder.path(), &["check", "x.iprof"]).status.code(), Some(0));
         }
     }
-    let sound = json(&succeed(folder.path(), &["check", "--json", &path("statistics.iprof")]));
-    assert_has_schema(&sound, "check-2.json");
-    assert!(sound["files"][0]["hint"].is_null());
+    let valid = json(&succeed(folder.path(), &["check", "--json", &path("statistics.iprof")]));
+    assert_has_schema(&valid, "check-2.json");
+    assert!(valid["files"][0]["hint"].is_null());
 }
 
 #[test]
-fn what_was_complete_is_counted_in_entries() {
+fn complete_entries_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let checked = run(folder.path(), &["check", &path("bad/truncated.iprof")]);
     let text = String::from_utf8(checked.stdout).expect("text");
@@ -97,7 +97,7 @@ fn sorting_and_repairing_lose_no_shape_of_a_branch() {
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_says_so() {
+fn a_filter_that_keeps_nothing_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let example = path("statistics.iprof");
     let nothing = ["convert", &example, "-o", "x.iprof", "--only", "no.such"];
@@ -111,7 +111,7 @@ fn a_filter_that_leaves_nothing_says_so() {
 }
 
 #[test]
-fn options_for_llvm_profiles_are_not_passed_over_in_a_merge_of_iprofs() {
+fn options_for_llvm_profiles_are_errors_in_a_merge_of_iprofs() {
     let folder = tempfile::tempdir().expect("a folder");
     let example = path("statistics.iprof");
     for (option, advice) in [
@@ -142,7 +142,7 @@ fn call_chains_of_a_method_are_found_by_its_name_alone() {
 }
 
 #[test]
-fn branches_alone_are_no_flame_graph() {
+fn branches_alone_are_not_a_flame_graph() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("b.iprof"), branch("5,0,9,8,1,1")).expect("written");
     for baseline in [&[][..], &["--baseline", "b.iprof"]] {
@@ -171,7 +171,7 @@ fn reports_do_not_mix_with_a_profile_on_standard_output() {
 }
 
 #[test]
-fn options_for_iprof_output_tell_the_format() {
+fn options_for_iprof_output_select_the_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let example = path("even-or-odd.iprof");
     let pretty = succeed(folder.path(), &["convert", &example, "-o", "-", "--pretty"]);
@@ -197,7 +197,7 @@ fn folders_are_checked_file_by_file() {
 }
 
 #[test]
-fn a_weight_without_a_file_is_told_from_a_missing_file() {
+fn a_weight_without_a_file_is_distinguished_from_a_missing_file() {
     let folder = tempfile::tempdir().expect("a folder");
     for text in ["3", "a.iprof", "x,a.iprof", "0,a.iprof"] {
         let said = fail(2, folder.path(), &["merge", &format!("--weighted-input={text}"), "-o", "x.iprof"]);

@@ -32,7 +32,7 @@ fn runs(folder: &Folder, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_job_for_llvm_gates_and_says_what_failed() {
+fn a_ci_job_for_llvm_reports_failed_thresholds() {
     let folder = Folder::new();
     runs(&folder, &[("1.proftext", "one.proftext"), ("2.proftext", "other.proftext"), ("log.txt", "notes.txt")]);
     folder.write("runs/3.profraw", b"");
@@ -71,7 +71,7 @@ fn a_job_for_llvm_gates_and_says_what_failed() {
 }
 
 #[test]
-fn a_job_for_iprof_gates_and_says_what_failed() {
+fn a_ci_job_for_iprof_reports_failed_thresholds() {
     let folder = Folder::new();
     runs(&folder, &[("1.iprof", "a.iprof"), ("2.iprof", "a.iprof"), ("settings.json", "settings.json")]);
     folder.write("runs/3.iprof", b"");

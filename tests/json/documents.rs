@@ -135,7 +135,7 @@ fn assert_shares_are_shares(line: &str, value: &Value, place: &str) {
 }
 
 #[test]
-fn documents_say_path_format_and_version_of_their_files() {
+fn documents_give_path_format_and_version_of_files() {
     let folder = Folder::new();
     let file = |value: &Value| [&value["path"], &value["format"], &value["version"]].map(|member| member.clone());
     let expect = |path: &str, format: &str, version: Option<&str>| {
@@ -152,8 +152,8 @@ fn documents_say_path_format_and_version_of_their_files() {
     let checked = folder.document("check --json a.profraw a.collapsed", 0);
     assert_eq!(file(&checked["files"][0]), expect("a.profraw", "raw", Some("8")));
     assert_eq!(checked["files"][1]["format"], "collapsed");
-    let told = folder.document("info --json a.jfr", 0);
-    assert_eq!(file(&told["files"][0])[1], "jfr");
+    let reported = folder.document("info --json a.jfr", 0);
+    assert_eq!(file(&reported["files"][0])[1], "jfr");
 }
 
 /// A part is listed with its inputs, and where it stands alone too.
@@ -166,9 +166,9 @@ fn parts_are_listed_with_their_inputs() {
         "merge --json --partial -o part.iprof a.iprof",
     ];
     making.iter().for_each(|line| drop(folder.document(line, 0)));
-    let told = folder.document("info --json part.profdata part.prof part.iprof bare.part", 0);
-    let part = |at: usize| &told["files"][at]["partial_merge"];
-    assert_eq!(told["files"][0]["format"], "indexed");
+    let reported = folder.document("info --json part.profdata part.prof part.iprof bare.part", 0);
+    let part = |at: usize| &reported["files"][at]["partial_merge"];
+    assert_eq!(reported["files"][0]["format"], "indexed");
     assert_eq!((&part(0)["family"], &part(0)["used"]), (&"instr".into(), &1.into()));
     assert_eq!(part(0)["applied"], serde_json::json!(["--no-function=^main$"]));
     let inputs = |at: usize| part(at)["inputs"].as_array().expect("a list of inputs").clone();
@@ -179,7 +179,10 @@ fn parts_are_listed_with_their_inputs() {
     assert_eq!(inputs(1)[1]["outcome"], "failed");
     assert!(inputs(1)[1]["error"].as_str().is_some_and(|error| error.contains("notes.txt")), "{}", part(1));
     assert_eq!((&part(2)["sums"], &inputs(2)[0]["records"]), (&Value::Null, &Value::Null));
-    assert_eq!((&told["files"][3]["format"], &told["files"][3]["parts"]), (&"partial".into(), &serde_json::json!([])));
+    assert_eq!(
+        (&reported["files"][3]["format"], &reported["files"][3]["parts"]),
+        (&"partial".into(), &serde_json::json!([]))
+    );
     assert_eq!(inputs(3)[0]["path"], "memory.proftext");
     let checked = folder.document("check --json part.profdata part.prof part.iprof bare.part", 0);
     let verdicts: Vec<&Value> =

@@ -14,7 +14,7 @@ fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_failed_merge_says_what_became_of_each_input() {
+fn a_failed_merge_lists_the_outcome_of_each_input() {
     let folder = Folder::new();
     let cases = [
         (
@@ -32,12 +32,12 @@ fn a_failed_merge_says_what_became_of_each_input() {
     ];
     folder.write("absent-not.txt", b"Dear diary,\nno profile.\n");
     for (inputs, expected) in cases {
-        let ending = inputs.split(['.', ' ']).nth(1).unwrap_or_default().replace("profraw", "profdata");
-        let document = folder.document(&format!("merge --json {inputs} -o out.{ending}"), 1);
+        let extension = inputs.split(['.', ' ']).nth(1).unwrap_or_default().replace("profraw", "profdata");
+        let document = folder.document(&format!("merge --json {inputs} -o out.{extension}"), 1);
         assert_eq!(outcomes(&document), owned(expected), "{document}");
         assert_eq!((&document["schema"], &document["output"]), (&"profbridge.merge/2".into(), &Value::Null));
         assert!(document["error"]["message"].is_string(), "{document}");
-        assert!(!folder.path(&format!("out.{ending}")).exists());
+        assert!(!folder.path(&format!("out.{extension}")).exists());
     }
 }
 
@@ -99,7 +99,7 @@ fn nothing_found_ends_with_exit_code_1() {
 }
 
 #[test]
-fn a_conversion_lists_what_was_found_in_an_iprof() {
+fn a_conversion_lists_the_findings_of_an_iprof() {
     let folder = Folder::new();
     let document = folder.document("convert --json b.iprof -o out.iprof", 0);
     let warnings = document["inputs"][0]["warnings"].as_array().expect("warnings");

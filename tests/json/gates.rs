@@ -83,7 +83,7 @@ fn a_diff_of_each_family_has_sections_with_the_names_that_help_lists() {
 
 /// What neither profile has cannot be judged: that is a failure, not a pass.
 #[test]
-fn a_gate_on_what_is_not_there_fails() {
+fn a_threshold_on_missing_data_fails() {
     let folder = Folder::new();
     let found = folder.document("diff --json a.collapsed b.collapsed --fail-below counters=0.1", 3);
     assert_eq!((&found["gates"][0]["found"], &found["gates"][0]["passed"]), (&Value::Null, &false.into()));

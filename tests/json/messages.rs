@@ -56,7 +56,7 @@ const MISTAKES: [(&str, &str); 46] = [
 ];
 
 #[test]
-fn common_mistakes_get_messages_that_say_what_to_do() {
+fn common_mistakes_get_helpful_messages() {
     let folder = Folder::new();
     let mut text = String::from("What profbridge says after common mistakes; tests/json/messages.rs writes this.\n");
     for (title, line) in MISTAKES {

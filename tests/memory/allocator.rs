@@ -8,10 +8,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-struct Watched;
+struct ErrorTrackingWriter;
 
 #[global_allocator]
-static ALLOCATOR: Watched = Watched;
+static ALLOCATOR: ErrorTrackingWriter = ErrorTrackingWriter;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -36,7 +36,7 @@ fn refuses(bytes: usize, align: usize) -> bool {
 
 // SAFETY: every call is passed on to the system's allocator as it is, or answered
 // as if that had no memory; counting neither allocates nor touches the memory.
-unsafe impl GlobalAlloc for Watched {
+unsafe impl GlobalAlloc for ErrorTrackingWriter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuses(layout.size(), layout.align()) {
             return null_mut();

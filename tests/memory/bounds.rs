@@ -181,12 +181,12 @@ const WITHOUT_ROWS: [(&str, &str); 4] = [
 
 /// An input of one size, in a folder of its own.
 fn write(folder: &Path, made: &inputs::Made, count: usize) -> (std::path::PathBuf, usize) {
-    let path = folder.join(format!("input{count}.{}", made.ending));
+    let path = folder.join(format!("input{count}.{}", made.extension));
     let bytes = (made.make)(count);
     assert!(bytes.len() < 4 << 20, "{}: {} bytes are read in large pages", made.name, bytes.len());
     std::fs::write(&path, &bytes).unwrap();
     let mut size = made.content.map_or(bytes.len(), |content| content(count).len());
-    if let Some(program) = made.beside {
+    if let Some(program) = made.in_directory_of {
         let program = program(count);
         std::fs::write(path.with_extension(PROGRAM), &program).unwrap();
         size += program.len();

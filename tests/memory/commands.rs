@@ -3,7 +3,7 @@
 use super::merges::read_options;
 use super::{ONE, out, programs};
 use profbridge::input::{Access, Input, WeightedInput, open, output};
-use profbridge::iprof::statistics::{FigureOptions, write_text};
+use profbridge::iprof::statistics::{StatisticsOptions, write_text};
 use profbridge::iprof::{self, RepairOptions, repair_from};
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
 use profbridge::pipeline::diff::stacks::diff_stacks;
@@ -68,7 +68,7 @@ pub fn show_samples(input: &Path) -> Result<()> {
 }
 
 pub fn show_iprof(input: &Path) -> Result<()> {
-    let (statistics, _) = iprof_statistics(input, &FigureOptions::default())?;
+    let (statistics, _) = iprof_statistics(input, &StatisticsOptions::default())?;
     write_text(&mut String::new(), &statistics).expect("memory takes everything");
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::io::Write;
 #[derive(Clone, Copy)]
 pub struct Made {
     pub name: &'static str,
-    pub ending: &'static str,
+    pub extension: &'static str,
     /// The smaller number of functions, entries or levels.
     pub few: usize,
     pub make: fn(usize) -> Vec<u8>,
@@ -24,42 +24,42 @@ pub struct Made {
     /// What it is made of, where that is compressed and its size counts.
     pub content: Option<fn(usize) -> Vec<u8>>,
     /// The program that wrote it, where one is needed; both sizes count.
-    pub beside: Option<fn(usize) -> Vec<u8>>,
+    pub in_directory_of: Option<fn(usize) -> Vec<u8>>,
 }
 
-const fn sound(name: &'static str, ending: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
-    Made { name, ending, few, make, is_sound: true, content: None, beside: None }
+const fn valid(name: &'static str, extension: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
+    Made { name, extension, few, make, is_sound: true, content: None, in_directory_of: None }
 }
 
-const fn hostile(name: &'static str, ending: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
-    Made { name, ending, few, make, is_sound: false, content: None, beside: None }
+const fn hostile(name: &'static str, extension: &'static str, few: usize, make: fn(usize) -> Vec<u8>) -> Made {
+    Made { name, extension, few, make, is_sound: false, content: None, in_directory_of: None }
 }
 
-pub const TEXT: Made = sound("LLVM text", "proftext", 1500, llvm_text);
-pub const TINY_TEXT: Made = sound("LLVM text of the smallest records", "proftext", 6000, tiny_text);
-pub const ONE_NAME: Made = sound("LLVM text of records with one name", "proftext", 5000, one_name);
-pub const INDEXED: Made = sound("indexed", "profdata", 2000, |count| {
+pub const TEXT: Made = valid("LLVM text", "proftext", 1500, llvm_text);
+pub const TINY_TEXT: Made = valid("LLVM text of the smallest records", "proftext", 6000, tiny_text);
+pub const ONE_NAME: Made = valid("LLVM text of records with one name", "proftext", 5000, one_name);
+pub const INDEXED: Made = valid("indexed", "profdata", 2000, |count| {
     indexed::write(&profile(count), &indexed::WriteOptions::default()).expect("it can be written")
 });
-pub const RAW: Made = sound("raw", "profraw", 2000, |count| {
+pub const RAW: Made = valid("raw", "profraw", 2000, |count| {
     let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
     raw::write(&profile(count), &raw::WriteOptions::new(encoding)).expect("it can be written")
 });
-pub const ONE_FUNCTION: Made = sound("one function of many value sites", "profdata", 3000, |size| {
+pub const ONE_FUNCTION: Made = valid("one function of many value sites", "profdata", 3000, |size| {
     indexed::write(&one_function(size), &indexed::WriteOptions::default()).expect("it can be written")
 });
-pub const ONE_FUNCTION_TEXT: Made = sound("text of one function of many value sites", "proftext", 3000, |size| {
+pub const ONE_FUNCTION_TEXT: Made = valid("text of one function of many value sites", "proftext", 3000, |size| {
     text::write(&one_function(size), &text::TextOptions::new(Compat::Profbridge)).bytes
 });
-pub const SAMPLE_TEXT: Made = sound("sample text", "prof", 2000, samples);
-pub const EXT_BINARY: Made = sound("extensible binary", "afdo", 2000, |count| {
+pub const SAMPLE_TEXT: Made = valid("sample text", "prof", 2000, samples);
+pub const EXT_BINARY: Made = valid("extensible binary", "afdo", 2000, |count| {
     let read = sampleprof::read(&samples(count), &sampleprof::ReadOptions::default()).expect("the text is sound");
     sampleprof::write(&read, &sampleprof::WriteOptions::default()).expect("it can be written")
 });
-pub const IPROF: Made = sound("iprof", "iprof", 3000, iprof);
-pub const COLLAPSED: Made = sound("collapsed stacks", "collapsed", 2000, collapsed);
-pub const MEMORY_YAML: Made = sound("memprof YAML", "yaml", 1000, memory_yaml);
-pub const MEMORY_SECTION: Made = sound("indexed with a memory profile", "profdata", 1000, |count| {
+pub const IPROF: Made = valid("iprof", "iprof", 3000, iprof);
+pub const COLLAPSED: Made = valid("collapsed stacks", "collapsed", 2000, collapsed);
+pub const MEMORY_YAML: Made = valid("memprof YAML", "yaml", 1000, memory_yaml);
+pub const MEMORY_SECTION: Made = valid("indexed with a memory profile", "profdata", 1000, |count| {
     let memory = yaml::read(&memory_yaml(count), Compat::Profbridge, &Limits::default()).expect("it is sound");
     let options = memprof::indexed::WriteOptions::new(Release::DEFAULT, None, true).expect("it is written");
     let bytes = memprof::indexed::write(&memory, &options).expect("it can be written");
@@ -78,58 +78,58 @@ pub const KEYED_YAML: Made = hostile("YAML of small keys", "yaml", 30_000, |coun
 pub const OPEN_YAML: Made = hostile("YAML of open brackets", "yaml", 100_000, |count| {
     format!("---\nHeapProfileRecords: {}", "[".repeat(count)).into_bytes()
 });
-pub const PPROF: Made = sound("pprof", "pprof", 2000, |count| pprof(count, true));
+pub const PPROF: Made = valid("pprof", "pprof", 2000, |count| pprof(count, true));
 pub const PPROF_TEXTS: Made =
-    sound("pprof of empty texts", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
+    valid("pprof of empty texts", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
 pub const PPROF_SAMPLES: Made =
     hostile("pprof of samples without values", "pprof", 50_000, |count| pprof(count, false));
 pub const STACKS_PART: Made = Made {
     content: Some(collapsed),
-    ..sound("partial merge of stacks", "partial", 2000, |count| part(Family::Stacks, collapsed(count)))
+    ..valid("partial merge of stacks", "partial", 2000, |count| part(Family::Stacks, collapsed(count)))
 };
 pub const SAMPLES_PART: Made = Made {
     content: Some(samples),
-    ..sound("partial merge of samples", "partial", 2000, |count| part(Family::SampleProf, samples(count)))
+    ..valid("partial merge of samples", "partial", 2000, |count| part(Family::SampleProf, samples(count)))
 };
 pub const INSTR_PART: Made = Made {
     content: Some(llvm_text),
-    ..sound("partial merge of LLVM text", "partial", 2000, |count| part(Family::Instr, llvm_text(count)))
+    ..valid("partial merge of LLVM text", "partial", 2000, |count| part(Family::Instr, llvm_text(count)))
 };
 pub const IPROF_PART: Made = Made {
     content: Some(iprof),
-    ..sound("partial merge of iprof files", "partial", 3000, |count| part(Family::Iprof, iprof(count)))
+    ..valid("partial merge of iprof files", "partial", 3000, |count| part(Family::Iprof, iprof(count)))
 };
 pub const TEXT_IN_GZIP: Made = Made {
     content: Some(llvm_text),
-    ..sound("LLVM text in gzip", "gz", 1500, |count| compressed(Compression::Gzip, &llvm_text(count)))
+    ..valid("LLVM text in gzip", "gz", 1500, |count| compressed(Compression::Gzip, &llvm_text(count)))
 };
 pub const TEXT_IN_ZSTD: Made = Made {
     content: Some(llvm_text),
-    ..sound("LLVM text in zstd", "zst", 1500, |count| compressed(Compression::Zstd, &llvm_text(count)))
+    ..valid("LLVM text in zstd", "zst", 1500, |count| compressed(Compression::Zstd, &llvm_text(count)))
 };
 pub const TEXT_IN_XZ: Made =
-    Made { content: Some(llvm_text), ..sound("LLVM text in xz", "xz", 1500, |count| xz(&llvm_text(count))) };
+    Made { content: Some(llvm_text), ..valid("LLVM text in xz", "xz", 1500, |count| xz(&llvm_text(count))) };
 pub const IPROF_IN_XZ: Made =
-    Made { content: Some(iprof), ..sound("iprof in xz", "xz", 3000, |count| xz(&iprof(count))) };
-pub const RECORDING: Made = sound("recording", "jfr", 2000, recordings::recording);
-pub const TRACES: Made = sound("LLVM text with traces", "proftext", 2000, traces);
-pub const PROGRAM: Made = sound("program", "elf", 4000, programs::instrumented);
-pub const DEBUG_PROGRAM: Made = sound("program with debug info", "elf", 2000, programs::with_debug_info);
+    Made { content: Some(iprof), ..valid("iprof in xz", "xz", 3000, |count| xz(&iprof(count))) };
+pub const RECORDING: Made = valid("recording", "jfr", 2000, recordings::recording);
+pub const TRACES: Made = valid("LLVM text with traces", "proftext", 2000, traces);
+pub const PROGRAM: Made = valid("program", "elf", 4000, programs::instrumented);
+pub const DEBUG_PROGRAM: Made = valid("program with debug info", "elf", 2000, programs::with_debug_info);
 pub const NESTED_PROGRAM: Made = hostile("program of nested calls", "elf", 1000, programs::of_nested_calls);
 pub const MEMORY_DUMP: Made = Made {
-    beside: Some(programs::with_debug_info),
-    ..sound("raw memory dump with its program", "memprofraw", 1000, programs::memory_dump)
+    in_directory_of: Some(programs::with_debug_info),
+    ..valid("raw memory dump with its program", "memprofraw", 1000, programs::memory_dump)
 };
 pub const HISTOGRAMS: Made = Made {
-    beside: Some(programs::with_debug_info),
-    ..sound("raw memory dump with histograms", "memprofraw", 20, programs::dump_with_histograms)
+    in_directory_of: Some(programs::with_debug_info),
+    ..valid("raw memory dump with histograms", "memprofraw", 20, programs::dump_with_histograms)
 };
 pub const NESTED_CALLS: Made = Made {
-    beside: Some(programs::of_nested_calls),
+    in_directory_of: Some(programs::of_nested_calls),
     ..hostile("raw memory dump with a program of nested calls", "memprofraw", 1000, programs::memory_dump)
 };
 pub const SAME_PLACES: Made = Made {
-    beside: Some(programs::of_nested_calls),
+    in_directory_of: Some(programs::of_nested_calls),
     ..hostile("raw memory dump of stacks in nested calls", "memprofraw", 300, programs::dump_of_few_addresses)
 };
 pub const DEEP_JSON: Made = hostile("JSON without end", "iprof", 100_000, deep);

@@ -44,11 +44,11 @@ fn options() -> MergeOptions {
 }
 
 fn merged(inputs: &[WeightedInput]) -> Result<Profile> {
-    Ok(sound(merge_files(inputs, &options(), &mut Silent)?)?.profile)
+    Ok(valid(merge_files(inputs, &options(), &mut Silent)?)?.profile)
 }
 
 /// A report whose inputs were all read, or what was wrong with the first that was not.
-fn sound(mut report: MergeReport) -> Result<MergeReport> {
+fn valid(mut report: MergeReport) -> Result<MergeReport> {
     let failed = report.inputs.iter().position(|input| matches!(input.outcome, InputOutcome::Failed(_)));
     match failed.map(|at| report.inputs.swap_remove(at).outcome) {
         Some(InputOutcome::Failed(error)) => Err(error),
@@ -82,7 +82,7 @@ fn in_parts(inputs: &[WeightedInput], _: &Path) -> Result<()> {
     let Finished::Instr(report) = Partial::from_bytes(&bytes, &partial)?.finish(&partial)? else {
         panic!("a merge of another family")
     };
-    sound(report).map(drop)
+    valid(report).map(drop)
 }
 
 pub(super) type Command = fn(&[WeightedInput], &Path) -> Result<()>;
@@ -195,14 +195,14 @@ fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
         options.read.programs = Arc::new(programs);
     }
     let (memory, report) = merge_memory_files(inputs, &options, &mut Silent)?;
-    sound(report)?;
+    valid(report)?;
     write_yaml_file(&memory, out)
 }
 
 fn memory_to_indexed(version: u32, inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = options();
     options.memprof.version = Some(version);
-    let report = sound(merge_files(inputs, &options, &mut Silent)?)?;
+    let report = valid(merge_files(inputs, &options, &mut Silent)?)?;
     write_file(&report.profile, &write_options(OutputFormat::for_release(Release::DEFAULT)), out).map(drop)
 }
 
@@ -251,9 +251,9 @@ fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     for (made, command, count) in tables {
-        let input = folder.path().join(format!("input.{}", made.ending));
+        let input = folder.path().join(format!("input.{}", made.extension));
         std::fs::write(&input, (made.make)(*count)).unwrap();
-        if let Some(program) = made.beside {
+        if let Some(program) = made.in_directory_of {
             std::fs::write(input.with_extension(PROGRAM), program(*count)).unwrap();
         }
         drive(made.name, large, &[(); 2].map(|()| WeightedInput::new(&input)), &out, *command);

@@ -79,7 +79,7 @@ DataAccessProfiles:
 ";
 
 /// Sound files, what their name begins with, how it ends, and where to change them.
-fn sound_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
+fn valid_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
     let temporary = tempfile::tempdir().unwrap();
     let document = temporary.path().join("document.yaml");
     std::fs::write(&document, DOCUMENT).unwrap();
@@ -100,7 +100,7 @@ fn sound_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
 /// Looks for faults, and writes a file for each.
 fn renew() {
     let mut found: BTreeMap<String, (String, Vec<u8>)> = BTreeMap::new();
-    let mut look_at = |tag: &str, ending: &str, bytes: Vec<u8>| {
+    let mut look_at = |tag: &str, extension: &str, bytes: Vec<u8>| {
         let Some(message) = fault(&bytes).filter(|message| message.contains("memprof")) else { return };
         if message.contains("decompress") {
             return; // in words of the library that inflates
@@ -109,18 +109,18 @@ fn renew() {
         let is_word = |word: &&str| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit());
         let class: Vec<&str> = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word).collect();
         // The same fault in another version is no other one.
-        let name = format!("{}.{ending}", class.join("-").to_lowercase());
+        let name = format!("{}.{extension}", class.join("-").to_lowercase());
         if !found.keys().any(|known| known.ends_with(&name)) {
             found.insert(format!("{tag}-{name}"), (message, bytes));
         }
     };
     let changes: [fn(u8) -> u8; 3] = [|byte| byte ^ 1, |_| 0xff, |_| 0];
-    for (tag, ending, good, start) in sound_files() {
+    for (tag, extension, good, start) in valid_files() {
         for at in start..good.len() {
             for change in changes {
                 let mut bytes = good.clone();
                 bytes[at] = change(bytes[at]);
-                look_at(&tag, ending, bytes);
+                look_at(&tag, extension, bytes);
             }
         }
         // The second of two functions becomes the first: hash, key, and place.
@@ -130,11 +130,11 @@ fn renew() {
             while let Some(at) = bytes[start..].windows(8).position(|word| word == key(0x50)) {
                 bytes[start + at..start + at + 8].copy_from_slice(&key(0x10));
             }
-            look_at(&tag, ending, bytes);
+            look_at(&tag, extension, bytes);
         }
-        if ending == "memprofraw" {
+        if extension == "memprofraw" {
             for at in (8..good.len()).step_by(101) {
-                look_at(&tag, ending, good[..at].to_vec());
+                look_at(&tag, extension, good[..at].to_vec());
             }
         }
     }

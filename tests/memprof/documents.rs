@@ -56,7 +56,7 @@ fn faults() -> Vec<String> {
 }
 
 #[test]
-fn faults_of_form_are_said_as_release_22_says_them() {
+fn syntax_errors_match_release_22() {
     if Command::new(TOOL).arg("--version").output().is_err() {
         let _ =
             std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {TOOL} is not installed\n").as_bytes());

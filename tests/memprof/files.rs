@@ -144,7 +144,7 @@ pub fn facts(profile: &MemoryProfile) -> Vec<String> {
 }
 
 #[test]
-fn all_versions_say_the_same() {
+fn all_versions_have_the_same_content() {
     for (release, versions) in [(19, 0..=3), (22, 2..=4)] {
         for stem in stems(release) {
             let profile = |version| {

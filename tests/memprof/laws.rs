@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn a_weight_is_so_many_runs(text in document(), weight in 2..5u64) {
+    fn a_weight_equals_that_number_of_runs(text in document(), weight in 2..5u64) {
         let texts = vec![text; weight as usize];
         let mut weighted = MemoryMerger::new(Compat::Profbridge);
         weighted.add(read(&texts[0]), Source::Yaml, weight).unwrap();
@@ -125,7 +125,7 @@ fn every_kind_of_input_counts() {
 }
 
 #[test]
-fn instrumentation_records_stay_beside_memory_profiles() {
+fn instrumentation_records_stay_with_memory_profiles() {
     let folder = tempfile::tempdir().unwrap();
     let counts = folder.path().join("a.proftext");
     std::fs::write(&counts, ":ir\nmain\n1\n2\n3\n4\n").unwrap();

@@ -55,7 +55,7 @@ fn in_llvms_place(arguments: &[&str], inputs: &[PathBuf]) -> MemoryProfile {
 }
 
 #[test]
-fn indexed_profiles_are_emptied_in_llvms_place() {
+fn indexed_profiles_are_emptied_in_llvm_mode() {
     for extension in ["v2.profdata", "v3.profdata", "v4.profdata"] {
         let indexed = [plain(extension)];
         assert_eq!(in_llvms_place(&[], &indexed).records().len(), 0, "{extension}");
@@ -65,7 +65,7 @@ fn indexed_profiles_are_emptied_in_llvms_place() {
 }
 
 #[test]
-fn what_comes_beside_an_indexed_profile_stays_alone_in_llvms_place() {
+fn inputs_with_an_indexed_profile_stay_alone_in_llvm_mode() {
     for other in ["memprofraw", "yaml"] {
         let inputs = [plain("v4.profdata"), plain(other)];
         let one = allocations(&sum(&inputs[1..]));
@@ -75,7 +75,7 @@ fn what_comes_beside_an_indexed_profile_stays_alone_in_llvms_place() {
 }
 
 #[test]
-fn only_the_first_of_several_inputs_stays_in_llvms_place() {
+fn only_the_first_of_several_inputs_stays_in_llvm_mode() {
     for [first, second] in [["memprofraw", "memprofraw"], ["memprofraw", "yaml"], ["yaml", "memprofraw"]] {
         let inputs = [plain(first), plain(second)];
         let one = allocations(&sum(&inputs[..1]));
@@ -85,7 +85,7 @@ fn only_the_first_of_several_inputs_stays_in_llvms_place() {
 }
 
 #[test]
-fn accesses_to_data_are_those_of_the_last_document_in_llvms_place() {
+fn data_accesses_come_from_the_last_document_in_llvm_mode() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = documents(
         &folder,
@@ -116,7 +116,7 @@ fn accesses_to_data_are_those_of_the_last_document_in_llvms_place() {
 }
 
 #[test]
-fn a_second_record_of_a_function_is_left_out_in_llvms_place() {
+fn a_second_record_of_a_function_is_dropped_in_llvm_mode() {
     let record = "  - GUID: f\n    AllocSites:\n      - Callstack: [ { Function: f, LineOffset: 1, Column: 1, IsInlineFrame: false } ]\n        MemInfoBlock: { AllocCount: 5 }\n";
     let text = format!("HeapProfileRecords:\n{record}{record}");
     let count = |compat| {
@@ -129,7 +129,7 @@ fn a_second_record_of_a_function_is_left_out_in_llvms_place() {
 }
 
 #[test]
-fn weights_are_ignored_in_llvms_place() {
+fn weights_are_ignored_in_llvm_mode() {
     let weighted = format!("--weighted-input=3,{}", plain("memprofraw").display());
     let one = allocations(&sum(&[plain("memprofraw")]));
     assert_eq!(allocations(&in_llvms_place(&[&weighted], &[])), one);

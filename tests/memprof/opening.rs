@@ -86,7 +86,7 @@ fn names_of_static_data_are_inflated() {
 }
 
 #[test]
-fn sections_of_older_releases_are_taken_in_llvms_place_when_their_headers_are_whole() {
+fn older_sections_with_whole_headers_are_read_in_llvm_mode() {
     let bytes = std::fs::read(file(&folder().join("clang-19-plain"), "v0.profdata")).unwrap();
     let section = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
     let opened = |bytes: &[u8], compat| {

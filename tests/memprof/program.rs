@@ -101,7 +101,7 @@ fn diff_compares_allocations_and_is_a_gate() {
 }
 
 #[test]
-fn merge_says_what_a_version_cannot_hold() {
+fn merge_reports_losses_of_a_version() {
     let temporary = tempfile::tempdir().unwrap();
     let (document, output) = (temporary.path().join("a.yaml"), temporary.path().join("a.profdata"));
     let text = "---\nHeapProfileRecords:\n- GUID: f\n  CallSites:\n  - Frames: []\n    CalleeGuids: [ g, h ]\n";

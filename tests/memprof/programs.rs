@@ -204,7 +204,7 @@ fn compressed_debug_info_is_inflated() {
 }
 
 #[test]
-fn code_in_several_segments_is_looked_up_under_our_own_name() {
+fn code_in_several_segments_is_found_in_profbridge_mode() {
     const FAR: &str = "#include <cstdlib>
         void *volatile kept;
         __attribute__((noinline, section(\".far\"))) void far_away(int n) { kept = malloc(n); free(kept); }

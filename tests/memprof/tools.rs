@@ -174,7 +174,7 @@ fn raw_profiles_that_cannot_be_read_end_as_in_release_22() {
 }
 
 #[test]
-fn raw_profiles_of_other_versions_are_taken_in_llvms_place() {
+fn raw_profiles_of_other_versions_are_read_in_llvm_mode() {
     let stem = folder().join("clang-16-plain");
     let binary = format!("--profiled-binary={}", file(&stem, "binary").display());
     let output = ours(&["show", "--memory", &binary, file(&stem, "memprofraw").to_str().unwrap()]);
@@ -197,7 +197,7 @@ fn compiled(compiler: &str, profile: &Path, folder: &Path) -> String {
 }
 
 #[test]
-fn each_release_reads_what_is_written_for_it() {
+fn each_release_reads_files_written_for_it() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("sum.profdata");
     for release in [15, 16, 19, 22] {
@@ -230,7 +230,7 @@ fn compilers_make_the_same_of_our_files() {
 }
 
 #[test]
-fn compilers_read_what_was_added_up() {
+fn compilers_read_merged_memory_profiles() {
     for release in [19, 22] {
         let Some(compiler) = tool("clang++", release) else { continue };
         let temporary = tempfile::tempdir().unwrap();

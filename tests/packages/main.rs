@@ -14,10 +14,10 @@ fn read(path: &str) -> String {
 }
 
 /// Files of a folder that end so, sorted.
-fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join(folder)).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("the folder is readable").path());
-    let mut found: Vec<PathBuf> = paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    let mut found: Vec<PathBuf> = paths.filter(|path| path.to_string_lossy().ends_with(extension)).collect();
     found.sort();
     found
 }
@@ -54,7 +54,7 @@ fn archive(version: &str, target: &str) -> String {
 }
 
 #[test]
-fn addresses_of_binstall_match_what_the_release_script_makes() {
+fn addresses_of_binstall_match_the_release_files() {
     let (version, target) = (manifest("package", "version"), "x86_64-unknown-linux-gnu");
     let filled = |template: String| {
         template.replace("{ name }", "profbridge").replace("{ version }", &version).replace("{ target }", target)
@@ -84,12 +84,12 @@ fn the_formula_takes_the_crate_that_the_release_script_makes() {
 }
 
 #[test]
-fn the_flake_is_sound() {
+fn the_flake_is_valid() {
     check("the_flake_is_sound", "nix-instantiate", &["--parse"], &files("packaging/nix", ".nix"));
 }
 
 #[test]
-fn scripts_are_sound() {
+fn scripts_pass_the_checker() {
     let mut scripts = files("packaging", ".sh");
     scripts.extend(
         ["test.sh", ".ci/run", ".ci/targets", "python/test.sh", "testdata/make.sh", "packaging/debian/prerm"]
@@ -99,7 +99,7 @@ fn scripts_are_sound() {
 }
 
 #[test]
-fn workflows_are_sound_and_run_what_there_is() {
+fn workflows_are_valid_and_run_existing_scripts() {
     let workflows = files(".github/workflows", ".yml");
     check("workflows_are_sound", "yamllint", &["--strict", "-c", ".yamllint"], &workflows);
     let text = read(".github/workflows/ci.yml");
@@ -109,7 +109,7 @@ fn workflows_are_sound_and_run_what_there_is() {
 }
 
 #[test]
-fn the_image_is_of_what_the_release_script_makes() {
+fn the_image_contains_the_release_files() {
     let file = read("packaging/container/Containerfile");
     assert!(file.contains("ADD profbridge-${VERSION}-container.tar.gz /"));
     assert!(read("packaging/release.sh").contains("$name-$version-container.tar.gz"));

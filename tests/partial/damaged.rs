@@ -58,7 +58,7 @@ fn every_damage_has_a_file_and_a_message() {
 }
 
 /// Sound parts of every family, small ones.
-fn sound_parts() -> Vec<(&'static str, Vec<u8>)> {
+fn valid_parts() -> Vec<(&'static str, Vec<u8>)> {
     let text = |name: &str, text: &str| [Input::from_bytes(name, text.as_bytes().to_vec())];
     let part = |family, inputs: &[Input]| {
         Partial::of(inputs, family, &PartialOptions::default()).expect("inputs are added").to_bytes().unwrap()
@@ -105,7 +105,7 @@ fn renew() {
         found.entry(name.chars().take(90).collect()).or_insert((message, bytes));
     };
     let changes: [fn(u8) -> u8; 5] = [|byte| byte ^ 1, |_| 0, |_| 0x7f, |_| 0xff, |byte| byte.wrapping_add(1)];
-    for (tag, good) in sound_parts() {
+    for (tag, good) in valid_parts() {
         let frame = Frame::find(&good, &Limits::default()).unwrap().unwrap();
         let framed =
             |state: &[u8]| partial::append(frame.profile.to_vec(), frame.family, frame.origins, state).unwrap();

@@ -148,7 +148,7 @@ fn texts() -> impl Strategy<Value = Vec<(String, u64)>> {
 fn in_memory(contents: &[(String, u64)]) -> Vec<Input> {
     let weigh = |weight: u64| NonZeroU64::new(weight).expect("a weight is 1 at least");
     let named = |(at, (text, weight)): (usize, &(String, u64))| {
-        Input::from_bytes(format!("input-{at}"), text.clone().into_bytes()).weighing(weigh(*weight))
+        Input::from_bytes(format!("input-{at}"), text.clone().into_bytes()).weighted_by(weigh(*weight))
     };
     contents.iter().enumerate().map(named).collect()
 }
@@ -276,7 +276,7 @@ fn a_record_with_another_checksum_is_left_out_wherever_it_was() {
 
 /// What a filter leaves out of a part takes a complaint about inlined callees with it, and no byte.
 #[test]
-fn checksums_inlined_into_what_a_filter_left_out_are_not_told_any_more() {
+fn checksums_inlined_into_filtered_functions_are_dropped() {
     let text =
         |inlined: u64| format!("zed:0:0\n 1: foo:0\n  !CFGChecksum: {inlined}\n !CFGChecksum: 7\nmain:5:1\n 1: 5\n");
     let inputs = in_memory(&[(text(8), 1), (text(7), 1)]);
@@ -290,12 +290,15 @@ fn checksums_inlined_into_what_a_filter_left_out_are_not_told_any_more() {
         heard.0
     };
     assert_eq!(faults(&options), [""; 0]);
-    let told = faults(&PartialOptions::default());
-    assert!(matches!(told.as_slice(), [one] if one.starts_with("input-1 x1: zed: another checksum")), "{told:?}");
+    let reported = faults(&PartialOptions::default());
+    assert!(
+        matches!(reported.as_slice(), [one] if one.starts_with("input-1 x1: zed: another checksum")),
+        "{reported:?}"
+    );
 }
 
 #[test]
-fn what_a_damaged_part_says_is_refused() {
+fn damaged_parts_are_errors() {
     let options = PartialOptions::default();
     let inputs = in_memory(&[("foo:5:1\n 1: 5\n".to_string(), 1), ("bar:5:1\n 1: 5\n".to_string(), 2)]);
     for family in [Family::SampleProf, Family::Stacks, Family::Iprof] {

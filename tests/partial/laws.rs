@@ -185,7 +185,7 @@ fn random_profiles_of_all_kinds_give_the_same_in_any_parts() {
         let has_marks = random.chance(20);
         let inputs: Vec<WeightedInput> = (0..2 + random.below(9))
             .map(|number| {
-                let (bytes, ending) = match random.below(8) {
+                let (bytes, extension) = match random.below(8) {
                     0..=2 => {
                         let text = profile(random.next(), seed, knows);
                         let mark = if has_marks { [":fe\n", "", ":ir\n"][random.below(3) as usize] } else { ":ir\n" };
@@ -195,7 +195,7 @@ fn random_profiles_of_all_kinds_give_the_same_in_any_parts() {
                     _ => gpu::file(random.next(), seed),
                 };
                 let weight = NonZeroU64::new(1 + random.below(3)).expect("a weight is 1 at least");
-                let mut input = WeightedInput::from_bytes(format!("{number}.{ending}"), bytes);
+                let mut input = WeightedInput::from_bytes(format!("{number}.{extension}"), bytes);
                 input.weight = weight;
                 input
             })

@@ -113,7 +113,7 @@ fn sizes(folder: &Path, part: &str, inputs: &[String], options: &[&str]) -> (u64
 }
 
 #[test]
-fn parts_are_no_larger_than_their_inputs() {
+fn parts_are_not_larger_than_their_inputs() {
     let folder = tempfile::tempdir().expect("there is room for files");
     let no_larger = |part: &str, inputs: &[String]| {
         let (size, together) = sizes(folder.path(), part, inputs, &[]);
@@ -177,7 +177,7 @@ fn iprof(methods: usize, run: usize) -> String {
 }
 
 #[test]
-fn a_changed_part_a_part_with_a_weight_and_a_part_behind_a_pipe_are_refused() {
+fn changed_weighted_and_piped_parts_are_errors() {
     let folder = tempfile::tempdir().expect("there is room for files");
     parts(folder.path());
     let refused = |arguments: &[&str]| {
@@ -239,10 +239,10 @@ fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     let expected = run(false, &name("whole"), &names);
     let read = |stem: &str| std::fs::read(folder.join(name(stem))).expect("it was written");
     assert!(read("joined") == read("whole"), "{inputs:?} {options:?}: {said}\n{expected}");
-    let told = profbridge(folder, &["info", &name("second")]);
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let reported = profbridge(folder, &["info", &name("second")]);
+    let reported = String::from_utf8_lossy(&reported.stdout).into_owned();
     let wanted = format!("{} of {} input", second.len(), second.len());
-    assert!(told.contains(&wanted), "{told}");
+    assert!(reported.contains(&wanted), "{reported}");
     let check = |name: &str| {
         let output = profbridge(folder, &["check", name]);
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -301,7 +301,7 @@ fn llvm_reads_the_sample_profile_in_front_of_a_part() {
             let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
             assert!(read("part.afdo").starts_with(&read("plain.afdo")) && read("part.afdo") != read("plain.afdo"));
             for arguments in [&["show", "--sample"][..], &["merge", "--sample", "--text", "-o", "-"]] {
-                let told = |name: &str| {
+                let reported = |name: &str| {
                     let arguments = [arguments, &[name]].concat();
                     let output = Command::new(&tool).current_dir(folder.path()).args(arguments).output();
                     let output = output.expect("the tool runs");
@@ -309,7 +309,7 @@ fn llvm_reads_the_sample_profile_in_front_of_a_part() {
                     assert!(!output.stdout.is_empty());
                     output.stdout
                 };
-                assert!(told("part.afdo") == told("plain.afdo"), "{tool:?} {arguments:?} {kind}");
+                assert!(reported("part.afdo") == reported("plain.afdo"), "{tool:?} {arguments:?} {kind}");
             }
         }
     }
@@ -339,9 +339,9 @@ fn check_info_and_show_know_a_part() {
     succeed(folder.path(), &["merge", "--partial", "-o", "part.profdata", pattern, &runs[0], &runs[1]]);
     let stdout =
         |arguments: &[&str]| String::from_utf8_lossy(&profbridge(folder.path(), arguments).stdout).into_owned();
-    let told = stdout(&["info", "part.profdata"]);
+    let reported = stdout(&["info", "part.profdata"]);
     for expected in ["2 of 2 inputs", pattern, "records"] {
-        assert!(told.contains(expected), "{expected}: {told}");
+        assert!(reported.contains(expected), "{expected}: {reported}");
     }
     assert!(stdout(&["check", "part.profdata"]).contains("usable"));
     assert!(stdout(&["show", "part.profdata"]).contains("Total functions"));
@@ -385,7 +385,7 @@ fn filters_weights_and_bad_inputs_are_remembered() {
 }
 
 #[test]
-fn salvaging_has_its_place_and_empty_inputs_are_no_failures() {
+fn parts_can_be_salvaged_and_empty_inputs_are_not_failures() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     for (name, text) in [("a.afdo", "main:5:1\n 1: 5\n"), ("empty.afdo", ""), ("b.afdo", "f:7:1\n 1: 7\n")] {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 
 #[test]
-fn info_tells_what_is_in_a_profile() {
+fn info_describes_a_profile() {
     let folder = Folder::new("info");
     let said = folder.shows("info squares.pprof heap.pprof");
     for words in [
@@ -22,7 +22,7 @@ fn info_tells_what_is_in_a_profile() {
 }
 
 #[test]
-fn check_says_whether_go_takes_it_and_what_to_do() {
+fn check_reports_whether_go_accepts_a_profile() {
     let folder = Folder::new("check");
     let said = folder.shows("check squares.pprof heap.pprof");
     assert!(said.contains("squares.pprof: pprof: usable\n  info: pprof.go-takes"), "{said}");
@@ -49,7 +49,7 @@ fn check_says_whether_go_takes_it_and_what_to_do() {
 }
 
 #[test]
-fn stacks_and_text_that_hold_samples_are_sound() {
+fn stacks_and_text_with_samples_are_valid() {
     let folder = Folder::new("check-stacks");
     folder.write("a.collapsed", "a;b 3\na;c 4\n");
     let said = folder.shows("check a.collapsed");
@@ -57,7 +57,7 @@ fn stacks_and_text_that_hold_samples_are_sound() {
 }
 
 #[test]
-fn show_counts_samples_or_what_was_asked_for() {
+fn show_counts_samples_or_the_requested_value() {
     let folder = Folder::new("show");
     let shown: Value = serde_json::from_str(&folder.shows("show squares.pprof --json")).unwrap();
     assert_eq!(shown["methods"][0]["method"], "main.mix");
@@ -132,7 +132,7 @@ fn sorts_of_profiles_do_not_mix() {
 }
 
 #[test]
-fn what_a_small_file_inflates_to_is_bounded() {
+fn inflated_size_is_bounded() {
     let folder = Folder::new("bounded");
     for command in ["show squares.pprof", "merge squares.pprof -o x.pprof", "convert squares.pprof -o x.pprof"] {
         let said = folder.fails(&format!("{command} --limit stream-bytes=1500"));
@@ -159,7 +159,7 @@ fn a_sum_is_trimmed_to_stacks_or_bytes() {
 }
 
 #[test]
-fn what_other_forms_cannot_hold_is_said() {
+fn losses_of_other_formats_are_reported() {
     let folder = Folder::new("losses");
     let said = folder.says("convert squares.pprof -o a.collapsed");
     assert!(said.contains("samples with labels, which stacks do not keep"), "{said}");
@@ -198,7 +198,7 @@ fn pictures_are_drawn_as_they_are_called() {
 }
 
 #[test]
-fn pictures_show_what_was_asked_for() {
+fn flame_graphs_show_the_requested_samples() {
     let folder = Folder::new("chosen");
     folder.write("a.collapsed", "a.B.main;a.B.f;a.B.g 6\na.B.main;a.B.g 3\na.B.main;a.B.h 1\n");
     folder.says("flamegraph a.collapsed -o a.svg");

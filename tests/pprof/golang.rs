@@ -69,7 +69,7 @@ fn tops(said: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn go_tool_pprof_reads_what_we_write() {
+fn go_tool_pprof_reads_written_profiles() {
     let Some(go) = Go::find("go_tool_pprof_reads_what_we_write") else { return };
     let folder = Folder::new("go-reads");
     folder.says("merge squares.pprof circles.pprof -o ours.pprof");
@@ -116,7 +116,7 @@ fn prepare(folder: &Folder) {
 }
 
 #[test]
-fn go_build_optimizes_by_what_we_merged() {
+fn go_build_uses_merged_profiles() {
     let Some(go) = Go::find("go_build_optimizes_by_what_we_merged") else { return };
     let folder = Folder::new("go-builds");
     prepare(&folder);
@@ -131,7 +131,7 @@ fn go_build_optimizes_by_what_we_merged() {
 }
 
 #[test]
-fn check_knows_what_go_refuses() {
+fn check_knows_the_rules_of_go() {
     let Some(go) = Go::find("check_knows_what_go_refuses") else { return };
     let folder = Folder::new("go-refuses");
     prepare(&folder);

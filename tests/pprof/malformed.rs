@@ -56,7 +56,7 @@ fn every_fault_is_named_with_its_place() {
 }
 
 #[test]
-fn what_is_whole_reads_and_what_grows_too_much_does_not() {
+fn whole_profiles_read_and_oversized_ones_do_not() {
     let folder = Folder::new("malformed-bounds");
     let [good, zeros] = ["good", "gzip-of-zeros"].map(|name| data("bad").join(format!("{name}.pprof")));
     let (shown, _) = folder.ends(0, &format!("show {}", good.display()));

@@ -134,7 +134,7 @@ fn errors_name_the_image_that_is_missing() {
 }
 
 #[test]
-fn images_that_tell_nothing_are_refused_in_llvms_words() {
+fn images_without_data_give_the_error_of_llvm() {
     let add = |kind, path: &Path| Images::new(kind, Compat::Llvm22, Limits::default()).add(path).unwrap_err();
     let debug = testdata("correlate/clang-22-debug-info.binary");
     let binary = testdata("correlate/clang-22-binary.binary");
@@ -153,7 +153,7 @@ fn images_that_tell_nothing_are_refused_in_llvms_words() {
 }
 
 #[test]
-fn dwarf_4_and_5_whole_split_and_compressed_tell_the_same() {
+fn all_forms_of_dwarf_give_the_same_records() {
     for release in [19, 22] {
         let (clang, profdata) = (format!("clang-{release}"), format!("llvm-profdata-{release}"));
         if !available("debug info of several sorts", &[&clang, &profdata]) {
@@ -181,7 +181,7 @@ fn dwarf_4_and_5_whole_split_and_compressed_tell_the_same() {
 }
 
 #[test]
-fn two_images_in_one_file_are_told_apart() {
+fn two_images_in_one_file_are_distinguished() {
     if !available("two correlated images", &["clang-22"]) {
         return;
     }
@@ -268,7 +268,7 @@ int entry(void) { int s = 0; for (int i = 0; i < 9; i++) s += pick(i); return s;
 ";
 
 #[test]
-fn counters_of_a_windows_image_begin_behind_a_marker() {
+fn counters_of_a_windows_image_begin_after_a_marker() {
     if !available("a Windows image", &["clang-22", "lld-link-22", "llvm-profdata-22"]) {
         return;
     }

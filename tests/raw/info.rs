@@ -64,7 +64,7 @@ fn releases_are_named() {
 }
 
 #[test]
-fn damage_is_told_with_what_stands_before_it() {
+fn info_shows_the_header_of_a_damaged_file() {
     let (text, code) = info(&["bad/truncated.profraw"]);
     assert_eq!(code, Some(1));
     assert!(text.contains("LLVM raw profile, version 10\n"), "{text}");

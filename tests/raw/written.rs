@@ -29,7 +29,7 @@ fn kinds_with_values(kind: &str) -> bool {
 }
 
 #[test]
-fn what_a_runtime_wrote_and_we_write_again_reads_the_same() {
+fn rewritten_raw_profiles_read_the_same() {
     let kinds = [
         "ir",
         "fe",

@@ -48,7 +48,7 @@ fn wrapped_sizes_in_a_header_make_no_huge_sums() {
 /// A function called `10` with two records: the second name follows a record,
 /// where LLVM's reader takes digits for the number of value kinds.
 #[test]
-fn a_name_of_digits_is_mended_before_its_second_record_too() {
+fn a_name_of_digits_is_fixed_in_every_record() {
     let mut profile = Profile::default();
     let function = profile.functions.intern(b"10");
     profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
@@ -107,7 +107,7 @@ fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
 
 /// A raw file knows one run: another weight of its trace is counted as lost.
 #[test]
-fn the_weight_of_a_trace_is_not_lost_in_silence() {
+fn the_weight_of_a_trace_is_not_lost_silently() {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::TEMPORAL, ..Profile::default() };
     let function = profile.functions.intern(b"f");
     profile.functions.push_record(function, &FunctionRecord::new(1, vec![7]));
@@ -122,7 +122,7 @@ fn the_weight_of_a_trace_is_not_lost_in_silence() {
 
 /// An indexed site holds 255 values; what is cut is counted as lost.
 #[test]
-fn values_beyond_the_limit_are_not_lost_in_silence() {
+fn values_beyond_the_limit_are_not_lost_silently() {
     let mut profile = Profile::default();
     let mut record = FunctionRecord::new(1, vec![7]);
     let values: Vec<ValueCount> = (0..260).map(|value| ValueCount { value, count: 1 }).collect();
@@ -137,12 +137,12 @@ fn values_beyond_the_limit_are_not_lost_in_silence() {
 /// Of two pseudo counts the marks combine in any order, but the counters behind
 /// them stay those of whichever record came first (LLVM returns before it adds).
 #[test]
-fn behind_two_pseudo_counts_the_first_record_stays() {
+fn after_two_pseudo_counts_the_first_record_stays() {
     let (warm, hot) = (PseudoCount::Warm.counter(), PseudoCount::Hot.counter());
     for (inputs, rest) in [([(warm, 3), (hot, 4)], 3), ([(hot, 4), (warm, 3)], 4)] {
         let mut merger = Merger::new(profbridge::merge::MergeOptions::default());
-        for (mark, behind) in inputs {
-            let record = FunctionRecord::new(1, vec![mark, behind]);
+        for (mark, after) in inputs {
+            let record = FunctionRecord::new(1, vec![mark, after]);
             merger.add_record(RecordRef { name: b"f", name_ref: None, text: None, record: record.view() }, 1);
         }
         let merged = merger.finish();
@@ -155,7 +155,7 @@ fn behind_two_pseudo_counts_the_first_record_stays() {
 
 /// A recording whose method has an empty name made a document that `check` refuses.
 #[test]
-fn a_recording_with_a_nameless_method_becomes_a_sound_document() {
+fn a_recording_with_a_nameless_method_becomes_a_valid_document() {
     let file = std::fs::read(found("read_recording-method-without-name")).expect("file is readable");
     super::bodies::run("read_recording", &file);
 }
@@ -163,7 +163,7 @@ fn a_recording_with_a_nameless_method_becomes_a_sound_document() {
 /// LLVM writes the functions that are inlined into one with a calling context in
 /// brackets, which real profiles have none of and its own reader takes for names.
 #[test]
-fn callees_of_a_context_stand_in_brackets_in_the_place_of_llvm() {
+fn callees_of_a_context_are_in_brackets_in_llvm_mode() {
     let file = std::fs::read(found("same_sample_as_llvm-callee-of-context")).expect("file is readable");
     let profile = sampleprof::read(&file, &sampleprof::ReadOptions::default()).expect("it is sound");
     let mut options = sampleprof::WriteOptions::default();

@@ -43,15 +43,15 @@ fn mutants(mutate: Mutate, seeds: &[Vec<u8>]) -> Vec<Vec<u8>> {
 }
 
 /// The sound files of a folder: what is damaged on purpose lies in a folder of its own.
-fn seeds(folder: &str, ending: &str) -> Vec<Vec<u8>> {
+fn seeds(folder: &str, extension: &str) -> Vec<Vec<u8>> {
     let files = files_below(&root().join(folder));
     let is_sound = |path: &Path| path.components().all(|part| part.as_os_str() != "bad");
-    let fits = files.iter().filter(|path| is_sound(path) && path.extension().is_some_and(|found| found == ending));
+    let fits = files.iter().filter(|path| is_sound(path) && path.extension().is_some_and(|found| found == extension));
     fits.map(|path| std::fs::read(path).expect("file is readable")).collect()
 }
 
 #[test]
-fn mutants_of_partial_merges_have_sound_frames() {
+fn mutants_of_partial_merges_have_valid_frames() {
     let seeds = seeds("testdata/partial", "partial");
     let mutants = mutants(partials::mutate, &seeds);
     assert_eq!(mutants.len(), seeds.len() * 40);
@@ -65,12 +65,12 @@ fn mutants_of_partial_merges_have_sound_frames() {
 }
 
 #[test]
-fn mutants_of_extensible_binaries_have_sound_tables() {
+fn mutants_of_extensible_binaries_have_valid_tables() {
     let mut options = ReadOptions::default();
     options.every_release = true;
     let mutants = mutants(samples::mutate, &seeds("testdata/sampleprof", "ext"));
     assert!(mutants.len() > 200, "{} mutants", mutants.len());
-    let mut sound = 0;
+    let mut valid = 0;
     for mutant in &mutants {
         assert_eq!(sampleprof::detect(mutant), Some(Encoding::ExtBinary));
         sampleprof::describe_sections(mutant, &options).expect("the table is whole");
@@ -78,13 +78,13 @@ fn mutants_of_extensible_binaries_have_sound_tables() {
             let text = error.to_string();
             assert!(!text.contains("cannot decompress") && !text.contains("a section:"), "{text}");
         } else {
-            sound += 1;
+            valid += 1;
         }
         bodies::run("read_sampleprof", mutant);
     }
-    assert!(sound > mutants.len() / 8 && sound < mutants.len(), "{sound} of {} can be read", mutants.len());
-    let behind = seeds("testdata/sampleprof", "ext").into_iter().map(|file| [vec![0x41], file].concat());
-    for mutant in super::mutants::mutants(samples::mutate_behind_a_byte, &behind.collect::<Vec<_>>()) {
+    assert!(valid > mutants.len() / 8 && valid < mutants.len(), "{valid} of {} can be read", mutants.len());
+    let after = seeds("testdata/sampleprof", "ext").into_iter().map(|file| [vec![0x41], file].concat());
+    for mutant in super::mutants::mutants(samples::mutate_after_a_byte, &after.collect::<Vec<_>>()) {
         assert_eq!(sampleprof::detect(&mutant[1..]), Some(Encoding::ExtBinary));
         bodies::run("write_sampleprof", &mutant);
     }

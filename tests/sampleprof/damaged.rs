@@ -11,7 +11,7 @@ fn ext(kind: u64, flags: u64, offset: u64, size: u64, content: &[u8]) -> Vec<u8>
 }
 
 #[test]
-fn what_nobody_reads_may_say_what_it_likes() {
+fn unused_bytes_are_ignored() {
     assert!(read(&ext(4, 0, 50, 2, b"xy"), &ReadOptions::default()).unwrap().functions.is_empty());
     assert!(read(&ext(2, 1, 1 << 50, 0, b""), &ReadOptions::default()).unwrap().functions.is_empty());
 }
@@ -28,10 +28,10 @@ fn the_smallest_profile_of_gcc_is_read() {
     let words = [0, 0xaa00_0000, 0, 1, 1, u32::from_le_bytes(*b"foo\0"), 0xac00_0000, 0, 1, 5, 0];
     let words = [&words[..], &[0, 1, 0, 3 << 16 | 2, 0, 9, 0]].concat();
     let bytes = [&b"adcg*704"[..], &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()].concat();
-    let sound = read(&bytes, &ReadOptions::default()).unwrap();
+    let valid = read(&bytes, &ReadOptions::default()).unwrap();
     let mut text = WriteOptions::default();
     text.encoding = Encoding::Text;
-    assert_eq!(write(&sound, &text).unwrap(), b"foo:9:5\n 3.2: 9\n");
+    assert_eq!(write(&valid, &text).unwrap(), b"foo:9:5\n 3.2: 9\n");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn texts_become_the_bytes_of_each_release() {
 }
 
 #[test]
-fn what_each_release_wrote_is_the_text_again() {
+fn golden_files_of_each_release_round_trip() {
     for release in RELEASES {
         for text in TEXTS {
             let read_back = merged(&format!("{text}-{release}.ext"), release);

@@ -62,7 +62,7 @@ fn threads_do_not_change_the_bytes() {
 }
 
 #[test]
-fn what_is_lost_is_named_and_can_be_forbidden() {
+fn losses_are_named_and_strict_rejects_them() {
     let workspace = workspace();
     let made = workspace.run("profbridge convert plain.prof --use-md5 -o hashed.afdo");
     assert!(text(&made.stderr).contains("3 names, whose hashes stay"), "{made:?}");

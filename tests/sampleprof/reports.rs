@@ -90,7 +90,7 @@ fn diff_finds_no_difference_between_encodings_and_weights() {
 }
 
 #[test]
-fn diff_refuses_what_cannot_be_compared() {
+fn diff_rejects_incomparable_profiles() {
     let workspace = workspace();
     workspace.write("probes.prof", "foo:30:10\n 1: 10\n 2: 20\n !CFGChecksum: 7\n");
     workspace.write("counters.proftext", "foo\n123\n1\n5\n");

@@ -79,7 +79,7 @@ fn lists_are_read_added_up_cut_and_dropped_as_the_genuine_tools_do() {
 }
 
 #[test]
-fn our_own_name_adds_lists_up() {
+fn symbol_lists_are_joined_in_profbridge_mode() {
     let workspace = workspace();
     workspace.run("profbridge convert a.prof --prof-sym-list=one.list -o a.afdo");
     workspace.run("profbridge convert b.prof --prof-sym-list=two.list -o b.afdo");

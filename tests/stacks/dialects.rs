@@ -29,7 +29,7 @@ const UNSEEN: [(&str, &str, &str); 5] = [
 ];
 
 #[test]
-fn dialects_that_were_seen_say_who_wrote_them() {
+fn known_dialects_name_their_writer() {
     for (name, file, source) in SEEN {
         let mut table = StackTable::new();
         let (options, limits) = (jfr::RecordingOptions::default(), profbridge::Limits::default());
@@ -40,7 +40,7 @@ fn dialects_that_were_seen_say_who_wrote_them() {
 }
 
 #[test]
-fn dialects_that_were_not_seen_for_real_are_said_loudly() {
+fn unverified_dialects_are_reported() {
     let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/stacks.md")).unwrap();
     let words = docs.split_whitespace().collect::<Vec<_>>().join(" ");
     let start = words.find("no recording").expect("the page says what was not seen");

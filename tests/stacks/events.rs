@@ -100,7 +100,7 @@ fn compare(name: &str, weight: Weight, at: usize) {
 }
 
 #[test]
-fn every_event_weighs_what_the_jdk_prints() {
+fn every_event_has_the_weight_that_the_jdk_prints() {
     for name in RECORDINGS {
         compare(name, Weight::Count, 0);
         compare(name, Weight::Bytes, 1);
@@ -125,7 +125,7 @@ fn the_usual_weights_are_time_else_bytes() {
 }
 
 #[test]
-fn events_that_nobody_asked_for_are_counted_and_not_read() {
+fn unselected_events_are_counted_and_not_read() {
     for name in RECORDINGS {
         let none = read(name, &[], Weight::Usual);
         assert!(none.samples().all(|sample| sample.key.source.is_timed()), "{name}");
@@ -134,9 +134,9 @@ fn events_that_nobody_asked_for_are_counted_and_not_read() {
             let sort = EVENTS.iter().map(|source| source.word()).find(|word| key.starts_with(&format!("{word}\t")));
             *events.entry(sort.unwrap()).or_default() += row[0];
         }
-        for (source, passed_over) in &none.observed.events_passed_over {
+        for (source, skipped) in &none.observed.skipped_events {
             // What has no stack is passed over as well.
-            assert!(*passed_over >= events.remove(source.word()).unwrap_or(0), "{name} {source:?}");
+            assert!(*skipped >= events.remove(source.word()).unwrap_or(0), "{name} {source:?}");
         }
         assert!(events.is_empty(), "{name}: {events:?}");
     }

@@ -74,7 +74,7 @@ fn report_overlap_and_diff_give_the_same_number() {
 }
 
 #[test]
-fn events_are_chosen_by_name_and_say_what_they_count() {
+fn events_are_selected_by_name_and_name_their_unit() {
     let folder = Folder::new("events");
     folder.write("a.jfr", unpack("waits-jdk21.jfr.gz"));
     for (arguments, text) in [

@@ -22,7 +22,7 @@ fn printed(program: &str, arguments: &[&str], folder: &Path) -> String {
 }
 
 #[test]
-fn what_perf_script_prints_is_read_as_it_is() {
+fn perf_script_output_is_read_directly() {
     let folder = Folder::new("perf");
     folder.write("spin.c", PROGRAM);
     let at = &folder.0;

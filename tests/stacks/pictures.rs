@@ -144,7 +144,7 @@ fn a_svg_can_be_searched_and_zoomed() {
 
 /// Boxes that did not change are white on white paper and grey on black.
 #[test]
-fn what_did_not_change_does_not_glare_in_the_dark() {
+fn unchanged_frames_are_dim_in_dark_mode() {
     let Some(browser) = Browser::start() else { return };
     let graph = FlameGraph::new("", "", "hits", &table(NOW), Some(&table(BEFORE)));
     browser.open(&save("changes.svg", &write_svg(&graph, &SvgOptions::default())));
@@ -169,7 +169,7 @@ fn a_picture_is_small_and_names_its_methods() {
 }
 
 #[test]
-fn a_hundred_thousand_stacks_are_no_trouble() {
+fn a_hundred_thousand_stacks_are_drawn() {
     let mut text = String::new();
     for number in 0..100_000u32 {
         let _ = writeln!(

@@ -89,7 +89,7 @@ pub(crate) fn expected_frame(frame: &str) -> String {
 }
 
 #[test]
-fn every_sample_of_jdk_17_is_what_the_jdk_prints() {
+fn every_sample_of_jdk_17_matches_the_jdk() {
     let table = read(&unpack("shapes-jdk17.jfr.gz"));
     assert_eq!(lines(&table), expected("shapes-jdk17.expected.gz"));
     assert!(table.samples().any(|sample| sample.key.truncated), "the deep thread has truncated stacks");
@@ -104,7 +104,7 @@ fn has_native_frames(table: &StackTable) -> bool {
 }
 
 #[test]
-fn every_sample_of_jdk_11_and_21_is_what_the_jdk_prints() {
+fn every_sample_of_jdk_11_and_21_matches_the_jdk() {
     for (name, version) in [("shapes-jdk11", "Flight Recorder 2.0"), ("shapes-jdk21", "Flight Recorder 2.1")] {
         let table = read(&unpack(&format!("{name}.jfr.gz")));
         assert_eq!(lines(&table), expected(&format!("{name}.expected.gz")), "{name}");
@@ -113,7 +113,7 @@ fn every_sample_of_jdk_11_and_21_is_what_the_jdk_prints() {
 }
 
 #[test]
-fn every_sample_of_jdk_25_is_what_the_jdk_prints() {
+fn every_sample_of_jdk_25_matches_the_jdk() {
     let table = read(&unpack("shapes-jdk25.jfr.gz"));
     assert_eq!(lines(&table), expected("shapes-jdk25.expected.gz"));
     assert!(table.samples().any(|sample| sample.key.source == SampleSource::CpuTime));

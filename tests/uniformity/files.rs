@@ -27,8 +27,8 @@ pub fn random_inputs(folder: &Path, seed: u64) -> Vec<WeightedInput> {
     let family = random.next();
     let count = 1 + random.below(5);
     let mut write = |number: u64| {
-        let (bytes, ending) = file(seed * 1000 + number, family);
-        let path = folder.join(format!("in-{seed}-{number}.{ending}"));
+        let (bytes, extension) = file(seed * 1000 + number, family);
+        let path = folder.join(format!("in-{seed}-{number}.{extension}"));
         std::fs::write(&path, bytes).expect("file can be written");
         let weight = if random.chance(30) { [2, 7, 1 << 40][random.below(3) as usize] } else { 1 };
         WeightedInput::with_weight(path, NonZeroU64::new(weight).expect("weights are not zero"))

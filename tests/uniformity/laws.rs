@@ -104,7 +104,7 @@ fn all_forms_of_raw_files_give_the_same() {
 }
 
 #[test]
-fn what_indexed_files_say_comes_back() {
+fn indexed_files_round_trip() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for seed in 0..20 {
         let written = indexed_file(&profile(seed, seed, Knows::Bits));

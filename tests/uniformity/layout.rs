@@ -89,7 +89,7 @@ fn lengths_beyond_the_data_are_malformed() {
 }
 
 #[test]
-fn every_older_version_and_text_say_what_they_lose() {
+fn every_older_version_and_text_report_their_losses() {
     let profile = profile(&record(&[10, 20, 30], &[], &[0xfd], &[]));
     let words = |losses: Vec<Loss>| losses.iter().map(Loss::to_string).collect::<Vec<_>>();
     for version in [3, 10, 11, 12, 13] {

@@ -51,7 +51,7 @@ pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
             let (a, b) = (dice.below(file.sections.len()), dice.below(file.sections.len()));
             file.sections.swap(a, b);
         }
-        6 => return written_anew(data, dice),
+        6 => return rewritten(data, dice),
         _ => (0..=dice.below(3)).for_each(|_| {
             let section = file.any(dice);
             dice.change_numbers(&mut section.content);
@@ -59,11 +59,11 @@ pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     }
     let mutant = file.into_bytes();
     // The reader that looks single functions up needs offsets that fit the records.
-    if dice.below(4) == 0 { written_anew(&mutant, dice).or(Some(mutant)) } else { Some(mutant) }
+    if dice.below(4) == 0 { rewritten(&mutant, dice).or(Some(mutant)) } else { Some(mutant) }
 }
 
 /// As [`mutate`], for the target whose first byte says what else is done.
-pub fn mutate_behind_a_byte(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
+pub fn mutate_after_a_byte(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     let (first, file) = data.split_first()?;
     let mutant = mutate(file, dice)?;
     // Multiples of five put nothing in front of the file, the high bits are switches.
@@ -73,7 +73,7 @@ pub fn mutate_behind_a_byte(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
 }
 
 /// The same profile by our own writer, with other switches.
-fn written_anew(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
+fn rewritten(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     let mut read = ReadOptions::default();
     read.rules = Rules::of(Release(23));
     read.every_release = true;

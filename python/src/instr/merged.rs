@@ -11,8 +11,8 @@ use profbridge::merge::{FunctionFilter, SoftError};
 use profbridge::pipeline::cross_release::cross;
 use profbridge::pipeline::encode::facts_of;
 use profbridge::pipeline::{
-    self, Facts, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputForm, Silent, Target, TargetSource, Wanted,
-    WriteOptions, partial,
+    self, Facts, FactsRequest, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputForm, Silent, Target,
+    TargetSource, WriteOptions, partial,
 };
 use profbridge::{Error, Limits, Result, Warning};
 use std::collections::BTreeMap;
@@ -148,7 +148,7 @@ impl Merged {
         // Nobody asked for a version without a place for them.
         write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
         // An empty profile is written as such; one that is not becomes no empty file.
-        let facts = facts_of(&profile, &write, &Limits::default(), Wanted::default())?;
+        let facts = facts_of(&profile, &write, &Limits::default(), FactsRequest::default())?;
         if let Some(lack) = facts.lack.filter(|_| !self.is_empty) {
             return Err(Error::nothing_found(format!("there is nothing to write: {lack}")));
         }

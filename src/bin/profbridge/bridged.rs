@@ -98,7 +98,7 @@ pub(crate) fn read_profile(
     input: &Input,
     options: &ToLlvmOptions,
     strict: bool,
-    told: &mut MergeDocument,
+    reported: &mut MergeDocument,
     change: impl FnOnce(&mut Document) -> Result<Vec<Warning>>,
 ) -> Result<(Profile, Vec<Loss>)> {
     let path = &input.path;
@@ -106,10 +106,10 @@ pub(crate) fn read_profile(
     let (mut document, findings) =
         iprof::read_from(input.stream()?, &crate::limits::iprof_options()).map_err(in_file)?;
     print_findings(path, &findings);
-    told.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
+    reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
     let warnings = change(&mut document)?;
     warnings.iter().for_each(console::warning);
-    told.warn(&warnings);
+    reported.warn(&warnings);
     let (profile, losses) = bridge::to_llvm(&document, options).map_err(in_file)?;
     report_losses(&losses, path, strict)?;
     Ok((profile, losses))

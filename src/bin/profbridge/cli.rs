@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_meets_all_of_them() {
+    fn an_unknown_command_lists_all_commands() {
         for words in
             [&["profbridge"][..], &["profbridge", "--help"], &["profbridge", "help", "show"], &["profbridge", "marge"]]
         {

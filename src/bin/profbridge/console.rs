@@ -1,6 +1,6 @@
 //! What people see: errors with hints, warnings, colours on a terminal.
 
-use crate::hints::in_words;
+use crate::hints::hint_text;
 use crate::standard_output::StandardOutput;
 use profbridge::input::output::{is_standard_output, replace_by_name_with};
 use profbridge::instr::{Loss, LossKind};
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 static QUIET: OnceLock<bool> = OnceLock::new();
 
 /// Whether warnings and notes are kept back in this run.
-pub(crate) fn be_quiet(quiet: bool) {
+pub(crate) fn set_quiet(quiet: bool) {
     // `main` is the only caller, and calls once.
     let _ = QUIET.set(quiet);
 }
@@ -119,7 +119,7 @@ pub(crate) fn error_line(text: &str) {
 pub(crate) fn error(error: &Error) {
     error_line(&error.to_string());
     if let Some(advice) = error.hint() {
-        hint(&in_words(advice));
+        hint(&hint_text(advice));
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn error_as_warning(error: &Error) {
     labelled("warning", "35", &error.to_string());
     // The failure mode that the hint of a kind conflict names is in use.
     if let Some(advice) = error.hint().filter(|_| !error.is_kind_conflict()) {
-        hint(&in_words(advice));
+        hint(&hint_text(advice));
     }
 }
 

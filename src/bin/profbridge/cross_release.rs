@@ -1,7 +1,7 @@
 //! `--hashes`, and what is said of profiles that cross from one release to another.
 
 use crate::console;
-use crate::hints::in_words;
+use crate::hints::hint_text;
 use crate::refuse::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, Input};
@@ -49,7 +49,7 @@ pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
             continue;
         }
         if let Some(advice) = finding.kind.advice() {
-            console::hint(&in_words(&advice));
+            console::hint(&hint_text(&advice));
         }
     }
 }

@@ -74,14 +74,14 @@ fn demangle_text(text: &str, is_json: bool) -> String {
     let mut rest = text;
     while let Some(begin) = rest.find(is_part) {
         let (before, from) = rest.split_at(begin);
-        let (word, behind) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
         out.push_str(before);
         match demangled(word) {
             Some(name) if is_json => out.push_str(&name.replace('\\', "\\\\").replace('"', "\\\"")),
             Some(name) => out.push_str(&name),
             None => out.push_str(word),
         }
-        rest = behind;
+        rest = after;
     }
     out.push_str(rest);
     out
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_pieces_is_demangled_as_a_whole() {
+    fn names_split_across_writes_are_demangled() {
         let text = "x\n_Z3fooi 1\n_Z3bari";
         let mut whole = Vec::new();
         for len in 1..text.len() {

@@ -4,7 +4,7 @@ use crate::console;
 use crate::cross_release::{ExactNamesArgs, print_followed};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
-use crate::hints::error_in_words as in_words;
+use crate::hints::format_error_with_hint as hint_text;
 use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::gates::{self, GateOutcome};
@@ -56,7 +56,7 @@ pub(crate) struct DiffArgs {
     second: PathBuf,
     /// Fail with exit code 3 when the overlap is smaller: of all sections (0.9 or 90%), or of those named
     /// (call-counts=0.9,total=80%); see below
-    #[arg(long, value_name = "[NAME=]SHARE,…", value_parser = |text: &str| DiffGates::parse(text).map_err(in_words))]
+    #[arg(long, value_name = "[NAME=]SHARE,…", value_parser = |text: &str| DiffGates::parse(text).map_err(hint_text))]
     fail_below: Option<DiffGates>,
     /// The section that a plain SHARE of --fail-below is about
     #[arg(long, value_name = "NAME", requires = "fail_below", hide = true)]

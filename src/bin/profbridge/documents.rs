@@ -3,7 +3,7 @@
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
-use crate::hints::in_words;
+use crate::hints::hint_text;
 use profbridge::gates::GateOutcome;
 use profbridge::input::Input;
 use profbridge::input::output::is_replaced;
@@ -71,17 +71,17 @@ impl FileJson {
     pub(crate) fn of(input: &Input) -> Self {
         let path = input.path.to_string_lossy().into_owned();
         match input.look() {
-            Ok(looked) => Self {
+            Ok(probe) => Self {
                 path,
-                format: Some(looked.identity.format.name()),
-                version: looked.version.map(|version| version.to_string()),
+                format: Some(probe.identity.format.name()),
+                version: probe.version.map(|version| version.to_string()),
             },
             Err(_) => Self { path, ..Self::default() },
         }
     }
 
     /// As [`of`](Self::of), but a pipe is not waited for.
-    pub(crate) fn at_rest(path: &Path) -> Self {
+    pub(crate) fn of_regular_file(path: &Path) -> Self {
         let input = Input::new(path);
         if !input.is_pipe() && path.is_file() {
             return Self::of(&input);
@@ -91,7 +91,7 @@ impl FileJson {
 
     /// A file that was written; what went elsewhere cannot be looked at.
     pub(crate) fn of_output(path: &Path) -> Self {
-        if is_replaced(path) { Self::at_rest(path) } else { Self::named(path.to_string_lossy().into_owned()) }
+        if is_replaced(path) { Self::of_regular_file(path) } else { Self::named(path.to_string_lossy().into_owned()) }
     }
 
     /// A file that is not looked at.
@@ -111,12 +111,12 @@ pub(crate) struct Described<T> {
 
 /// An error as data, its advice in the words of this program.
 pub(crate) fn error_json(error: &Error) -> ErrorReport {
-    worded(ErrorReport::from(error))
+    with_cli_hints(ErrorReport::from(error))
 }
 
 /// The same with the advice in the words of this program.
-pub(crate) fn worded(report: ErrorReport) -> ErrorReport {
-    report.with_hint_in(|hint| Hint::Text(in_words(hint)))
+pub(crate) fn with_cli_hints(report: ErrorReport) -> ErrorReport {
+    report.with_hint_in(|hint| Hint::Text(hint_text(hint)))
 }
 
 /// What the parser of the command line says, as data.
@@ -224,7 +224,7 @@ impl Call {
             _ => &[],
         };
         let mut inputs: Vec<InputJson> =
-            self.inputs.iter().map(|path| InputJson::new(FileJson::at_rest(path), 1)).collect();
+            self.inputs.iter().map(|path| InputJson::new(FileJson::of_regular_file(path), 1)).collect();
         inputs.iter_mut().for_each(|input| input.note_error(error));
         self.print(FailureJson { command: &self.command, exit_code, error: error_json(error), gates, inputs });
     }

@@ -48,7 +48,7 @@ pub(crate) struct FitArgs {
     #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true)]
     reader: Option<String>,
     /// Fail with exit code 3 when a share is smaller: used-counts, used-functions, profiled-functions
-    #[arg(long, value_name = "NAME=SHARE,…", value_parser = |text: &str| Gate::parse(text).map_err(hints::error_in_words))]
+    #[arg(long, value_name = "NAME=SHARE,…", value_parser = |text: &str| Gate::parse(text).map_err(hints::format_error_with_hint))]
     fail_below: Option<Gate>,
     /// Write a remapping file for `merge -r` with the new names of functions that moved or, as a guess, were
     /// renamed
@@ -129,7 +129,7 @@ impl FitArgs {
 
     fn print(&self, report: &FitReport, gates: &[GateOutcome]) -> Result<()> {
         if self.json {
-            let [profile, against] = [&self.profile, &self.against].map(|path| FileJson::at_rest(path));
+            let [profile, against] = [&self.profile, &self.against].map(|path| FileJson::of_regular_file(path));
             let ok = gates.iter().all(|outcome| outcome.passed);
             let json = Json { profile, against, gates, report };
             return documents::print_named("profbridge.fit/2", ok, &json, self.names);

@@ -6,7 +6,7 @@ use profbridge::{Error, Hint, ImagePart};
 use std::borrow::Cow;
 
 /// The words for a piece of advice.
-pub(crate) fn in_words(hint: &Hint) -> Cow<'static, str> {
+pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
     Cow::Borrowed(match hint {
         Hint::RecordTime => "record CPU or wall-clock samples; --value takes the numbers as hits all the same",
         Hint::ReadPerfScript => "--perf-raw glues them together",
@@ -97,18 +97,18 @@ fn option_for(part: ImagePart) -> &'static str {
 }
 
 /// An error and its advice in one line, as the parser of the command line wants it.
-pub(crate) fn error_in_words(error: Error) -> String {
+pub(crate) fn format_error_with_hint(error: Error) -> String {
     match error.hint() {
-        Some(hint) => format!("{error} ({})", in_words(hint)),
+        Some(hint) => format!("{error} ({})", hint_text(hint)),
         None => error.to_string(),
     }
 }
 
 /// Words the advice in what `info` says.
 pub(crate) fn word_description(description: &mut Description) {
-    description.hint = description.hint.take().map(|hint| Hint::Text(in_words(&hint)));
+    description.hint = description.hint.take().map(|hint| Hint::Text(hint_text(&hint)));
     if let Some(error) = description.error.take() {
-        description.error = Some(error.with_hint_in(|hint| Hint::Text(in_words(hint))));
+        description.error = Some(error.with_hint_in(|hint| Hint::Text(hint_text(hint))));
     }
 }
 
@@ -116,8 +116,8 @@ pub(crate) fn word_description(description: &mut Description) {
 pub(crate) fn word_check(check: &mut FileCheck) {
     for finding in &mut check.findings {
         if let Some(hint) = finding.hint.take() {
-            finding.message = format!("{} ({})", finding.message, in_words(&hint));
+            finding.message = format!("{} ({})", finding.message, hint_text(&hint));
         }
     }
-    check.hint = check.hint.take().map(|hint| Hint::Text(in_words(&hint)));
+    check.hint = check.hint.take().map(|hint| Hint::Text(hint_text(&hint)));
 }

@@ -125,7 +125,7 @@ struct ReleaseJson {
 
 fn files_json<'a>(described: &'a [(&Path, Description)]) -> Json<'a> {
     let file = |(path, description): &'a (&Path, Description)| {
-        let mut file = FileJson::at_rest(path);
+        let mut file = FileJson::of_regular_file(path);
         // The first of several profiles in a raw file tells as well.
         file.version = description.parts.first().and_then(|part| part.version.clone()).or(file.version);
         DescribedFile { file, description }

@@ -9,7 +9,7 @@ use profbridge::compression::Compression;
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
-use profbridge::pipeline::Wanted;
+use profbridge::pipeline::FactsRequest;
 use profbridge::pipeline::merge::iprof::facts_of;
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
@@ -81,16 +81,16 @@ pub(crate) fn run(
     arguments: &IprofConvertArgs,
     write: &IprofWriteArgs,
     allow_empty: bool,
-    told: &mut MergeDocument,
+    reported: &mut MergeDocument,
 ) -> Result<()> {
     let interprets = arguments.changes() || write.canonical || write.graal_spelling;
-    if !interprets && !write.pretty && copy(input, output, told)? {
+    if !interprets && !write.pretty && copy(input, output, reported)? {
         return Ok(());
     }
     let mut say = |text: &str| {
         let warning = Warning::new(text).in_file(&input.path);
         console::warning(&warning);
-        told.warn([&warning]);
+        reported.warn([&warning]);
     };
     let path = &input.path;
     let read = iprof::read_from(input.stream()?, &crate::limits::iprof_options());
@@ -106,7 +106,7 @@ pub(crate) fn run(
     if interprets {
         document.version = document.version.released();
     }
-    let is_empty = |document: &Document| facts_of(document, Wanted::default()).lack.is_some();
+    let is_empty = |document: &Document| facts_of(document, FactsRequest::default()).lack.is_some();
     let had_nothing = is_empty(&document);
     let dropped = arguments.apply(&mut document)?;
     if is_empty(&document) {
@@ -135,16 +135,16 @@ pub(crate) fn run(
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
-    tell(told, &findings);
+    tell(reported, &findings);
     write.write(&document, output, None)
 }
 
-fn tell(told: &mut MergeDocument, findings: &Findings) {
-    told.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
+fn tell(reported: &mut MergeDocument, findings: &Findings) {
+    reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
 }
 
 /// Copies a file that would be written as it stands; false of any other, and nothing is written then.
-fn copy(input: &Input, output: &Path, told: &mut MergeDocument) -> Result<bool> {
+fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bool> {
     // What went into a pipe or a device cannot be taken back.
     if !is_replaced(output) || Compression::of_output(output)?.is_some() || input.is_pipe() {
         return Ok(false);
@@ -158,7 +158,7 @@ fn copy(input: &Input, output: &Path, told: &mut MergeDocument) -> Result<bool> 
     let Some(findings) = copied else { return Ok(false) };
     written?;
     print_findings(&input.path, &findings);
-    tell(told, &findings);
+    tell(reported, &findings);
     Ok(true)
 }
 

@@ -5,8 +5,8 @@ use crate::console;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::Sum;
-use crate::merge_inputs::say_nothing_shared;
-use crate::words::{A_PART, inputs_of};
+use crate::merge_inputs::warn_of_nothing_shared;
+use crate::words::{PARTIAL_SUFFIX, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
@@ -14,8 +14,8 @@ use profbridge::iprof::{self, BranchClash, Level, Weight};
 use profbridge::pipeline::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
 };
-use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
-use profbridge::pipeline::{Facts, InputOutcome, Wanted, input_totals};
+use profbridge::pipeline::partial::{StoredFamily, encode_kept, keep_inputs};
+use profbridge::pipeline::{Facts, FactsRequest, InputOutcome, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
@@ -118,7 +118,7 @@ impl<'a> IprofMerge<'a> {
         self.options.read.threads = self.threads;
         let progress = console::Progress::new("merging", self.quiet);
         let salvage = self.options.salvage;
-        let mut console = IprofConsole { quiet: self.quiet, progress, salvage, told: 0, document: &mut *document };
+        let mut console = IprofConsole { quiet: self.quiet, progress, salvage, reported: 0, document: &mut *document };
         let mut report = merge_iprof_files(&self.inputs, &self.options, &mut console)?;
         console.progress.finish();
         note(document, &report);
@@ -145,18 +145,18 @@ impl Sum for IprofSum<'_> {
         input_totals::iprof_total(input, &self.merge.options.read)
     }
 
-    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         Ok(facts_of(&self.report.document, wanted).of_inputs(self.report.used()))
     }
 
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (merge, report) = (&self.merge, &self.report);
-        merge.report_what_is_lost(report)?;
+        merge.report_losses(report)?;
         document.warn(&report.warnings(&merge.options));
         if let Some(given) = merge.partial {
             let (found, limits) = (&merge.options.found, &merge.options.read.limits);
-            let kept = keep_inputs(given, KeptFamily::Iprof, found, limits)?;
-            let part = |document| encode_kept(&kept, KeptFamily::Iprof, document);
+            let kept = keep_inputs(given, StoredFamily::Iprof, found, limits)?;
+            let part = |document| encode_kept(&kept, StoredFamily::Iprof, document);
             merge.write.write_part(&report.document, part, merge.output)?;
         } else {
             merge.write.write(&report.document, merge.output, merge.threads)?;
@@ -171,7 +171,7 @@ impl Sum for IprofSum<'_> {
 
 impl IprofMerge<'_> {
     /// Warns of what the sum does not hold, or fails for it.
-    fn report_what_is_lost(&self, report: &IprofMergeReport) -> Result<()> {
+    fn report_losses(&self, report: &IprofMergeReport) -> Result<()> {
         if self.strict && (report.merged.dropped_entry_members > 0 || !report.merged.dropped_members.is_empty()) {
             let members = report.merged.dropped_members.join(", ");
             let detail = format!("members of the inputs that are not part of the format would be lost: {members}");
@@ -188,7 +188,7 @@ impl IprofMerge<'_> {
             report.warnings(&self.options).iter().for_each(console::warning);
         }
         if report.merged.shares_no_method {
-            say_nothing_shared(self.quiet);
+            warn_of_nothing_shared(self.quiet);
         }
         bridged::report_losses(&report.losses, self.output, self.strict)
     }
@@ -198,16 +198,16 @@ impl IprofMerge<'_> {
         let entries: Vec<String> = entries.map(|(kind, count)| format!("{count} of {}", kind.name())).collect();
         let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
         let of = inputs_of(report.used(), report.inputs.len());
-        let passed_over = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
+        let skipped = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
         let skipped = [
             (report.inputs.iter().filter(|input| input.is_empty).count(), "empty"),
             (report.count(|outcome| matches!(outcome, InputOutcome::Failed(_))), "unreadable"),
-            (passed_over, "of something else"),
+            (skipped, "of something else"),
         ];
         let skipped: Vec<String> =
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
-        let part = if self.partial.is_some() { A_PART } else { "" };
+        let part = if self.partial.is_some() { PARTIAL_SUFFIX } else { "" };
         console::say(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
     }
 }
@@ -229,7 +229,7 @@ struct IprofConsole<'a> {
     progress: console::Progress,
     salvage: bool,
     /// Inputs that were told of.
-    told: usize,
+    reported: usize,
     document: &'a mut MergeDocument,
 }
 
@@ -237,13 +237,13 @@ impl IprofMergeObserver for IprofConsole<'_> {
     fn input_done(&mut self, report: &IprofInputReport) {
         let path = &report.input.path;
         let outcome = if report.is_empty { &InputOutcome::Empty } else { &report.outcome };
-        self.document.note_outcome(self.told, outcome);
+        self.document.note_outcome(self.reported, outcome);
         if self.salvage {
-            self.document.note_salvaged(self.told);
+            self.document.note_salvaged(self.reported);
         }
         let findings = report.findings.iter().filter(|finding| finding.level != Level::Info);
-        self.document.warn_of(self.told, findings.map(ToString::to_string));
-        self.told += 1;
+        self.document.warn_of(self.reported, findings.map(ToString::to_string));
+        self.reported += 1;
         match &report.outcome {
             InputOutcome::Failed(error) => console::error_as_warning(error),
             InputOutcome::Empty if !self.quiet => {

@@ -8,7 +8,7 @@ use crate::refuse::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Format, Input};
-use profbridge::iprof::statistics::{ChainsBy, FigureOptions, Statistics, write_text};
+use profbridge::iprof::statistics::{ChainsBy, Statistics, StatisticsOptions, write_text};
 use profbridge::pipeline;
 use profbridge::{Error, Result};
 use serde::Serialize;
@@ -86,7 +86,7 @@ pub(crate) fn run(
     topn: usize,
     (json, names): (bool, DemangleArgs),
 ) -> Result<ExitCode> {
-    let mut options = FigureOptions::default();
+    let mut options = StatisticsOptions::default();
     options.read = crate::limits::iprof_options();
     options.topn = if topn == 0 { options.topn } else { topn };
     options.min_events = arguments.min_events.unwrap_or(options.min_events);

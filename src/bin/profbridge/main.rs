@@ -99,7 +99,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     };
     match cli::Cli::parse(program, arguments) {
         Ok(cli) => {
-            console::be_quiet(cli.program.quiet);
+            console::set_quiet(cli.program.quiet);
             call.inputs = cli.command.inputs();
             finish::finish(limits::choose(&cli.program.limits).and_then(|()| cli.run()), &call)
         }

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::merge_inputs::say_nothing_shared;
+use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings, summary};
 use crate::words::number_of;
 use profbridge::input::output::is_standard_output;
@@ -11,7 +11,7 @@ use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::memprof::MemoryProfile;
 use profbridge::pipeline::encode::facts_of_memory;
 use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::pipeline::{Facts, MergeOptions, MergeReport, Wanted, input_totals};
+use profbridge::pipeline::{Facts, FactsRequest, MergeOptions, MergeReport, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;
 
@@ -54,16 +54,16 @@ impl Sum for MemorySum<'_> {
         input_totals::instr_total(input, &self.options.read)
     }
 
-    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         Ok(facts_of_memory(&self.memory, wanted).of_inputs(self.report.used()))
     }
 
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (run, report) = (&self.run, &self.report);
         if report.memory_shares_nothing {
-            say_nothing_shared(run.quiet);
+            warn_of_nothing_shared(run.quiet);
         }
-        run.say_left_out(report.profile.functions.len())?;
+        run.report_dropped(report.profile.functions.len())?;
         write_yaml_file(&self.memory, run.output)?;
         document.wrote(run.output, Family::MemProf.name());
         if !run.quiet && !run.json && !is_standard_output(run.output) {
@@ -75,7 +75,7 @@ impl Sum for MemorySum<'_> {
 
 impl MemoryRun<'_> {
     /// Counters of functions beside the memory profile have no place in it.
-    fn say_left_out(&self, functions: usize) -> Result<()> {
+    fn report_dropped(&self, functions: usize) -> Result<()> {
         if functions == 0 {
             return Ok(());
         }

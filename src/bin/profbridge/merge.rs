@@ -23,7 +23,7 @@ use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};
 use crate::families;
 use crate::merge_document::MergeDocument;
-use crate::merge_inputs::{Sizes, Tolerance, sifted};
+use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
 use crate::refuse::refuse;
 use crate::standard_output::StandardOutput;
 use profbridge::input::Family;
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
         console::note(&format!("skipped {}: it is the output", path.display()));
     }
     let (any_named, may_be_none) = (arguments.names_any(), arguments.partial);
-    let (inputs, passed_over) = sifted(list, Tolerance { strict: arguments.strict, any_named, may_be_none })?;
+    let (inputs, skipped) = filter_inputs(list, ErrorPolicy { strict: arguments.strict, any_named, may_be_none })?;
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
         console::needs_file(&arguments.output)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     (request.form, request.to) = (form, arguments.written.family());
     request.stdin_is_stacks = arguments.stacks.names_form();
     let mut document = MergeDocument::new(if arguments.json { &inputs } else { &[] });
-    document.skip(&passed_over, NOT_A_PROFILE);
+    document.skip(&skipped, NOT_A_PROFILE);
     document.skip(skipped_output.as_slice(), OUTPUT);
     let same = match arguments.same_program {
         true => require_same_program(&inputs, &crate::limits::read_options()),
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
         let merged = merge(arguments, plan, &work, &mut document);
         // Whoever reads the files of instrumented programs sees it in time.
         if plan != MergePlan::Family(Family::Instr) {
-            sizes.say_changed(&inputs, &arguments.output, arguments.quiet, &mut document);
+            sizes.warn_of_changed(&inputs, &arguments.output, arguments.quiet, &mut document);
         }
         merged
     });

@@ -10,7 +10,7 @@ use profbridge::gates::{self, GateOutcome};
 use profbridge::input::{Format, Input};
 use profbridge::instr::Loss;
 use profbridge::iprof::SectionKind;
-use profbridge::pipeline::{Facts, InputOutcome, Wanted};
+use profbridge::pipeline::{Facts, FactsRequest, InputOutcome};
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
@@ -84,8 +84,8 @@ impl MergeDocument {
     }
 
     /// The numbers that it has.
-    pub(crate) fn wanted(&self) -> Wanted {
-        let mut wanted = Wanted::default();
+    pub(crate) fn wanted(&self) -> FactsRequest {
+        let mut wanted = FactsRequest::default();
         wanted.functions = self.is_asked_for();
         wanted
     }
@@ -149,7 +149,7 @@ impl MergeDocument {
     /// Notes files of directories and lists that are not inputs, after the inputs.
     pub(crate) fn skip(&mut self, files: &[PathBuf], outcome: &'static str) {
         self.inputs.extend(files.iter().map(|path| {
-            let mut input = InputJson::new(FileJson::at_rest(path), 1);
+            let mut input = InputJson::new(FileJson::of_regular_file(path), 1);
             input.outcome = outcome;
             input
         }));

@@ -1,12 +1,12 @@
 //! Gates of `merge`: what a result must be before it is written, the same for all families.
 
-use crate::hints::error_in_words;
+use crate::hints::format_error_with_hint;
 use crate::merge_document::MergeDocument;
 use clap::Args;
 use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;
 use profbridge::pipeline::input_totals::largest_share;
-use profbridge::pipeline::{Facts, Minimums, Wanted};
+use profbridge::pipeline::{Facts, FactsRequest, Minimums};
 use profbridge::{Error, Hint, Result};
 
 /// What a family's merge or conversion added up and has not written yet. [`MergeGateArgs::write`] alone writes it, after
@@ -27,7 +27,7 @@ pub(crate) trait Sum {
     /// # Errors
     ///
     /// Those of the writers.
-    fn facts(&self, wanted: Wanted) -> Result<Facts>;
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts>;
 
     /// Fails if there is nothing to write.
     ///
@@ -70,7 +70,7 @@ pub(crate) struct MergeGateArgs {
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {
-    let wrong = || error_in_words(Error::usage("a share is between 0 and 1, or 0% and 100%"));
+    let wrong = || format_error_with_hint(Error::usage("a share is between 0 and 1, or 0% and 100%"));
     parse_share(text).ok_or_else(wrong)
 }
 
@@ -112,7 +112,7 @@ impl MergeGateArgs {
     /// # Errors
     ///
     /// Nothing found, in words for what the inputs lack.
-    pub(crate) fn refuse_nothing_but(&self, words: &str, is_empty: impl FnOnce() -> bool) -> Result<()> {
+    pub(crate) fn reject_empty_result(&self, words: &str, is_empty: impl FnOnce() -> bool) -> Result<()> {
         if self.allow_empty || !is_empty() {
             return Ok(());
         }
@@ -129,7 +129,7 @@ impl MergeGateArgs {
             None => "the share of the largest input".to_string(),
         };
         let found = largest.map(|(_, share)| share);
-        vec![GateOutcome::share("input-share", Bound::AtMost, most, found).in_words(words)]
+        vec![GateOutcome::share("input-share", Bound::AtMost, most, found).hint_text(words)]
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
             Ok(if input.path.ends_with("heavy") { 30 } else { 10 })
         }
 
-        fn facts(&self, _: Wanted) -> Result<Facts> {
+        fn facts(&self, _: FactsRequest) -> Result<Facts> {
             let mut facts = Facts::default();
             (facts.inputs, facts.functions, facts.total_count) = (2, Some(3), Some(40));
             facts.lack = self.lacks.map(str::to_string);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_gate_stands_before_the_writer_of_any_family() {
+    fn every_threshold_is_checked_before_any_writer() {
         let passing = MergeGateArgs {
             min_inputs: 2,
             min_functions: 3,

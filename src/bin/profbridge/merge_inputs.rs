@@ -4,7 +4,7 @@ use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::words::number_of;
 use profbridge::input::{Format, Input, InputList};
-use profbridge::pipeline::folders::pass_over_foreign;
+use profbridge::pipeline::folders::skip_foreign_files;
 use profbridge::system::is_same_file;
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ impl Sizes {
 
     /// Says which inputs grew or shrank meanwhile: whoever writes them is not done, and what was read may be cut.
     /// An input that is the output has been replaced by now.
-    pub(crate) fn say_changed(&self, inputs: &[Input], output: &Path, quiet: bool, document: &mut MergeDocument) {
+    pub(crate) fn warn_of_changed(&self, inputs: &[Input], output: &Path, quiet: bool, document: &mut MergeDocument) {
         for (input, before) in inputs.iter().zip(&self.0) {
             let (Some(before), Some(after)) = (*before, size(input)) else { continue };
             if before == after || is_same_file(&input.path, output) {
@@ -35,7 +35,7 @@ impl Sizes {
             }
             // A part has brought its own inputs along.
             let path = input.path.to_string_lossy();
-            if let Some(at) = document.inputs.iter().position(|told| told.file.path == path) {
+            if let Some(at) = document.inputs.iter().position(|reported| reported.file.path == path) {
                 document.warn_of(at, [warning.to_string()]);
             }
         }
@@ -49,7 +49,7 @@ fn size(input: &Input) -> Option<u64> {
 
 /// What the inputs of a merge may be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tolerance {
+pub(crate) struct ErrorPolicy {
     /// Nothing may be passed over.
     pub(crate) strict: bool,
     /// A file, a folder or a list was named.
@@ -59,7 +59,7 @@ pub(crate) struct Tolerance {
 }
 
 /// The inputs, and what of the folders is no profile.
-pub(crate) fn sifted(list: InputList, tolerance: Tolerance) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+pub(crate) fn filter_inputs(list: InputList, tolerance: ErrorPolicy) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     if tolerance.strict {
         let inputs = list.into_inputs();
         let is_empty = |input: &&Input| input.format().is_ok_and(|format| format == Format::Empty);
@@ -67,27 +67,27 @@ pub(crate) fn sifted(list: InputList, tolerance: Tolerance) -> Result<(Vec<Input
             let error = Error::new(ErrorKind::EmptyProfile).in_file(&empty.path);
             return Err(error.with_hint("without --strict it is skipped"));
         }
-        return refuse_none(inputs, Vec::new(), tolerance);
+        return require_inputs(inputs, Vec::new(), tolerance);
     }
-    let sifted = pass_over_foreign(list);
-    if let Some(words) = passed_over(&sifted.passed_over) {
+    let filter_inputs = skip_foreign_files(list);
+    if let Some(words) = skipped(&filter_inputs.skipped) {
         console::note(&words);
     }
-    refuse_none(sifted.inputs, sifted.passed_over, tolerance)
+    require_inputs(filter_inputs.inputs, filter_inputs.skipped, tolerance)
 }
 
 /// Refuses no input at all, which is wrong use only where nothing was named either, and standard input twice.
-fn refuse_none(
+fn require_inputs(
     inputs: Vec<Input>,
-    passed_over: Vec<PathBuf>,
-    tolerance: Tolerance,
+    skipped: Vec<PathBuf>,
+    tolerance: ErrorPolicy,
 ) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     if inputs.iter().filter(|input| input.path.as_os_str() == "-").count() > 1 {
         let error = Error::usage("standard input cannot be two inputs: its bytes come once");
         return Err(error.with_hint("give it a weight with --weighted-input=2,-"));
     }
     if !inputs.is_empty() || (tolerance.any_named && tolerance.may_be_none) {
-        return Ok((inputs, passed_over));
+        return Ok((inputs, skipped));
     }
     if tolerance.any_named {
         return Err(Error::nothing_found("the folders and lists hold no profile")
@@ -97,7 +97,7 @@ fn refuse_none(
 }
 
 /// How many files are passed over, and the first of them.
-fn passed_over(files: &[PathBuf]) -> Option<String> {
+fn skipped(files: &[PathBuf]) -> Option<String> {
     let [first, rest @ ..] = files else { return None };
     let first = first.display();
     Some(match rest.len() {
@@ -107,7 +107,7 @@ fn passed_over(files: &[PathBuf]) -> Option<String> {
 }
 
 /// Says that inputs have nothing in common, which those of one program have.
-pub(crate) fn say_nothing_shared(quiet: bool) {
+pub(crate) fn warn_of_nothing_shared(quiet: bool) {
     if !quiet {
         console::note("the inputs share no function at all: are they of one program? --same-program makes sure");
     }

@@ -46,8 +46,8 @@ pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputR
         document.note_salvaged(at);
     }
     document.warn_of(at, input.warnings.iter().map(ToString::to_string));
-    if let Some(told) = document.inputs.get_mut(at) {
-        told.records = Some(input.records);
+    if let Some(reported) = document.inputs.get_mut(at) {
+        reported.records = Some(input.records);
     }
 }
 

@@ -86,7 +86,7 @@ impl OutputArgs {
         let form = OutputForm::choose(output, asked).map_err(|error| match (&option, asked, named) {
             (Some(option), Some(asked), Some(named)) => {
                 let detail = format!("{option} asks for {}, the output's name for {}", asked.words(), named.words());
-                let hint = format!("name the output {}, or leave {option} out", asked.ending());
+                let hint = format!("name the output {}, or leave {option} out", asked.extension());
                 Error::usage(detail).in_file(output).with_hint(hint)
             }
             _ => error,

@@ -76,7 +76,7 @@ impl PictureArgs {
         let baseline = if self.baseline.is_empty() { None } else { Some(self.read(&self.baseline)?) };
         let content = self.read(&self.inputs)?;
         if baseline.is_none() {
-            self.refuse_nothing(&content)?;
+            self.reject_empty_result(&content)?;
         }
         let picture = draw(self.title(), &content, baseline.as_ref())?;
         self.write(&picture)?;
@@ -108,8 +108,8 @@ impl PictureArgs {
         let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
         refuse_replacing(&inputs, &self.output, "a picture", false, |_| false)?;
         let name = self.output.to_string_lossy().to_ascii_lowercase();
-        if let Some(ending) = OTHER_PICTURES.iter().find(|ending| name.ends_with(**ending)) {
-            let error = Error::usage(format!("no {ending} is written")).in_file(&self.output);
+        if let Some(extension) = OTHER_PICTURES.iter().find(|extension| name.ends_with(**extension)) {
+            let error = Error::usage(format!("no {extension} is written")).in_file(&self.output);
             return Err(error.with_hint("name the output .svg for a drawing, or .html for a page"));
         }
         match OutputForm::of_name(&self.output) {
@@ -122,7 +122,7 @@ impl PictureArgs {
     }
 
     /// Refuses a picture of nothing where stacks were chosen; that only the baseline has some is worth a picture.
-    fn refuse_nothing(&self, content: &Content) -> Result<()> {
+    fn reject_empty_result(&self, content: &Content) -> Result<()> {
         let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
         match content.has_stacks() {
             None if is_chosen => {

@@ -7,7 +7,7 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use crate::target::JsonTarget;
-use crate::words::{A_PART, inputs_of, number_of};
+use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use clap::{Args, ValueEnum};
 use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
@@ -18,7 +18,7 @@ use profbridge::pipeline::merge::sampleprof::{
 };
 use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
 use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
-use profbridge::pipeline::{Facts, FailureMode, OutputForm, Wanted, input_totals};
+use profbridge::pipeline::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
@@ -232,14 +232,14 @@ impl Sum for SampleSum<'_> {
         input_totals::sample_total(input, &self.options.read)
     }
 
-    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         self.report.facts(&self.write, wanted)
     }
 
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (run, report) = (&self.run, &self.report);
         if report.shares_nothing {
-            crate::merge_inputs::say_nothing_shared(run.quiet);
+            crate::merge_inputs::warn_of_nothing_shared(run.quiet);
         }
         let losses = match &self.part {
             Some(part) => run.write_part(part, &report.profile, &self.write)?,
@@ -254,7 +254,8 @@ impl Sum for SampleSum<'_> {
         document.wrote(run.output, Family::SampleProf.name());
         if !run.quiet && !run.json {
             let functions = number_of(facts.functions.unwrap_or_default(), "function");
-            let (inputs, part) = (inputs_of(report.used, self.all), if self.part.is_some() { A_PART } else { "" });
+            let (inputs, part) =
+                (inputs_of(report.used, self.all), if self.part.is_some() { PARTIAL_SUFFIX } else { "" });
             console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
         // The process ends here: its memory need not be taken apart piece by piece.
@@ -378,8 +379,8 @@ impl SampleMergeObserver for Console<'_> {
         if !self.quiet {
             console::error_as_warning(error);
         }
-        if let Some(told) = self.document.inputs.get_mut(at) {
-            (told.outcome, told.error) = match error.kind() {
+        if let Some(reported) = self.document.inputs.get_mut(at) {
+            (reported.outcome, reported.error) = match error.kind() {
                 ErrorKind::EmptyProfile => (EMPTY, None),
                 _ => (FAILED, Some(error_json(error))),
             };

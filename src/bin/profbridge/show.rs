@@ -14,7 +14,7 @@ use crate::standard_output::StandardOutput;
 use clap::Args;
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::{self, Reported};
+use profbridge::pipeline::{self, ReportWithWarnings};
 use profbridge::report::show::ShowOptions;
 use profbridge::{Error, Result};
 use std::io::{self, Write};
@@ -182,7 +182,7 @@ impl ShowArgs {
         self.stacks.refuse_for_others()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
-            let Reported { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
+            let ReportWithWarnings { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
             let json = Described { file: FileJson::of(file), report: &report };
             documents::write_named(&self.output, "profbridge.show-instr/2", &json, self.names)?;
@@ -286,7 +286,7 @@ fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) 
     }
     let mut printed = None;
     profbridge::input::output::replace_by_name_with(path, |out| {
-        let mut watched = Watched { out, fault: None };
+        let mut watched = ErrorTrackingWriter { out, fault: None };
         printed = Some(print(&mut watched));
         watched.fault.map_or(Ok(()), Err)
     })?;
@@ -294,12 +294,12 @@ fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) 
 }
 
 /// Remembers what was wrong with an output, which must not replace a file then.
-struct Watched<'o> {
+struct ErrorTrackingWriter<'o> {
     out: &'o mut (dyn Write + Send),
     fault: Option<io::Error>,
 }
 
-impl Write for Watched<'_> {
+impl Write for ErrorTrackingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes).inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {

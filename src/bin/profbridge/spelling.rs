@@ -1,7 +1,7 @@
 //! LLVM's spellings under our own name: `-sparse`, `--sparse=true`, `@FILE`,
 //! and options that say what is the case anyway.
 
-use crate::llvm_compat::{COMMANDS, Command, Opt, Takes, boolean, resolve};
+use crate::llvm_compat::{COMMANDS, Command, OptionSpec, OptionValue, boolean, resolve};
 use profbridge::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 
@@ -46,7 +46,7 @@ struct Rewriter<'a> {
 }
 
 impl Rewriter<'_> {
-    fn knows(&self, option: &Opt) -> bool {
+    fn knows(&self, option: &OptionSpec) -> bool {
         self.ours.contains(&option.name)
     }
 
@@ -57,13 +57,13 @@ impl Rewriter<'_> {
         };
         let target = resolve(self.command, option);
         match target.takes {
-            Takes::Switch => match value.as_deref().map_or(Some(true), boolean) {
+            OptionValue::Switch => match value.as_deref().map_or(Some(true), boolean) {
                 Some(on) => self.switch(target.name, on && self.knows(target)),
                 // What is no Boolean is for the parser to complain about.
                 None => self.others.push(word),
             },
-            Takes::Member(_) => self.member(target.name)?,
-            Takes::Action(_) | Takes::Alias(_) => self.others.push(word),
+            OptionValue::Member(_) => self.member(target.name)?,
+            OptionValue::Action(_) | OptionValue::Alias(_) => self.others.push(word),
             _ if self.knows(target) => {
                 self.others.push(word);
                 // The value is taken as it stands, whatever it looks like.
@@ -132,7 +132,7 @@ fn two_dashes(word: OsString, letters: &Letters<'_>, is_long: impl Fn(&str) -> b
 }
 
 /// The option that a word is, and its value behind `=`.
-fn option_of(options: &'static [Opt], word: &OsString) -> Option<(&'static Opt, Option<Vec<u8>>)> {
+fn option_of(options: &'static [OptionSpec], word: &OsString) -> Option<(&'static OptionSpec, Option<Vec<u8>>)> {
     let text = word.to_str()?.strip_prefix('-')?;
     let body = text.strip_prefix('-').unwrap_or(text);
     let (name, value) = match body.split_once('=') {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_llvm_does_is_refused_in_words() {
+    fn llvm_only_options_are_errors_with_a_message() {
         for words in [["profbridge", "merge", "--gcc"], ["profbridge", "merge", "-gcc"]] {
             let failure = normalize(&Cli::whole(), words.map(OsString::from).to_vec()).unwrap_err();
             assert!(failure.to_string().ends_with("is not supported"), "{failure}");
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_may_have_its_value_behind_it() {
+    fn a_short_option_may_be_followed_by_its_value() {
         assert_eq!(normal(&["merge", "-j4", "-oout", "-output=x", "a"]), ["merge", "-j4", "-oout", "--output=x", "a"]);
         assert_eq!(normal(&["merge", "-o=out"]), ["merge", "-o=out"]);
         assert_eq!(normal(&["convert", "-oout.iprof", "-output", "x"]), ["convert", "-oout.iprof", "--output", "x"]);
     }
 
     #[test]
-    fn other_commands_have_single_dashes_mended_only() {
+    fn other_commands_only_fix_single_dashes() {
         assert_eq!(normal(&["info", "-json", "-x"]), ["info", "--json", "-x"]);
     }
 }

@@ -6,7 +6,7 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
-use crate::words::{A_PART, inputs_of, number_of};
+use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::compression::Compression;
 use profbridge::input::output::{self, is_standard_output};
@@ -16,10 +16,10 @@ use profbridge::pipeline::merge::iprof::facts_of as iprof_facts;
 use profbridge::pipeline::merge::stacks::{
     StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
 };
-use profbridge::pipeline::partial::{KeptFamily, encode_kept, keep_inputs};
+use profbridge::pipeline::partial::{StoredFamily, encode_kept, keep_inputs};
 use profbridge::pipeline::plan::StackOutput;
 use profbridge::pipeline::read::stacks::{StackOptions, unit_of};
-use profbridge::pipeline::{Facts, FailureMode, InputOutcome, Wanted, input_totals};
+use profbridge::pipeline::{Facts, FactsRequest, FailureMode, InputOutcome, input_totals};
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::{StackTable, Unit};
 use profbridge::stacks::pprof::{self, from_table};
@@ -51,7 +51,7 @@ pub(crate) struct StackJob<'a> {
 }
 
 /// Stacks that were added up, as they are written.
-struct AddedStacks<'a> {
+struct StackMerge<'a> {
     job: StackJob<'a>,
     read: StackOptions,
     encoded: Encoded,
@@ -112,15 +112,15 @@ impl<'a> StackJob<'a> {
         note(document, &merged.outcomes);
         merged.salvaged.iter().for_each(|at| document.note_salvaged(*at));
         if merged.shares_nothing {
-            crate::merge_inputs::say_nothing_shared(self.quiet);
+            crate::merge_inputs::warn_of_nothing_shared(self.quiet);
         }
         let used = merged.used();
         let encoded = encode(&self, merged.sum)?;
-        Ok(Box::new(AddedStacks { job: self, read, encoded, used, warnings: merged.warnings }))
+        Ok(Box::new(StackMerge { job: self, read, encoded, used, warnings: merged.warnings }))
     }
 }
 
-impl Sum for AddedStacks<'_> {
+impl Sum for StackMerge<'_> {
     fn inputs(&self) -> &[Input] {
         &self.job.inputs
     }
@@ -129,7 +129,7 @@ impl Sum for AddedStacks<'_> {
         input_totals::stack_total(input, &self.read)
     }
 
-    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         let mut facts = match &self.encoded.content {
             Content::Table(table) => facts_of(table, &self.job.read.selection(), wanted),
             Content::Pprof(profile) => facts_of_pprof(profile, &self.read.value, wanted)?,
@@ -154,7 +154,7 @@ impl Sum for AddedStacks<'_> {
         document.wrote(job.output, family.name());
         if !job.json && !job.quiet && !is_standard_output(job.output) {
             let inputs = inputs_of(used, job.inputs.len());
-            let part = if job.partial.is_some() { A_PART } else { "" };
+            let part = if job.partial.is_some() { PARTIAL_SUFFIX } else { "" };
             let stacks = number_of(encoded.stacks, "stack");
             console::say(&format!("{}: {stacks} from {inputs}{part}", job.output.display()));
         }
@@ -193,8 +193,8 @@ impl StackJob<'_> {
     /// Replaces the output by a document; that of a partial merge is compressed.
     fn replace(&self, bytes: Vec<u8>) -> Result<()> {
         let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
-        let kept = keep_inputs(given, KeptFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
-        output::replace(self.output, &encode_kept(&kept, KeptFamily::Stacks, bytes)?)
+        let kept = keep_inputs(given, StoredFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
+        output::replace(self.output, &encode_kept(&kept, StoredFamily::Stacks, bytes)?)
     }
 
     fn has_pprof(&self, table: &StackTable) -> bool {
@@ -251,8 +251,8 @@ impl StackJob<'_> {
     /// An iprof's samples say how long something ran, which allocated bytes do not.
     fn refuse_weights(&self, table: &StackTable) -> Result<()> {
         let (selected, _) = table.select(&self.read.selection())?;
-        let sorts = selected.hits_by_source();
-        let weighed = sorts.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
+        let event_types = selected.hits_by_source();
+        let weighed = event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
         let unit = unit_of(&selected)?;
         let what = match (weighed, unit) {
             _ if self.read.value => return Ok(()),

@@ -1,6 +1,6 @@
 //! Options of every command that reads stacks.
 
-use crate::hints::in_words;
+use crate::hints::hint_text;
 use crate::words::number_of;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -102,7 +102,7 @@ fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
     match (bound(from), bound(to)) {
         (Ok(from), Ok(to)) => Ok((from, to)),
         (Err(error), _) | (_, Err(error)) => {
-            Err(format!("{error} ({})", error.hint().map(in_words).unwrap_or_default()))
+            Err(format!("{error} ({})", error.hint().map(hint_text).unwrap_or_default()))
         }
     }
 }
@@ -215,30 +215,30 @@ impl StackArgs {
 
 /// The error for inputs without any sample that is wanted.
 pub(crate) fn no_samples(table: &StackTable) -> Error {
-    Error::nothing_found("no sample is left").with_hint(why_nothing(table))
+    Error::nothing_found("no sample is left").with_hint(describe_inputs(table))
 }
 
 /// The same advice where something was to be written.
 pub(crate) fn why_nothing_to_write(table: &StackTable) -> Hint {
-    Hint::from(format!("{}; --allow-empty writes a result all the same", why_nothing(table)))
+    Hint::from(format!("{}; --allow-empty writes a result all the same", describe_inputs(table)))
 }
 
 /// What the inputs hold instead.
-fn why_nothing(table: &StackTable) -> String {
-    let count = |sorts: &mut dyn Iterator<Item = (u128, &str)>| -> Vec<String> {
-        sorts.map(|(count, word)| format!("{count} {word}")).collect()
+fn describe_inputs(table: &StackTable) -> String {
+    let count = |event_types: &mut dyn Iterator<Item = (u128, &str)>| -> Vec<String> {
+        event_types.map(|(count, word)| format!("{count} {word}")).collect()
     };
     let hits = table.hits_by_source();
-    let sorts = count(&mut hits.iter().map(|(source, hits)| (*hits, source.word())));
-    let passed_over = &table.observed.events_passed_over;
-    if table.observed.samples_out_of_time > 0 && sorts.is_empty() {
+    let event_types = count(&mut hits.iter().map(|(source, hits)| (*hits, source.word())));
+    let skipped = &table.observed.skipped_events;
+    if table.observed.samples_out_of_time > 0 && event_types.is_empty() {
         format!("outside of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
-    } else if sorts.is_empty() && !passed_over.is_empty() {
-        let sorts = count(&mut passed_over.iter().map(|(source, events)| (u128::from(*events), source.word())));
-        format!("the inputs hold no samples, but events: {}; see --events", sorts.join(", "))
-    } else if sorts.is_empty() {
+    } else if event_types.is_empty() && !skipped.is_empty() {
+        let event_types = count(&mut skipped.iter().map(|(source, events)| (u128::from(*events), source.word())));
+        format!("the inputs hold no samples, but events: {}; see --events", event_types.join(", "))
+    } else if event_types.is_empty() {
         "the inputs hold no samples; an iprof may have call counts only (see --call-counts)".to_string()
     } else {
-        format!("the inputs hold {}; see --events and --thread", sorts.join(", "))
+        format!("the inputs hold {}; see --events and --thread", event_types.join(", "))
     }
 }

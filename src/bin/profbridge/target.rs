@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::Path;
 
 /// For whom a result is, and why.
-pub(crate) struct Whom {
+pub(crate) struct ResolvedTarget {
     /// The release and its versions.
     pub(crate) target: Target,
     /// The evidence that decided.
@@ -25,7 +25,7 @@ pub(crate) struct Whom {
     version_is_given: bool,
 }
 
-impl Whom {
+impl ResolvedTarget {
     /// What `--for` and `--format-version` say, or the environment; else what
     /// the beginnings of the inputs tell.
     pub(crate) fn choose<'i>(

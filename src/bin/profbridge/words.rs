@@ -1,7 +1,7 @@
 //! Numbers in sentences, and words that several commands say.
 
 /// Behind what was written, of a partial merge.
-pub(crate) const A_PART: &str = "; a part, to be merged with others";
+pub(crate) const PARTIAL_SUFFIX: &str = "; a part, to be merged with others";
 
 use std::fmt::Display;
 

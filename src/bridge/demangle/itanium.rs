@@ -10,14 +10,14 @@
 
 /// Whether the demangled scope, name and parameter types belong to this
 /// function's symbol alone.
-pub(super) fn tells_everything(symbol: &[u8]) -> bool {
+pub(super) fn is_unambiguous(symbol: &[u8]) -> bool {
     let Some(rest) = symbol.strip_prefix(b"_Z") else { return false };
     let mut parser = Parser { rest, seen: Vec::new() };
     parser.function().is_some() && parser.rest.is_empty()
 }
 
 /// Whether the demangled class belongs to this vtable's symbol alone.
-pub(super) fn vtable_tells_everything(symbol: &[u8]) -> bool {
+pub(super) fn is_vtable_unambiguous(symbol: &[u8]) -> bool {
     let Some(rest) = symbol.strip_prefix(b"_ZTV") else { return false };
     let mut parser = Parser { rest, seen: Vec::new() };
     parser.class().is_some() && parser.rest.is_empty()
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_functions_and_methods_tell_everything() {
+    fn plain_functions_and_methods_are_unambiguous() {
         for symbol in [
             "_Z3foov",
             "_Z3fooi",
@@ -197,12 +197,12 @@ mod tests {
             "_Z1fP5ShapeS0_RKS_",
             "_Z1fN2ns1AENS_1BE",
         ] {
-            assert!(tells_everything(symbol.as_bytes()), "{symbol}");
+            assert!(is_unambiguous(symbol.as_bytes()), "{symbol}");
         }
     }
 
     #[test]
-    fn what_prints_alike_is_not_recognised() {
+    fn ambiguous_names_are_not_recognized() {
         for symbol in [
             "main",
             "_Z3foo",
@@ -224,15 +224,15 @@ mod tests {
             "_ZN1AplERKS_",
             "_ZTV5Shape",
         ] {
-            assert!(!tells_everything(symbol.as_bytes()), "{symbol}");
+            assert!(!is_unambiguous(symbol.as_bytes()), "{symbol}");
         }
     }
 
     #[test]
-    fn vtables_of_plain_classes_tell_everything() {
-        assert!(vtable_tells_everything(b"_ZTV5Shape"));
-        assert!(vtable_tells_everything(b"_ZTVN2ns5ShapeE"));
-        assert!(!vtable_tells_everything(b"_ZTVN12_GLOBAL__N_15ShapeE"));
-        assert!(!vtable_tells_everything(b"_ZTV1AIiE"));
+    fn vtables_of_plain_classes_are_unambiguous() {
+        assert!(is_vtable_unambiguous(b"_ZTV5Shape"));
+        assert!(is_vtable_unambiguous(b"_ZTVN2ns5ShapeE"));
+        assert!(!is_vtable_unambiguous(b"_ZTVN12_GLOBAL__N_15ShapeE"));
+        assert!(!is_vtable_unambiguous(b"_ZTV1AIiE"));
     }
 }

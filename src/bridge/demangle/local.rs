@@ -28,7 +28,7 @@ impl<'a> LocalName<'a> {
 
     /// Whether file and symbol, as they are, belong to this PGO name only: it
     /// has the present separator, and the file cannot be taken for a scope.
-    pub(super) fn tells_everything(self) -> bool {
+    pub(super) fn is_unambiguous(self) -> bool {
         self.separator == b';' && self.file.iter().any(|byte| matches!(byte, b'.' | b'/'))
     }
 }

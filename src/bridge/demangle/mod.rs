@@ -8,7 +8,7 @@
 //! spelling alone. Demangling leaves things out: which of a class's two
 //! destructors, which clone, which crate. So a method's name ends in `%` and
 //! eight digits of the PGO name's MD5 unless the identity is known to tell all
-//! that the symbol tells, see `itanium::tells_everything`.
+//! that the symbol tells, see `itanium::is_unambiguous`.
 
 mod itanium;
 mod local;
@@ -39,7 +39,7 @@ pub struct Mapped<T> {
 
 impl<T> Mapped<T> {
     fn new(identity: T, name: &[u8], hides: bool) -> Self {
-        Self { identity, llvm_name: hides.then(|| escaped(name, Escapes::Spelling)) }
+        Self { identity, llvm_name: hides.then(|| escaped(name, Escapes::EncodedNames)) }
     }
 }
 
@@ -51,12 +51,12 @@ pub fn method_of_pgo_name(name: &[u8]) -> Mapped<MethodIdentity> {
         return plain_method(name, local);
     };
     let (scope, last) = demangled.scope_and_name();
-    let tells_all = local.is_none() && itanium::tells_everything(symbol);
-    let mut method_name = escaped(last.as_bytes(), Escapes::Spelling);
+    let tells_all = local.is_none() && itanium::is_unambiguous(symbol);
+    let mut method_name = escaped(last.as_bytes(), Escapes::EncodedNames);
     if !tells_all {
         push_digest(&mut method_name, name);
     }
-    let spelled = |text: &str| escaped(text.as_bytes(), Escapes::Spelling);
+    let spelled = |text: &str| escaped(text.as_bytes(), Escapes::EncodedNames);
     let identity = MethodIdentity {
         declaring: scope.map_or_else(|| GLOBAL_NAMESPACE.to_vec(), spelled),
         name: method_name,
@@ -69,14 +69,14 @@ pub fn method_of_pgo_name(name: &[u8]) -> Mapped<MethodIdentity> {
 /// The method of a name that does not demangle.
 fn plain_method(name: &[u8], local: Option<LocalName<'_>>) -> Mapped<MethodIdentity> {
     let (declaring, spelling) = match local {
-        Some(local) => (escaped(local.file, Escapes::Spelling), local.symbol),
+        Some(local) => (escaped(local.file, Escapes::EncodedNames), local.symbol),
         None => (GLOBAL.to_vec(), name),
     };
-    let mut method_name = escaped(spelling, Escapes::Spelling);
+    let mut method_name = escaped(spelling, Escapes::EncodedNames);
     if spelling.is_empty() {
         method_name.push(b'%');
     }
-    let hides = local.is_some_and(|local| !local.tells_everything());
+    let hides = local.is_some_and(|local| !local.is_unambiguous());
     if hides {
         push_digest(&mut method_name, name);
     }
@@ -90,10 +90,10 @@ pub fn type_of_vtable(name: &[u8]) -> Mapped<Vec<u8>> {
     let local = LocalName::split(name);
     let symbol = local.map_or(name, |local| local.symbol);
     let class = spelling::class_of_vtable(symbol);
-    let tells_all = local.is_none() && class.is_some() && itanium::vtable_tells_everything(symbol);
+    let tells_all = local.is_none() && class.is_some() && itanium::is_vtable_unambiguous(symbol);
     let mut identity = match class {
-        Some(class) => escaped(class.as_bytes(), Escapes::Spelling),
-        None => escaped(name, Escapes::Spelling),
+        Some(class) => escaped(class.as_bytes(), Escapes::EncodedNames),
+        None => escaped(name, Escapes::EncodedNames),
     };
     if !tells_all {
         push_digest(&mut identity, name);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_mangled_stays() {
+    fn unmangled_names_are_unchanged() {
         for name in ["main", "_start", "foo.bar", "$s4main3fooyyF", "_ZBAD", "?bad", "zlib::inflate"] {
             assert_eq!(Demangled::function(name.as_bytes()), None, "{name}");
         }

@@ -68,14 +68,14 @@ fn the_layout_is_the_documented_one() {
 }
 
 #[test]
-fn remarks_alone_are_no_profile() {
+fn remarks_without_records_are_an_error() {
     let extension = Extension::read(br#"{"version":1,"approximate":{"a":"b"}}"#).unwrap();
     assert!(extension.profile.is_none());
     assert_eq!(extension.approximate["a"], "b");
 }
 
 #[test]
-fn what_the_layout_does_not_have_is_refused() {
+fn unknown_layout_members_are_errors() {
     for (json, reason) in [
         (r#"{"version":2,"functions":7}"#, "version 2 of the extension"),
         (r#"{}"#, "missing field `version`"),

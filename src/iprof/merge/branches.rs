@@ -319,7 +319,7 @@ mod tests {
 
     /// Targets and indices of a list that grew are those of the list as it is.
     #[test]
-    fn what_is_known_of_a_list_grows_with_it() {
+    fn list_knowledge_grows_with_the_list() {
         let mut state = 1u64;
         let mut next = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

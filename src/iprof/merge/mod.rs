@@ -26,9 +26,9 @@ use super::context::{ContextHandle, ContextTree, Frame, describe};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::Findings;
 use super::read::replay;
-use super::reader::{Entry, ReadOptions, Room, Sink, read_stream};
+use super::reader::{Entry, EntrySizes, ReadOptions, Sink, read_stream};
 use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
-use super::tables::{Adopt, Mapping, Tables};
+use super::tables::{ImportMode, Mapping, Tables};
 use super::version::Version;
 use crate::digits::number_of;
 use crate::error::{Error, Result};
@@ -142,7 +142,7 @@ impl Merger {
         let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, Some(&reading.tables)));
         let version = reading.version.unwrap_or_default();
         let is_empty =
-            reading.sound_entries() == 0 && !reading.layout.iter().any(|member| matches!(member, TopMember::Other(..)));
+            reading.valid_entries() == 0 && !reading.layout.iter().any(|member| matches!(member, TopMember::Other(..)));
         self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
         Ok(Added { findings: reading.findings, is_empty })
     }
@@ -161,7 +161,7 @@ impl Merger {
             let (types, methods) = (tables.types().collect(), tables.methods().collect());
             return Mapping { types, methods, same: true, renumbered: false };
         }
-        let how = if self.inputs == 0 { Adopt::New } else { Adopt::Renumbered };
+        let how = if self.inputs == 0 { ImportMode::New } else { ImportMode::Renumbered };
         let sum = Arc::make_mut(&mut self.tables);
         if !sum.make_room_for(tables) {
             self.out_of_memory = true;
@@ -214,16 +214,16 @@ impl Merger {
         found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
     }
 
-    fn make_room(&mut self, kind: SectionKind, Room { entries, frames, rows }: Room) -> bool {
+    fn try_reserve(&mut self, kind: SectionKind, EntrySizes { entries, frames, rows }: EntrySizes) -> bool {
         let contexts = self.contexts.len() + frames;
         let has_sites = match kind {
             SectionKind::CallCount | SectionKind::Sampling => {
-                self.counts[count_slot(kind)].make_room(entries, rows, contexts)
+                self.counts[count_slot(kind)].try_reserve(entries, rows, contexts)
             }
-            SectionKind::Conditional => self.branches.make_room(entries, rows, contexts),
-            _ => self.types[type_slot(kind)].make_room(entries, rows, contexts),
+            SectionKind::Conditional => self.branches.try_reserve(entries, rows, contexts),
+            _ => self.types[type_slot(kind)].try_reserve(entries, rows, contexts),
         };
-        self.out_of_memory |= !(self.contexts.make_room(entries, frames) && has_sites);
+        self.out_of_memory |= !(self.contexts.try_reserve(entries, frames) && has_sites);
         !self.out_of_memory
     }
 
@@ -356,8 +356,8 @@ struct Adding<'m> {
 }
 
 impl Sink for Adding<'_> {
-    fn make_room(&mut self, kind: SectionKind, room: Room) -> bool {
-        self.merger.make_room(kind, room)
+    fn try_reserve(&mut self, kind: SectionKind, room: EntrySizes) -> bool {
+        self.merger.try_reserve(kind, room)
     }
 
     fn announce(&mut self, outermost: impl Iterator<Item = Frame> + Clone) {

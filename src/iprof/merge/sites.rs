@@ -8,7 +8,7 @@ use super::rows::{Row, add_rows, canonical_order, is_same_as_written, is_same_li
 use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::sections::{CountEntry, RowSection};
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(super) trait Lists<R>: Default {
     fn context(&self, at: usize) -> ContextHandle;
     fn list(&mut self, at: usize) -> &mut [R];
     fn push(&mut self, context: ContextHandle, rows: &[R]);
-    fn make_room(&mut self, entries: usize, rows: usize) -> bool;
+    fn try_reserve(&mut self, entries: usize, rows: usize) -> bool;
 }
 
 impl Lists<CountEntry> for Vec<CountEntry> {
@@ -37,8 +37,8 @@ impl Lists<CountEntry> for Vec<CountEntry> {
         // Field by field: copied as a whole, a row that was made just now would have to be in memory first.
         self.extend(rows.iter().map(|row| CountEntry { context: row.context, count: row.count }));
     }
-    fn make_room(&mut self, entries: usize, _: usize) -> bool {
-        self.try_grow(entries)
+    fn try_reserve(&mut self, entries: usize, _: usize) -> bool {
+        self.try_reserve_more(entries)
     }
 }
 
@@ -55,8 +55,8 @@ impl<R: Copy> Lists<R> for RowSection<R> {
     fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.push(context, rows);
     }
-    fn make_room(&mut self, entries: usize, rows: usize) -> bool {
-        self.make_room(entries, rows)
+    fn try_reserve(&mut self, entries: usize, rows: usize) -> bool {
+        self.try_reserve(entries, rows)
     }
 }
 
@@ -129,12 +129,12 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
     }
 
     /// Makes room for some lists of so many rows in all, in a tree of so many contexts; whether there is.
-    pub(super) fn make_room(&mut self, entries: usize, rows: usize, contexts: usize) -> bool {
+    pub(super) fn try_reserve(&mut self, entries: usize, rows: usize, contexts: usize) -> bool {
         let hash_of = |other: &u32| hash_of_other(&self.hasher, &self.others, &self.other_rows, *other);
         let indexed = self.other_index.try_reserve(rows, hash_of).is_ok();
-        let has_others = self.others.try_grow(rows) && self.other_rows.try_grow(rows);
+        let has_others = self.others.try_reserve_more(rows) && self.other_rows.try_reserve_more(rows);
         let words = (contexts / 64 + 1).saturating_sub(self.occupied.len());
-        let has_first = self.occupied.try_grow(words) && self.first.make_room(entries, rows);
+        let has_first = self.occupied.try_reserve_more(words) && self.first.try_reserve(entries, rows);
         self.out_of_memory |= !(indexed && has_others && has_first);
         !self.out_of_memory
     }
@@ -182,7 +182,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         if word >> (context.index() % 64) & 1 == 0 {
             return None;
         }
-        if !self.index.try_grow(self.first.len() - self.index.len()) {
+        if !self.index.try_reserve_more(self.first.len() - self.index.len()) {
             self.out_of_memory = true;
             return None;
         }

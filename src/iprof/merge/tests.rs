@@ -41,7 +41,7 @@ fn ids_mean_nothing_across_files() {
 }
 
 #[test]
-fn sums_stop_at_the_last_long_and_say_so() {
+fn sums_saturate_at_the_largest_long_with_a_warning() {
     let most = document(&format!(
         r#"{{"version":"1.0.0",{HEAD},"callCountProfiles":[{{"ctx":"3:0","records":[9223372036854775806]}}]}}"#
     ));
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn a_weight_is_so_many_copies(a in any_document(), b in any_document(), weight in 1u64..4) {
+    fn a_weight_equals_that_number_of_copies(a in any_document(), b in any_document(), weight in 1u64..4) {
         let keep = MergeOptions { branch_clash: BranchClash::Keep };
         let weighted = merge([(&a, Weight::ratio(weight, 1).unwrap()), (&b, Weight::ONE)], keep).unwrap().0;
         let mut copies = vec![&a; weight as usize];

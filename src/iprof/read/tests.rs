@@ -51,7 +51,7 @@ fn compression_is_detected_from_content() {
 }
 
 #[test]
-fn leading_zeros_are_no_difference() {
+fn leading_zeros_are_ignored() {
     let text = whole(r#","callCountProfiles":[{"ctx":"01:00","records":[5]},{"ctx":"1:0","records":[6]}]"#);
     assert_eq!(codes(&text), ["duplicate-context"]);
     let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
@@ -100,7 +100,7 @@ fn a_cut_file_keeps_its_complete_entries_wherever_it_is_cut() {
 }
 
 #[test]
-fn references_to_nothing_drop_what_makes_them() {
+fn entries_with_unknown_references_are_dropped() {
     let text = whole(concat!(
         r#","callCountProfiles":[{"ctx":"9:0","records":[1]},{"ctx":"1:0","records":[1]}],"#,
         r#""virtualInvokeProfiles":[{"ctx":"1:4","records":[77,1,3,2]},{"ctx":"1:5","records":[77,1]}]"#
@@ -142,7 +142,7 @@ fn ids_beyond_java_ints_get_others() {
 }
 
 #[test]
-fn counts_are_exact_and_what_is_none_is_said() {
+fn counts_are_exact_and_other_values_are_reported() {
     let entry = |records: &str| whole(&format!(r#","callCountProfiles":[{{"ctx":"1:0","records":{records}}}]"#));
     assert_eq!(codes(&entry("[9223372036854775807]")), Vec::<&str>::new());
     for (records, code) in [
@@ -168,7 +168,7 @@ fn counts_are_exact_and_what_is_none_is_said() {
 }
 
 #[test]
-fn the_findings_say_where() {
+fn findings_have_a_location() {
     let text = whole(
         r#","callCountProfiles":[{"ctx":"1:0","records":[1]},{"ctx":"1:0<","records":[1]},{"ctx":"","records":[1]}]"#,
     );
@@ -190,7 +190,7 @@ fn a_stream_gives_the_same_as_a_slice() {
 }
 
 #[test]
-fn unreadable_files_are_told_apart() {
+fn unreadable_files_have_distinct_codes() {
     for (text, code) in [
         (&b""[..], "empty-file"),
         (b" \n", "empty-file"),
@@ -212,7 +212,7 @@ fn unreadable_files_are_told_apart() {
 }
 
 #[test]
-fn known_and_unknown_members_are_told_apart() {
+fn known_and_unknown_members_are_distinguished() {
     let text = whole(r#","llvm":{},"ceConditionalProfilesV2":[],"newProfiles":[],"moreProfiles":[]"#);
     let examination = examine(text.as_bytes(), &ReadOptions::default());
     let unknown = examination.findings.iter().filter(|finding| finding.code == Code::UnknownSection);

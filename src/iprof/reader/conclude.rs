@@ -5,12 +5,12 @@ use crate::iprof::document::{Table, TopMember};
 use crate::iprof::findings::{Code, Finding, Findings, Level};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::version::Version;
-use crate::iprof::window::{Halt, Window};
+use crate::iprof::window::{StopReason, Window};
 
 impl<S: Sink> Reader<'_, S> {
     /// Reads what waits for its tables, and reports how the text ended.
-    pub(super) fn conclude(mut self, window: &Window<'_>, mut end: Result<(), Halt>) -> Reading {
-        if !matches!(end, Err(Halt::Refused | Halt::OutOfMemory)) {
+    pub(super) fn conclude(mut self, window: &Window<'_>, mut end: Result<(), StopReason>) -> Reading {
+        if !matches!(end, Err(StopReason::Refused | StopReason::OutOfMemory)) {
             let early = self.read_early();
             end = end.and(early);
         }
@@ -20,7 +20,9 @@ impl<S: Sink> Reader<'_, S> {
             self.report(Code::Unreadable, "$", window.text_len(), "$", format_args!("reading stopped: {failure}"));
         }
         let complete = end.is_ok();
-        if !matches!(end, Err(Halt::Truncated(_) | Halt::Refused | Halt::OutOfMemory)) && self.is_foreign() {
+        if !matches!(end, Err(StopReason::Truncated(_) | StopReason::Refused | StopReason::OutOfMemory))
+            && self.is_foreign()
+        {
             let message = "the document has other members, but no types, no methods and no section";
             return self.refuse_whole(Code::NotAnIprof, message.to_string());
         }
@@ -33,30 +35,30 @@ impl<S: Sink> Reader<'_, S> {
             return self.refuse_whole(Code::PlaceholderTables, message);
         }
         match end {
-            Ok(()) | Err(Halt::Refused) => {}
-            Err(Halt::OutOfMemory) => {
+            Ok(()) | Err(StopReason::Refused) => {}
+            Err(StopReason::OutOfMemory) => {
                 self.report(Code::Unreadable, "$", window.offset(), "$", "reading stopped: out of memory");
                 self.reading.unreadable = true;
             }
-            Err(Halt::Truncated(_)) if window.is_blank() => {
+            Err(StopReason::Truncated(_)) if window.is_blank() => {
                 if window.failure.is_none() {
                     self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
                 }
                 self.reading.unreadable = true;
             }
-            Err(Halt::Truncated(offset)) => {
+            Err(StopReason::Truncated(offset)) => {
                 if window.failure.is_none() {
                     let message = format!("the text ends inside the document; {}", self.recovered());
                     self.report(Code::Truncated, "$", offset, "$", message);
                 }
                 self.reading.findings.repaired(Code::Truncated, "closed", "document", 1);
             }
-            Err(Halt::Syntax(offset, expected)) => {
+            Err(StopReason::Syntax(offset, expected)) => {
                 let message = format!("{expected} was expected; {}", self.recovered());
                 self.report(Code::BadJson, "$", offset, "$", message);
                 self.reading.unreadable |= !self.options.salvage;
             }
-            Err(Halt::Encoding(offset)) => {
+            Err(StopReason::Encoding(offset)) => {
                 self.report(Code::BadEncoding, "$", offset, "$", "the text is not UTF-8");
                 self.reading.unreadable = true;
             }

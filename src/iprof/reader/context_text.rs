@@ -11,7 +11,7 @@ pub(super) struct ContextText {
     /// Position of the first byte that is no part of it.
     pub(super) end: usize,
     /// Whether it ends after a whole frame, and every number is a Java int.
-    pub(super) sound: bool,
+    pub(super) valid: bool,
     /// Whether a number has a leading zero, so that equal contexts may differ as text.
     pub(super) leading_zeros: bool,
     /// The first method that is not in the table; `i64::MAX` when it has more than 18 digits.
@@ -45,7 +45,7 @@ pub(super) fn parse(data: &[u8], start: usize, separator: u8, methods: &IdMap, f
         match rest.split_first() {
             Some((byte, next)) if *byte == separator => text = next,
             _ => {
-                (context.sound, context.end) = (true, data.len() - rest.len());
+                (context.valid, context.end) = (true, data.len() - rest.len());
                 context.is_somewhere = data[start..context.end].iter().any(|byte| !b"0:-".contains(byte));
                 return context;
             }
@@ -138,12 +138,12 @@ mod tests {
     fn contexts_are_leaf_first() {
         let mut frames = Vec::new();
         let context = parse(b"2:-6<1:3\"", 0, b'<', &methods(), &mut frames);
-        let expected = ContextText { end: 8, sound: true, is_somewhere: true, ..ContextText::default() };
+        let expected = ContextText { end: 8, valid: true, is_somewhere: true, ..ContextText::default() };
         assert_eq!((context, &frames[..]), (expected, &[frame(2, -6), frame(1, 3)][..]));
         let context = parse(b"0:0", 0, b'<', &methods(), &mut frames);
-        assert!(context.sound && !context.is_somewhere);
+        assert!(context.valid && !context.is_somewhere);
         let context = parse(b"0:70000<12:0<99:1", 0, b'<', &methods(), &mut frames);
-        assert_eq!((context.unknown, context.odd, context.sound), (Some(12), Some(70000), true));
+        assert_eq!((context.unknown, context.odd, context.valid), (Some(12), Some(70000), true));
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         let mut frames = Vec::new();
         for text in ["", "1", "1:", "1:-", "1:2<", "-1:2", "+1:2", "1 :2", "1:2147483648", "a"] {
             let context = parse(text.as_bytes(), 0, b'<', &methods(), &mut frames);
-            assert!(!context.sound || context.end < text.len(), "{text}");
+            assert!(!context.valid || context.end < text.len(), "{text}");
         }
     }
 

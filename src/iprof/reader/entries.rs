@@ -8,7 +8,7 @@ use super::options::ReadOptions;
 use super::part::PartSize;
 use super::reading::Reading;
 use super::records::Packing;
-use super::sink::{Entry, Room, Sink};
+use super::sink::{Entry, EntrySizes, Sink};
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
@@ -106,7 +106,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     /// Returns how many entries there were, and where the next begins; nothing where they do not fit the memory.
     pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> Option<(usize, usize)> {
         let (kind, group) = (self.rules.kind, self.rules.kind.name());
-        self.make_room(batch).then_some(())?;
+        self.try_reserve(batch).then_some(())?;
         let (mut frames, mut records, mut notes) = (0, 0, 0);
         let mut members = std::mem::take(&mut batch.members).into_iter().peekable();
         for (at, step) in batch.steps.iter().enumerate() {
@@ -134,7 +134,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
                     let frames = &batch.frames[frames..step.frames_end];
                     let entry = Entry { kind, frames, records: batch.records(kind, found), members };
                     self.sink.entry(self.rules.tables, entry);
-                    self.size.sound += 1;
+                    self.size.valid += 1;
                 }
                 Outcome::Stray => self.stray_monitor = Some(batch.pairs[found].to_vec()),
                 Outcome::Dropped => {}
@@ -148,11 +148,11 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         Some((batch.steps.len(), batch.end))
     }
 
-    fn make_room(&mut self, batch: &Batch) -> bool {
+    fn try_reserve(&mut self, batch: &Batch) -> bool {
         let end = batch.mark(self.rules.kind);
-        let room = Room { entries: batch.steps.len(), frames: end.frames, rows: end.records };
+        let room = EntrySizes { entries: batch.steps.len(), frames: end.frames, rows: end.records };
         let is_there = self.seen.try_reserve(batch.identities.len(), |known| *known as u64).is_ok();
-        is_there && self.sink.make_room(self.rules.kind, room)
+        is_there && self.sink.try_reserve(self.rules.kind, room)
     }
 
     fn tell(&mut self, note: &Note, base: u64, index: usize) {
@@ -173,12 +173,12 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         let findings = &mut self.reading.findings;
         if let Some(pairs) = self.stray_monitor.take() {
             // The section may have come in two parts.
-            let before = self.reading.parts.get(group).map_or(0, |part| part.sound);
+            let before = self.reading.parts.get(group).map_or(0, |part| part.valid);
             let is_only = count == 1 && before == 0;
             if is_only {
                 let entry = Entry { kind, frames: &[], records: Records::Types(&pairs), members: None };
                 self.sink.entry(self.rules.tables, entry);
-                self.size.sound += 1;
+                self.size.valid += 1;
             }
             let action = if is_only { "set to 0:0" } else { "dropped" };
             findings.repaired(Code::MonitorContext, action, group, 1);

@@ -66,7 +66,7 @@ impl EntryText {
             self.troubles.clear();
             self.walk = Walk::default();
         }
-        self.is_usual = self.as_usual(scan, options, frames).is_some();
+        self.is_usual = self.parse_canonical_entry(scan, options, frames).is_some();
         if self.is_usual {
             self.usual_bytes = if self.context.leading_zeros { 0 } else { scan.pos - start };
             return Ok(());
@@ -79,12 +79,17 @@ impl EntryText {
 
     /// Takes an entry of sound syntax that looks as GraalVM writes it.
     #[inline]
-    fn as_usual(&mut self, scan: &mut Scan<'_>, options: &TextOptions<'_>, frames: &mut Vec<Frame>) -> Option<()> {
+    fn parse_canonical_entry(
+        &mut self,
+        scan: &mut Scan<'_>,
+        options: &TextOptions<'_>,
+        frames: &mut Vec<Frame>,
+    ) -> Option<()> {
         scan.literal(b"{\"ctx\":\"")?;
         let start = scan.pos;
         self.context_at = start - 1;
         self.context = context_text::parse(scan.data, start, b'<', options.methods, frames);
-        if !self.context.sound {
+        if !self.context.valid {
             return None;
         }
         scan.pos = self.context.end;
@@ -110,7 +115,7 @@ impl EntryText {
     fn members(&mut self, scan: &mut Scan<'_>, options: &TextOptions<'_>, frames: &mut Vec<Frame>) -> Result<(), Stop> {
         let before = frames.len();
         // The one entry of a 2022 monitor section has no context; today it is 0:0.
-        self.context = ContextText { sound: options.bare, ..ContextText::default() };
+        self.context = ContextText { valid: options.bare, ..ContextText::default() };
         let known = if options.bare { BARE_MEMBERS } else { MEMBERS };
         let first = usize::from(options.bare);
         self.walk = walk(scan, known, options.keep_others && !options.bare, |scan, member, old| {
@@ -126,7 +131,7 @@ impl EntryText {
             let separator = if old { b',' } else { b'<' };
             frames.truncate(before);
             self.context = context_text::parse(&text, 0, separator, options.methods, frames);
-            self.context.sound &= self.context.end == text.len();
+            self.context.valid &= self.context.end == text.len();
             if options.identities {
                 self.identity = context_text::identity(&text, separator, self.context.leading_zeros);
             }

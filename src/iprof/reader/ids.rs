@@ -2,7 +2,7 @@
 
 use crate::iprof::document::Table;
 use crate::iprof::findings::Code;
-use crate::memory::Growing;
+use crate::memory::TryReserve;
 use std::collections::HashMap;
 
 /// Where an id leads.
@@ -48,10 +48,10 @@ impl IdMap {
 
     /// Makes room for what an id leads to; whether there is.
     #[inline]
-    pub(crate) fn make_room(&mut self, id: i64) -> bool {
+    pub(crate) fn try_reserve(&mut self, id: i64) -> bool {
         match usize::try_from(id) {
-            Ok(at) if id < DENSE_LIMIT => self.dense.try_grow((at + 1).saturating_sub(self.dense.len())),
-            _ => self.sparse.try_grow(1) && self.dropped.try_grow(1),
+            Ok(at) if id < DENSE_LIMIT => self.dense.try_reserve_more((at + 1).saturating_sub(self.dense.len())),
+            _ => self.sparse.try_reserve_more(1) && self.dropped.try_reserve_more(1),
         }
     }
 

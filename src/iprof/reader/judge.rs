@@ -89,7 +89,7 @@ impl Rules<'_> {
     fn context(&self, text: &EntryText, batch: &mut Batch, mark: Mark, step: &mut Step) -> Result<(), Refusal> {
         let (at, context) = (text.context_at, &text.context);
         let defect = |code, message: String| Defect::new(code, at, ".ctx", message);
-        if !context.sound {
+        if !context.valid {
             return Err(Some(defect(Code::BadContext, "no context of the form method:bci<method:bci…".into())));
         }
         if self.kind == SectionKind::Monitor {

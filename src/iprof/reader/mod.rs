@@ -35,7 +35,7 @@ use super::json::Shape;
 use super::names;
 use super::sections::SectionKind;
 use super::version::Version;
-use super::window::{Halt, Window};
+use super::window::{StopReason, Window};
 use crate::memory;
 use entries::EntryReader;
 use ids::Ids;
@@ -45,7 +45,7 @@ use part::Part;
 pub use part::PartSize;
 pub(super) use part::is_known_member;
 pub(crate) use reading::Reading;
-pub(crate) use sink::{Entry, Nobody, Room, Sink};
+pub(crate) use sink::{Entry, EntrySizes, NullSink, Sink};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Display;
 use std::io::Read;
@@ -100,7 +100,7 @@ impl<S: Sink> Reader<'_, S> {
     }
 
     /// The document, member by member.
-    fn run(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+    fn run(&mut self, window: &mut Window<'_>) -> Result<(), StopReason> {
         if window.is_compressed {
             self.reading.as_written = None;
         }
@@ -113,9 +113,9 @@ impl<S: Sink> Reader<'_, S> {
             if matches!(first, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
                 self.report(Code::RootNotObject, "$", at, "$", "the document is no object");
                 self.reading.unreadable = true;
-                return Err(Halt::Refused);
+                return Err(StopReason::Refused);
             }
-            return Err(Halt::Syntax(at, "an object"));
+            return Err(StopReason::Syntax(at, "an object"));
         }
         window.step(|scan, _| scan.expect(b'{', "an object"))?;
         let mut more = !window.step(|scan, _| scan.take(b'}'))?;
@@ -132,7 +132,7 @@ impl<S: Sink> Reader<'_, S> {
         window.finish()
     }
 
-    fn member(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+    fn member(&mut self, window: &mut Window<'_>) -> Result<(), StopReason> {
         let (name, start, shape, value_at) = window.step(|scan, base| {
             scan.space();
             let start = base + scan.pos as u64;
@@ -144,10 +144,10 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.legacy |= legacy;
         // Before the first name stands a brace and before any other a comma, behind it a colon.
         let head = (name.len() + 3) as u64;
-        let as_usual = !legacy && self.reading.as_written == Some(start - 1) && start + head == value_at;
-        self.reading.as_written = as_usual.then_some(value_at);
-        if self.options.only_as_written && !as_usual {
-            return Err(Halt::Refused);
+        let parse_canonical_entry = !legacy && self.reading.as_written == Some(start - 1) && start + head == value_at;
+        self.reading.as_written = parse_canonical_entry.then_some(value_at);
+        if self.options.only_as_written && !parse_canonical_entry {
+            return Err(StopReason::Refused);
         }
         if self.is_repeated(&name, &part, start) {
             window.step(|scan, _| scan.skip().map(drop))?;
@@ -245,7 +245,7 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.layout.push(member);
     }
 
-    fn value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+    fn value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
         if self.is_ready(part) {
             return self.parse_value(part, name, window);
         }
@@ -254,7 +254,7 @@ impl<S: Sink> Reader<'_, S> {
             let at = base + scan.pos as u64;
             Ok((memory::copy_of(scan.skip()?), at))
         })?;
-        let Some(text) = text else { return Err(Halt::OutOfMemory) };
+        let Some(text) = text else { return Err(StopReason::OutOfMemory) };
         self.reading.as_written = None;
         self.early.push((part.clone(), text, base));
         Ok(())
@@ -270,7 +270,7 @@ impl<S: Sink> Reader<'_, S> {
         }
     }
 
-    fn parse_value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+    fn parse_value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
         match part {
             Part::Version => self.version(window),
             Part::Table(Table::Section(kind)) => self.section(*kind, false, window),
@@ -280,7 +280,7 @@ impl<S: Sink> Reader<'_, S> {
         }
     }
 
-    fn version(&mut self, window: &mut Window<'_>) -> Result<(), Halt> {
+    fn version(&mut self, window: &mut Window<'_>) -> Result<(), StopReason> {
         let (text, at) = window.step(|scan, base| {
             scan.space();
             let at = base + scan.pos as u64;
@@ -313,25 +313,25 @@ impl<S: Sink> Reader<'_, S> {
             }
             Some(version) if version.major > 1 => {
                 self.reading.unreadable = true;
-                return Err(Halt::Refused);
+                return Err(StopReason::Refused);
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn table(&mut self, table: Table, window: &mut Window<'_>) -> Result<(), Halt> {
+    fn table(&mut self, table: Table, window: &mut Window<'_>) -> Result<(), StopReason> {
         self.tables_read.insert(table);
         let mut reader = TableReader::new(table, &mut self.reading, &mut self.ids, &mut self.known, self.options);
         let result = window.elements(&mut reader);
         self.placeholders += usize::from(reader.is_placeholder());
         let (entries, usual_bytes) = reader.finish();
-        let sound = match (table, &self.known) {
+        let valid = match (table, &self.known) {
             (Table::Types, Some(known)) => known.types_count(),
             (Table::Types, None) => self.reading.tables.types_count(),
             _ => self.reading.tables.methods_count(),
         };
-        self.count_entries(table, entries, sound as u64, usual_bytes);
+        self.count_entries(table, entries, valid as u64, usual_bytes);
         result
     }
 
@@ -341,7 +341,7 @@ impl<S: Sink> Reader<'_, S> {
     }
 
     /// The entries of a section; a bare one is the object of 2022.
-    fn section(&mut self, kind: SectionKind, bare: bool, window: &mut Window<'_>) -> Result<(), Halt> {
+    fn section(&mut self, kind: SectionKind, bare: bool, window: &mut Window<'_>) -> Result<(), StopReason> {
         self.leave_known();
         let tables = Arc::clone(&self.reading.tables);
         self.sink.tables(&tables);
@@ -352,7 +352,7 @@ impl<S: Sink> Reader<'_, S> {
             pieces::read_section(window, &mut reader, self.options.threads)
         };
         let (size, usual_bytes) = reader.finish();
-        self.count_entries(Table::Section(kind), size.entries, size.sound, usual_bytes);
+        self.count_entries(Table::Section(kind), size.entries, size.valid, usual_bytes);
         result
     }
 
@@ -364,16 +364,16 @@ impl<S: Sink> Reader<'_, S> {
     }
 
     /// Takes note of a list of entries, of which some are sound and some bytes are what a writer would write.
-    fn count_entries(&mut self, table: Table, entries: u64, sound: u64, usual_bytes: u64) {
+    fn count_entries(&mut self, table: Table, entries: u64, valid: u64, usual_bytes: u64) {
         let size = self.reading.parts.entry(table.name().to_string()).or_default();
         size.entries += entries;
-        size.sound += sound;
+        size.valid += valid;
         // Brackets, and what stands between entries.
         self.wrote(2 + usual_bytes + entries.saturating_sub(1));
     }
 
     /// Reads the parts that came before their tables.
-    fn read_early(&mut self) -> Result<(), Halt> {
+    fn read_early(&mut self) -> Result<(), StopReason> {
         let mut early = std::mem::take(&mut self.early);
         // Methods explain contexts, so they come first.
         early.sort_by_key(|(part, ..)| *part != Part::Table(Table::Methods));

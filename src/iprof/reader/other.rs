@@ -6,12 +6,12 @@ use crate::iprof::document::TopMember;
 use crate::iprof::findings::{Code, Level};
 use crate::iprof::json::{self, Scan, Shape, Stop};
 use crate::iprof::names;
-use crate::iprof::window::{Elements, Halt, Window};
-use crate::memory::Growing;
+use crate::iprof::window::{Elements, StopReason, Window};
+use crate::memory::TryReserve;
 
 impl<S: Sink> Reader<'_, S> {
     /// A member that is not part of the format.
-    pub(super) fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), Halt> {
+    pub(super) fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
         let offset = window.offset();
         let mut keep = Keep { keep: !self.options.drop_unknown, ..Keep::default() };
         if window.step(|scan, _| scan.shape())? == Shape::Array {
@@ -51,7 +51,7 @@ impl Elements for Keep {
     fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
         let text = scan.skip()?;
         self.element.clear();
-        self.out_of_memory |= self.keep && !self.element.try_grow(text.len());
+        self.out_of_memory |= self.keep && !self.element.try_reserve_more(text.len());
         if self.keep && !self.out_of_memory {
             json::write_compact(&mut self.element, text);
         }
@@ -62,7 +62,7 @@ impl Elements for Keep {
         if self.keep && index > 0 {
             self.value.push(b',');
         }
-        let has_room = !self.out_of_memory && self.value.try_grow(self.element.len() + 2);
+        let has_room = !self.out_of_memory && self.value.try_reserve_more(self.element.len() + 2);
         if has_room {
             self.value.append(&mut self.element);
         }

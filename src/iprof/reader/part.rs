@@ -9,7 +9,7 @@ pub struct PartSize {
     /// Entries that were complete, sound or not.
     pub entries: u64,
     /// Entries without errors, or mended.
-    pub sound: u64,
+    pub valid: u64,
     /// Bytes of text from the member's name to the end of its value.
     pub bytes: u64,
 }

@@ -10,7 +10,7 @@ use super::batch::Batch;
 use super::entries::{BATCH_BYTES, BatchParser, EntryReader};
 use super::sink::Sink;
 use crate::iprof::entry_threads;
-use crate::iprof::window::{Halt, Window};
+use crate::iprof::window::{StopReason, Window};
 use crate::threads::ordered_workers::OrderedWorkers;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) fn read_section<S: Sink>(
     window: &mut Window<'_>,
     reader: &mut EntryReader<'_, S>,
     threads: Option<NonZeroUsize>,
-) -> Result<(), Halt> {
+) -> Result<(), StopReason> {
     let start = window.offset();
     let mut index = 0;
     if !window.open_array()? {
@@ -53,7 +53,7 @@ fn read_in_pieces<S: Sink>(
     reader: &mut EntryReader<'_, S>,
     mut index: usize,
     threads: usize,
-) -> Result<(), Halt> {
+) -> Result<(), StopReason> {
     let parser = reader.parser();
     std::thread::scope(|scope| {
         let mut line = Line::new(scope, parser, threads, window.offset());
@@ -62,7 +62,7 @@ fn read_in_pieces<S: Sink>(
             let whole = match line.turns.take() {
                 Some(mut piece) => {
                     let done = reader.deliver(&mut piece.batch, piece.base, index);
-                    let (count, next) = done.ok_or(Halt::OutOfMemory)?;
+                    let (count, next) = done.ok_or(StopReason::OutOfMemory)?;
                     index += count;
                     window.advance_to(piece.base + next as u64);
                     let whole = next == piece.text.len();

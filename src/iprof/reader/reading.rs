@@ -36,8 +36,8 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Entries that were handed on, of all sections.
-    pub(crate) fn sound_entries(&self) -> u64 {
-        self.section_sizes().map(|part| part.sound).sum()
+    pub(crate) fn valid_entries(&self) -> u64 {
+        self.section_sizes().map(|part| part.valid).sum()
     }
 
     /// Entries of all sections, sound or not.
@@ -59,7 +59,7 @@ impl Reading {
     pub(crate) fn verdict(&self) -> Verdict {
         if self.unreadable {
             Verdict::Unusable
-        } else if self.sound_entries() == 0 {
+        } else if self.valid_entries() == 0 {
             Verdict::TablesOnly
         } else if self.findings.has_errors() {
             Verdict::PartlyUsable

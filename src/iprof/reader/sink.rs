@@ -18,7 +18,7 @@ pub(crate) struct Entry<'a> {
 
 /// How much some entries hold in all.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct EntrySizes {
     pub(crate) entries: usize,
     pub(crate) frames: usize,
     pub(crate) rows: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Room {
 /// Takes the entries of a file, in order.
 pub(crate) trait Sink {
     /// Makes room for entries to come. Where there is none they are not handed on, and reading ends.
-    fn make_room(&mut self, kind: SectionKind, room: Room) -> bool {
+    fn try_reserve(&mut self, kind: SectionKind, room: EntrySizes) -> bool {
         let _ = (kind, room);
         true
     }
@@ -53,8 +53,8 @@ pub(crate) trait Sink {
 }
 
 /// Wants no entries.
-pub(crate) struct Nobody;
+pub(crate) struct NullSink;
 
-impl Sink for Nobody {
+impl Sink for NullSink {
     fn entry(&mut self, _: &Tables, _: Entry<'_>) {}
 }

@@ -155,12 +155,12 @@ impl<'r> TableReader<'r> {
         Ok(())
     }
 
-    fn make_room(&mut self) -> bool {
-        let has_id = self.ids.of(self.table).make_room(self.parsed.id);
+    fn try_reserve(&mut self) -> bool {
+        let has_id = self.ids.of(self.table).try_reserve(self.parsed.id);
         let types = usize::from(self.is_of_types());
         // Nothing is added to tables that are another's.
         let Some(tables) = Arc::get_mut(&mut self.reading.tables) else { return has_id };
-        has_id && tables.make_room(types, 1 - types, self.parsed.name.len(), self.parsed.signature.len())
+        has_id && tables.try_reserve(types, 1 - types, self.parsed.name.len(), self.parsed.signature.len())
     }
 
     /// Takes the entry if it is the next of those that are known.
@@ -325,7 +325,7 @@ impl Elements for TableReader<'_> {
         self.count += 1;
         self.usual_bytes += self.parsed.usual_bytes as u64;
         self.reading.legacy |= self.parsed.walk.legacy;
-        if !self.make_room() {
+        if !self.try_reserve() {
             return false;
         }
         let taken = self.parsed.walk.defect.take().map_or_else(|| self.take(index), Err);

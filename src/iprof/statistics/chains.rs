@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_count_wherever_the_method_stands_and_calls_where_it_is_called() {
+    fn samples_count_for_every_frame_and_calls_for_the_callee() {
         let mut tables = Tables::default();
         let class = tables.add_type(b"A");
         let [f, g] = [&b"f"[..], b"g"].map(|name| tables.add_method(name, &[class, class]));

@@ -4,19 +4,19 @@ use std::cmp::Reverse;
 
 /// The sites with most events, of equal ones those that came first.
 #[derive(Debug)]
-pub(super) struct Kept<T> {
+pub(super) struct TopSites<T> {
     list: Vec<(u128, T)>,
     /// What has no more events comes too late.
     least: u128,
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for TopSites<T> {
     fn default() -> Self {
         Self { list: Vec::new(), least: 0 }
     }
 }
 
-impl<T> Kept<T> {
+impl<T> TopSites<T> {
     /// Offers a site with some events to a list of bounded length; `content` is made only if it is taken.
     pub(super) fn offer(&mut self, topn: usize, events: u128, content: impl FnOnce() -> T) {
         if topn > 0 && events > self.least {

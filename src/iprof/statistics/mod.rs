@@ -36,7 +36,7 @@ use super::tables::{Tables, TypeHandle};
 use crate::error::Result;
 use chains::ChainBuilder;
 use coverage::coverage;
-use kept::Kept;
+use kept::TopSites;
 pub(crate) use share::share;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ use top::{MethodSums, hot_methods, sampled_methods};
 /// Which statistics are wanted.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct FigureOptions {
+pub struct StatisticsOptions {
     /// How the file is read.
     pub read: ReadOptions,
     /// Length of each list. Default: 10.
@@ -63,7 +63,7 @@ pub struct FigureOptions {
     pub positions: bool,
 }
 
-impl Default for FigureOptions {
+impl Default for StatisticsOptions {
     fn default() -> Self {
         Self {
             read: ReadOptions::default(),
@@ -85,7 +85,7 @@ impl Default for FigureOptions {
 ///
 /// As [`read_from`](super::read_from); usage when no method matches what
 /// callers or callees are asked of.
-pub fn statistics_from(stream: impl Read, options: &FigureOptions) -> Result<(Statistics, Findings)> {
+pub fn statistics_from(stream: impl Read, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
     let mut collector = Collector::new(options)?;
     let read = ReadOptions { drop_unknown: true, find_duplicates: true, ..options.read.clone() };
     let mut reading = read_stream(stream, &read, &mut collector).accepted(&read)?;
@@ -117,7 +117,7 @@ pub fn repeats(findings: &Findings) -> bool {
 /// # Errors
 ///
 /// Usage when no method matches what callers or callees are asked of.
-pub fn statistics(document: &Document, options: &FigureOptions) -> Result<Statistics> {
+pub fn statistics(document: &Document, options: &StatisticsOptions) -> Result<Statistics> {
     let mut merger = Merger::new(MergeOptions { branch_clash: BranchClash::Union });
     merger.add(document, &SectionWeights::default());
     let (joined, _) = merger.finish()?;
@@ -188,7 +188,7 @@ impl FrameSums {
 #[derive(Debug, Default)]
 struct TypeSiteSums {
     statistics: ReceiverStatistics,
-    kept: Kept<(Vec<Frame>, Vec<TypeCount>)>,
+    kept: TopSites<(Vec<Frame>, Vec<TypeCount>)>,
 }
 
 /// Gathers statistics entry by entry.
@@ -202,7 +202,7 @@ struct Collector {
     frames: FrameSums,
     stacks: u32,
     branches: BranchStatistics,
-    branches_kept: Kept<(Vec<Frame>, Vec<BranchTarget>)>,
+    branches_kept: TopSites<(Vec<Frame>, Vec<BranchTarget>)>,
     /// Those of the last branch, for their memory.
     targets: Vec<BranchTarget>,
     receivers: TypeSiteSums,
@@ -213,7 +213,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(options: &FigureOptions) -> Result<Self> {
+    fn new(options: &StatisticsOptions) -> Result<Self> {
         let chains = |asked: &Option<String>, direction| {
             let builder = |asked: &String| ChainBuilder::new(asked, direction, options.positions, options.chains_by);
             asked.as_ref().map(builder).transpose()

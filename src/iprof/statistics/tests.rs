@@ -5,7 +5,7 @@ const HEAD: &str = concat!(
     r#""methods":[{"id":1,"name":"area","signature":[0,1,1]},{"id":2,"name":"mix","signature":[2,1]},{"id":3,"name":"step","signature":[3,1]},{"id":4,"name":"idle","signature":[3,1]}]"#
 );
 
-fn statistics_of(sections: &str, options: &FigureOptions) -> Statistics {
+fn statistics_of(sections: &str, options: &StatisticsOptions) -> Statistics {
     let text = format!("{{{HEAD},{sections}}}");
     statistics_from(text.as_bytes(), options).unwrap().0
 }
@@ -20,7 +20,7 @@ fn shown(statistics: &Statistics) -> String {
 fn samples_are_listed_by_hits_then_name() {
     let statistics = statistics_of(
         r#""samplingProfiles":[{"ctx":"1:4<3:2","records":[111]},{"ctx":"2:0<3:9","records":[27]},{"ctx":"3:1<3:5","records":[47]}]"#,
-        &FigureOptions::default(),
+        &StatisticsOptions::default(),
     );
     assert!(shown(&statistics).contains(concat!(
         "Method name                       Hits        %\n",
@@ -38,7 +38,7 @@ fn samples_are_listed_by_hits_then_name() {
 fn calls_add_up_over_chains() {
     let statistics = statistics_of(
         r#""callCountProfiles":[{"ctx":"1:0","records":[10]},{"ctx":"1:0<3:2","records":[30]},{"ctx":"3:0","records":[60]}]"#,
-        &FigureOptions::default(),
+        &StatisticsOptions::default(),
     );
     let hot: Vec<_> =
         statistics.hot_methods.iter().map(|m| (m.method.as_str(), m.calls, m.chains, m.inlined_share)).collect();
@@ -72,7 +72,7 @@ fn branches_fall_into_classes_by_bias() {
         .map(|(at, (a, b))| format!(r#"{{"ctx":"1:{at}","records":[7,0,{a},9,1,{b}]}}"#))
         .collect();
     let statistics =
-        statistics_of(&format!(r#""conditionalProfiles":[{}]"#, entries.join(",")), &FigureOptions::default());
+        statistics_of(&format!(r#""conditionalProfiles":[{}]"#, entries.join(",")), &StatisticsOptions::default());
     let branches = &statistics.branches;
     assert_eq!(
         (branches.executed, branches.one_sided, branches.biased, branches.mixed, branches.never_executed),
@@ -90,7 +90,7 @@ fn branches_fall_into_classes_by_bias() {
 fn receivers_count_only_if_they_were_seen() {
     let statistics = statistics_of(
         r#""virtualInvokeProfiles":[{"ctx":"1:1","records":[0,5,2,0]},{"ctx":"1:2","records":[0,1,2,3]},{"ctx":"1:3","records":[0,0]}],"monitorProfiles":[{"ctx":"0:0","records":[0,5,3,9]}]"#,
-        &FigureOptions::default(),
+        &StatisticsOptions::default(),
     );
     let receivers = &statistics.receivers;
     assert_eq!((receivers.monomorphic, receivers.bimorphic, receivers.never_executed), (1, 1, 1));
@@ -99,9 +99,12 @@ fn receivers_count_only_if_they_were_seen() {
 }
 
 #[test]
-fn callers_are_indented_below_what_they_call() {
-    let options =
-        FigureOptions { callers: Some("app.Poly.mix".to_string()), positions: true, ..FigureOptions::default() };
+fn callers_are_indented_below_their_callees() {
+    let options = StatisticsOptions {
+        callers: Some("app.Poly.mix".to_string()),
+        positions: true,
+        ..StatisticsOptions::default()
+    };
     let statistics = statistics_of(r#""samplingProfiles":[{"ctx":"2:8<1:31<3:2","records":[27]}]"#, &options);
     assert!(shown(&statistics).ends_with(concat!(
         "Callers, by samples:\n",
@@ -109,14 +112,14 @@ fn callers_are_indented_below_what_they_call() {
         "  app.Circle.area(int) @31   27  100 %\n",
         "    lib.Main.step() @2   27  100 %\n"
     )));
-    let nothing = FigureOptions { callers: Some("no.Such".to_string()), ..FigureOptions::default() };
+    let nothing = StatisticsOptions { callers: Some("no.Such".to_string()), ..StatisticsOptions::default() };
     let text = format!("{{{HEAD}}}");
     assert!(statistics_from(text.as_bytes(), &nothing).is_err());
 }
 
 #[test]
 fn lists_are_bounded() {
-    let options = FigureOptions { topn: 1, ..FigureOptions::default() };
+    let options = StatisticsOptions { topn: 1, ..StatisticsOptions::default() };
     let statistics = statistics_of(
         r#""callCountProfiles":[{"ctx":"1:0","records":[5]},{"ctx":"3:0","records":[5]}],"conditionalProfiles":[{"ctx":"1:0","records":[1,0,1]},{"ctx":"1:2","records":[1,0,9]}]"#,
         &options,

@@ -55,7 +55,7 @@ fn section(version: u32) -> Vec<u8> {
 }
 
 #[test]
-fn every_version_gives_back_what_it_can_hold() {
+fn every_version_round_trips_its_fields() {
     for version in 0..=4 {
         let stored = read(&section(version), 0, &Limits::default()).unwrap();
         assert_eq!((stored.version, stored.profile.schema), (version, Schema::FULL));
@@ -91,7 +91,7 @@ fn a_small_schema_leaves_the_rest_out() {
 }
 
 #[test]
-fn what_a_version_cannot_hold_is_counted() {
+fn unsupported_fields_are_counted_as_losses() {
     let options = |version| WriteOptions::new(Release(22), Some(version), false).unwrap();
     let words: Vec<String> = losses(&profile(), &options(3)).iter().map(ToString::to_string).collect();
     assert_eq!(words, ["2 callees of a memory profile", "5 records of static data of a memory profile"]);

@@ -1,7 +1,7 @@
 //! From addresses to functions and lines, with the program that ran.
 
 use super::dumps::{RawMemProf, Segment};
-use super::room::{self, Room};
+use super::room::{self, MemoryBudget};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::instr::Release;
@@ -162,7 +162,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
         let loaded = Loaded::find(raw, &file).map_err(|error| within(named(error, program)))?;
         images.push(Image { program, file, loaded });
     }
-    let mut room = Room::of(raw.size() + programs.iter().map(|program| program.bytes.len()).sum::<usize>());
+    let mut room = MemoryBudget::of(raw.size() + programs.iter().map(|program| program.bytes.len()).sum::<usize>());
     let addresses = ProgramAddresses::of(raw, &images)?;
     let chains = addresses.chains(&images, &mut room)?;
     let places = memory::filled(None, chains.len(), HOLD_STACKS)?;
@@ -315,7 +315,7 @@ impl ProgramAddresses {
     }
 
     /// The functions at each address, by number.
-    fn chains(&self, images: &[Image<'_>], room: &mut Room) -> Result<Vec<Vec<InlineFrame>>> {
+    fn chains(&self, images: &[Image<'_>], room: &mut MemoryBudget) -> Result<Vec<Vec<InlineFrame>>> {
         let mut order: Vec<usize> = memory::collect(0..self.links.len(), HOLD_STACKS)?;
         order.sort_unstable_by_key(|number| self.links[*number]);
         let mut chains = memory::filled(Vec::new(), order.len(), HOLD_STACKS)?;
@@ -380,9 +380,14 @@ impl Resolver {
     }
 
     /// Makes the records, and returns how many stacks are left.
-    fn records(&mut self, raw: &RawMemProf<'_>, addresses: &ProgramAddresses, room: &mut Room) -> Result<usize> {
+    fn records(
+        &mut self,
+        raw: &RawMemProf<'_>,
+        addresses: &ProgramAddresses,
+        room: &mut MemoryBudget,
+    ) -> Result<usize> {
         let (stacks, call_sites) = self.stacks(raw, addresses, room)?;
-        let mut records = self.make_room(&stacks, room)?.into_iter();
+        let mut records = self.try_reserve(&stacks, room)?.into_iter();
         for (context, stack) in raw.contexts().zip(&stacks) {
             let Some(stack) = *stack else { continue };
             let context = context?;
@@ -408,7 +413,7 @@ impl Resolver {
         &mut self,
         raw: &RawMemProf<'_>,
         addresses: &ProgramAddresses,
-        room: &mut Room,
+        room: &mut MemoryBudget,
     ) -> Result<(Vec<Option<StackHandle>>, CallSites)> {
         let (mut stacks, mut call_sites) = (Vec::new(), CallSites::default());
         memory::reserve(&mut stacks, raw.contexts().len(), HOLD_STACKS)?;
@@ -436,7 +441,7 @@ impl Resolver {
     /// Adds the records of functions that allocate, each with room for its
     /// sites: lists that grow would take twice the memory. The records of all
     /// stacks, one stack after the other.
-    fn make_room(&mut self, stacks: &[Option<StackHandle>], room: &mut Room) -> Result<Vec<usize>> {
+    fn try_reserve(&mut self, stacks: &[Option<StackHandle>], room: &mut MemoryBudget) -> Result<Vec<usize>> {
         let (mut functions, mut all) = (Vec::new(), Vec::new());
         for stack in stacks.iter().flatten() {
             functions.clear();

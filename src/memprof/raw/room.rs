@@ -21,12 +21,12 @@ pub(super) const FRAME: usize = 8;
 pub(super) const SITE: usize = size_of::<AllocSite>();
 
 /// Memory that is left for call stacks.
-pub(super) struct Room {
+pub(super) struct MemoryBudget {
     most: usize,
     left: usize,
 }
 
-impl Room {
+impl MemoryBudget {
     /// For a dump and programs of so many bytes together.
     pub(super) fn of(bytes: usize) -> Self {
         let most = bytes.saturating_mul(BYTES).saturating_add(BASE);
@@ -60,8 +60,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_gone() {
-        let mut room = Room::of(1000);
+    fn the_budget_shrinks_with_each_use() {
+        let mut room = MemoryBudget::of(1000);
         assert_eq!(room.left_for(BASE), 1);
         room.take(1, BASE).unwrap();
         room.take(1000, BYTES - 1).unwrap();

@@ -2,7 +2,7 @@
 
 use super::fault::{Fault, Result};
 use super::node::{Content, Entry, Node};
-use super::regular::{Irregular, Parser};
+use super::regular::{NeedsFullParser, Parser};
 use super::tree::Documents;
 use crate::compat::Compat;
 use crate::error::Error;
@@ -38,7 +38,9 @@ pub(super) enum Way {
 pub(super) fn read_with(text: &[u8], compat: Compat, limits: &Limits, way: Way) -> crate::Result<MemoryProfile> {
     let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
     match way {
-        Way::Regular => reader.read_regular(text).map_err(|Irregular| Error::malformed("the document is irregular"))?,
+        Way::Regular => {
+            reader.read_regular(text).map_err(|NeedsFullParser| Error::malformed("the document is irregular"))?
+        }
         Way::Whole => {
             reader.read_whole(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
         }
@@ -56,7 +58,7 @@ struct Reader {
 impl Reader {
     /// Reads documents of the usual form, one record after the other: they need
     /// not be in memory together.
-    fn read_regular(&mut self, text: &[u8]) -> std::result::Result<(), Irregular> {
+    fn read_regular(&mut self, text: &[u8]) -> std::result::Result<(), NeedsFullParser> {
         let mut parser = Parser::new(text)?;
         while parser.next_document()? {
             self.regular_document(&mut parser)?;
@@ -67,7 +69,7 @@ impl Reader {
         Ok(())
     }
 
-    fn regular_document(&mut self, parser: &mut Parser<'_>) -> std::result::Result<(), Irregular> {
+    fn regular_document(&mut self, parser: &mut Parser<'_>) -> std::result::Result<(), NeedsFullParser> {
         if parser.is_at_flow() {
             let node = parser.block(0)?;
             return Ok(self.document(&node)?);
@@ -83,7 +85,7 @@ impl Reader {
                     let value = parser.map_value(0)?;
                     self.data_access(&value)?;
                 }
-                _ => return Err(Irregular),
+                _ => return Err(NeedsFullParser),
             }
         }
         Ok(())
@@ -93,8 +95,8 @@ impl Reader {
         &mut self,
         parser: &mut Parser<'_>,
         functions: &mut HashSet<u64>,
-    ) -> std::result::Result<(), Irregular> {
-        if let Some(column) = parser.list_behind_key(0) {
+    ) -> std::result::Result<(), NeedsFullParser> {
+        if let Some(column) = parser.list_after_key(0) {
             while parser.next_item(column)? {
                 let record = parser.block(column + 1)?;
                 self.record(&record, functions)?;

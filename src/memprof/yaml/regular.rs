@@ -15,12 +15,12 @@ const LONGEST: usize = 1000;
 
 /// The document is to be read another way.
 #[derive(Debug)]
-pub(super) struct Irregular;
+pub(super) struct NeedsFullParser;
 
-type Result<T> = std::result::Result<T, Irregular>;
+type Result<T> = std::result::Result<T, NeedsFullParser>;
 
 /// A fault of the form is told when the whole document was looked at.
-impl From<Box<Fault>> for Irregular {
+impl From<Box<Fault>> for NeedsFullParser {
     fn from(_: Box<Fault>) -> Self {
         Self
     }
@@ -28,7 +28,7 @@ impl From<Box<Fault>> for Irregular {
 
 /// Adds an item. A list that does not fit the memory is asked for once more the other way, which says so.
 fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
-    list.try_reserve(1).map_err(|_| Irregular)?;
+    list.try_reserve(1).map_err(|_| NeedsFullParser)?;
     list.push(item);
     Ok(())
 }
@@ -47,7 +47,11 @@ pub(super) struct Parser<'a> {
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a [u8]) -> Result<Self> {
         let is_regular = text.iter().all(|byte| matches!(byte, b'\n' | b' '..=b'~'));
-        if is_regular { Ok(Self { text, at: 0, line: 0, depth: 0, is_in_document: false }) } else { Err(Irregular) }
+        if is_regular {
+            Ok(Self { text, at: 0, line: 0, depth: 0, is_in_document: false })
+        } else {
+            Err(NeedsFullParser)
+        }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -102,7 +106,7 @@ impl<'a> Parser<'a> {
             } else if self.peek().is_none() {
                 return Ok(false);
             } else if std::mem::replace(&mut self.is_in_document, true) {
-                return Err(Irregular);
+                return Err(NeedsFullParser);
             } else {
                 return Ok(true);
             }
@@ -155,7 +159,7 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(Irregular);
+            return Err(NeedsFullParser);
         }
         let parsed = parse(self)?;
         self.depth -= 1;
@@ -175,7 +179,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             None | Some(b'\n') => Ok(()),
             Some(b'#') if self.text[self.at - 1].is_ascii_whitespace() => Ok(()),
-            _ => Err(Irregular),
+            _ => Err(NeedsFullParser),
         }
     }
 
@@ -186,7 +190,7 @@ impl<'a> Parser<'a> {
         }
         // An item of nothing is none: LLVM takes what follows for a list in it.
         if items.iter().any(|item| item.content == Content::Null) {
-            return Err(Irregular);
+            return Err(NeedsFullParser);
         }
         Ok(Self::node(start, Content::List(items)))
     }
@@ -198,7 +202,7 @@ impl<'a> Parser<'a> {
             return Ok(false);
         }
         if self.column() > column {
-            return Err(Irregular);
+            return Err(NeedsFullParser);
         }
         self.at += 1;
         Ok(true)
@@ -206,7 +210,7 @@ impl<'a> Parser<'a> {
 
     /// Whether a list begins here, behind a key at `column`: then the column of
     /// its dashes.
-    pub(super) fn list_behind_key(&mut self, column: usize) -> Option<usize> {
+    pub(super) fn list_after_key(&mut self, column: usize) -> Option<usize> {
         let before = (self.at, self.line);
         self.skip();
         let found = !self.is_at_end() && self.is_at_dash() && self.column() >= column;
@@ -236,7 +240,7 @@ impl<'a> Parser<'a> {
         self.skip_blanks();
         let on_key_line = !matches!(self.peek(), None | Some(b'\n' | b'#'));
         if !on_key_line {
-            return match self.list_behind_key(column) {
+            return match self.list_after_key(column) {
                 Some(at) => self.nested(|parser| parser.block_list(at)),
                 None => self.block(column + 1),
             };
@@ -252,11 +256,11 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         if self.column() > column {
-            return Err(Irregular);
+            return Err(NeedsFullParser);
         }
         let key = self.scalar(false)?;
         if !self.takes_colon() {
-            return Err(Irregular);
+            return Err(NeedsFullParser);
         }
         Ok(Some(key))
     }
@@ -286,7 +290,7 @@ impl<'a> Parser<'a> {
         while !self.closes(b'}')? {
             let key = self.scalar(true)?;
             if !self.takes_colon() {
-                return Err(Irregular);
+                return Err(NeedsFullParser);
             }
             self.skip();
             push(&mut entries, (key, self.flow()?))?;
@@ -305,7 +309,7 @@ impl<'a> Parser<'a> {
     fn closes(&mut self, bracket: u8) -> Result<bool> {
         self.skip();
         match self.peek() {
-            None => Err(Irregular),
+            None => Err(NeedsFullParser),
             Some(byte) if byte == bracket => {
                 self.at += 1;
                 Ok(true)
@@ -320,7 +324,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Some(b',') => self.at += 1,
             Some(byte) if byte == bracket => {}
-            _ => return Err(Irregular),
+            _ => return Err(NeedsFullParser),
         }
         Ok(())
     }
@@ -334,10 +338,10 @@ impl<'a> Parser<'a> {
             Some(byte) if byte.is_ascii_alphanumeric() || b"_/$<~".contains(&byte) => {
                 Cow::Borrowed(self.plain(in_flow)?)
             }
-            _ => return Err(Irregular),
+            _ => return Err(NeedsFullParser),
         };
         if self.at - start > LONGEST {
-            return Err(Irregular);
+            return Err(NeedsFullParser);
         }
         Ok(Node { mark: start..self.at, content: Content::Scalar(text) })
     }
@@ -348,7 +352,7 @@ impl<'a> Parser<'a> {
         while let Some(byte) = self.peek() {
             let next = self.text.get(self.at + 1);
             if in_flow && byte == b':' && next.is_some_and(is_bracket) {
-                return Err(Irregular);
+                return Err(NeedsFullParser);
             }
             let ends = match byte {
                 b'\n' => true,
@@ -369,7 +373,7 @@ impl<'a> Parser<'a> {
         self.at += 1;
         let rest = self.rest();
         let ends = |byte: &u8| *byte == quote || matches!(byte, b'\n' | b'\\');
-        let len = rest.iter().position(ends).filter(|len| rest[*len] == quote).ok_or(Irregular)?;
+        let len = rest.iter().position(ends).filter(|len| rest[*len] == quote).ok_or(NeedsFullParser)?;
         self.at += len + 1;
         Ok(&rest[..len])
     }

@@ -16,7 +16,7 @@ fn print(profile: &MemoryProfile) -> String {
 }
 
 #[test]
-fn blocks_flows_quotes_and_comments_say_the_same() {
+fn blocks_flows_quotes_and_comments_are_equivalent() {
     let block = "---
 HeapProfileRecords:
 - GUID: main          # by name
@@ -44,7 +44,7 @@ HeapProfileRecords:
 }
 
 #[test]
-fn what_is_printed_reads_back() {
+fn printed_yaml_reads_back() {
     let text = "---
 HeapProfileRecords:
   - GUID:            0xdb956436e78dd5fa

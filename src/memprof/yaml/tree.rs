@@ -8,7 +8,7 @@ use super::node::{Content, Entry, Node};
 use super::state::{Scanner, Token, TokenKind};
 use super::values;
 use crate::error::{Error, ErrorKind};
-use crate::memory::{self, Growing, HOLD_INPUT};
+use crate::memory::{self, HOLD_INPUT, TryReserve};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -230,8 +230,8 @@ impl<'a> Documents<'a> {
     }
 
     /// Makes room for one more; refuses the document where there is none.
-    fn grows(&mut self, items: &mut impl Growing) -> bool {
-        let has_room = items.try_grow(1);
+    fn grows(&mut self, items: &mut impl TryReserve) -> bool {
+        let has_room = items.try_reserve_more(1);
         if !has_room {
             self.scanner.refuse(memory::refused(HOLD_INPUT));
         }

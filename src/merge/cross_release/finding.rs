@@ -18,7 +18,7 @@ pub enum FindingKind {
     Rehashed,
     /// Functions stand twice, with the hash of either algorithm: the reader
     /// uses one of them.
-    StandTwice,
+    TwoHashes,
     /// One name would become that of two functions, so that neither was renamed.
     AmbiguousName,
     /// Both forms of a name have a record of one FuncHash, but of another shape.
@@ -37,7 +37,7 @@ pub enum FindingKind {
 impl FindingKind {
     /// Whether the reader will not use something that the inputs have.
     pub fn is_loss(self) -> bool {
-        !matches!(self, Self::Renamed | Self::Joined | Self::Rehashed | Self::StandTwice)
+        !matches!(self, Self::Renamed | Self::Joined | Self::Rehashed | Self::TwoHashes)
     }
 
     /// A word for programs.
@@ -46,7 +46,7 @@ impl FindingKind {
             Self::Renamed => "renamed",
             Self::Joined => "joined",
             Self::Rehashed => "rehashed",
-            Self::StandTwice => "stand-twice",
+            Self::TwoHashes => "stand-twice",
             Self::AmbiguousName => "ambiguous-name",
             Self::ShapeMismatch => "shape-mismatch",
             Self::UnknownTarget => "unknown-target",
@@ -68,7 +68,7 @@ impl FindingKind {
                 "function got the hash that the compiler computes",
                 "functions got the hashes that the compiler computes",
             ),
-            Self::StandTwice => (
+            Self::TwoHashes => (
                 "function stands twice, with the hash of either era",
                 "functions stand twice, with the hashes of both eras",
             ),
@@ -102,7 +102,7 @@ impl FindingKind {
     /// What the reader does with it, and what can be done.
     pub fn advice(self) -> Option<Hint> {
         match self {
-            Self::StandTwice => Some(Hint::UniteHashes),
+            Self::TwoHashes => Some(Hint::UniteHashes),
             Self::Rehashed => Some("coverage of binaries with the old hashes does not work with this profile".into()),
             Self::HashOfLaterRelease => Some(
                 "the compiler drops them: write for LLVM 22 or later, or make dumps with the compiler that reads"

@@ -9,7 +9,7 @@ use super::front_end::FOURTH_RELEASE;
 use super::hashes::{FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
 use super::options::{CrossReleaseOptions, Origins};
 use super::rebuild::{Changes, changed, rebuild};
-use super::{Crossed, cross};
+use super::{AdaptedProfile, cross};
 use crate::error::{Result, Warning};
 use crate::instr::{
     BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,
@@ -120,14 +120,14 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    fn of(crossed: Crossed) -> Self {
+    fn of(crossed: AdaptedProfile) -> Self {
         let names: HashMap<Vec<u8>, Vec<u8>> = crossed.former_names.into_iter().map(|(new, old)| (old, new)).collect();
         let targets = names.iter().map(|(old, new)| (name_ref(old), name_ref(new))).collect();
         let mut following = Self { names, targets, ..Self::default() };
         for finding in &crossed.findings {
             let kind = match finding.kind {
                 FindingKind::Joined => FollowedKind::Name,
-                FindingKind::StandTwice => FollowedKind::Hash,
+                FindingKind::TwoHashes => FollowedKind::Hash,
                 _ => continue,
             };
             following.clears_hashes |= kind == FollowedKind::Hash;

@@ -138,7 +138,7 @@ impl Hashes {
                     continue;
                 }
                 if stands_twice() {
-                    kinds.insert(FindingKind::StandTwice);
+                    kinds.insert(FindingKind::TwoHashes);
                 } else if reads_fourth {
                     kinds.insert(FindingKind::HashOfEarlierRelease);
                 } else if self.is_fourth {

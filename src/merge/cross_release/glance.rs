@@ -7,7 +7,7 @@ use crate::instr::ProfileKind;
 
 /// What names and hashes tell at a glance, before there is a profile.
 #[derive(Debug)]
-pub(crate) struct Glance {
+pub(crate) struct RewriteCheck {
     is_ir: bool,
     /// Names of the other era may be there, if they look like it.
     names_may_change: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Glance {
     has_large_hash: bool,
 }
 
-impl Glance {
+impl RewriteCheck {
     /// For a profile of that kind.
     pub(crate) fn new(kind: ProfileKind, options: &CrossReleaseOptions) -> Self {
         let origins = options.origins;

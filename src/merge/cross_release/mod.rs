@@ -11,7 +11,7 @@
 //!   computes goes by the version of the indexed file (`front_end.rs`).
 //!
 //! All of it was measured with the compilers and tools of LLVM 14 to 23. What
-//! cannot be had is in [`Crossed::findings`].
+//! cannot be had is in [`AdaptedProfile::findings`].
 
 mod finding;
 mod follow;
@@ -28,7 +28,7 @@ mod tests;
 pub use finding::{Finding, FindingKind};
 pub(crate) use follow::{Candidates, Following};
 pub use follow::{Followed, FollowedKind};
-pub(crate) use glance::Glance;
+pub(crate) use glance::RewriteCheck;
 #[cfg(feature = "correlate")]
 pub(crate) use names::colon_form;
 pub use options::{CrossReleaseOptions, HashPolicy, Origins};
@@ -40,7 +40,7 @@ use std::collections::HashMap;
 /// A profile for a certain reader.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Crossed {
+pub struct AdaptedProfile {
     /// The profile.
     pub profile: Profile,
     /// The release by whose rules it is to be written.
@@ -59,7 +59,7 @@ pub struct Crossed {
 ///
 /// Where nothing has to change nothing does: inputs of one era written for that
 /// era stay as they are.
-pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> Crossed {
+pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
     let mut counted = Counted::default();
     let (mut release, mut indexed_version) = (options.release, options.indexed_version);
     let mut former_names = HashMap::new();
@@ -70,5 +70,5 @@ pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> Crossed {
         (release, indexed_version) = (release_of_hashes, version_of_hashes);
         profile
     };
-    Crossed { profile, release, indexed_version, findings: counted.into_findings(), former_names }
+    AdaptedProfile { profile, release, indexed_version, findings: counted.into_findings(), former_names }
 }

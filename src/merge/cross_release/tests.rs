@@ -49,7 +49,7 @@ fn rows(functions: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
     functions.iter().map(|(name, hash, count)| ((*name).to_string(), *hash, *count)).collect()
 }
 
-fn kinds(crossed: &Crossed) -> Vec<(FindingKind, u64)> {
+fn kinds(crossed: &AdaptedProfile) -> Vec<(FindingKind, u64)> {
     crossed.findings.iter().map(|finding| (finding.kind, finding.functions)).collect()
 }
 
@@ -66,7 +66,7 @@ fn local_functions_get_a_colon_for_17_and_earlier() {
 }
 
 #[test]
-fn both_forms_of_a_local_function_are_added_up_for_either_era() {
+fn both_names_of_a_local_function_are_merged_for_any_release() {
     let input = || ir(&[("a.c:f", 1, 5), ("a.c;f", 1, 6), ("a.c;f", 9, 1), ("b.c:g", 2, 7)]);
     let crossed = cross(input(), &options(22));
     assert_eq!(content(&crossed.profile), rows(&[("a.c;f", 1, 11), ("a.c;f", 9, 1), ("b.c:g", 2, 7)]));
@@ -85,7 +85,7 @@ fn a_colon_alone_stays_for_later_releases() {
 }
 
 #[test]
-fn two_names_with_one_image_are_not_joined_and_that_is_said() {
+fn names_that_collide_after_renaming_are_reported_and_kept_apart() {
     for release in [16, 22] {
         let input = ir(&[("a;b:f", 1, 5), ("a:b;f", 1, 6), ("a:b:f", 1, 7)]);
         let before = content(&input);
@@ -131,7 +131,7 @@ fn targets_and_traces_follow_their_functions() {
 }
 
 #[test]
-fn records_of_another_shape_are_said_and_not_added() {
+fn records_of_another_shape_are_reported_and_not_added() {
     let mut input = ir(&[("a.c;f", 1, 5)]);
     let other = input.functions.intern(b"a.c:f");
     input.functions.push_record(other, &FunctionRecord::new(1, vec![3, 3]));
@@ -157,7 +157,7 @@ fn large_hashes_of_21_are_written_as_12_for_later_compilers() {
 }
 
 #[test]
-fn a_version_that_was_asked_for_is_kept_and_what_it_costs_is_said() {
+fn a_requested_version_is_kept_and_its_losses_are_reported() {
     let mut asked = options(22);
     asked.version_is_given = true;
     let crossed = cross(front_end(&[("f", LARGE, 1), ("g", 0x18, 3)]), &asked);
@@ -178,7 +178,7 @@ fn small_hashes_and_those_of_other_languages_leave_the_version_alone() {
 }
 
 #[test]
-fn large_hashes_of_22_raise_what_follows_from_the_inputs_only() {
+fn large_hashes_of_22_raise_only_the_inferred_target() {
     let input = || front_end(&[("f", LARGE_OF_22, 1)]);
     let mut by_inputs = options(19);
     by_inputs.release_is_given = false;
@@ -195,11 +195,11 @@ fn large_hashes_of_22_raise_what_follows_from_the_inputs_only() {
 }
 
 #[test]
-fn records_of_both_eras_stay_apart_unless_the_readers_hashes_are_wanted() {
+fn records_of_both_hash_versions_stay_apart_by_default() {
     let input = || front_end(&[("f", LARGE, 1), ("f", LARGE_OF_22, 2), ("g", 0x18, 3)]);
     let crossed = cross(input(), &options(22));
     assert_eq!(content(&crossed.profile), content(&input()));
-    assert_eq!((crossed.indexed_version, kinds(&crossed)), (12, vec![(FindingKind::StandTwice, 1)]));
+    assert_eq!((crossed.indexed_version, kinds(&crossed)), (12, vec![(FindingKind::TwoHashes, 1)]));
     for (release, version, hash) in [(22, 13, LARGE_OF_22), (19, 12, LARGE), (14, 7, LARGE)] {
         let mut reader = options(release);
         reader.hashes = HashPolicy::Reader;
@@ -219,7 +219,7 @@ fn a_hash_of_22_without_its_four_bits_is_a_loss_for_earlier_compilers() {
 }
 
 #[test]
-fn hashes_of_the_first_algorithms_are_not_lifted_in_silence() {
+fn hashes_of_old_versions_are_reported() {
     let mut old = options(22);
     old.origins = Origins::default();
     old.origins.add_raw(5);
@@ -233,7 +233,7 @@ fn hashes_of_the_first_algorithms_are_not_lifted_in_silence() {
 }
 
 #[test]
-fn findings_say_share_and_first_names() {
+fn findings_give_the_share_and_the_first_names() {
     let input = front_end(&[
         ("a", LARGE_OF_22, 1),
         ("b\n", LARGE_OF_22 + 1, 1),
@@ -305,7 +305,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_of_the_readers_era_stays_as_it_is(
+    fn records_of_the_target_hash_version_are_unchanged(
         functions in prop::collection::vec((names(), any::<u64>()), 1..20),
         is_old in any::<bool>(),
         is_ir in any::<bool>(),

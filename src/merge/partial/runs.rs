@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_visited_is_forgotten_at_the_next_sequence() {
+    fn visits_are_cleared_for_each_sequence() {
         let (mut reader, whole) = (Reader::new(&Limits::default()), [1, 0, 4]);
         for _ in 0..3 {
             assert_eq!(reader.decode(4, &mut Decoder::new(&whole)).unwrap(), [0, 1, 2, 3]);

@@ -106,14 +106,14 @@ impl LlvmCheck {
             profile.extent()
         });
         match end {
-            Ok(end) => self.behind(bytes, end, &limits),
+            Ok(end) => self.after(bytes, end, &limits),
             Err(error) => self.error(&error),
         }
     }
 
     /// What stands behind an indexed profile is the state of a partial merge, or
     /// something that no reader sees.
-    fn behind(&mut self, bytes: &[u8], end: u64, limits: &Limits) {
+    fn after(&mut self, bytes: &[u8], end: u64, limits: &Limits) {
         match partial::open(bytes, limits) {
             Ok(Some(_)) => {}
             Ok(None) if end == bytes.len() as u64 => {}

@@ -20,7 +20,7 @@ pub(in crate::pipeline) fn check_samples(bytes: &[u8], limits: Limits) -> FileCh
         Ok(profile) => {
             let is_empty = profile.functions.is_empty();
             let checked = check_profile(profile, &options, &mut findings);
-            check_behind(bytes, &options, &mut findings);
+            check_after(bytes, &options, &mut findings);
             match checked.and_then(|()| check_offsets(bytes, &options)) {
                 Ok(()) if is_empty => Verdict::Empty,
                 Ok(()) => Verdict::Usable,
@@ -47,7 +47,7 @@ pub(in crate::pipeline) fn check_samples(bytes: &[u8], limits: Limits) -> FileCh
 }
 
 /// No reader looks at what stands behind the sections of an extensible binary.
-fn check_behind(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
+fn check_after(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
     if sampleprof::detect(bytes) != Some(Encoding::ExtBinary) || Frame::is_at_end_of(bytes) {
         return;
     }

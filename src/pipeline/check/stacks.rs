@@ -83,12 +83,12 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
     let (verdict, found) = pprof::judge_for_go(profile);
     let refused = if is_for_go { Level::Error } else { Level::Warning };
     let (level, words) = match verdict {
-        GoVerdict::Takes => (Level::Info, "Go's compiler takes it as default.pgo"),
+        GoVerdict::OptionValue => (Level::Info, "Go's compiler takes it as default.pgo"),
         GoVerdict::Ignores => (Level::Warning, "Go's compiler takes it as default.pgo and ignores it"),
         GoVerdict::Refuses => (refused, "Go's compiler refuses it as default.pgo"),
     };
     let code = match verdict {
-        GoVerdict::Takes => "pprof.go-takes",
+        GoVerdict::OptionValue => "pprof.go-takes",
         GoVerdict::Ignores => "pprof.go-ignores",
         GoVerdict::Refuses => "pprof.go-refuses",
     };

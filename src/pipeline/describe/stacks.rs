@@ -75,7 +75,7 @@ fn part(profile: &Profile) -> PartDescription {
         part.fact("comment", profile.text(*comment));
     }
     let go = match pprof::judge_for_go(profile).0 {
-        GoVerdict::Takes => "taken",
+        GoVerdict::OptionValue => "taken",
         GoVerdict::Ignores => "taken and ignored",
         GoVerdict::Refuses => "refused",
     };

@@ -44,7 +44,7 @@ pub fn diff_stacks(
         let found = add_file(input, read, &mut table).map_err(|error| error.in_file(path))?;
         warnings.extend(found.into_iter().map(|warning| warning.in_file(path)));
         let mut selection = selection.clone();
-        if !says_sorts(&table) {
+        if !has_event_types(&table) {
             selection.sources.clear();
         }
         let selected = table.select(&selection)?.0;
@@ -75,7 +75,7 @@ pub fn diff_stacks(
 
 /// Whether samples are told apart by sort, as in recordings; those of other
 /// sources were chosen when they were made.
-fn says_sorts(table: &StackTable) -> bool {
+fn has_event_types(table: &StackTable) -> bool {
     table.samples().any(|sample| sample.key.source != SampleSource::Unknown)
 }
 

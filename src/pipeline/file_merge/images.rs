@@ -100,7 +100,7 @@ impl Images {
     /// Mostly the files of one image stand together, so one image is enough.
     /// Room for more is made when one that was forgotten comes again.
     pub(super) fn expect(&mut self, profile: &RawProfile<'_>, at: usize) -> Vec<Arc<Known>> {
-        if !Image::can_be_of(profile) {
+        if !Image::supports_image_sum(profile) {
             return Vec::new();
         }
         let (fingerprint, size) = (Image::fingerprint(profile), Image::size_of(profile));

@@ -53,7 +53,7 @@ impl Merge for FileMerge<'_> {
     }
 
     fn needs_restart(&self, sums: &Sums) -> Result<bool> {
-        if sums.merger.lacks_memory() {
+        if sums.merger.is_out_of_memory() {
             return Err(memory::refused(HOLD_SUMS));
         }
         // Image sums that wait may be added too late if counts saturate, or if uniformity is weighed by counts.
@@ -65,7 +65,7 @@ impl Merge for FileMerge<'_> {
         let images = self.images.map(|images| images.into_inner().unwrap_or_else(PoisonError::into_inner));
         let known = images.map(Images::into_known).unwrap_or_default();
         sums.evicted.iter().chain(&known).for_each(|known| known.flush(&mut sums.merger));
-        if sums.merger.lacks_memory() {
+        if sums.merger.is_out_of_memory() {
             return Err(memory::refused(HOLD_SUMS));
         }
         let mut soft_errors = self.soft_errors.into_inner().unwrap_or_else(PoisonError::into_inner);

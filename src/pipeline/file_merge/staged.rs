@@ -58,7 +58,7 @@ impl Batch {
         while self.names.len() < most {
             match reader.next_record() {
                 Ok(Some(record)) => {
-                    if let Err(error) = self.records.make_room(record.record) {
+                    if let Err(error) = self.records.try_reserve(record.record) {
                         self.fault = Some(error);
                         return false;
                     }
@@ -291,13 +291,13 @@ mod tests {
 
     /// Hands out records without end, and counts them.
     #[derive(Debug)]
-    struct Endless {
+    struct InfiniteReader {
         record: FunctionRecord,
         symbols: SymbolTable,
         handed_out: usize,
     }
 
-    impl ProfileReader for Endless {
+    impl ProfileReader for InfiniteReader {
         fn kind(&self) -> ProfileKind {
             ProfileKind::default()
         }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn no_thread_means_that_nothing_is_read_ahead() {
         let record = FunctionRecord::new(1, vec![2, 3]);
-        let mut reader = Endless { record, symbols: SymbolTable::new(), handed_out: 0 };
+        let mut reader = InfiniteReader { record, symbols: SymbolTable::new(), handed_out: 0 };
         let three = |reader: &mut dyn ProfileReader| {
             (0..3).map(|_| reader.next_record().unwrap().unwrap().record.counters.to_vec()).collect::<Vec<_>>()
         };

@@ -186,21 +186,21 @@ fn large_raw() -> Vec<u8> {
 #[test]
 fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     let folder = tempfile::tempdir().unwrap();
-    let (sound, damaged) = (folder.path().join("sound"), folder.path().join("damaged"));
+    let (valid, damaged) = (folder.path().join("sound"), folder.path().join("damaged"));
     let mut bytes = large_raw();
-    std::fs::write(&sound, &bytes).unwrap();
+    std::fs::write(&valid, &bytes).unwrap();
     // The counters of a late record lie nowhere.
     let record = 16 * 8 + 64 * (MANY_RECORDS - 7);
     bytes[record + 16..record + 24].fill(0x7f);
     std::fs::write(&damaged, &bytes).unwrap();
-    for path in [&sound, &damaged] {
+    for path in [&valid, &damaged] {
         for compat in [Compat::Profbridge, Compat::Llvm22] {
             let inputs = [WeightedInput::with_weight(path, NonZeroU64::new(3).unwrap())];
             let mut options = MergeOptions::default();
             options.read.compat = compat;
             let exact = run_exact(&inputs, &options);
             let used = matches!(exact.inputs[0].outcome, InputOutcome::Used);
-            assert_eq!(used, path == &sound);
+            assert_eq!(used, path == &valid);
             let exact = outcome(exact);
             for threads in [1, 2, 5] {
                 options.threads = NonZeroUsize::new(threads);
@@ -228,12 +228,12 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
 }
 
 /// Wants no more after so many inputs.
-struct Impatient {
+struct CancelAfter {
     patience: usize,
     done: usize,
 }
 
-impl MergeObserver for Impatient {
+impl MergeObserver for CancelAfter {
     fn soft_error(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
 
     fn progress(&mut self, done: usize, _: usize) {
@@ -251,7 +251,7 @@ fn a_cancelled_merge_ends_after_the_next_input() {
     for threads in [1, 2, 5] {
         let mut options = MergeOptions::default();
         options.threads = NonZeroUsize::new(threads);
-        let mut observer = Impatient { patience: 3, done: 0 };
+        let mut observer = CancelAfter { patience: 3, done: 0 };
         let error = merge_files(&inputs, &options, &mut observer).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
         // Whoever has begun an input may end it.

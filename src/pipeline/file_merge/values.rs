@@ -130,7 +130,7 @@ impl Values {
     pub(super) fn put_back(&self, merger: &mut Merger) {
         for (shard, records) in self.shards.iter().zip(&self.targets) {
             let mut state = shard.wait_for(self.tickets.load(Ordering::Relaxed), &self.is_abandoned);
-            if state.merger.as_ref().is_some_and(SiteMerger::lacks_memory) {
+            if state.merger.as_ref().is_some_and(SiteMerger::is_out_of_memory) {
                 merger.lack_memory();
             }
             for (record, sites) in records.iter().zip(std::mem::take(&mut state.taken)) {

@@ -14,7 +14,7 @@ pub struct Facts {
     pub inputs: u64,
     /// Functions of an LLVM profile, those with allocations if it holds a memory profile and nothing else; contexts of
     /// a sample profile; methods with an entry of an iprof, in any stack of stacks. `None` if they take time to count
-    /// and are not [wanted](Wanted).
+    /// and are not [wanted](FactsRequest).
     pub functions: Option<u64>,
     /// The sum of the counts; stops at the largest number. `None` if it is not wanted.
     pub total_count: Option<u64>,
@@ -31,7 +31,7 @@ pub struct Facts {
 /// Numbers that take time to count, so that they are counted on demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Wanted {
+pub struct FactsRequest {
     /// [`Facts::functions`], of every family.
     pub functions: bool,
     /// [`Facts::total_count`].
@@ -90,8 +90,8 @@ impl Minimums {
     }
 
     /// The numbers that have to be counted.
-    pub fn wanted(&self) -> Wanted {
-        Wanted { functions: self.functions > 0, total_count: self.total_count > 0 }
+    pub fn wanted(&self) -> FactsRequest {
+        FactsRequest { functions: self.functions > 0, total_count: self.total_count > 0 }
     }
 
     /// How a result fares with what was asked for; nothing for what was not. What was not counted is 0.
@@ -104,7 +104,7 @@ impl Minimums {
         let asked = asked.into_iter().filter(|(_, _, least, _)| *least > 0);
         asked
             .map(|(gate, words, least, found)| {
-                GateOutcome::count(gate, least, found.unwrap_or_default()).in_words(words)
+                GateOutcome::count(gate, least, found.unwrap_or_default()).hint_text(words)
             })
             .collect()
     }

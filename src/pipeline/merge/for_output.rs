@@ -62,7 +62,7 @@ fn report_of_single_file(
     if bytes.len() as u64 != size || is_partial {
         return None;
     }
-    let file = SingleFile::look_through(bytes, options, crossing)?;
+    let file = SingleFile::scan(bytes, options, crossing)?;
     let mut report = rest_of(&file, input, options)?;
     (report.repeats_memory_size, report.file) = (file.repeats_memory_size(), Some(file));
     Some(report)
@@ -92,7 +92,7 @@ mod tests {
     use crate::compat::Compat;
     use crate::indexed;
     use crate::instr::{FunctionRecord, Profile, ProfileKind, Release, ValueCount, ValueKind};
-    use crate::pipeline::merge::{Silent, Wanted};
+    use crate::pipeline::merge::{FactsRequest, Silent};
     use crate::pipeline::{OutputFormat, cross_release::cross};
     use crate::raw;
     use proptest::prelude::*;
@@ -122,7 +122,7 @@ mod tests {
     fn outcome(mut report: MergeReport, way: (Compat, u32), threads: usize) -> String {
         let (mut merge, mut write) = options(way);
         write.threads = NonZeroUsize::new(threads);
-        let mut wanted = Wanted::default();
+        let mut wanted = FactsRequest::default();
         wanted.total_count = true;
         let facts = report.facts(&write, &merge.read.limits, wanted).unwrap();
         let origins = report.origins();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_in_the_file_is_what_a_merge_makes_of_it() {
+    fn a_single_file_gives_the_result_of_a_merge() {
         for way in WAYS {
             let mut count = 0;
             for folder in
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_text_has_to_mend_are_mended_under_our_own_name() {
+    fn names_are_fixed_for_text_in_profbridge_mode() {
         let mut profile = profile(3);
         for name in ["#comment", ":ir", "$5", "17", "line\nend"] {
             let function = profile.functions.intern(name.as_bytes());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_both_eras_are_left_to_the_merge_under_our_own_name() {
+    fn names_of_both_releases_are_merged_in_profbridge_mode() {
         let mut profile = profile(3);
         for name in ["a.c;f", "a.c:f"] {
             let function = profile.functions.intern(name.as_bytes());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_merged_is_left_to_the_merge() {
+    fn files_with_duplicates_are_merged() {
         let bytes = written(&profile(2));
         let at = bytes.windows(12).position(|name| name == b"function0001").unwrap();
         let mut twice = bytes.clone();

@@ -12,9 +12,9 @@ use crate::hint::Hint;
 use crate::input::WeightedInput;
 use crate::instr::Loss;
 use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
-use crate::pipeline::merge::iprof_inputs::{Tolerance, open_iprof};
+use crate::pipeline::merge::iprof_inputs::{ErrorPolicy, open_iprof};
 use crate::pipeline::merge::mixed::{MixedMerge, MixedOptions};
-use crate::pipeline::merge::{Facts, FailureMode, InputOutcome, MergeOptions, Silent, Wanted};
+use crate::pipeline::merge::{Facts, FactsRequest, FailureMode, InputOutcome, MergeOptions, Silent};
 use crate::pipeline::partial;
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -105,7 +105,7 @@ impl IprofMergeReport {
 
 /// What of a document is written; its functions are methods with an entry of their own, its total count is the sum of
 /// all sections.
-pub fn facts_of(document: &Document, wanted: Wanted) -> Facts {
+pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
     let entries = SectionKind::ALL.map(|kind| (kind, document.sections.entries_count(kind) as u64));
     let mut facts = Facts::default();
     facts.entries = Some(entries.into_iter().filter(|(_, count)| *count > 0).collect());
@@ -113,7 +113,7 @@ pub fn facts_of(document: &Document, wanted: Wanted) -> Facts {
     if !has_entries && !carries_records(document) {
         facts.lack = Some("the iprof would hold no profiles".into());
     }
-    if wanted == Wanted::default() {
+    if wanted == FactsRequest::default() {
         return facts;
     }
     let mut methods = HashSet::new();
@@ -151,11 +151,11 @@ pub fn merge_iprof_files(
     options: &IprofMergeOptions,
     observer: &mut dyn IprofMergeObserver,
 ) -> Result<IprofMergeReport> {
-    let opened = partial::open_kept(inputs, partial::KeptFamily::Iprof, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, partial::StoredFamily::Iprof, &options.read.limits)?;
     let (inputs, more_found) = opened.as_ref().map_or((inputs, &[][..]), |(inputs, found)| (&inputs[..], &found[..]));
     let mut found = options.found.clone();
     found.extend(more_found.iter().cloned());
-    let tolerance = Tolerance { failure_mode: options.failure_mode, salvage: options.salvage, found };
+    let tolerance = ErrorPolicy { failure_mode: options.failure_mode, salvage: options.salvage, found };
     let changes = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
     let mut merge = Merge { inputs, options, tolerance, observer, reports: Vec::new() };
     match merge.stream(changes)? {
@@ -169,7 +169,7 @@ pub fn merge_iprof_files(
 struct Merge<'a> {
     inputs: &'a [WeightedInput],
     options: &'a IprofMergeOptions,
-    tolerance: Tolerance,
+    tolerance: ErrorPolicy,
     observer: &'a mut dyn IprofMergeObserver,
     /// Of the inputs read so far.
     reports: Vec<IprofInputReport>,
@@ -187,16 +187,16 @@ impl Merge<'_> {
             if changes && merger.has_seen_member(bridge::extension::MEMBER) {
                 return Ok(None);
             }
-            self.told(at, report);
+            self.reported(at, report);
             self.observer.progress(at + 1, self.inputs.len());
         }
-        self.refuse_nothing()?;
+        self.reject_empty_result()?;
         merger.finish().map(Some)
     }
 
     fn add(&self, merger: &mut Merger, at: usize, weights: &SectionWeights) -> Result<IprofInputReport> {
         let input = &self.inputs[at];
-        if self.tolerance.goes_on() {
+        if self.tolerance.continues_after_error() {
             let (document, report) = self.tolerance.read(input, &self.options.read)?;
             document.iter().for_each(|document| merger.add(document, weights));
             Ok(report)
@@ -215,7 +215,7 @@ impl Merge<'_> {
         }
     }
 
-    fn told(&mut self, at: usize, report: IprofInputReport) {
+    fn reported(&mut self, at: usize, report: IprofInputReport) {
         if at == self.reports.len() {
             self.observer.input_done(&report);
             self.reports.push(report);
@@ -244,10 +244,10 @@ impl Merge<'_> {
                     false => return Err(error),
                 };
             }
-            self.told(at, report);
+            self.reported(at, report);
             self.observer.progress(at + 1, self.inputs.len());
         }
-        self.refuse_nothing()?;
+        self.reject_empty_result()?;
         let (parts, merged, mut losses) = sum.finish()?;
         let (document, lost) = bridge::join(parts, &self.options.to_iprof)?;
         lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
@@ -255,8 +255,8 @@ impl Merge<'_> {
     }
 
     /// Refuses to make a profile of nothing.
-    fn refuse_nothing(&mut self) -> Result<()> {
-        let salvaged = self.options.salvage && self.tolerance.goes_on();
+    fn reject_empty_result(&mut self) -> Result<()> {
+        let salvaged = self.options.salvage && self.tolerance.continues_after_error();
         let is_added = |outcome: &InputOutcome| {
             matches!(outcome, InputOutcome::Used) || (salvaged && matches!(outcome, InputOutcome::Failed(_)))
         };
@@ -282,8 +282,8 @@ impl Merge<'_> {
             return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
         }
         let mut read = self.options.read.clone();
-        read.accept_errors |= self.tolerance.goes_on();
-        read.salvage |= self.options.salvage && self.tolerance.goes_on();
+        read.accept_errors |= self.tolerance.continues_after_error();
+        read.salvage |= self.options.salvage && self.tolerance.continues_after_error();
         let mut totals = Vec::new();
         for (input, weight) in self.inputs.iter().zip(weights) {
             let total = open_iprof(input).and_then(|stream| SectionTotals::read_from(stream, &read));

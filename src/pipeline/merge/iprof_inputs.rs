@@ -25,7 +25,7 @@ pub struct IprofInputReport {
 
 /// What ends a merge and what does not.
 #[derive(Debug, Clone, Default)]
-pub(in crate::pipeline) struct Tolerance {
+pub(in crate::pipeline) struct ErrorPolicy {
     pub(in crate::pipeline) failure_mode: FailureMode,
     /// Keep what is sound of bad inputs.
     pub(in crate::pipeline) salvage: bool,
@@ -33,9 +33,9 @@ pub(in crate::pipeline) struct Tolerance {
     pub(in crate::pipeline) found: BTreeSet<PathBuf>,
 }
 
-impl Tolerance {
+impl ErrorPolicy {
     /// Whether a bad input may be left out, so that it must not be added before it was read to its end.
-    pub(in crate::pipeline) fn goes_on(&self) -> bool {
+    pub(in crate::pipeline) fn continues_after_error(&self) -> bool {
         self.failure_mode != FailureMode::Any
     }
 
@@ -48,7 +48,7 @@ impl Tolerance {
         match Code::of(&error) {
             Some(Code::EmptyFile) => Ok(InputOutcome::Empty),
             Some(Code::NotAnIprof) if self.found.contains(path) => Ok(InputOutcome::NotAProfile),
-            _ if self.goes_on() => Ok(InputOutcome::Failed(error.in_file(path))),
+            _ if self.continues_after_error() => Ok(InputOutcome::Failed(error.in_file(path))),
             _ => Err(error.in_file(path)),
         }
     }
@@ -64,7 +64,7 @@ impl Tolerance {
         options: &iprof::ReadOptions,
     ) -> Result<(Option<Document>, IprofInputReport)> {
         let mut options = options.clone();
-        options.salvage |= self.salvage && self.goes_on();
+        options.salvage |= self.salvage && self.continues_after_error();
         let report = |outcome, findings: &Findings, is_empty| IprofInputReport {
             input: input.clone(),
             outcome,

@@ -48,8 +48,8 @@ pub struct MixedSum {
 pub fn read_document(input: &Input, options: &iprof::ReadOptions) -> Result<(Document, Vec<Warning>)> {
     let path = &input.path;
     let (document, findings) = iprof::read_from(input.stream()?, options).map_err(|error| error.in_file(path))?;
-    let told = findings.iter().filter(|finding| finding.level == Level::Warning && !finding.code.is_about_age());
-    Ok((document, told.map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
+    let reported = findings.iter().filter(|finding| finding.level == Level::Warning && !finding.code.is_about_age());
+    Ok((document, reported.map(|finding| Warning::new(finding.to_string()).in_file(path)).collect()))
 }
 
 /// Whether an input is an iprof. What cannot be opened is taken for LLVM's:

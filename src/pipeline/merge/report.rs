@@ -1,6 +1,6 @@
 //! What became of a merge and of each input.
 
-use super::facts::{Facts, Wanted};
+use super::facts::{Facts, FactsRequest};
 use super::options::MergeOptions;
 use super::single_file::SingleFile;
 use crate::driver::{InputOutcome, InputReport, InputVersion};
@@ -118,7 +118,7 @@ impl MergeReport {
     /// # Errors
     ///
     /// As [`facts_of`](encode::facts_of).
-    pub fn facts(&self, write: &WriteOptions, limits: &Limits, wanted: Wanted) -> Result<Facts> {
+    pub fn facts(&self, write: &WriteOptions, limits: &Limits, wanted: FactsRequest) -> Result<Facts> {
         let facts = match &self.file {
             Some(file) => {
                 let total = wanted.total_count.then(|| file.total_count().into());

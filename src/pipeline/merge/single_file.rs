@@ -11,7 +11,7 @@ use crate::input::InputBytes;
 use crate::instr::name_order::name_order;
 use crate::instr::{FunctionRecord, Profile, RecordView, Release, SymbolTable, ValueKind};
 use crate::memory::{self, HOLD_NAMES};
-use crate::merge::cross_release::{CrossReleaseOptions, Glance, Origins};
+use crate::merge::cross_release::{CrossReleaseOptions, Origins, RewriteCheck};
 use crate::merge::{MergeRules, repeats_size, sort_record_sites};
 use crate::text::{self, Functions, Source, TextOptions};
 use std::io::{self, Write};
@@ -48,7 +48,7 @@ impl SingleFile {
 
     /// Looks a file through; `None` when something is wrong or irregular, or its names and hashes
     /// may not be those that the reader in `crossing` computes, whatever origins stand there.
-    pub(super) fn look_through(
+    pub(super) fn scan(
         bytes: InputBytes,
         merge: &MergeOptions,
         crossing: Option<&CrossReleaseOptions>,
@@ -58,7 +58,7 @@ impl SingleFile {
         let mut origins = Origins::default();
         origins.add_indexed(profile.version().into());
         let crossing = crossing.map(|crossing| CrossReleaseOptions { origins, ..*crossing });
-        let mut glance = crossing.map(|crossing| Glance::new(profile.kind(), &crossing));
+        let mut glance = crossing.map(|crossing| RewriteCheck::new(profile.kind(), &crossing));
         let rules = MergeRules::of(merge.release);
         let (mut seen, mut names, mut places, mut records) = (Seen::default(), Vec::new(), Vec::new(), 0);
         for entry in profile.entries() {

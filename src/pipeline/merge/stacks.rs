@@ -5,8 +5,8 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES};
-use crate::pipeline::merge::{Facts, FailureMode, InputOutcome, Wanted};
-use crate::pipeline::partial::{self, KeptFamily};
+use crate::pipeline::merge::{Facts, FactsRequest, FailureMode, InputOutcome};
+use crate::pipeline::partial::{self, StoredFamily};
 use crate::pipeline::read::stacks::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::stacks::model::{Selection, StackTable};
 use crate::stacks::pprof;
@@ -54,9 +54,9 @@ impl<T> StackSum<T> {
 }
 
 /// What a table holds of the stacks that a selection takes: their functions and hits.
-pub fn facts_of(table: &StackTable, selection: &Selection, wanted: Wanted) -> Facts {
+pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::default();
-    if wanted == Wanted::default() {
+    if wanted == FactsRequest::default() {
         return facts;
     }
     let is_selected = table.chooser(selection);
@@ -74,9 +74,9 @@ pub fn facts_of(table: &StackTable, selection: &Selection, wanted: Wanted) -> Fa
 /// # Errors
 ///
 /// Usage for a value that the profile does not have.
-pub fn facts_of_pprof(profile: &pprof::Profile, value: &pprof::ValueChoice, wanted: Wanted) -> Result<Facts> {
+pub fn facts_of_pprof(profile: &pprof::Profile, value: &pprof::ValueChoice, wanted: FactsRequest) -> Result<Facts> {
     let mut table = StackTable::new();
-    if wanted != Wanted::default() {
+    if wanted != FactsRequest::default() {
         pprof::add_to_table(profile, value, &mut table)?;
     }
     Ok(facts_of(&table, &Selection::default(), wanted))
@@ -86,7 +86,7 @@ pub fn facts_of_pprof(profile: &pprof::Profile, value: &pprof::ValueChoice, want
 /// other sources of stacks. What is empty or damaged is left to the merge.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
     // What is wrong with a partial merge is told when it is opened.
-    let opened = partial::open_kept(inputs, KeptFamily::Stacks, &Limits::default()).ok().flatten();
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, &Limits::default()).ok().flatten();
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut formats =
         inputs.iter().filter_map(|input| input.format().ok()).filter(|format| holds_stacks(*format)).peekable();
@@ -103,7 +103,7 @@ pub fn merge_pprof(
     inputs: &[WeightedInput],
     options: &StackMergeOptions,
 ) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>> {
-    let opened = partial::open_kept(inputs, KeptFamily::Stacks, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut merger = pprof::Merger::new(options.pprof);
     let mut names = SharedNames::default();
@@ -161,7 +161,7 @@ impl SharedNames {
 ///
 /// As [`FailureMode`] says: those of the readers.
 pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Result<StackSum<StackTable>> {
-    let opened = partial::open_kept(inputs, KeptFamily::Stacks, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let (mut sum, mut functions) = (StackTable::new(), Vec::new());
     let (mut place, mut salvaged) = (0, Vec::new());

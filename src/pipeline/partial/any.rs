@@ -1,14 +1,14 @@
 //! A partial merge of any family.
 
 use super::instr::{self, finish, merge_partially};
-use super::kept::{KeptFamily, found_of, keep_inputs, kept_inputs};
+use super::kept::{StoredFamily, found_of, keep_inputs, kept_inputs};
 use super::options::PartialOptions;
 use super::sample::{self, finish_samples, sum_samples};
 use crate::error::{Error, Result};
 use crate::input::{Family, Input};
 use crate::limits::Limits;
 use crate::merge::partial::PartialMerge;
-use crate::partial::{self, Frame, KeptInputs, PartialInput};
+use crate::partial::{self, Frame, PartialInput, StoredInputs};
 use crate::pipeline::merge::iprof::{IprofMergeReport, merge_iprof_files};
 use crate::pipeline::merge::sampleprof::SampleMergeReport;
 use crate::pipeline::merge::stacks::{self, StackSum};
@@ -29,9 +29,9 @@ pub enum Partial {
     /// Of sample profiles.
     SampleProf(PartialSamples),
     /// Of iprof files.
-    Iprof(KeptInputs),
+    Iprof(StoredInputs),
     /// Of sampled stacks.
-    Stacks(KeptInputs),
+    Stacks(StoredInputs),
 }
 
 /// What a merge gives when it ends.
@@ -65,8 +65,8 @@ impl Partial {
         let keep = |family| keep_inputs(inputs, family, &options.iprof.found, options.limits());
         match family {
             Family::SampleProf => sum_samples(inputs, &options.sample).map(Self::SampleProf),
-            Family::Iprof => keep(KeptFamily::Iprof).map(Self::Iprof),
-            Family::Stacks => keep(KeptFamily::Stacks).map(Self::Stacks),
+            Family::Iprof => keep(StoredFamily::Iprof).map(Self::Iprof),
+            Family::Stacks => keep(StoredFamily::Stacks).map(Self::Stacks),
             _ => merge_partially(inputs, &options.instr, &mut Silent).map(Self::Instr),
         }
     }
@@ -88,8 +88,8 @@ impl Partial {
         match frame.family {
             partial::Family::Instr => PartialMerge::decode(&frame.state, limits).map(Self::Instr),
             partial::Family::SampleProf => sample::open(frame, limits).map(Self::SampleProf),
-            partial::Family::Iprof => KeptInputs::decode(&frame.state).map(Self::Iprof),
-            partial::Family::Stacks => KeptInputs::decode(&frame.state).map(Self::Stacks),
+            partial::Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
+            partial::Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),
         }
     }
 

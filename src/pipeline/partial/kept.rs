@@ -9,7 +9,7 @@ use super::remembered::no_weight;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
-use crate::partial::{Family, Frame, InputState, KeptInput, KeptInputs, PartialInput};
+use crate::partial::{Family, Frame, InputState, PartialInput, StoredInput, StoredInputs};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use std::path::PathBuf;
 /// A family whose partial merges keep their inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum KeptFamily {
+pub enum StoredFamily {
     /// GraalVM iprof.
     Iprof,
     /// Sampled stacks.
     Stacks,
 }
 
-impl KeptFamily {
+impl StoredFamily {
     pub(super) fn family(self) -> Family {
         match self {
             Self::Iprof => Family::Iprof,
@@ -41,11 +41,11 @@ impl KeptFamily {
 /// Usage for a partial merge of another family, or with a weight.
 pub fn keep_inputs(
     inputs: &[WeightedInput],
-    family: KeptFamily,
+    family: StoredFamily,
     found: &BTreeSet<PathBuf>,
     limits: &Limits,
-) -> Result<KeptInputs> {
-    let mut all = KeptInputs::default();
+) -> Result<StoredInputs> {
+    let mut all = StoredInputs::default();
     for input in inputs {
         match part_of(input, family, limits) {
             Ok(None) => all.push(keep(input, found.contains(&input.path), limits)?),
@@ -58,22 +58,22 @@ pub fn keep_inputs(
     Ok(all)
 }
 
-fn keep(input: &Input, is_found: bool, limits: &Limits) -> Result<KeptInput> {
+fn keep(input: &Input, is_found: bool, limits: &Limits) -> Result<StoredInput> {
     let about = PartialInput::new(&input.path, input.weight.get());
     match input.stored_bytes(Access::Read, limits) {
-        Ok(bytes) => KeptInput::new(about, is_found, &bytes),
+        Ok(bytes) => StoredInput::new(about, is_found, &bytes),
         Err(error) => Ok(unreadable(input, &error)),
     }
 }
 
-fn unreadable(input: &Input, error: &Error) -> KeptInput {
+fn unreadable(input: &Input, error: &Error) -> StoredInput {
     // The path is told by whoever tells what is wrong.
     let (words, path) = (error.to_string(), format!("{}: ", input.path.display()));
     let words = words.strip_prefix(&path).unwrap_or(&words).to_string();
-    KeptInput::unreadable(&input.path, input.weight.get(), words, error.hint().map(ToString::to_string))
+    StoredInput::unreadable(&input.path, input.weight.get(), words, error.hint().map(ToString::to_string))
 }
 
-fn part_of(input: &Input, family: KeptFamily, limits: &Limits) -> Result<Option<KeptInputs>> {
+fn part_of(input: &Input, family: StoredFamily, limits: &Limits) -> Result<Option<StoredInputs>> {
     if !input.ends_as_part()? {
         return Ok(None);
     }
@@ -82,11 +82,11 @@ fn part_of(input: &Input, family: KeptFamily, limits: &Limits) -> Result<Option<
     open_kept_frame(&frame, family).map(Some)
 }
 
-pub(super) fn open_kept_frame(frame: &Frame<'_>, family: KeptFamily) -> Result<KeptInputs> {
+pub(super) fn open_kept_frame(frame: &Frame<'_>, family: StoredFamily) -> Result<StoredInputs> {
     if frame.family != family.family() {
         return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family, family.family())));
     }
-    KeptInputs::decode(&frame.state)
+    StoredInputs::decode(&frame.state)
 }
 
 /// The inputs as they were, in memory.
@@ -94,17 +94,17 @@ pub(super) fn open_kept_frame(frame: &Frame<'_>, family: KeptFamily) -> Result<K
 /// # Errors
 ///
 /// Uncompress failed for a damaged state; limit exceeded.
-pub fn kept_inputs(all: &KeptInputs, limits: &Limits) -> Result<Vec<Input>> {
+pub fn kept_inputs(all: &StoredInputs, limits: &Limits) -> Result<Vec<Input>> {
     all.inputs().iter().map(|kept| open_one(kept, limits)).collect()
 }
 
-fn open_one(kept: &KeptInput, limits: &Limits) -> Result<Input> {
+fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
     let about = &kept.about;
     let input = match &about.state {
         InputState::Failed { message, hint } => Input::unreadable(&about.path, message.clone(), hint.clone()),
         _ => Input::from_bytes(&about.path, kept.bytes(limits).map_err(|error| error.in_file(&about.path))?),
     };
-    Ok(input.weighing(NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN)))
+    Ok(input.weighted_by(NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN)))
 }
 
 /// Inputs with what partial merges among them were made of, and which of these
@@ -116,7 +116,7 @@ fn open_one(kept: &KeptInput, limits: &Limits) -> Result<Input> {
 /// and cannot be looked at.
 pub fn open_kept(
     inputs: &[WeightedInput],
-    family: KeptFamily,
+    family: StoredFamily,
     limits: &Limits,
 ) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
     let mut is_any_part = false;
@@ -158,7 +158,7 @@ fn is_part(input: &Input) -> Result<bool> {
 }
 
 /// The inputs that nobody named.
-pub(super) fn found_of(all: &KeptInputs) -> impl Iterator<Item = PathBuf> {
+pub(super) fn found_of(all: &StoredInputs) -> impl Iterator<Item = PathBuf> {
     all.inputs().iter().filter(|kept| kept.is_found).map(|kept| kept.about.path.clone())
 }
 
@@ -167,6 +167,6 @@ pub(super) fn found_of(all: &KeptInputs) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn encode_kept(all: &KeptInputs, family: KeptFamily, document: Vec<u8>) -> Result<Vec<u8>> {
+pub fn encode_kept(all: &StoredInputs, family: StoredFamily, document: Vec<u8>) -> Result<Vec<u8>> {
     crate::partial::append(document, family.family(), 0, &all.encode()?)
 }

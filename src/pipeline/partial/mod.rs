@@ -34,7 +34,7 @@ mod sample;
 
 pub use any::{Finished, Partial};
 pub use instr::{finish, merge_partially, open, write_file};
-pub use kept::{KeptFamily, encode_kept, keep_inputs, kept_inputs, open_kept};
+pub use kept::{StoredFamily, encode_kept, keep_inputs, kept_inputs, open_kept};
 pub use options::PartialOptions;
 pub use sample::{encode_samples, finish_samples, open_samples, sum_samples};
 

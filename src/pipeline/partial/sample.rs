@@ -132,9 +132,10 @@ pub fn finish_samples(
     }
     let inputs: Vec<WeightedInput> = sums.inputs().iter().map(weighted).collect();
     observer.opened_parts(&inputs);
-    let mut told = Told { sums, inputs: &inputs, options, observer, used: inputs.len(), last_error: None };
-    let replayed = sums.replay(&mut told);
-    let (used, last_error) = (told.used, told.last_error);
+    let mut reported =
+        ObserverAdapter { sums, inputs: &inputs, options, observer, used: inputs.len(), last_error: None };
+    let replayed = sums.replay(&mut reported);
+    let (used, last_error) = (reported.used, reported.last_error);
     let replayed = replayed.map_err(|(number, error)| match error.kind() {
         ErrorKind::KindConflict { .. } => error.in_file(&inputs[number].path),
         // What is remembered of an input says its path.
@@ -154,7 +155,7 @@ fn weighted(about: &PartialInput) -> WeightedInput {
 }
 
 /// Passes on what is told of inputs by number.
-struct Told<'a> {
+struct ObserverAdapter<'a> {
     sums: &'a PartialSamples,
     inputs: &'a [WeightedInput],
     options: &'a SampleMergeOptions,
@@ -163,7 +164,7 @@ struct Told<'a> {
     last_error: Option<Error>,
 }
 
-impl ReplayObserver for Told<'_> {
+impl ReplayObserver for ObserverAdapter<'_> {
     fn unused(&mut self, input: usize) -> Result<()> {
         self.used -= 1;
         let about = &self.sums.inputs()[input];

@@ -94,8 +94,8 @@ pub(in crate::pipeline) fn add_file(
     options: &StackOptions,
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
-    let looked = input.look()?;
-    if looked.identity.format != Format::Jfr {
+    let probe = input.look()?;
+    if probe.identity.format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
             return Err(Error::usage("only recordings say when a sample was taken: there is no time to choose by"));
         }
@@ -103,7 +103,7 @@ pub(in crate::pipeline) fn add_file(
         return add_input(&data, options, table);
     }
     let mut limits = options.limits;
-    if looked.compression.is_some() {
+    if probe.compression.is_some() {
         // How long a pipe is shows at its end.
         if let Some(size) = std::fs::metadata(&input.path).ok().filter(|found| found.is_file()).map(|found| found.len())
         {

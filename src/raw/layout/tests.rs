@@ -13,7 +13,7 @@ fn headers_have_the_sizes_of_their_versions() {
 }
 
 #[test]
-fn header_words_stand_where_the_runtimes_put_them() {
+fn header_offsets_match_the_runtimes() {
     use Word::*;
     let words = |version| header_words(version).collect::<Vec<_>>();
     assert_eq!(words(1), [NumData, NumCounters, NamesSize, CountersDelta, NamesDelta]);
@@ -118,7 +118,7 @@ fn records_have_the_sizes_of_their_versions() {
 }
 
 #[test]
-fn fields_stand_where_the_compilers_put_them() {
+fn field_offsets_match_the_compilers() {
     use Field::*;
     // (field, [(versions, offset at 64 bits, offset at 32 bits)])
     type Places = &'static [(RangeInclusive<u32>, usize, usize)];
@@ -150,7 +150,7 @@ fn fields_stand_where_the_compilers_put_them() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_headers_read_back() {
     for version in (OLDEST_VERSION..=NEWEST_VERSION).filter(|version| is_known_version(*version)) {
         for pointer in [PointerWidth::Bits32, PointerWidth::Bits64] {
             for endian in [Endian::Little, Endian::Big] {

@@ -14,7 +14,7 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(folder().join(name)).expect("the test data is there")
 }
 
-fn in_words(file: &[u8], compat: Compat) -> Result<String, String> {
+fn hint_text(file: &[u8], compat: Compat) -> Result<String, String> {
     dump(file, compat).map_err(|error| error.to_string())
 }
 
@@ -35,8 +35,8 @@ fn each_version_is_read_by_its_rules() {
             let rules = if len < 16 { Compat::Llvm22 } else { rules };
             let part = &file[..len.min(file.len())];
             assert_eq!(
-                in_words(part, Compat::InPlaceOfLlvm22),
-                in_words(part, rules),
+                hint_text(part, Compat::InPlaceOfLlvm22),
+                hint_text(part, rules),
                 "{}, {len} bytes",
                 path.display()
             );
@@ -53,15 +53,15 @@ fn profiles_of_several_versions_in_one_file_are_read_each_by_its_rules() {
         both.resize(both.len().next_multiple_of(8), 0);
         both.extend_from_slice(second);
         let expected: usize =
-            [first, second].map(|file| in_words(file, Compat::Profbridge).unwrap().lines().count()).iter().sum();
-        assert_eq!(in_words(&both, Compat::InPlaceOfLlvm22).unwrap().lines().count(), expected);
+            [first, second].map(|file| hint_text(file, Compat::Profbridge).unwrap().lines().count()).iter().sum();
+        assert_eq!(hint_text(&both, Compat::InPlaceOfLlvm22).unwrap().lines().count(), expected);
         let error = dump(&both, Compat::Llvm22).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::RawVersionMismatch { found: 8, expected: 10 }), "{error}");
     }
 }
 
 #[test]
-fn versions_that_nobody_reads_are_refused_in_llvms_words() {
+fn unknown_versions_give_the_error_of_llvm() {
     for version in [0, 6, 12, 99] {
         let mut file = read("clang-22-ir.profraw");
         file[8] = version;

@@ -245,7 +245,7 @@ fn several_profiles_follow_each_other_with_zeros_between() {
 }
 
 #[test]
-fn behind_version_7_the_next_profile_may_begin_anywhere() {
+fn after_version_7_the_next_profile_may_start_anywhere() {
     let mut profile = Profile { binary_ids: vec![vec![1; 20]], ..Profile::default() };
     let f = profile.functions.intern(b"f");
     profile.functions.push_record(f, &FunctionRecord::new(1, vec![4]));

@@ -131,7 +131,7 @@ fn full_profile() -> Profile {
 }
 
 #[test]
-fn every_version_width_and_byte_order_keeps_what_it_has_a_place_for() {
+fn every_version_width_and_byte_order_round_trips() {
     let profile = full_profile();
     for encoding in all_encodings() {
         for compression in [Compression::Zlib, Compression::None] {
@@ -151,7 +151,7 @@ fn every_version_width_and_byte_order_keeps_what_it_has_a_place_for() {
 }
 
 #[test]
-fn losses_say_what_a_version_has_no_place_for() {
+fn losses_list_the_unsupported_data_of_a_version() {
     let profile = full_profile();
     let found = |version| {
         let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version };
@@ -179,7 +179,7 @@ fn losses_say_what_a_version_has_no_place_for() {
 }
 
 #[test]
-fn what_no_raw_file_can_say_is_left_out_and_counted() {
+fn data_unsupported_by_raw_files_is_dropped_and_counted() {
     let mut profile = Profile::default();
     let caller = profile.functions.intern(b"caller");
     let mut record = FunctionRecord::new(1, vec![5]);

@@ -102,7 +102,7 @@ fn context_sensitive_sums_leave_out_plain_records() {
 }
 
 #[test]
-fn sites_are_compared_by_value_wherever_they_stand() {
+fn sites_are_compared_by_value_in_any_order() {
     let pairs = equal_values(&[value("b", 2), value("a", 1)], &[value("a", 3), value("c", 9), value("b", 4)]);
     let mut sorted = pairs;
     sorted.sort_unstable();

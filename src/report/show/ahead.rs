@@ -7,7 +7,7 @@ use super::page::{Page, printed};
 use super::scan::{Event, Totals, scan};
 use crate::error::{Error, Result};
 use crate::instr::{ProfileReader, RecordStore, RecordView, SymbolTable};
-use crate::threads::batch_channel::{Maker, User, batch_channel};
+use crate::threads::batch_channel::{BatchSender, User, batch_channel};
 use crate::threads::{self, wanted};
 use std::io;
 use std::thread::ScopedJoinHandle;
@@ -37,7 +37,7 @@ pub(super) fn print_details(
         let mut batch = Batch::default();
         // Started for profiles that fill a batch.
         let mut is_alone = false;
-        let mut thread: Option<(Maker<Batch>, ScopedJoinHandle<'_, Result<()>>)> = None;
+        let mut thread: Option<(BatchSender<Batch>, ScopedJoinHandle<'_, Result<()>>)> = None;
         let totals = scan(reader, options, &mut |event| {
             let Event::Details { name, record, .. } = event else { return Ok(()) };
             batch.push(name, record);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_print_what_one_does() {
+    fn two_threads_print_the_output_of_one() {
         let no_text = |_: &mut dyn Write, _: &[u8], _: RecordView<'_>, _: &SymbolTable| Ok(());
         for functions in [0, 1, Batch::RECORDS - 1, Batch::RECORDS, 3000] {
             for fails in [false, true] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fault_of_the_output_is_told() {
+    fn output_errors_are_returned() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -221,7 +221,7 @@ mod tests {
             }
         }
         let mut out = Full;
-        let told = outcome(print_details(&mut profile(5000), &options(), &mut Page::new(&mut out)));
-        assert_eq!(told, Error::io("cannot write", io::ErrorKind::StorageFull.into()).to_string());
+        let reported = outcome(print_details(&mut profile(5000), &options(), &mut Page::new(&mut out)));
+        assert_eq!(reported, Error::io("cannot write", io::ErrorKind::StorageFull.into()).to_string());
     }
 }

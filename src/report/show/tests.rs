@@ -39,7 +39,7 @@ Total count: 930
 const IR_LEVEL: &str = "Instrumentation level: IR  entry_first = 0  instrument_loop_entries = 0\n";
 
 #[test]
-fn details_statistics_and_totals_stand_in_llvms_order() {
+fn details_statistics_and_totals_follow_the_order_of_llvm() {
     let options = ShowOptions {
         all_functions: true,
         counts: true,
@@ -206,7 +206,7 @@ Temporal Profile Traces (samples=1 seen=1):
 }
 
 #[test]
-fn what_was_read_before_a_fault_is_printed() {
+fn records_before_a_damaged_one_are_printed() {
     let mut reader = example();
     reader.fails = true;
     let mut out = Vec::new();
@@ -232,7 +232,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn the_data_say_what_the_text_says() {
+fn json_and_text_have_the_same_content() {
     let options = ShowOptions {
         all_functions: true,
         counts: true,

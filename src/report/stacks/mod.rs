@@ -47,13 +47,13 @@ pub struct ThreadHits {
 }
 
 /// An array of objects with names.
-fn sorts_as_objects<S: Serializer>(sorts: &[(&'static str, u128)], serializer: S) -> Result<S::Ok, S::Error> {
+fn sorts_as_objects<S: Serializer>(event_types: &[(&'static str, u128)], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Row {
         sort: &'static str,
         hits: u128,
     }
-    serializer.collect_seq(sorts.iter().map(|(sort, hits)| Row { sort, hits: *hits }))
+    serializer.collect_seq(event_types.iter().map(|(sort, hits)| Row { sort, hits: *hits }))
 }
 
 /// All statistics of a table of stacks.
@@ -78,7 +78,7 @@ pub struct SampleStatistics {
     pub has_certainty: bool,
     /// Hits by sort of sample.
     #[serde(serialize_with = "sorts_as_objects")]
-    pub hits_by_sort: Vec<(&'static str, u128)>,
+    pub hits_by_event_type: Vec<(&'static str, u128)>,
     /// Methods by falling exclusive, then inclusive hits, then name.
     pub methods: Vec<HotMethod>,
     /// Threads by falling hits, then name; empty where the source has none.
@@ -135,7 +135,7 @@ pub fn statistics(table: &StackTable) -> SampleStatistics {
         mean_depth: if total == 0 { 0.0 } else { depths as f64 / total as f64 },
         duration_nanos: table.observed.duration_nanos,
         has_certainty: table.samples().any(|sample| sample.key.certainty != Certainty::Unknown),
-        hits_by_sort: by_sort,
+        hits_by_event_type: by_sort,
         methods,
         threads: thread_rows(table, threads),
         notes: notes::notes(table),

@@ -55,13 +55,13 @@ fn events(table: &StackTable) -> Vec<String> {
     if there.iter().any(|source| source.unit(Weight::Time).is_some()) {
         notes.push("locks, waiting, reads and writes are recorded only where they took longer than the recording's threshold (20 ms in the JDK's default settings)".to_string());
     }
-    let passed_over = &table.observed.events_passed_over;
-    if !passed_over.is_empty() {
-        let sorts: Vec<String> =
-            passed_over.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
+    let skipped = &table.observed.skipped_events;
+    if !skipped.is_empty() {
+        let event_types: Vec<String> =
+            skipped.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
         notes.push(format!(
             "events of other sorts are there too, and are shown where they are asked for: {}",
-            sorts.join(", ")
+            event_types.join(", ")
         ));
     }
     notes

@@ -60,7 +60,7 @@ fn the_flat_table_is_sorted_by_hits_and_has_three_decimals() {
 }
 
 #[test]
-fn what_the_samples_show_about_their_sampler_is_said() {
+fn notes_describe_the_sampler() {
     let notes = statistics(&sample()).notes.join("\n");
     assert!(notes.contains("42 of 185 hits (22.703 %) have truncated stacks"), "{notes}");
     assert!(notes.contains("5 of 185 hits (2.703 %) end in an error frame"), "{notes}");

@@ -24,9 +24,10 @@ pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
     if statistics.duration_nanos > 0 {
         line(format!("Recorded time: {:.3} s", statistics.duration_nanos as f64 / 1e9));
     }
-    if statistics.hits_by_sort.len() > 1 {
-        let sorts: Vec<String> = statistics.hits_by_sort.iter().map(|(sort, hits)| format!("{sort} {hits}")).collect();
-        line(format!("Sorts of samples: {}", sorts.join(", ")));
+    if statistics.hits_by_event_type.len() > 1 {
+        let event_types: Vec<String> =
+            statistics.hits_by_event_type.iter().map(|(sort, hits)| format!("{sort} {hits}")).collect();
+        line(format!("Sorts of samples: {}", event_types.join(", ")));
     }
     for note in &statistics.notes {
         line(format!("Note: {note}"));

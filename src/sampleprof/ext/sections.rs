@@ -218,7 +218,7 @@ fn inflate(stream: &[u8], size: u64, limits: &Limits) -> Result<Vec<u8>> {
     if size > most {
         return Err(failed(format!("{size} bytes cannot come of {}, the limit is {most}", stream.len())));
     }
-    let mut text = crate::bytes::names::room_for(size as usize)?;
+    let mut text = crate::bytes::names::try_with_capacity(size as usize)?;
     let mut inflater = Decompress::new(true);
     match inflater.decompress_vec(stream, &mut text, FlushDecompress::Finish) {
         Ok(Status::StreamEnd) if text.len() as u64 == size => Ok(text),

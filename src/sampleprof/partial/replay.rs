@@ -90,7 +90,7 @@ impl PartialSamples {
             } else if so_far.mismatches {
                 merged = Some(RecordFault::HashMismatch);
             }
-            if let Some(fault) = told(known, was_there, merged) {
+            if let Some(fault) = reported(known, was_there, merged) {
                 let mut title = Vec::new();
                 push_title(&mut title, &self.names, &sum.record);
                 observer.record_fault(number, &title, fault);
@@ -119,7 +119,7 @@ impl PartialSamples {
 
 /// What is told of a visit: a fault of renaming first, then another checksum of
 /// the function itself, then a product that was too large.
-fn told(known: Option<&KnownFault>, was_there: bool, merged: Option<RecordFault>) -> Option<RecordFault> {
+fn reported(known: Option<&KnownFault>, was_there: bool, merged: Option<RecordFault>) -> Option<RecordFault> {
     match known {
         Some(known) if known.is_of_a_join && was_there => Some(known.fault),
         Some(known) if !known.is_of_a_join && merged.is_none() => Some(known.fault),

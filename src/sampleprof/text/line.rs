@@ -220,12 +220,12 @@ fn body<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> O
         rest = &rest[start + skipped..];
         let mut colon = find(rest, b':').filter(|colon| *colon > 0)?;
         let (count, end) = loop {
-            let behind = &rest[colon + 1..];
-            let end = find(behind, b' ').map_or(rest.len(), |blank| colon + 1 + blank);
+            let after = &rest[colon + 1..];
+            let end = find(after, b' ').map_or(rest.len(), |blank| colon + 1 + blank);
             if let Some(count) = number(&rest[colon + 1..end]) {
                 break (count, end);
             }
-            colon += 1 + find(behind, b':')?;
+            colon += 1 + find(after, b':')?;
         };
         set(counts, &rest[..colon], count);
         blank = (end < rest.len()).then_some(end);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_in_one_pass_is_what_is_read_in_several() {
+    fn one_pass_reads_the_same_as_several() {
         let mut counts = Vec::new();
         let lines = [
             " 1: 5\n",

@@ -35,7 +35,7 @@ pub(in crate::sampleprof) fn write_records(
     records: &[&FunctionRecord],
     options: &WriteOptions,
 ) -> Result<Vec<u8>> {
-    let mut writer = Writer { names, options, text: Vec::new(), lacks_memory: false };
+    let mut writer = Writer { names, options, text: Vec::new(), is_out_of_memory: false };
     for record in records {
         let frames = record.context.iter().flatten().map(|frame| writer.name_len(frame.function) + LINE);
         let title = frames.sum::<usize>() + writer.name_len(record.name);
@@ -53,21 +53,21 @@ pub(in crate::sampleprof) fn write_records(
         writer.number(b':', record.head);
         writer.record(record, 1);
     }
-    if writer.lacks_memory { Err(memory::refused(HOLD_OUTPUT)) } else { Ok(writer.text) }
+    if writer.is_out_of_memory { Err(memory::refused(HOLD_OUTPUT)) } else { Ok(writer.text) }
 }
 
 struct Writer<'a> {
     names: &'a Names,
     options: &'a WriteOptions,
     text: Vec<u8>,
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl Writer<'_> {
     /// Makes room for a line with so many bytes of names; `false` where there is none, once and for all.
     fn has_room(&mut self, names: usize) -> bool {
-        self.lacks_memory |= self.text.try_reserve(names + LINE).is_err();
-        !self.lacks_memory
+        self.is_out_of_memory |= self.text.try_reserve(names + LINE).is_err();
+        !self.is_out_of_memory
     }
 
     fn name_len(&self, name: NameId) -> usize {

@@ -1,7 +1,7 @@
 //! The entries of a zip archive: jars, and `.jmod` files, which are zip
 //! archives behind four bytes.
 
-use crate::bytes::names::room_for;
+use crate::bytes::names::try_with_capacity;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -124,7 +124,7 @@ impl Entry<'_> {
             let kind = ErrorKind::LimitExceeded { what: "size of an inflated entry", found: self.len, limit: most };
             return Err(Error::new(kind));
         }
-        let mut bytes = room_for(usize::try_from(self.len).unwrap_or(0))?;
+        let mut bytes = try_with_capacity(usize::try_from(self.len).unwrap_or(0))?;
         let status = Decompress::new(false).decompress_vec(stored, &mut bytes, FlushDecompress::Finish);
         let failed = |detail: String| Err(Error::new(ErrorKind::UncompressFailed { detail }));
         match status {

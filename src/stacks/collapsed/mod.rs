@@ -171,7 +171,7 @@ struct TextReader<'a> {
     path: Vec<(usize, StackId)>,
     /// Numbers of the lines that are not stacks.
     skipped: Vec<u64>,
-    mended: u64,
+    fixed: u64,
     /// Counts that did not fit before this text.
     saturated_before: u64,
 }
@@ -188,7 +188,7 @@ impl<'a> TextReader<'a> {
             before: String::new(),
             path: Vec::new(),
             skipped: Vec::new(),
-            mended: 0,
+            fixed: 0,
             saturated_before,
         }
     }
@@ -232,7 +232,7 @@ impl<'a> TextReader<'a> {
         let Some((stack, count)) = split_count(line) else { return Ok(false) };
         let hits = if unit == Unit::Millionths { count.in_millionths() } else { count.whole };
         let stack = String::from_utf8_lossy(stack);
-        self.mended += u64::from(matches!(stack, Cow::Owned(_)));
+        self.fixed += u64::from(matches!(stack, Cow::Owned(_)));
         let (thread, stack) = if self.folded { split_process(&stack) } else { split_thread(&stack) };
         let thread: Option<ThreadId> = thread.map(|name| self.table.intern_thread(name));
         let found = if self.folded { self.folded_stack(stack)? } else { self.collapsed_stack(stack)? };
@@ -397,7 +397,7 @@ impl<'a> TextReader<'a> {
     /// Warnings about the text; what was skipped is added to what was observed.
     fn warnings(&mut self) -> Vec<Warning> {
         self.table.observed.lines_skipped += self.skipped.len() as u64;
-        self.table.observed.names_mended += self.mended;
+        self.table.observed.names_mended += self.fixed;
         let mut warnings = Vec::new();
         if !self.skipped.is_empty() {
             warnings.push(Warning::new(skipped_lines(&self.skipped)));
@@ -407,10 +407,10 @@ impl<'a> TextReader<'a> {
             let counts = number_of(saturated, "count");
             warnings.push(Warning::new(format!("{counts} reached the maximum, {MAX_HITS}")));
         }
-        if self.mended > 0 {
+        if self.fixed > 0 {
             warnings.push(Warning::new(format!(
                 "{} with names that were mended, not being UTF-8",
-                number_of(self.mended, "line")
+                number_of(self.fixed, "line")
             )));
         }
         if self.table.observed.simple_names {

@@ -144,7 +144,7 @@ impl<'t> Tree<'t> {
         let bytes = self.text.as_bytes();
         let mut before: (&str, u32) = ("", 0);
         for few in lines.chunks_mut(AT_ONCE) {
-            bring_near(bytes, few);
+            prefetch(bytes, few);
             for line in few {
                 let end = line.at + line.left as usize;
                 let at = line.at + bytes[line.at..end].iter().take_while(|byte| **byte == b';').count();
@@ -186,7 +186,7 @@ const AT_ONCE: usize = 16;
 
 /// Touches the next frames of a few lines, one right after the other: the memory
 /// that they come from is slow, but answers many questions at the same time.
-fn bring_near(bytes: &[u8], lines: &[Line]) {
+fn prefetch(bytes: &[u8], lines: &[Line]) {
     let touched = lines.iter().fold(0, |touched, line| {
         let within = (line.left as usize).min(FRAME_BYTES);
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -205,8 +205,8 @@ fn begins_with_frame(rest: &[u8], frame: &[u8]) -> bool {
 
 /// Bytes of the frame that `rest` begins with.
 fn frame_len(rest: &[u8]) -> usize {
-    let mut behind = rest;
-    let read = behind.skip_until(b';').unwrap_or(0);
+    let mut after = rest;
+    let read = after.skip_until(b';').unwrap_or(0);
     if rest[..read].ends_with(b";") { read - 1 } else { read }
 }
 
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_irregular_is_left_to_the_careful_reader() {
+    fn irregular_lines_use_the_general_reader() {
         for text in ["", "a;b\n", "a;b x\n", "a;b 1\n;; 2\n", "java;a/B:::f 1\n", "a/B.main;java.lang.String_[i] 9\n"] {
             assert_eq!(tree(text, 1), None, "{text}");
         }

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_told_from_other_texts() {
+    fn a_script_is_distinguished_from_other_text() {
         let record =
             "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xff(0x1) @ 0xff]: x [kernel.kallsyms]_text\n";
         let prog = "            prog 11762  3726.988322:     250000 cpu-clock:      7eff03be869e handle_amd\n";

@@ -24,7 +24,7 @@ fn stacks(table: &StackTable) -> Vec<String> {
 }
 
 #[test]
-fn the_count_stands_after_the_last_space_and_equal_stacks_add_up() {
+fn the_count_follows_the_last_space_and_equal_stacks_are_added() {
     let (table, warnings) =
         read("a/B.main;C::f(int, long);a/B.leaf 3\r\n\na/B.main;C::f(int, long);a/B.leaf 4\na/B.main 0\n");
     assert_eq!(stacks(&table), ["7 - a.B.leaf < C::f(int, long) < a.B.main"]);
@@ -81,7 +81,7 @@ fn profiles_of_allocations_are_refused_unless_asked_for() {
 }
 
 #[test]
-fn lines_that_are_no_stacks_are_reported() {
+fn lines_that_are_not_stacks_are_reported() {
     let (table, warnings) = read("a/B.main 1\nno count\nx y\n");
     assert_eq!(table.total_hits(), 1);
     assert_eq!(warnings[0].message, "skipped 2 lines that are not stacks: lines 2, 3");
@@ -161,7 +161,7 @@ fn names_without_packages_are_warned_of() {
 }
 
 #[test]
-fn stacks_are_told_from_llvm_text() {
+fn stacks_are_distinguished_from_llvm_text() {
     for text in ["a;b 1\nc;d 2\n", "main 12", "\u{feff}a;b 1\n", "a;b 1\nc;d;trunc"] {
         assert!(text_evidence(&Head::new(text.as_bytes())).is_some(), "{text}");
     }
@@ -185,7 +185,7 @@ fn stacks_deeper_than_the_limit_are_refused() {
 }
 
 #[test]
-fn what_tells_stacks_apart_may_not_be_written() {
+fn separators_in_names_cannot_be_written() {
     let (table, _) = read("a/B.main(I)V@1;a/B.f()V@0 1\na/B.main(I)V@2;a/B.f()V@0 2\n");
     let (text, joined) = write_collapsed(&table, &CollapsedOptions::default()).unwrap();
     assert_eq!((text.as_str(), joined), ("a/B.main;a/B.f 3\n", 1));

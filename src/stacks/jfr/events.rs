@@ -39,7 +39,7 @@ pub(super) struct Counts {
     /// What `jdk.CPUTimeSamplesLost` events say.
     pub(super) lost: u64,
     /// Events that were not asked for.
-    pub(super) passed_over: BTreeMap<SampleSource, u64>,
+    pub(super) skipped: BTreeMap<SampleSource, u64>,
     /// Samples and events outside the time that was asked for.
     pub(super) out_of_time: u64,
 }
@@ -118,7 +118,7 @@ impl Counts {
                     let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
                     counts.add(found, *unit, chunk, time)?;
                 }
-                Some((_, Kind::PassedOver(source))) => *counts.passed_over.entry(*source).or_default() += 1,
+                Some((_, Kind::PassedOver(source))) => *counts.skipped.entry(*source).or_default() += 1,
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
                 None => {}
             }

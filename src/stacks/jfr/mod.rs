@@ -38,7 +38,7 @@ use chunk::{Chunk, Next};
 use events::Counts;
 use metadata::Types;
 use pools::Pools;
-use resolve::{Gaps, Resolver};
+use resolve::{MissingData, Resolver};
 use std::io::Read;
 use std::ops::Range;
 
@@ -127,14 +127,14 @@ struct Reading<'a> {
     base: u64,
     /// When the first chunk began, in nanoseconds since 1970.
     start: Option<u64>,
-    gaps: Gaps,
+    gaps: MissingData,
 }
 
 impl<'a> Reading<'a> {
     fn new(options: &'a RecordingOptions, limits: &'a Limits, table: &'a mut StackTable) -> Result<Self> {
         options.check()?;
         let format = "Flight Recorder".to_string();
-        let gaps = Gaps::default();
+        let gaps = MissingData::default();
         Ok(Self { options, limits, table, warnings: Vec::new(), format, base: 0, start: None, gaps })
     }
 
@@ -202,7 +202,7 @@ fn read_chunk(
     time: &Range<u64>,
     limits: &Limits,
     table: &mut StackTable,
-) -> Result<Gaps> {
+) -> Result<MissingData> {
     let mut types = Types::read(chunk)?;
     let counts = Counts::read(chunk, &mut types, options, time)?;
     let observed = &mut table.observed;
@@ -210,15 +210,15 @@ fn read_chunk(
     for (key, _) in &counts.samples {
         observed.add_unit(key.source, unit(key.source, options));
     }
-    for (source, events) in &counts.passed_over {
-        let sum = observed.events_passed_over.entry(*source).or_default();
+    for (source, events) in &counts.skipped {
+        let sum = observed.skipped_events.entry(*source).or_default();
         *sum = sum.saturating_add(*events);
     }
     observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
     observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
     observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
     if counts.samples.is_empty() {
-        return Ok(Gaps::default());
+        return Ok(MissingData::default());
     }
     let pools = Pools::read(chunk, &mut types)?;
     let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table);

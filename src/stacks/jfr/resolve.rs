@@ -26,12 +26,12 @@ pub(super) struct Resolver<'a, 'data> {
     methods: HashMap<u64, FunctionId>,
     kinds: HashMap<u64, FrameKind>,
     threads: HashMap<u64, Option<ThreadId>>,
-    pub(super) gaps: Gaps,
+    pub(super) gaps: MissingData,
 }
 
 /// What a recording should say and does not.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Gaps {
+pub(super) struct MissingData {
     /// References to constants that are not there.
     pub(super) missing: u64,
     /// Methods that have an empty name, or none.
@@ -59,7 +59,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             methods: HashMap::new(),
             kinds: HashMap::new(),
             threads: HashMap::new(),
-            gaps: Gaps::default(),
+            gaps: MissingData::default(),
         }
     }
 

@@ -450,7 +450,7 @@ fn a_cut_last_chunk_is_left_out_with_a_warning_and_alone_is_an_error() {
 }
 
 #[test]
-fn a_stream_gives_what_the_whole_bytes_give() {
+fn a_stream_reads_the_same_as_bytes() {
     let whole = [chunk(true, "app/Main"), chunk(false, "other/Main")].concat();
     let half = whole.len() / 2;
     for len in (0..=whole.len()).step_by(31).chain([68, half - 1, half, half + 1, whole.len()]) {
@@ -473,7 +473,7 @@ fn a_stream_gives_what_the_whole_bytes_give() {
 }
 
 #[test]
-fn what_is_no_recording_is_named() {
+fn other_formats_are_named_in_the_error() {
     for (bytes, text) in [
         (b"FLR".to_vec(), "chunk header needs 68 bytes, 3 left"),
         (b"FLX\0".to_vec(), "bad magic: found FLX\\x00"),
@@ -538,7 +538,7 @@ fn a_list_of_values_without_bytes_costs_nothing() {
 
 /// An empty name is no name: documents made of it would not be sound.
 #[test]
-fn a_method_without_a_name_is_called_unknown_and_said() {
+fn a_method_without_a_name_is_unknown_and_reported() {
     let (table, warnings) = read(&chunk_with_method(true, "app/Main", "")).unwrap();
     assert!(lines(&table)[0].contains(" app.Main.[unknown](int,long[])@12:33:compiled "), "{:?}", lines(&table));
     let messages: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();

@@ -8,18 +8,18 @@ use std::hash::{BuildHasher, Hash};
 ///
 /// Numbers depend only on the order of calls, so nothing leaks the order of the
 /// hash table. Where memory is refused a value gets the number of another one,
-/// which [`Interner::lacks_memory`] says.
+/// which [`Interner::is_out_of_memory`] says.
 #[derive(Debug, Clone)]
 pub(super) struct Interner<T> {
     values: Vec<T>,
     table: HashTable<u32>,
     state: RandomState,
-    lacks_memory: bool,
+    is_out_of_memory: bool,
 }
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default(), lacks_memory: false }
+        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default(), is_out_of_memory: false }
     }
 }
 
@@ -40,7 +40,7 @@ impl<T: Eq + Hash> Interner<T> {
         }
         let index = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values fit into memory");
         let Some(made) = self.grow::<Q>(1).and_then(|()| make(value)) else {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return 0;
         };
         self.values.push(made);
@@ -77,13 +77,13 @@ impl<T: Eq + Hash> Interner<T> {
             let (values, state) = (&copy.values, &copy.state);
             copy.table.insert_unique(hash, index, |index| state.hash_one(&values[*index as usize]));
         }
-        copy.lacks_memory = self.lacks_memory;
+        copy.is_out_of_memory = self.is_out_of_memory;
         Some(copy)
     }
 
     /// Whether a value has the number of another one, for it did not fit the memory.
-    pub(super) fn lacks_memory(&self) -> bool {
-        self.lacks_memory
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        self.is_out_of_memory
     }
 
     /// The value behind a number.

@@ -25,7 +25,7 @@ mod turned;
 use crate::error::Result;
 pub use crate::java;
 use crate::memory::{self, HOLD_STACKS};
-use observed::Observed;
+use observed::ReadStats;
 pub use select::{NotSelected, Selection};
 pub use source::{SampleSource, Unit, Weight};
 
@@ -220,9 +220,9 @@ pub struct StackTable {
     keys: Interner<SampleKey>,
     hits: Vec<u64>,
     saturated: u64,
-    lacks_memory: bool,
+    is_out_of_memory: bool,
     /// What the sources said about themselves and what was left out of them.
-    pub observed: Observed,
+    pub observed: ReadStats,
 }
 
 impl StackTable {
@@ -270,7 +270,7 @@ impl StackTable {
     /// The stack that `frame` makes on top of `parent`; `None` starts a thread.
     pub fn push_frame(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         if !self.depths.is_empty() && self.depths.try_reserve(1).is_err() {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return StackId(0);
         }
         let stack = StackId(self.nodes.intern(&Node { parent, frame }, |node| Some(*node)));
@@ -289,7 +289,7 @@ impl StackTable {
     /// Counts `hits` more samples.
     pub fn add(&mut self, key: SampleKey, hits: u64) {
         if self.hits.try_reserve(1).is_err() {
-            self.lacks_memory = true;
+            self.is_out_of_memory = true;
             return;
         }
         let index = self.keys.intern(&key, |key| Some(*key)) as usize;
@@ -309,14 +309,14 @@ impl StackTable {
     ///
     /// Out of memory, as an I/O error.
     pub fn check_memory(&self) -> Result<()> {
-        let lacks = self.lacks_memory
-            || self.names.lacks_memory()
-            || self.signatures.lacks_memory()
-            || self.functions.lacks_memory()
-            || self.frames.lacks_memory()
-            || self.nodes.lacks_memory()
-            || self.threads.lacks_memory()
-            || self.keys.lacks_memory();
+        let lacks = self.is_out_of_memory
+            || self.names.is_out_of_memory()
+            || self.signatures.is_out_of_memory()
+            || self.functions.is_out_of_memory()
+            || self.frames.is_out_of_memory()
+            || self.nodes.is_out_of_memory()
+            || self.threads.is_out_of_memory()
+            || self.keys.is_out_of_memory();
         if lacks { Err(memory::refused(HOLD_STACKS)) } else { Ok(()) }
     }
 
@@ -522,7 +522,7 @@ impl StackTable {
             functions: copy_of(&self.functions)?,
             threads: copy_of(&self.threads)?,
             saturated: self.saturated,
-            lacks_memory: self.lacks_memory,
+            is_out_of_memory: self.is_out_of_memory,
             observed: self.observed.clone(),
             ..StackTable::default()
         })

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Observed {
+pub struct ReadStats {
     /// What wrote the samples, in words, each once: `Flight Recorder 2.1`,
     /// `collapsed stacks`, `iprof`.
     pub sources: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Observed {
     /// where sources that do not add up were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
     /// Events of a recording that the reader was not asked for.
-    pub events_passed_over: BTreeMap<SampleSource, u64>,
+    pub skipped_events: BTreeMap<SampleSource, u64>,
     /// Samples and events before or after the time asked for.
     pub samples_out_of_time: u64,
     /// Lines of text that are no stack.
@@ -41,9 +41,9 @@ pub struct Observed {
     pub simple_names: bool,
 }
 
-impl Observed {
+impl ReadStats {
     /// Adds what another source showed.
-    pub fn absorb(&mut self, other: &Observed) {
+    pub fn absorb(&mut self, other: &ReadStats) {
         for source in &other.sources {
             self.add_source(source);
         }
@@ -51,8 +51,8 @@ impl Observed {
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }
-        for (source, events) in &other.events_passed_over {
-            let sum = self.events_passed_over.entry(*source).or_default();
+        for (source, events) in &other.skipped_events {
+            let sum = self.skipped_events.entry(*source).or_default();
             *sum = sum.saturating_add(*events);
         }
         for (sum, part) in [

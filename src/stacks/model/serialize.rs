@@ -2,7 +2,7 @@
 //! refers to the one above by number. What is read is checked as a file would be.
 
 use super::{
-    Certainty, Frame, FrameId, Function, MAX_HITS, NameId, Node, Observed, Sample, SampleKey, SampleSource, StackId,
+    Certainty, Frame, FrameId, Function, MAX_HITS, NameId, Node, ReadStats, Sample, SampleKey, SampleSource, StackId,
     StackTable, ThreadId,
 };
 use serde::de::Error as _;
@@ -20,7 +20,7 @@ struct Lists {
     threads: Vec<String>,
     samples: Vec<Row>,
     saturated: u64,
-    observed: Observed,
+    observed: ReadStats,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -158,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_nothing_and_what_stands_twice_are_refused() {
+    fn unknown_ids_and_duplicates_are_errors() {
         let text = serde_json::to_string(&table()).unwrap();
-        for (sound, bad, fault) in [
+        for (valid, bad, fault) in [
             ("[[2,3]]", "[[2,5]]", "there is no name 5, only 5"),
             ("[[null,0],[0,1]]", "[[null,0],[1,1]]", "there is no stack 1, only 1"),
             ("[[null,0],[0,1]]", "[[null,0],[null,0]]", "stack 1 stands twice"),
@@ -169,7 +169,7 @@ mod tests {
             (r#""thread":0"#, r#""thread":1"#, "there is no thread 1, only 1"),
             ("9223372036854775807", "9223372036854775808", "more than 9223372036854775807"),
         ] {
-            let damaged = text.replacen(sound, bad, 1);
+            let damaged = text.replacen(valid, bad, 1);
             assert_ne!(damaged, text);
             let error = serde_json::from_str::<StackTable>(&damaged).unwrap_err().to_string();
             assert!(error.contains(fault), "{fault}: {error}");

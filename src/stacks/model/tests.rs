@@ -25,7 +25,7 @@ fn equal_stacks_share_one_number_and_their_hits_add_up() {
 }
 
 #[test]
-fn hits_stop_at_what_a_java_long_holds() {
+fn sample_counts_saturate_at_a_java_long() {
     let mut table = StackTable::new();
     let a = frame(&mut table, "a", 1);
     let stack = table.push_frame(None, a);

@@ -14,7 +14,7 @@ use crate::digits::number_of;
 #[non_exhaustive]
 pub enum GoVerdict {
     /// Takes it.
-    Takes,
+    OptionValue,
     /// Takes it and optimizes nothing by it.
     Ignores,
     /// Fails the build.
@@ -89,7 +89,7 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
         findings.push(nothing("no stack of a caller and its callee"));
         return (GoVerdict::Ignores, findings);
     }
-    (GoVerdict::Takes, findings)
+    (GoVerdict::OptionValue, findings)
 }
 
 fn nothing(what: &str) -> GoFinding {

@@ -339,7 +339,7 @@ impl Merger {
             let known = samples.get(at as usize);
             state.hash_one((known.locations, known.labels))
         };
-        samples.make_room(locations.len(), labels.len())?;
+        samples.try_reserve(locations.len(), labels.len())?;
         let grown = self.samples.try_reserve(1, |at| hash_of(samples, *at));
         grown.map_err(|_| memory::refused(HOLD_STACKS))?;
         let at = samples.len();

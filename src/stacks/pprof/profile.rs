@@ -125,7 +125,7 @@ impl Samples {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(super) fn make_room(&mut self, locations: usize, labels: usize) -> Result<()> {
+    pub(super) fn try_reserve(&mut self, locations: usize, labels: usize) -> Result<()> {
         memory::reserve(&mut self.ends, 1, HOLD_STACKS)?;
         memory::reserve(&mut self.values, self.width, HOLD_STACKS)?;
         memory::reserve(&mut self.locations, locations, HOLD_STACKS)?;

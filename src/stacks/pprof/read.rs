@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
                 _ => Err(Error::malformed("the first text is not empty").at("string table", field.offset)),
             };
         }
-        self.profile.strings.make_room(text.len())?;
+        self.profile.strings.try_reserve(text.len())?;
         let pushed = self.profile.strings.push(text);
         pushed.map(|_| ()).ok_or_else(|| Error::malformed("more than 2^32 texts"))
     }
@@ -332,7 +332,7 @@ impl<'a> Reader<'a> {
             let kind = ErrorKind::LimitExceeded { what: "depth of a stack", found: depth, limit };
             return Err(Error::new(kind).at(SECTION, field.offset));
         }
-        self.profile.samples.make_room(scratch.locations.len(), scratch.labels.len())?;
+        self.profile.samples.try_reserve(scratch.locations.len(), scratch.labels.len())?;
         self.profile.samples.push(&scratch.locations, &scratch.values, &scratch.labels);
         Ok(())
     }

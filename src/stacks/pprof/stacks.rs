@@ -50,10 +50,10 @@ impl ValueChoice {
                 source.word() == kind && is_of_source
             })
         };
-        let sorts: Vec<(usize, SampleSource, Unit)> =
+        let event_types: Vec<(usize, SampleSource, Unit)> =
             names.iter().enumerate().filter_map(|(at, name)| Some((at, sort(name)?, unit(name)))).collect();
-        if sorts.iter().any(|(_, source, _)| *source != SampleSource::Unknown) {
-            return Ok(sorts);
+        if event_types.iter().any(|(_, source, _)| *source != SampleSource::Unknown) {
+            return Ok(event_types);
         }
         let main = profile.main_value().map(|at| (at, SampleSource::Unknown, unit(&names[at])));
         Ok(main.into_iter().collect())
@@ -100,7 +100,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         dropped: DropFrames::new(profile)?,
         functions: HashMap::new(),
         locations: memory::filled(None, profile.locations.len(), HOLD_STACKS)?,
-        mended: 0,
+        fixed: 0,
     };
     let (mut negative, mut labelled) = (0u64, 0u64);
     for sample in profile.samples.iter() {
@@ -127,7 +127,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
             }
         }
     }
-    let mended = adder.mended;
+    let fixed = adder.fixed;
     table.check_memory()?;
     let names: Vec<String> = columns.iter().map(|(at, _, _)| profile.value_name(profile.sample_types[*at])).collect();
     let observed = &mut table.observed;
@@ -138,10 +138,10 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     }
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
-    observed.names_mended += mended;
+    observed.names_mended += fixed;
     let rows = [
         (negative, "sample", "below zero, as in a difference of profiles: left out"),
-        (mended, "name", "mended, not being UTF-8"),
+        (fixed, "name", "mended, not being UTF-8"),
         (labelled, "sample", "with labels, which stacks do not keep"),
     ];
     Ok(rows
@@ -187,7 +187,7 @@ struct Adder<'a> {
     dropped: DropFrames,
     functions: HashMap<u32, FunctionId>,
     locations: Vec<Option<Frames>>,
-    mended: u64,
+    fixed: u64,
 }
 
 impl Adder<'_> {
@@ -267,7 +267,7 @@ impl Adder<'_> {
         let id = match java.and_then(|method| self.java(method)) {
             Some(id) => id,
             None => {
-                self.mended += u64::from(std::str::from_utf8(self.profile.strings.get(name)).is_err());
+                self.fixed += u64::from(std::str::from_utf8(self.profile.strings.get(name)).is_err());
                 let text = self.profile.text(name);
                 self.table.intern_symbol(if text.is_empty() { "[unknown]" } else { &text })
             }
@@ -344,19 +344,20 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn build(&mut self) -> Result<()> {
-        let sorts: Vec<SampleSource> = self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
-        for sort in &sorts {
+        let event_types: Vec<SampleSource> =
+            self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
+        for sort in &event_types {
             let units = &self.table.observed.units;
             let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
             let unit = self.strings.intern(unit_name(unit).as_bytes())?;
             let kind = self.strings.intern(sort.word().as_bytes())?;
             self.profile.sample_types.push(ValueType { kind, unit });
         }
-        if let Some(main) = self.table.main_source().filter(|_| sorts.len() > 1) {
+        if let Some(main) = self.table.main_source().filter(|_| event_types.len() > 1) {
             self.profile.default_sample_type = self.strings.intern(main.word().as_bytes())?;
         }
         self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
-        self.profile.samples = Samples::new(sorts.len());
+        self.profile.samples = Samples::new(event_types.len());
         let thread_key = self.table.samples().any(|sample| sample.key.thread.is_some());
         let thread_key = if thread_key { self.strings.intern(b"thread")? } else { StringId::default() };
         let mut places: HashMap<(StackId, Option<model::ThreadId>), usize> = HashMap::new();
@@ -371,9 +372,9 @@ impl Builder<'_> {
                         key.thread.map(|id| self.strings.intern(self.table.thread(id).as_bytes())).transpose()?;
                     let label = text.map(|text| Label { key: thread_key, text, ..Label::default() });
                     let at = self.profile.samples.len();
-                    self.profile.samples.make_room(locations.len(), 1)?;
+                    self.profile.samples.try_reserve(locations.len(), 1)?;
                     memory::reserve(&mut places, 1, HOLD_STACKS)?;
-                    self.profile.samples.push(&locations, &vec![0; sorts.len()], label.as_slice());
+                    self.profile.samples.push(&locations, &vec![0; event_types.len()], label.as_slice());
                     places.insert((key.stack, key.thread), at);
                     at
                 }
@@ -381,7 +382,7 @@ impl Builder<'_> {
             let hits = u128::from(sample.hits);
             self.losses.truncated += if key.truncated { hits } else { 0 };
             self.losses.certainty += if key.certainty != Certainty::Unknown { hits } else { 0 };
-            let sort = sorts.iter().position(|sort| *sort == key.source);
+            let sort = event_types.iter().position(|sort| *sort == key.source);
             let values = self.profile.samples.values_mut(at);
             if let Some(value) = sort.and_then(|sort| values.get_mut(sort)) {
                 *value = value.saturating_add(sample.hits.min(MAX_HITS).cast_signed());

@@ -58,7 +58,7 @@ impl Strings {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(super) fn make_room(&mut self, len: usize) -> Result<()> {
+    pub(super) fn try_reserve(&mut self, len: usize) -> Result<()> {
         memory::reserve(&mut self.ends, 1, HOLD_NAMES)?;
         memory::reserve(&mut self.bytes, len, HOLD_NAMES)
     }
@@ -98,7 +98,7 @@ impl StringInterner {
         if let Some(found) = self.table.find(hash, |id| self.strings.get(*id) == text) {
             return Ok(*found);
         }
-        self.strings.make_room(text.len())?;
+        self.strings.try_reserve(text.len())?;
         let (strings, state) = (&self.strings, &self.state);
         let grown = self.table.try_reserve(1, |id| state.hash_one(strings.get(*id)));
         grown.map_err(|_| memory::refused(HOLD_NAMES))?;

@@ -254,7 +254,7 @@ fn other_builds_join_without_addresses_and_requests_without_labels() {
     options.drop_labels = true;
     let (sum, _) = merged(&profiles, options);
     assert_eq!((sum.samples.len(), sum.samples.get(0).values), (1, &[7, 70][..]));
-    assert_eq!(judge_for_go(&sum), (GoVerdict::Takes, vec![]));
+    assert_eq!(judge_for_go(&sum), (GoVerdict::OptionValue, vec![]));
 }
 
 #[test]
@@ -315,12 +315,12 @@ fn a_size_keeps_as_many_stacks_as_fit() {
 }
 
 #[test]
-fn gos_rules_are_told_apart() {
+fn violated_rules_of_go_are_distinguished() {
     let codes = |profile: &Profile| {
         let (verdict, findings) = judge_for_go(profile);
         (verdict, findings.into_iter().map(|finding| finding.code).collect::<Vec<_>>())
     };
-    assert_eq!(codes(&profile()), (GoVerdict::Takes, vec![]));
+    assert_eq!(codes(&profile()), (GoVerdict::OptionValue, vec![]));
     let mut changed = profile();
     changed.samples = Samples::new(2);
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
@@ -330,19 +330,19 @@ fn gos_rules_are_told_apart() {
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
     changed = profile();
     changed.sample_types[0].kind = StringId(5);
-    assert_eq!(codes(&changed), (GoVerdict::Takes, vec![]));
+    assert_eq!(codes(&changed), (GoVerdict::OptionValue, vec![]));
     changed.sample_types[1].unit = StringId(2);
     assert_eq!(codes(&changed), (GoVerdict::Refuses, vec!["go-value"]));
     changed = profile();
     changed.functions[0].start_line = 0;
-    assert_eq!(codes(&changed), (GoVerdict::Takes, vec!["go-start-line-missing"]));
+    assert_eq!(codes(&changed), (GoVerdict::OptionValue, vec!["go-start-line-missing"]));
     changed.functions[1].start_line = 0;
     assert_eq!(codes(&changed), (GoVerdict::Refuses, vec!["go-start-line"]));
     changed = profile();
     changed.locations[0].lines = Box::new([]);
-    assert_eq!(codes(&changed), (GoVerdict::Takes, vec!["go-names"]));
+    assert_eq!(codes(&changed), (GoVerdict::OptionValue, vec!["go-names"]));
     changed.samples.push(&[1, 0], &[-1, 0], &[]);
-    assert_eq!(codes(&changed), (GoVerdict::Takes, vec!["go-names", "go-negative"]));
+    assert_eq!(codes(&changed), (GoVerdict::OptionValue, vec!["go-names", "go-negative"]));
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn stacks_have_inlined_frames_one_by_one() {
 }
 
 #[test]
-fn dropped_frames_take_what_they_call_with_them() {
+fn dropped_frames_take_their_callees_with_them() {
     let mut profile = profile();
     profile.locations[1].lines = profile.locations[1].lines[..1].into();
     profile.drop_frames = StringId(4);
@@ -377,7 +377,7 @@ fn dropped_frames_take_what_they_call_with_them() {
 }
 
 #[test]
-fn what_counts_less_than_nothing_is_left_out() {
+fn negative_samples_are_dropped() {
     let mut profile = profile();
     profile.samples.push(&[0], &[-4, -40], &[]);
     let mut table = StackTable::new();
@@ -449,7 +449,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_equal(profile in any_profile()) {
+    fn written_profiles_read_back_equal(profile in any_profile()) {
         let bytes = write(&profile).unwrap();
         let (again, warnings) = read(&bytes, &Limits::default()).unwrap();
         prop_assert!(warnings.is_empty());
@@ -471,7 +471,7 @@ proptest! {
     }
 
     #[test]
-    fn rubbish_is_no_panic(data in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..200, by: u8) {
+    fn random_bytes_do_not_panic(data in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..200, by: u8) {
         let _ = read(&data, &Limits::default());
         let mut damaged = bytes(&fields());
         let at = at % damaged.len();

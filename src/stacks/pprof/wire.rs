@@ -130,7 +130,7 @@ impl Message {
     }
 
     fn piece(&mut self, field: u64, piece: &Sink) {
-        if piece.lacks_memory() {
+        if piece.is_out_of_memory() {
             self.0.lack_memory();
         }
         self.bytes(field, piece.as_slice());
@@ -140,7 +140,7 @@ impl Message {
     pub(super) fn packed(&mut self, field: u64, numbers: impl Iterator<Item = u64>) {
         let mut packed = Sink::new(Endian::Little);
         numbers.for_each(|number| write_uleb128(&mut packed, number));
-        if !packed.is_empty() || packed.lacks_memory() {
+        if !packed.is_empty() || packed.is_out_of_memory() {
             self.piece(field, &packed);
         }
     }

@@ -86,17 +86,17 @@ pub(super) fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Co
         return Ok(symbols);
     }
     let mut insert = |function: FunctionView<'_>| {
-        symbols.make_room(function.name())?;
+        symbols.try_reserve(function.name())?;
         symbols.insert_hashed(function.name_ref(), function.name());
         Ok::<_, Error>(())
     };
-    if compat.mends_text_output() {
+    if compat.fixes_text_output() {
         profile.functions.iter().try_for_each(&mut insert)?;
     } else {
         functions.iter().try_for_each(&mut insert)?;
     }
     for name in &profile.vtable_names {
-        symbols.make_room(name)?;
+        symbols.try_reserve(name)?;
         symbols.insert(name);
     }
     Ok(symbols)

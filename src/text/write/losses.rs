@@ -13,8 +13,8 @@ use crate::instr::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, V
 /// Out of memory, as an I/O error.
 pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Result<Vec<Loss>> {
     let mut losses = Losses::new();
-    if !options.compat.mends_text_output() {
-        count_unsaid_names(&mut losses, profile, options)?;
+    if !options.compat.fixes_text_output() {
+        count_unrepresentable_names(&mut losses, profile, options)?;
     }
     if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {
         count_unknown_parts(&mut losses, profile, options);
@@ -28,19 +28,19 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Result<Vec<Loss>>
     }
     let flags = options.flags().fold(ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE, |all, (kind, _)| all | kind);
     let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
-    let unsaid = profile.kind.without(flags | counted).indexed_bits();
-    losses.add_properties(ProfileKind::from_bits(unsaid));
+    let unrepresentable = profile.kind.without(flags | counted).indexed_bits();
+    losses.add_properties(ProfileKind::from_bits(unrepresentable));
     Ok(losses.into_vec())
 }
 
 /// Counts names that LLVM's text loses: of functions and of targets.
-fn count_unsaid_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) -> Result<()> {
+fn count_unrepresentable_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) -> Result<()> {
     let functions = Selected::of(profile, options.selection)?;
     let symbols = symbols_of(profile, &functions, options.compat)?;
     let mut place = NamePlace::default();
     for (at, function) in functions.iter().enumerate() {
         let is_hidden = place.hides(function.name(), functions.has_several_records(at));
-        losses.add(LossKind::UnspeakableNames, u64::from(is_hidden));
+        losses.add(LossKind::UnrepresentableNames, u64::from(is_hidden));
         for record in function.records() {
             for kind in options.value_kinds().iter().filter(|kind| kind.is_name()) {
                 let values = record.sites(*kind).values();

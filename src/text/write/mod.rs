@@ -106,14 +106,14 @@ pub(crate) fn write_source(
     options: &TextOptions<'_>,
     out: &mut (dyn Write + Send),
 ) -> io::Result<Option<Error>> {
-    let content = Content { source: *source, options, mends: options.compat.mends_text_output() };
+    let content = Content { source: *source, options, fixes: options.compat.fixes_text_output() };
     let mut head = Vec::new();
     content.push_flags(&mut head);
     if content.needs_name_form() {
         head.extend_from_slice(directive::COLON_NAMES);
         head.push(b'\n');
     }
-    if !content.mends && source.functions.len() != 0 && source.functions.name(0).is_empty() {
+    if !content.fixes && source.functions.len() != 0 && source.functions.name(0).is_empty() {
         out.write_all(&head)?;
         return Ok(Some(Error::malformed("a function has an empty name").with_llvm_detail("symbol name is empty")));
     }
@@ -132,7 +132,7 @@ const BLOCK: usize = 256;
 struct Content<'a> {
     source: Source<'a>,
     options: &'a TextOptions<'a>,
-    mends: bool,
+    fixes: bool,
 }
 
 impl Content<'_> {
@@ -153,7 +153,7 @@ impl Content<'_> {
     fn needs_name_form(&self) -> bool {
         let functions = self.source.functions;
         let is_old = self.source.kind.is_ir() && self.options.release < Release(18);
-        self.mends && is_old && (0..functions.len()).any(|at| functions.name(at).contains(&b';'))
+        self.fixes && is_old && (0..functions.len()).any(|at| functions.name(at).contains(&b';'))
     }
 
     fn push_traces(&self, out: &mut Vec<u8>) {
@@ -172,7 +172,7 @@ impl Content<'_> {
         out.extend_from_slice(b"# Weight:\n");
         push_line(out, trace.weight);
         let speakable = |name: &[u8]| is_speakable_target(name) && !name.contains(&b',') && trim(name) == name;
-        if self.mends && !trace.functions.iter().all(|hash| self.source.symbols.name(*hash).is_some_and(speakable)) {
+        if self.fixes && !trace.functions.iter().all(|hash| self.source.symbols.name(*hash).is_some_and(speakable)) {
             out.extend_from_slice(directive::FUNCTIONS);
             for hash in &trace.functions {
                 push_hex(out, *hash);
@@ -181,7 +181,7 @@ impl Content<'_> {
             out.push(b'\n');
         }
         // A name that begins a comment or ends the line would take the line away.
-        let keeps = |name: &&[u8]| !self.mends || speakable(name);
+        let keeps = |name: &&[u8]| !self.fixes || speakable(name);
         for hash in &trace.functions {
             out.extend_from_slice(self.source.symbols.name(*hash).filter(keeps).unwrap_or_default());
             out.push(b',');
@@ -192,10 +192,10 @@ impl Content<'_> {
     fn write_functions(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let functions = self.source.functions;
         let format = RecordFormat::new(self.options, self.source.symbols).names_are_plain(self.source.has_plain_names);
-        let mends = if self.mends && !self.source.has_plain_names { self.find_mends()? } else { Vec::new() };
+        let fixes = if self.fixes && !self.source.has_plain_names { self.find_fixes()? } else { Vec::new() };
         let make = |block: usize, text: &mut Vec<u8>| {
             for at in block * BLOCK..functions.len().min((block + 1) * BLOCK) {
-                self.push_function(text, format, at, mends.get(at).copied().unwrap_or_default())?;
+                self.push_function(text, format, at, fixes.get(at).copied().unwrap_or_default())?;
             }
             Ok(())
         };
@@ -204,32 +204,38 @@ impl Content<'_> {
     }
 
     /// What each function needs so that it is read as it is.
-    fn find_mends(&self) -> io::Result<Vec<Mends>> {
+    fn find_fixes(&self) -> io::Result<Vec<ReadbackFixes>> {
         let functions = self.source.functions;
         let mut place = NamePlace::default();
         let hides = (0..functions.len()).map(|at| place.hides(functions.name(at), functions.has_several_records(at)));
-        let mends = hides.map(|is_hidden| Mends { is_hidden, dollar_follows: false });
-        let mut mends = memory::collect(mends, HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
+        let fixes = hides.map(|is_hidden| ReadbackFixes { is_hidden, dollar_follows: false });
+        let mut fixes = memory::collect(fixes, HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
         // What follows for us, and for LLVM, which does not see hidden records.
         let (mut next, mut next_visible) = (false, false);
-        for (at, mend) in mends.iter_mut().enumerate().rev() {
+        for (at, mend) in fixes.iter_mut().enumerate().rev() {
             mend.dollar_follows = next || next_visible;
             next = functions.name(at).starts_with(b"$");
             if !mend.is_hidden {
                 next_visible = next;
             }
         }
-        Ok(mends)
+        Ok(fixes)
     }
 
-    fn push_function(&self, out: &mut Vec<u8>, format: RecordFormat<'_>, at: usize, mends: Mends) -> io::Result<()> {
+    fn push_function(
+        &self,
+        out: &mut Vec<u8>,
+        format: RecordFormat<'_>,
+        at: usize,
+        fixes: ReadbackFixes,
+    ) -> io::Result<()> {
         let name = self.source.functions.name(at);
         let mut has_room = true;
         self.source.functions.each_record(at, &mut |record, is_last| {
             let start = out.len();
-            let dollar_follows = if is_last { mends.dollar_follows } else { name.starts_with(b"$") };
+            let dollar_follows = if is_last { fixes.dollar_follows } else { name.starts_with(b"$") };
             has_room = has_room && format.push(out, name, record, dollar_follows);
-            if has_room && mends.is_hidden {
+            if has_room && fixes.is_hidden {
                 has_room = hide(out, start, name);
             }
         });
@@ -239,7 +245,7 @@ impl Content<'_> {
 
 /// What has to be done so that a function is read as it is.
 #[derive(Debug, Clone, Copy, Default)]
-struct Mends {
+struct ReadbackFixes {
     /// Its records are hidden from LLVM.
     is_hidden: bool,
     /// The name of the next function begins with `$`.

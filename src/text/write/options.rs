@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 pub struct TextOptions<'a> {
     /// Which functions are written.
     pub selection: Selection<'a>,
-    /// Whether LLVM's faults are mended; see [`Compat::mends_text_output`].
+    /// Whether LLVM's faults are mended; see [`Compat::fixes_text_output`].
     pub compat: Compat,
     /// The release that has to read it; older ones know fewer parts.
     pub release: Release,

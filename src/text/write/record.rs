@@ -21,7 +21,7 @@ pub(super) struct RecordFormat<'a> {
     symbols: &'a SymbolTable,
     kinds: &'static [ValueKind],
     has_bitmaps: bool,
-    mends: bool,
+    fixes: bool,
     /// No name has to be looked at.
     names_are_plain: bool,
 }
@@ -32,7 +32,7 @@ impl<'a> RecordFormat<'a> {
             symbols,
             kinds: options.value_kinds(),
             has_bitmaps: options.has_bitmaps(),
-            mends: options.compat.mends_text_output(),
+            fixes: options.compat.fixes_text_output(),
             names_are_plain: false,
         }
     }
@@ -62,7 +62,7 @@ impl<'a> RecordFormat<'a> {
             push_bitmap(out, record.bitmap);
         }
         let Some(has_values) = self.push_values(out, record) else { return false };
-        if self.mends && dollar_follows && !has_bitmap && !has_values {
+        if self.fixes && dollar_follows && !has_bitmap && !has_values {
             out.extend_from_slice(b"$0\n");
         }
         out.push(b'\n');
@@ -106,13 +106,13 @@ impl<'a> RecordFormat<'a> {
             push_decimal(out, value);
             return Some(());
         }
-        match self.symbols.name(value).filter(|name| !self.mends || self.names_are_plain || is_speakable_target(name)) {
+        match self.symbols.name(value).filter(|name| !self.fixes || self.names_are_plain || is_speakable_target(name)) {
             Some(name) => {
                 out.try_reserve(name.len() + COMMENTS).ok()?;
                 out.extend_from_slice(name);
             }
             None => {
-                if self.mends && value != 0 {
+                if self.fixes && value != 0 {
                     out.extend_from_slice(directive::TARGET);
                     push_hex(out, value);
                     out.push(b'\n');

@@ -8,7 +8,7 @@ use crate::iprof_files::holds_nothing_of;
 use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
-use crate::target::Whom;
+use crate::target::ResolvedTarget;
 use profbridge::bridge;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::input::{Family, Input};
@@ -35,29 +35,29 @@ impl ConvertArgs {
         if form == OutputForm::MemProfYaml {
             return self.convert_memory(work.inputs, document);
         }
-        let mut whom = Whom::choose(self.consumer.as_deref(), self.format_version, [input])?;
+        let mut target = ResolvedTarget::choose(self.consumer.as_deref(), self.format_version, [input])?;
         if form == OutputForm::Raw {
-            whom = whom.with_raw_version(self.raw_version);
+            target = target.with_raw_version(self.raw_version);
         }
         if form == OutputForm::Iprof {
-            return self.convert_to_iprof(input, &whom, document);
+            return self.convert_to_iprof(input, &target, document);
         }
         let limits = crate::limits::chosen();
         let saved = if is_iprof {
-            let (mut profile, origins) = self.bridged_profile(input, form, &whom, document)?;
-            let write = self.crossed(&mut profile, origins, &mut whom, form, document)?;
+            let (mut profile, origins) = self.bridged_profile(input, form, &target, document)?;
+            let write = self.crossed(&mut profile, origins, &mut target, form, document)?;
             self.hold(&facts_of(&profile, &write, &limits, document.wanted())?, document)?;
             pipeline::write_file(&profile, &write, &self.output)?
         } else {
-            let mut report = self.merged(input, &whom, &self.write_options(&whom, form), document)?;
+            let mut report = self.merged(input, &target, &self.write_options(&target, form), document)?;
             let origins = report.origins();
-            let write = self.crossed(&mut report.profile, origins, &mut whom, form, document)?;
+            let write = self.crossed(&mut report.profile, origins, &mut target, form, document)?;
             self.hold(&report.facts(&write, &limits, document.wanted())?, document)?;
             report.write_file(&write, &self.output)?
         };
-        console::losses(&saved.losses, &whom.tolerated(), &self.output);
+        console::losses(&saved.losses, &target.tolerated(), &self.output);
         document.lose(&saved.losses);
-        document.target = Some(whom.json());
+        document.target = Some(target.json());
         document.wrote(&self.output, Family::Instr.name());
         Ok(())
     }
@@ -70,8 +70,8 @@ impl ConvertArgs {
     }
 
     /// Makes an iprof, which no compiler of LLVM reads: names and hashes stay.
-    fn convert_to_iprof(&self, input: &Input, whom: &Whom, document: &mut MergeDocument) -> Result<()> {
-        let report = self.merged(input, whom, &WriteOptions::default(), document)?;
+    fn convert_to_iprof(&self, input: &Input, target: &ResolvedTarget, document: &mut MergeDocument) -> Result<()> {
+        let report = self.merged(input, target, &WriteOptions::default(), document)?;
         let options = self.bridge.to_iprof_options(BranchClash::default());
         let (result, losses) = bridge::to_iprof(&report.profile, &options)?;
         self.hold(&iprof::facts_of(&result, document.wanted()), document)?;
@@ -94,33 +94,33 @@ impl ConvertArgs {
         &self,
         profile: &mut Profile,
         origins: Origins,
-        whom: &mut Whom,
+        target: &mut ResolvedTarget,
         form: OutputForm,
         document: &mut MergeDocument,
     ) -> Result<WriteOptions> {
         let mut filter = FunctionFilter::default();
-        let findings = whom.cross(profile, &mut filter, self.cross.hashes(), origins, self.strict, form)?;
+        let findings = target.cross(profile, &mut filter, self.cross.hashes(), origins, self.strict, form)?;
         cross_release::print_findings(&findings, &self.output, self.quiet);
         document.findings = cross_release::findings_json(&findings);
-        let mut write = self.write_options(whom, form);
+        let mut write = self.write_options(target, form);
         write.filter = filter;
         let is_asked = form == OutputForm::Raw && self.raw_version.is_some();
         if !self.quiet && !is_asked {
-            whom.say(write.format, &self.output);
+            target.say(write.format, &self.output);
         }
         Ok(write)
     }
 
     /// How a profile is written.
-    fn write_options(&self, whom: &Whom, form: OutputForm) -> WriteOptions {
+    fn write_options(&self, target: &ResolvedTarget, form: OutputForm) -> WriteOptions {
         let mut write = WriteOptions::default();
         write.strict = self.strict;
-        write.tolerated = whom.tolerated();
+        write.tolerated = target.tolerated();
         write.sparse = self.sparse;
         write.compress_by_name = true;
         write.format = match form {
-            OutputForm::Raw => OutputFormat::Raw { encoding: self.raw_encoding(whom) },
-            _ => whom.target.format(form),
+            OutputForm::Raw => OutputFormat::Raw { encoding: self.raw_encoding(target) },
+            _ => target.target.format(form),
         };
         write
     }
@@ -145,11 +145,11 @@ impl ConvertArgs {
     fn merged(
         &self,
         input: &Input,
-        whom: &Whom,
+        target: &ResolvedTarget,
         write: &WriteOptions,
         document: &mut MergeDocument,
     ) -> Result<MergeReport> {
-        let (options, crossing) = (self.merge_options(whom.target.release), whom.crossing(self.cross.hashes()));
+        let (options, crossing) = (self.merge_options(target.target.release), target.crossing(self.cross.hashes()));
         let inputs = std::slice::from_ref(input);
         let mut report = pipeline::merge_for_output(inputs, &options, write, Some(&crossing), &mut Silent)?;
         for input in &mut report.inputs {
@@ -181,12 +181,12 @@ impl ConvertArgs {
         &self,
         input: &Input,
         form: OutputForm,
-        whom: &Whom,
+        target: &ResolvedTarget,
         document: &mut MergeDocument,
     ) -> Result<Convertible> {
         let version = match form {
-            OutputForm::Raw => bridged::indexed_version_of_raw(self.raw_version(whom)),
-            _ => whom.target.indexed_version,
+            OutputForm::Raw => bridged::indexed_version_of_raw(self.raw_version(target)),
+            _ => target.target.indexed_version,
         };
         let options = self.bridge.to_llvm_options(self.iprof.section_kinds(), version);
         let (profile, losses) = bridged::read_profile(input, &options, self.strict, document, |document| {
@@ -197,7 +197,7 @@ impl ConvertArgs {
                 .map(|name| Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
             let left_out = left_out.collect();
             let is_chosen = |kind: &SectionKind| options.sections.contains(kind);
-            self.gates().refuse_nothing_but("no entry is left", || holds_nothing_of(document, is_chosen))?;
+            self.gates().reject_empty_result("no entry is left", || holds_nothing_of(document, is_chosen))?;
             Ok(left_out)
         })?;
         document.lose(&losses);
@@ -206,17 +206,17 @@ impl ConvertArgs {
         Ok((profile, origins))
     }
 
-    fn raw_version(&self, whom: &Whom) -> u32 {
-        self.raw_version.unwrap_or(whom.target.raw_version)
+    fn raw_version(&self, target: &ResolvedTarget) -> u32 {
+        self.raw_version.unwrap_or(target.target.raw_version)
     }
 
-    fn raw_encoding(&self, whom: &Whom) -> Encoding {
+    fn raw_encoding(&self, target: &ResolvedTarget) -> Encoding {
         let (pointer, endian) = match self.raw_arch {
             RawArch::Le64 => (PointerWidth::Bits64, Endian::Little),
             RawArch::Be64 => (PointerWidth::Bits64, Endian::Big),
             RawArch::Le32 => (PointerWidth::Bits32, Endian::Little),
             RawArch::Be32 => (PointerWidth::Bits32, Endian::Big),
         };
-        Encoding { endian, pointer, version: self.raw_version(whom) }
+        Encoding { endian, pointer, version: self.raw_version(target) }
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_told_by_their_names() {
+    fn tools_are_recognized_by_name() {
         let suffix = env::consts::EXE_SUFFIX;
         let kind = |name: &str| kind_of(OsStr::new(&format!("{name}{suffix}")));
         assert_eq!(kind("clang"), Some((Kind::Clang, 0)));

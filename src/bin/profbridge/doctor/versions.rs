@@ -71,16 +71,16 @@ pub(super) struct Version {
 pub(super) fn parse(kind: Kind, text: &str) -> Option<Version> {
     let is_of_apple = kind.is_of_llvm() && text.contains("Apple");
     let version = match kind {
-        Kind::Clang => without_package(number_behind(text, "clang version ")?),
-        Kind::LlvmProfdata | Kind::LlvmCov => without_package(number_behind(text, "LLVM version ")?),
-        Kind::Rustc => number_behind(text, "release: ")?,
+        Kind::Clang => without_package(number_after(text, "clang version ")?),
+        Kind::LlvmProfdata | Kind::LlvmCov => without_package(number_after(text, "LLVM version ")?),
+        Kind::Rustc => number_after(text, "release: ")?,
         Kind::Java => text.split('"').nth(1)?.to_string(),
-        Kind::NativeImage => number_behind(text, "native-image ").or_else(|| number_behind(text, "GraalVM "))?,
-        Kind::Go => number_behind(text, "go version go")?,
+        Kind::NativeImage => number_after(text, "native-image ").or_else(|| number_after(text, "GraalVM "))?,
+        Kind::Go => number_after(text, "go version go")?,
     };
     let llvm = match kind {
         Kind::Clang | Kind::LlvmProfdata | Kind::LlvmCov => Some(version.clone()),
-        Kind::Rustc => number_behind(text, "LLVM version: "),
+        Kind::Rustc => number_after(text, "LLVM version: "),
         Kind::Java | Kind::NativeImage | Kind::Go => None,
     };
     let llvm = llvm.filter(|_| !is_of_apple).and_then(|version| version.split('.').next()?.parse().ok());
@@ -93,7 +93,7 @@ fn without_package(version: String) -> String {
 }
 
 /// The word that stands behind another text.
-fn number_behind(text: &str, before: &str) -> Option<String> {
+fn number_after(text: &str, before: &str) -> Option<String> {
     let rest = &text[text.find(before)? + before.len()..];
     let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
     Some(word.to_string()).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_found_in_what_tools_print() {
+    fn versions_are_found_in_tool_output() {
         let rustc = "rustc 1.95.0 (59807616e 2026-04-14)\nbinary: rustc\nrelease: 1.95.0\nLLVM version: 22.1.2\n";
         let java = "openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime Environment\n";
         let image = "native-image 21.0.2 2024-01-16\nGraalVM Runtime Environment\n";

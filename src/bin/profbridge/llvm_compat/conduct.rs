@@ -13,7 +13,7 @@ use profbridge::{Compat, Error};
 use std::ffi::OsStr;
 
 /// How the program behaves in llvm-profdata's place.
-pub(super) struct Conduct {
+pub(super) struct CompatMode {
     /// Whose rules apply to inputs.
     pub(super) compat: Compat,
     /// The release that somebody asked for.
@@ -22,7 +22,7 @@ pub(super) struct Conduct {
 
 /// For whom a sum is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Crossing {
+pub(super) struct MergeTarget {
     /// The release and its versions.
     pub(super) target: Target,
     /// Whether somebody asked for it.
@@ -33,7 +33,7 @@ pub(super) struct Crossing {
     pub(super) is_needed: bool,
 }
 
-impl Crossing {
+impl MergeTarget {
     /// Gives a sum the names and hashes that its reader computes, if it needs that.
     pub(super) fn cross(
         &mut self,
@@ -54,7 +54,7 @@ impl Crossing {
     }
 }
 
-impl Conduct {
+impl CompatMode {
     /// What the environment and the program's name say.
     pub(super) fn of(program: &OsStr) -> Result<Self, Failure> {
         let environment = std::env::var_os(ENVIRONMENT);
@@ -71,11 +71,11 @@ impl Conduct {
     }
 
     /// For whom the sum of these inputs is, and how it gets there.
-    pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> Crossing {
+    pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> MergeTarget {
         let evidence = Evidence::look(inputs, self.compat);
         let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&evidence));
         let reads_all = self.compat == Compat::Llvm22 || !evidence.are_refused_by(target.release);
-        Crossing { target, is_given: self.asked.is_some(), is_needed: !reads_all }
+        MergeTarget { target, is_given: self.asked.is_some(), is_needed: !reads_all }
     }
 
     /// How inputs are read.

@@ -1,6 +1,6 @@
 //! Help and version, in the layout of LLVM's tools.
 
-use super::options::{Action, COMMANDS, Command, Opt, Takes};
+use super::options::{Action, COMMANDS, Command, OptionSpec, OptionValue};
 use super::parsed::Program;
 use profbridge::instr::Release;
 use std::io::{self, Write};
@@ -50,15 +50,16 @@ fn of_command(program: &Program, command: &Command, with_hidden: bool, out: &mut
     let name = String::from_utf8_lossy(&program.name);
     writeln!(out, "OVERVIEW: LLVM profile data\n\nSUBCOMMAND '{}': {}\n", command.name, command.about)?;
     writeln!(out, "USAGE: {name} {} [options] {}\n\nOPTIONS:", command.name, command.operands)?;
-    let mut options: Vec<&Opt> = command.options.iter().filter(|option| with_hidden || !option.hidden).collect();
+    let mut options: Vec<&OptionSpec> = command.options.iter().filter(|option| with_hidden || !option.hidden).collect();
     options.sort_by_key(|option| option.name);
-    let (generic, general): (Vec<&Opt>, Vec<&Opt>) = options.into_iter().partition(|option| is_generic(option));
+    let (generic, general): (Vec<&OptionSpec>, Vec<&OptionSpec>) =
+        options.into_iter().partition(|option| is_generic(option));
     for (title, options) in [("General options", general), ("Generic Options", generic)] {
         writeln!(out, "\n{title}:\n")?;
         for option in options {
             let help = match option.takes {
-                Takes::Alias(of) => format!("Alias for --{of}"),
-                Takes::Choice(words) => format!("{}: {}", option.help, words.join(", ")),
+                OptionValue::Alias(of) => format!("Alias for --{of}"),
+                OptionValue::Choice(words) => format!("{}: {}", option.help, words.join(", ")),
                 _ => option.help.to_string(),
             };
             writeln!(out, "  {:45} - {help}", spelling(option))?;
@@ -67,12 +68,12 @@ fn of_command(program: &Program, command: &Command, with_hidden: bool, out: &mut
     Ok(())
 }
 
-fn spelling(option: &Opt) -> String {
+fn spelling(option: &OptionSpec) -> String {
     let dashes = if option.name.len() == 1 { "-" } else { "--" };
     let value = if option.value.is_empty() { String::new() } else { format!("=<{}>", option.value) };
     format!("{dashes}{}{value}", option.name)
 }
 
-fn is_generic(option: &Opt) -> bool {
-    matches!(option.takes, Takes::Action(_) | Takes::Alias("help")) || option.name.starts_with("print-")
+fn is_generic(option: &OptionSpec) -> bool {
+    matches!(option.takes, OptionValue::Action(_) | OptionValue::Alias("help")) || option.name.starts_with("print-")
 }

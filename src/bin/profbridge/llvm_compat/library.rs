@@ -5,7 +5,7 @@
 //! and two that no help names and that `show --hot-func-list` minds, one a line: `name` for switches, `name=TYPE`, `name=WORD|WORD`, and `?`
 //! before `=` where the value may be left out.
 
-use super::options::Takes;
+use super::options::OptionValue;
 use profbridge::instr::Release;
 
 static LIST: &str = include_str!("library_options.txt");
@@ -14,15 +14,15 @@ static LIST: &str = include_str!("library_options.txt");
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LibraryOption {
     pub(super) name: &'static str,
-    pub(super) takes: LibraryTakes,
+    pub(super) takes: LibraryOptionValue,
     /// Whether the value may be left out.
     pub(super) optional: bool,
 }
 
-/// As [`Takes`], with words that are not known to the compiler.
+/// As [`OptionValue`], with words that are not known to the compiler.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum LibraryTakes {
-    Plain(Takes),
+pub(super) enum LibraryOptionValue {
+    Plain(OptionValue),
     Choice(Vec<&'static str>),
 }
 
@@ -40,16 +40,18 @@ pub(super) fn find(name: &str, release: Release) -> Option<LibraryOption> {
 
 fn parse(line: &'static str) -> LibraryOption {
     let Some((name, kind)) = line.split_once('=') else {
-        return LibraryOption { name: line, takes: LibraryTakes::Plain(Takes::Switch), optional: true };
+        return LibraryOption { name: line, takes: LibraryOptionValue::Plain(OptionValue::Switch), optional: true };
     };
     let takes = match kind {
-        "int" => LibraryTakes::Plain(Takes::Signed(32)),
-        "long" => LibraryTakes::Plain(Takes::Signed(64)),
-        "uint" => LibraryTakes::Plain(Takes::Unsigned(32)),
-        "ulong" => LibraryTakes::Plain(Takes::Unsigned(64)),
-        "number" => LibraryTakes::Plain(Takes::Float),
-        "text" => LibraryTakes::Plain(Takes::Text),
-        words => LibraryTakes::Choice(words.split('|').map(|word| if word == "<empty>" { "" } else { word }).collect()),
+        "int" => LibraryOptionValue::Plain(OptionValue::Signed(32)),
+        "long" => LibraryOptionValue::Plain(OptionValue::Signed(64)),
+        "uint" => LibraryOptionValue::Plain(OptionValue::Unsigned(32)),
+        "ulong" => LibraryOptionValue::Plain(OptionValue::Unsigned(64)),
+        "number" => LibraryOptionValue::Plain(OptionValue::Float),
+        "text" => LibraryOptionValue::Plain(OptionValue::Text),
+        words => {
+            LibraryOptionValue::Choice(words.split('|').map(|word| if word == "<empty>" { "" } else { word }).collect())
+        }
     };
     LibraryOption { name: name.trim_end_matches('?'), takes, optional: name.ends_with('?') }
 }
@@ -61,11 +63,11 @@ mod tests {
     #[test]
     fn the_options_that_matter_are_known() {
         let takes = |name| find(name, Release::DEFAULT).map(|option| option.takes);
-        assert_eq!(takes("write-prev-version"), Some(LibraryTakes::Plain(Takes::Switch)));
-        assert_eq!(takes("debug-file-directory"), Some(LibraryTakes::Plain(Takes::Text)));
-        assert_eq!(takes("profile-summary-cutoff-hot"), Some(LibraryTakes::Plain(Takes::Signed(32))));
-        assert_eq!(takes("vp-counters-per-site"), Some(LibraryTakes::Plain(Takes::Float)));
-        assert_eq!(takes("correlate"), Some(LibraryTakes::Choice(vec!["", "debug-info", "binary"])));
+        assert_eq!(takes("write-prev-version"), Some(LibraryOptionValue::Plain(OptionValue::Switch)));
+        assert_eq!(takes("debug-file-directory"), Some(LibraryOptionValue::Plain(OptionValue::Text)));
+        assert_eq!(takes("profile-summary-cutoff-hot"), Some(LibraryOptionValue::Plain(OptionValue::Signed(32))));
+        assert_eq!(takes("vp-counters-per-site"), Some(LibraryOptionValue::Plain(OptionValue::Float)));
+        assert_eq!(takes("correlate"), Some(LibraryOptionValue::Choice(vec!["", "debug-info", "binary"])));
         assert_eq!(takes("no-such-option"), None);
         assert_eq!(takes(""), None);
         assert_eq!(takes("sample-profile-format-version"), None);

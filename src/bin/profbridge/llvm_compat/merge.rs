@@ -1,6 +1,6 @@
 //! `llvm-profdata merge`.
 
-use super::conduct::Conduct;
+use super::conduct::CompatMode;
 use super::failure::Failure;
 use super::messages;
 use super::options::{FORMATS, KINDS};
@@ -23,7 +23,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The version that `--write-prev-version` writes, in LLVM 19 and 22 alike.
 const PREVIOUS_VERSION: u32 = 11;
 
-pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
+pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
     let inputs = inputs(parsed)?;
     if inputs.is_empty() {
         let name = String::from_utf8_lossy(&program.name);
@@ -173,7 +173,7 @@ fn print_list(inputs: &[WeightedInput]) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn merge_options(parsed: &Parsed, conduct: &Conduct) -> Result<MergeOptions, Failure> {
+fn merge_options(parsed: &Parsed, conduct: &CompatMode) -> Result<MergeOptions, Failure> {
     let mut options = MergeOptions::default();
     options.read = conduct.read_options();
     options.failure_mode = match parsed.value("failure-mode") {

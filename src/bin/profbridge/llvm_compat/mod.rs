@@ -26,12 +26,12 @@ mod show;
 mod suggest;
 mod values;
 
-pub(crate) use options::{COMMANDS, Command, Opt, Takes, resolve};
+pub(crate) use options::{COMMANDS, Command, OptionSpec, OptionValue, resolve};
 pub(crate) use response::expand;
 pub(crate) use suggest::edit_distance;
 pub(crate) use values::boolean;
 
-use conduct::Conduct;
+use conduct::CompatMode;
 use failure::{FAILURE, Failure};
 use parse::Outcome;
 use parsed::{Parsed, Program};
@@ -70,7 +70,7 @@ pub(crate) fn run(program: &OsStr, arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn try_run(program: &OsStr, arguments: Vec<OsString>) -> io::Result<ExitCode> {
-    let conduct = match Conduct::of(program) {
+    let conduct = match CompatMode::of(program) {
         Ok(conduct) => conduct,
         Err(failure) => return end(Err(failure)),
     };
@@ -95,7 +95,7 @@ fn try_run(program: &OsStr, arguments: Vec<OsString>) -> io::Result<ExitCode> {
     }
 }
 
-fn dispatch(program: &Program, parsed: &Parsed, conduct: &Conduct) -> io::Result<ExitCode> {
+fn dispatch(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> io::Result<ExitCode> {
     let done = match parsed.command.name {
         "merge" => merge::run(program, parsed, conduct),
         "show" => show::run(program, parsed, conduct),

@@ -6,7 +6,7 @@
 
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Takes {
+pub(crate) enum OptionValue {
     /// `--flag`, `--flag=true`, `--flag=0` …
     Switch,
     /// One of several bare flags of which the last wins; the group's title.
@@ -39,9 +39,9 @@ pub(crate) enum Action {
 
 /// One option.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Opt {
+pub(crate) struct OptionSpec {
     pub(crate) name: &'static str,
-    pub(crate) takes: Takes,
+    pub(crate) takes: OptionValue,
     /// What the value is called in the help; empty for flags.
     pub(super) value: &'static str,
     pub(super) help: &'static str,
@@ -49,7 +49,7 @@ pub(crate) struct Opt {
     pub(super) hidden: bool,
 }
 
-impl Opt {
+impl OptionSpec {
     const fn hidden(mut self) -> Self {
         self.hidden = true;
         self
@@ -66,67 +66,68 @@ pub(crate) struct Command {
     pub(super) least: usize,
     /// Most positional arguments; `None` is any number.
     pub(super) most: Option<usize>,
-    pub(crate) options: &'static [Opt],
+    pub(crate) options: &'static [OptionSpec],
 }
 
 /// The option that an alias stands for, or the option itself.
-pub(crate) fn resolve(command: &Command, option: &'static Opt) -> &'static Opt {
+pub(crate) fn resolve(command: &Command, option: &'static OptionSpec) -> &'static OptionSpec {
     match option.takes {
-        Takes::Alias(of) => command.find(of).unwrap_or(option),
+        OptionValue::Alias(of) => command.find(of).unwrap_or(option),
         _ => option,
     }
 }
 
-const fn row(name: &'static str, takes: Takes, value: &'static str, help: &'static str) -> Opt {
-    Opt { name, takes, value, help, hidden: false }
+const fn row(name: &'static str, takes: OptionValue, value: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec { name, takes, value, help, hidden: false }
 }
-const fn switch(name: &'static str, help: &'static str) -> Opt {
-    row(name, Takes::Switch, "", help)
+const fn switch(name: &'static str, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Switch, "", help)
 }
-const fn text(name: &'static str, value: &'static str, help: &'static str) -> Opt {
-    row(name, Takes::Text, value, help)
+const fn text(name: &'static str, value: &'static str, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Text, value, help)
 }
-const fn uint(name: &'static str, help: &'static str) -> Opt {
-    row(name, Takes::Unsigned(32), "uint", help)
+const fn uint(name: &'static str, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Unsigned(32), "uint", help)
 }
-const fn ulong(name: &'static str, help: &'static str) -> Opt {
-    row(name, Takes::Unsigned(64), "ulong", help)
+const fn ulong(name: &'static str, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Unsigned(64), "ulong", help)
 }
-const fn choice(name: &'static str, words: &'static [&'static str], help: &'static str) -> Opt {
-    row(name, Takes::Choice(words), "value", help)
+const fn choice(name: &'static str, words: &'static [&'static str], help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Choice(words), "value", help)
 }
-const fn alias(name: &'static str, of: &'static str) -> Opt {
-    row(name, Takes::Alias(of), "", "")
+const fn alias(name: &'static str, of: &'static str) -> OptionSpec {
+    row(name, OptionValue::Alias(of), "", "")
 }
-const fn member(name: &'static str, group: &'static str, help: &'static str) -> Opt {
-    row(name, Takes::Member(group), "", help)
+const fn member(name: &'static str, group: &'static str, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Member(group), "", help)
 }
-const fn action(name: &'static str, action: Action, help: &'static str) -> Opt {
-    row(name, Takes::Action(action), "", help)
+const fn action(name: &'static str, action: Action, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Action(action), "", help)
 }
 
-const HELP: Opt = action("help", Action::Help, "Show the options");
-const HELP_HIDDEN: Opt = action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
-const HELP_LIST: Opt = action("help-list", Action::Help, "Show the options in one list");
-const HELP_LIST_HIDDEN: Opt = action("help-list-hidden", Action::HelpHidden, "Show all options in one list").hidden();
-const H: Opt = alias("h", "help");
-const PRINT_OPTIONS: Opt = switch("print-options", "Accepted and ignored").hidden();
-const PRINT_ALL_OPTIONS: Opt = switch("print-all-options", "Accepted and ignored").hidden();
+const HELP: OptionSpec = action("help", Action::Help, "Show the options");
+const HELP_HIDDEN: OptionSpec = action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
+const HELP_LIST: OptionSpec = action("help-list", Action::Help, "Show the options in one list");
+const HELP_LIST_HIDDEN: OptionSpec =
+    action("help-list-hidden", Action::HelpHidden, "Show all options in one list").hidden();
+const H: OptionSpec = alias("h", "help");
+const PRINT_OPTIONS: OptionSpec = switch("print-options", "Accepted and ignored").hidden();
+const PRINT_ALL_OPTIONS: OptionSpec = switch("print-all-options", "Accepted and ignored").hidden();
 /// Accepted before and after every sub-command.
-pub(super) const VERSION: Opt = action("version", Action::Version, "Show the version");
+pub(super) const VERSION: OptionSpec = action("version", Action::Version, "Show the version");
 
-const OUTPUT: Opt = text("output", "output", "File to write, standard output by default");
-const O: Opt = alias("o", "output");
+const OUTPUT: OptionSpec = text("output", "output", "File to write, standard output by default");
+const O: OptionSpec = alias("o", "output");
 const KIND: &str = "Profile kind:";
 const SHOW_KIND: &str = "Profile kind supported by show:";
 const FORMAT: &str = "Format of output profile";
-const INSTR: Opt = member("instr", KIND, "Instrumentation profiles (default)");
-const SAMPLE: Opt = member("sample", KIND, "Sample profiles");
-const FUNCTION: Opt = text("function", "string", "Only functions that match");
-const DEBUG_INFO: Opt = text("debug-info", "string", "Object with debug info to correlate with");
-const MAX_WARNINGS: Opt =
+const INSTR: OptionSpec = member("instr", KIND, "Instrumentation profiles (default)");
+const SAMPLE: OptionSpec = member("sample", KIND, "Sample profiles");
+const FUNCTION: OptionSpec = text("function", "string", "Only functions that match");
+const DEBUG_INFO: OptionSpec = text("debug-info", "string", "Object with debug info to correlate with");
+const MAX_WARNINGS: OptionSpec =
     uint("max-debug-info-correlation-warnings", "Most warnings about incomplete debug info, 0 for all");
-const PROFILED_BINARY: Opt = text("profiled-binary", "string", "Program that wrote a raw memory profile");
+const PROFILED_BINARY: OptionSpec = text("profiled-binary", "string", "Program that wrote a raw memory profile");
 
 /// Title of the output format group; [`FORMATS`] are its members.
 pub(super) const FORMATS: [&str; 4] = ["binary", "extbinary", "text", "gcc"];
@@ -171,7 +172,8 @@ pub(super) static MERGE: Command = Command {
         switch("compress-all-sections", "Compress every section (sample profiles)").hidden(),
         switch("dump-input-file-list", "Print the inputs and their weights, then stop").hidden(),
         switch("memprof-random-hotness", "Make allocations hot or cold by chance").hidden(),
-        row("zero-counter-threshold", Takes::Float, "number", "Only with --supplement-instr-with-sample").hidden(),
+        row("zero-counter-threshold", OptionValue::Float, "number", "Only with --supplement-instr-with-sample")
+            .hidden(),
         HELP_HIDDEN,
         uint("memprof-random-hotness-seed", "Where chance begins; 0 is the time").hidden(),
         ulong("output-size-limit", "Most bytes of the output (sample profiles)").hidden(),
@@ -224,7 +226,7 @@ pub(super) static SHOW: Command = Command {
         DEBUG_INFO,
         row(
             "detailed-summary-cutoffs",
-            Takes::UnsignedList,
+            OptionValue::UnsignedList,
             "800000,901000,999999",
             "Cutoffs of the detailed summary, parts per million",
         ),
@@ -327,7 +329,7 @@ pub(crate) static COMMANDS: [&Command; 4] = [&MERGE, &ORDER, &OVERLAP, &SHOW];
 
 impl Command {
     /// The option of that name.
-    pub(super) fn find(&self, name: &str) -> Option<&'static Opt> {
+    pub(super) fn find(&self, name: &str) -> Option<&'static OptionSpec> {
         self.options.iter().find(|option| option.name == name)
     }
 }
@@ -341,7 +343,7 @@ mod tests {
         for command in COMMANDS {
             for (at, option) in command.options.iter().enumerate() {
                 assert!(command.options[..at].iter().all(|other| other.name != option.name), "{}", option.name);
-                if let Takes::Alias(of) = option.takes {
+                if let OptionValue::Alias(of) = option.takes {
                     assert!(command.find(of).is_some(), "{of}");
                 }
             }

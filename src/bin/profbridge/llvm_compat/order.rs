@@ -1,6 +1,6 @@
 //! `llvm-profdata order`.
 
-use super::conduct::Conduct;
+use super::conduct::CompatMode;
 use super::failure::Failure;
 use super::output::create_output;
 use super::parsed::Parsed;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
+pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
     let mut out = create_output(parsed)?;
     let file = PathBuf::from(parsed.positionals.first().cloned().unwrap_or_default());
     let mut options = OrderOptions::default();

@@ -1,6 +1,6 @@
 //! `llvm-profdata overlap`.
 
-use super::conduct::Conduct;
+use super::conduct::CompatMode;
 use super::failure::Failure;
 use super::merge::Warnings;
 use super::options::KINDS;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) fn run(parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
+pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
     let [base, test] = parsed.positionals.as_slice() else {
         return Err(Failure::text("two profiles are needed"));
     };

@@ -5,8 +5,8 @@
 //! before the run ends.
 
 use super::help;
-use super::library::{self, LibraryTakes};
-use super::options::{Action, COMMANDS, Opt, TOP, Takes, resolve};
+use super::library::{self, LibraryOptionValue};
+use super::options::{Action, COMMANDS, OptionSpec, OptionValue, TOP, resolve};
 use super::parsed::{Parsed, Program};
 use super::values::{boolean, float, signed, unsigned};
 use super::{response, suggest};
@@ -67,7 +67,7 @@ struct Parser<'a> {
 
 /// An option of either list.
 enum Found {
-    Own(&'static Opt),
+    Own(&'static OptionSpec),
     Library(library::LibraryOption),
 }
 
@@ -132,7 +132,7 @@ impl Parser<'_> {
             return Ok(Grouped::None);
         };
         match resolve(self.parsed.command, option).takes {
-            Takes::Action(action) => Ok(Grouped::Action(action)),
+            OptionValue::Action(action) => Ok(Grouped::Action(action)),
             _ => self.fault(option.name, "may not occur within a group!").map(|()| Grouped::Fault),
         }
     }
@@ -148,19 +148,19 @@ impl Parser<'_> {
         };
         let target = resolve(self.parsed.command, option);
         match (target.takes, value) {
-            (Takes::Action(_) | Takes::Member(_), Some(value)) => {
+            (OptionValue::Action(_) | OptionValue::Member(_), Some(value)) => {
                 let message = [b"does not allow a value! '", value, b"' specified."].concat();
                 let message = String::from_utf8_lossy(&message).into_owned();
-                if let Takes::Member(group) = target.takes {
+                if let OptionValue::Member(group) = target.takes {
                     self.failed = true;
                     writeln!(self.faults, "{group} option: {message}")?;
                 } else {
                     self.fault(option.name, &message)?;
                 }
             }
-            (Takes::Action(action), None) => return Ok(Some(action)),
-            (Takes::Member(_), None) => self.parsed.values.push((target.name, Vec::new())),
-            (Takes::Switch, value) => self.keep(target.name, &target.takes, value.unwrap_or_default())?,
+            (OptionValue::Action(action), None) => return Ok(Some(action)),
+            (OptionValue::Member(_), None) => self.parsed.values.push((target.name, Vec::new())),
+            (OptionValue::Switch, value) => self.keep(target.name, &target.takes, value.unwrap_or_default())?,
             (_, Some(value)) => self.keep(target.name, &target.takes, value)?,
             (_, None) => match self.take_next() {
                 Some(value) => self.keep(target.name, &target.takes, &value)?,
@@ -180,12 +180,12 @@ impl Parser<'_> {
             },
         };
         match &option.takes {
-            LibraryTakes::Plain(takes) => self.keep(option.name, takes, &value),
-            LibraryTakes::Choice(words) if words.iter().any(|word| word.as_bytes() == value) => {
+            LibraryOptionValue::Plain(takes) => self.keep(option.name, takes, &value),
+            LibraryOptionValue::Choice(words) if words.iter().any(|word| word.as_bytes() == value) => {
                 self.parsed.values.push((option.name, value));
                 Ok(())
             }
-            LibraryTakes::Choice(_) => self.fault(option.name, &no_such_choice(&value)),
+            LibraryOptionValue::Choice(_) => self.fault(option.name, &no_such_choice(&value)),
         }
     }
 
@@ -196,7 +196,7 @@ impl Parser<'_> {
     }
 
     /// Keeps a value if it is one for this option.
-    fn keep(&mut self, name: &'static str, takes: &Takes, value: &[u8]) -> io::Result<()> {
+    fn keep(&mut self, name: &'static str, takes: &OptionValue, value: &[u8]) -> io::Result<()> {
         match fault_of(takes, value) {
             None => self.parsed.values.push((name, value.to_vec())),
             Some(fault) => self.fault(name, &fault)?,
@@ -255,21 +255,21 @@ fn dashes(name: &[u8]) -> &'static str {
 }
 
 /// What is wrong with a value.
-fn fault_of(takes: &Takes, value: &[u8]) -> Option<String> {
+fn fault_of(takes: &OptionValue, value: &[u8]) -> Option<String> {
     let shown = String::from_utf8_lossy(value);
     let invalid = |what: &str| Some(format!("'{shown}' value invalid for {what} argument!"));
     match takes {
-        Takes::Switch if boolean(value).is_none() => {
+        OptionValue::Switch if boolean(value).is_none() => {
             Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))
         }
-        Takes::Unsigned(32) if unsigned(value).is_none_or(|n| n > u64::from(u32::MAX)) => invalid("uint"),
-        Takes::Unsigned(_) if unsigned(value).is_none() => invalid("ulong"),
-        Takes::Signed(bits) if signed(value).is_none_or(|n| *bits == 32 && i32::try_from(n).is_err()) => {
+        OptionValue::Unsigned(32) if unsigned(value).is_none_or(|n| n > u64::from(u32::MAX)) => invalid("uint"),
+        OptionValue::Unsigned(_) if unsigned(value).is_none() => invalid("ulong"),
+        OptionValue::Signed(bits) if signed(value).is_none_or(|n| *bits == 32 && i32::try_from(n).is_err()) => {
             invalid(if *bits == 32 { "integer" } else { "long" })
         }
-        Takes::Float if float(value).is_none() => invalid("floating point"),
-        Takes::Choice(words) if !words.iter().any(|word| word.as_bytes() == value) => Some(no_such_choice(value)),
-        Takes::UnsignedList => {
+        OptionValue::Float if float(value).is_none() => invalid("floating point"),
+        OptionValue::Choice(words) if !words.iter().any(|word| word.as_bytes() == value) => Some(no_such_choice(value)),
+        OptionValue::UnsignedList => {
             let bad =
                 value.split(|b| *b == b',').find(|part| unsigned(part).is_none_or(|n| n > u64::from(u32::MAX)))?;
             Some(format!("'{}' value invalid for uint argument!", String::from_utf8_lossy(bad)))

@@ -1,7 +1,7 @@
 //! The sample side of llvm-profdata: `merge --sample`, `show --sample`,
 //! `overlap --sample`.
 
-use super::conduct::Conduct;
+use super::conduct::CompatMode;
 use super::failure::Failure;
 use super::messages;
 use super::options::FORMATS;
@@ -37,7 +37,7 @@ pub(super) fn failure(error: &Error) -> Failure {
 
 /// How profiles are read: by the rules of the release that the program stands
 /// for, with the switches of the libraries.
-fn read_options(parsed: &Parsed, conduct: &Conduct) -> ReadOptions {
+fn read_options(parsed: &Parsed, conduct: &CompatMode) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.rules = Rules::of(conduct.release());
     options.every_release = conduct.compat != Compat::Llvm22;
@@ -60,7 +60,7 @@ pub(super) fn merge(
     parsed: &Parsed,
     inputs: &[WeightedInput],
     asked: MergeOptions,
-    conduct: &Conduct,
+    conduct: &CompatMode,
 ) -> Result<ExitCode, Failure> {
     let output = parsed.os_text("output").map_or_else(|| PathBuf::from("-"), PathBuf::from);
     let pattern = |name| parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned());
@@ -168,7 +168,7 @@ fn write_options(parsed: &Parsed, rules: Rules, has_symbols: bool) -> WriteOptio
 }
 
 /// `show --sample`.
-pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     if format == b"yaml" {
         return Err(Failure::text("YAML output is not supported for sample profiles"));
@@ -230,7 +230,7 @@ pub(super) fn show(parsed: &Parsed, conduct: &Conduct, file: &Path, out: &mut dy
 /// `overlap --sample`.
 pub(super) fn overlap(
     parsed: &Parsed,
-    conduct: &Conduct,
+    conduct: &CompatMode,
     [base, test]: [&OsStr; 2],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -266,7 +266,7 @@ impl Supplement {
 /// Reads the profile that `--supplement-instr-with-sample` names, if it does.
 pub(super) fn supplement(
     parsed: &Parsed,
-    conduct: &Conduct,
+    conduct: &CompatMode,
     inputs: &[WeightedInput],
 ) -> Result<Option<Supplement>, Failure> {
     let Some(path) = parsed.os_text("supplement-instr-with-sample").filter(|path| !path.is_empty()) else {

@@ -1,6 +1,6 @@
 //! `llvm-profdata show`.
 
-use super::conduct::Conduct;
+use super::conduct::CompatMode;
 use super::failure::{FAILURE, Failure};
 use super::messages;
 use super::options::KINDS;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &Conduct) -> Result<ExitCode, Failure> {
+pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
     let file = parsed.positionals.first().cloned().unwrap_or_default();
     let debug_info = parsed.os_text("debug-info").filter(|path| !path.is_empty());
     if file.is_empty() && debug_info.is_none() {

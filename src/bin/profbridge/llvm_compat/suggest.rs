@@ -1,6 +1,6 @@
 //! Which option was meant: the nearest by edit distance.
 
-use super::options::{COMMANDS, Command, Opt, Takes};
+use super::options::{COMMANDS, Command, OptionSpec, OptionValue};
 
 /// Insertions, deletions and replacements from one word to the other.
 pub(crate) fn edit_distance(from: &[u8], to: &[u8]) -> usize {
@@ -49,10 +49,10 @@ fn split_value(argument: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn takes_value(command: &Command, option: &Opt) -> bool {
+fn takes_value(command: &Command, option: &OptionSpec) -> bool {
     match option.takes {
-        Takes::Member(_) | Takes::Action(_) => false,
-        Takes::Alias(of) => command.find(of).is_some_and(|of| takes_value(command, of)),
+        OptionValue::Member(_) | OptionValue::Action(_) => false,
+        OptionValue::Alias(of) => command.find(of).is_some_and(|of| takes_value(command, of)),
         _ => true,
     }
 }

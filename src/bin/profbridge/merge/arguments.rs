@@ -11,7 +11,7 @@ use crate::outputs::OutputArgs;
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
-use crate::target::Whom;
+use crate::target::ResolvedTarget;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
 use profbridge::compression::Compression;
@@ -230,7 +230,7 @@ impl MergeArgs {
     }
 
     /// For whom the result is.
-    pub(super) fn whom(&self, inputs: &[WeightedInput]) -> Result<Whom> {
+    pub(super) fn target(&self, inputs: &[WeightedInput]) -> Result<ResolvedTarget> {
         if self.write_prev_version {
             let mut target = match &self.consumer {
                 Some(name) => Target::of_row(release::parse(name)?, TargetSource::Option),
@@ -241,19 +241,24 @@ impl MergeArgs {
                 return Err(Error::usage(format!("--write-prev-version is for LLVM 19 and later, not {release}")));
             }
             target.indexed_version = PREVIOUS_VERSION;
-            return Ok(Whom::asked(target, true));
+            return Ok(ResolvedTarget::asked(target, true));
         }
-        Whom::choose(self.consumer.as_deref(), self.format_version, inputs)
+        ResolvedTarget::choose(self.consumer.as_deref(), self.format_version, inputs)
     }
 
     /// How the merged profile is written.
-    pub(super) fn write_options(&self, options: &MergeOptions, whom: &Whom, form: OutputForm) -> WriteOptions {
+    pub(super) fn write_options(
+        &self,
+        options: &MergeOptions,
+        target: &ResolvedTarget,
+        form: OutputForm,
+    ) -> WriteOptions {
         let mut write = WriteOptions::default();
-        write.format = whom.target.format(form);
+        write.format = target.target.format(form);
         write.compress_by_name = true;
         write.sparse = self.sparse;
         write.strict = self.strict;
-        write.tolerated = whom.tolerated();
+        write.tolerated = target.tolerated();
         write.filter = options.filter.clone();
         write.threads = options.threads;
         write

@@ -7,11 +7,11 @@ use super::arguments::MergeArgs;
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::words::{A_PART, inputs_of};
+use crate::words::{PARTIAL_SUFFIX, inputs_of};
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Format, Input};
 use profbridge::pipeline::plan::MergePlan;
-use profbridge::pipeline::{Facts, InputOutcome, Wanted};
+use profbridge::pipeline::{Facts, FactsRequest, InputOutcome};
 use profbridge::{Result, Warning};
 
 /// Returns true if every input is empty.
@@ -41,7 +41,7 @@ impl Sum for EmptyPart<'_> {
         Ok(0)
     }
 
-    fn facts(&self, _: Wanted) -> Result<Facts> {
+    fn facts(&self, _: FactsRequest) -> Result<Facts> {
         let mut facts = Facts::default();
         (facts.functions, facts.total_count) = (Some(0), Some(0));
         Ok(facts)
@@ -59,7 +59,7 @@ impl Sum for EmptyPart<'_> {
         document.wrote(output, self.family.name());
         if !arguments.quiet && !arguments.json && !is_standard_output(output) {
             let inputs = inputs_of(0, self.inputs.len());
-            console::say(&format!("{}: nothing yet from {inputs}{A_PART}", output.display()));
+            console::say(&format!("{}: nothing yet from {inputs}{PARTIAL_SUFFIX}", output.display()));
         }
         Ok(())
     }

@@ -6,18 +6,18 @@ use crate::cross_release;
 use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::merge_inputs::say_nothing_shared;
+use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings, summary};
 use crate::refuse::refuse;
-use crate::target::Whom;
-use crate::words::A_PART;
+use crate::target::ResolvedTarget;
+use crate::words::PARTIAL_SUFFIX;
 use profbridge::Result;
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Profile, Release};
 use profbridge::merge::cross_release::Finding;
 use profbridge::merge::partial::PartialMerge;
 use profbridge::pipeline::{
-    self, Facts, MergeOptions, MergeReport, OutputForm, Wanted, WriteOptions, input_totals, partial,
+    self, Facts, FactsRequest, MergeOptions, MergeReport, OutputForm, WriteOptions, input_totals, partial,
 };
 
 impl MergeArgs {
@@ -48,29 +48,29 @@ impl MergeArgs {
         let refused = [(self.partial && form != OutputForm::Indexed, "--partial")];
         refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")?;
         self.refuse_compressed_part()?;
-        let whom = self.whom(inputs)?;
-        let options = self.merge_options(whom.target.release, form)?;
+        let target = self.target(inputs)?;
+        let options = self.merge_options(target.target.release, form)?;
         let mut console = MergeConsole::new(self.quiet);
         let (report, part) = if self.partial {
             let mut part = partial::merge_partially(inputs, &options, &mut console)?;
             self.applied().into_iter().for_each(|words| part.note_applied(words));
             (partial::finish(&part, &options, &mut console)?, Some(part))
         } else {
-            let (write, crossing) = (self.write_options(&options, &whom, form), whom.crossing(self.cross.hashes()));
+            let (write, crossing) = (self.write_options(&options, &target, form), target.crossing(self.cross.hashes()));
             (pipeline::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?, None)
         };
         console.finish();
         print_warnings(&report, &options, self.quiet);
         note(document, &report, options.salvage);
         report.verdict(&options)?;
-        self.finish_llvm(work, whom, options, report, part)
+        self.finish_llvm(work, target, options, report, part)
     }
 
     /// Makes of a sum what is written. What the filter means is known from now on.
     fn finish_llvm<'a>(
         &'a self,
         work: &'a MergeWork<'a>,
-        mut whom: Whom,
+        mut target: ResolvedTarget,
         mut options: MergeOptions,
         mut report: MergeReport,
         part: Option<PartialMerge>,
@@ -80,14 +80,21 @@ impl MergeArgs {
         let findings = match &part {
             // Names and hashes of a part stay those of the inputs: for whom they are is decided when the merge is finished.
             Some(_) => Vec::new(),
-            None => whom.cross(&mut report.profile, &mut options.filter, self.cross.hashes(), origins, self.strict, work.form)?,
+            None => target.cross(
+                &mut report.profile,
+                &mut options.filter,
+                self.cross.hashes(),
+                origins,
+                self.strict,
+                work.form,
+            )?,
         };
-        let write = self.write_options(&options, &whom, work.form);
+        let write = self.write_options(&options, &target, work.form);
         self.refuse_filters_of_memory(&report.profile, &write)?;
         Ok(LlvmSum {
             arguments: self,
             inputs: work.inputs,
-            whom,
+            target,
             options,
             report,
             shares_nothing,
@@ -126,7 +133,7 @@ impl MergeArgs {
 struct LlvmSum<'a> {
     arguments: &'a MergeArgs,
     inputs: &'a [Input],
-    whom: Whom,
+    target: ResolvedTarget,
     options: MergeOptions,
     report: MergeReport,
     /// No function is in two inputs.
@@ -147,17 +154,17 @@ impl Sum for LlvmSum<'_> {
         input_totals::instr_total(input, &self.options.read)
     }
 
-    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         self.report.facts(&self.write, &self.options.read.limits, wanted)
     }
 
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (arguments, output) = (self.arguments, &self.arguments.output);
         if self.shares_nothing {
-            say_nothing_shared(arguments.quiet);
+            warn_of_nothing_shared(arguments.quiet);
         }
         if !arguments.quiet {
-            self.whom.say(self.write.format, output);
+            self.target.say(self.write.format, output);
         }
         let saved = match &self.part {
             Some(part) => partial::write_file(part, &self.report.profile, &self.write, output)?,
@@ -172,10 +179,10 @@ impl Sum for LlvmSum<'_> {
         document.lose(of_memory.iter().chain(&saved.losses));
         cross_release::print_findings(&self.findings, output, arguments.quiet);
         document.findings = cross_release::findings_json(&self.findings);
-        document.target = Some(self.whom.json());
+        document.target = Some(self.target.json());
         document.wrote(output, Family::Instr.name());
         if !arguments.quiet && !arguments.json {
-            let addition = if self.part.is_some() { A_PART } else { "" };
+            let addition = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
             console::say(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
         }
         Ok(())

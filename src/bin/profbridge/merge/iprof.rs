@@ -10,7 +10,7 @@ use profbridge::Result;
 use profbridge::instr::Release;
 use profbridge::pipeline::OutputForm;
 use profbridge::pipeline::merge::iprof::IprofMergeOptions;
-use profbridge::pipeline::partial::{KeptFamily, open_kept};
+use profbridge::pipeline::partial::{StoredFamily, open_kept};
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
@@ -38,7 +38,7 @@ impl MergeArgs {
         if self.partial {
             refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
         }
-        let opened = open_kept(work.inputs, KeptFamily::Iprof, &options.read.limits)?;
+        let opened = open_kept(work.inputs, StoredFamily::Iprof, &options.read.limits)?;
         if let Some((inputs, found)) = &opened {
             document.name_inputs(inputs);
             options.found.extend(found.iter().cloned());

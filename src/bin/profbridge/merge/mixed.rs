@@ -7,7 +7,7 @@ use crate::cross_release;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_report::{MergeConsole, note_input, print_warnings};
-use crate::target::Whom;
+use crate::target::ResolvedTarget;
 use crate::words::number_of;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::{Loss, Profile};
@@ -15,7 +15,7 @@ use profbridge::iprof::{Document, SectionKind};
 use profbridge::merge::cross_release::Finding;
 use profbridge::pipeline::encode::facts_of;
 use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
-use profbridge::pipeline::{self, Facts, InputOutcome, Wanted, WriteOptions, input_totals};
+use profbridge::pipeline::{self, Facts, FactsRequest, InputOutcome, WriteOptions, input_totals};
 use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
 
@@ -23,7 +23,7 @@ impl MergeArgs {
     /// Takes inputs of both families, or to the other one, through the bridge.
     pub(super) fn merge_mixed<'a>(
         &'a self,
-        target: Family,
+        family: Family,
         work: &'a MergeWork<'a>,
         document: &mut MergeDocument,
     ) -> Result<Box<dyn Sum + 'a>> {
@@ -31,17 +31,17 @@ impl MergeArgs {
         if self.iprof.scales() {
             return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
         }
-        if target == Family::Iprof {
+        if family == Family::Iprof {
             self.refuse_filters_of_iprof()?;
         }
-        let mut whom = self.whom(inputs)?;
+        let mut target = self.target(inputs)?;
         let mut options = MixedOptions::default();
-        options.llvm = self.merge_options(whom.target.release, form)?;
+        options.llvm = self.merge_options(target.target.release, form)?;
         options.iprof = crate::limits::iprof_options();
-        options.llvm.keep_vtable_names |= target == Family::Iprof;
+        options.llvm.keep_vtable_names |= family == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {
-            console::say(&announcement(inputs, target));
+            console::say(&announcement(inputs, family));
         }
         let mut console = MergeConsole::new(self.quiet);
         let sum = merge_mixed(inputs, &options, &mut console)?;
@@ -62,20 +62,20 @@ impl MergeArgs {
         if !self.quiet {
             sum.warnings.iter().for_each(console::warning);
         }
-        let (result, losses) = match target {
+        let (result, losses) = match family {
             Family::Iprof => {
                 let (result, losses) = sum.into_iprof(&self.bridge.to_iprof_options(self.iprof.branch_clash()))?;
-                (Crossed::Iprof(Box::new(result)), losses)
+                (AdaptedProfile::Iprof(Box::new(result)), losses)
             }
             _ => {
                 let sections = SectionKind::ALL.to_vec();
-                let bridge = self.bridge.to_llvm_options(sections, whom.target.indexed_version);
+                let bridge = self.bridge.to_llvm_options(sections, target.target.indexed_version);
                 let (mut profile, losses) = sum.into_llvm(&bridge)?;
                 let (filter, hashes) = (&mut options.llvm.filter, self.cross.hashes());
-                let findings = whom.cross(&mut profile, filter, hashes, origins, self.strict, form)?;
-                let write = self.write_options(&options.llvm, &whom, form);
+                let findings = target.cross(&mut profile, filter, hashes, origins, self.strict, form)?;
+                let write = self.write_options(&options.llvm, &target, form);
                 self.refuse_filters_of_memory(&profile, &write)?;
-                (Crossed::Llvm(Box::new(CrossedProfile { profile, findings, write, whom })), losses)
+                (AdaptedProfile::Llvm(Box::new(CrossedProfile { profile, findings, write, target })), losses)
             }
         };
         Ok(Box::new(BridgedSum { arguments: self, work, options, used, result, losses }))
@@ -87,7 +87,7 @@ impl MergeArgs {
 }
 
 /// What came out on the other side of the bridge.
-enum Crossed {
+enum AdaptedProfile {
     Iprof(Box<Document>),
     Llvm(Box<CrossedProfile>),
 }
@@ -98,7 +98,7 @@ struct CrossedProfile {
     /// What was done to names and hashes.
     findings: Vec<Finding>,
     write: WriteOptions,
-    whom: Whom,
+    target: ResolvedTarget,
 }
 
 /// Inputs of both families that were added up.
@@ -108,7 +108,7 @@ struct BridgedSum<'a> {
     options: MixedOptions,
     /// Inputs that were used.
     used: usize,
-    result: Crossed,
+    result: AdaptedProfile,
     /// What could not cross.
     losses: Vec<Loss>,
 }
@@ -125,10 +125,10 @@ impl Sum for BridgedSum<'_> {
         }
     }
 
-    fn facts(&self, wanted: Wanted) -> Result<Facts> {
+    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         let facts = match &self.result {
-            Crossed::Iprof(result) => pipeline::merge::iprof::facts_of(result, wanted),
-            Crossed::Llvm(crossed) => {
+            AdaptedProfile::Iprof(result) => pipeline::merge::iprof::facts_of(result, wanted),
+            AdaptedProfile::Llvm(crossed) => {
                 facts_of(&crossed.profile, &crossed.write, &self.options.llvm.read.limits, wanted)?
             }
         };
@@ -140,12 +140,12 @@ impl Sum for BridgedSum<'_> {
         arguments.report_losses(&losses)?;
         document.lose(&losses);
         let family = match result {
-            Crossed::Iprof(result) => {
+            AdaptedProfile::Iprof(result) => {
                 let threads = NonZeroUsize::new(arguments.num_threads);
                 arguments.iprof_write.write(&result, &arguments.output, threads)?;
                 Family::Iprof
             }
-            Crossed::Llvm(crossed) => {
+            AdaptedProfile::Llvm(crossed) => {
                 arguments.write_crossed(&crossed, document)?;
                 Family::Instr
             }
@@ -157,9 +157,9 @@ impl Sum for BridgedSum<'_> {
 
 impl MergeArgs {
     fn write_crossed(&self, crossed: &CrossedProfile, document: &mut MergeDocument) -> Result<()> {
-        let CrossedProfile { profile, findings, write, whom } = crossed;
+        let CrossedProfile { profile, findings, write, target } = crossed;
         if !self.quiet {
-            whom.say(write.format, &self.output);
+            target.say(write.format, &self.output);
         }
         let saved = pipeline::write_file(profile, write, &self.output)?;
         if !self.quiet {
@@ -168,7 +168,7 @@ impl MergeArgs {
         cross_release::print_findings(findings, &self.output, self.quiet);
         document.findings = cross_release::findings_json(findings);
         document.lose(&saved.losses);
-        document.target = Some(whom.json());
+        document.target = Some(target.json());
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use crate::stack_merge::StackJob;
 use profbridge::Result;
-use profbridge::pipeline::partial::{KeptFamily, open_kept};
+use profbridge::pipeline::partial::{StoredFamily, open_kept};
 use profbridge::pipeline::plan::StackOutput;
 
 impl MergeArgs {
@@ -19,7 +19,7 @@ impl MergeArgs {
     ) -> Result<Box<dyn Sum + 'a>> {
         let later = [(self.partial && self.salvage, "--salvage")];
         refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
-        let opened = open_kept(work.inputs, KeptFamily::Stacks, &crate::limits::chosen())?;
+        let opened = open_kept(work.inputs, StoredFamily::Stacks, &crate::limits::chosen())?;
         if let Some((inputs, _)) = &opened {
             document.name_inputs(inputs);
         }

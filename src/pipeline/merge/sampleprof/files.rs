@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, Input, InputBytes, WeightedInput};
 use crate::instr::{Loss, loss, name_ref};
 use crate::merge::{FunctionFilter, Remapping};
-use crate::pipeline::merge::{Facts, FailureMode, Silent, Wanted};
+use crate::pipeline::merge::{Facts, FactsRequest, FailureMode, Silent};
 use crate::sampleprof::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use crate::sampleprof::{
     self, ColdContexts, Encoding, FunctionName, FunctionRecord, Layout, Merger, Names, ReadOptions, RecordFault,
@@ -126,7 +126,7 @@ impl SampleMergeReport {
     /// # Errors
     ///
     /// As [`sampleprof::write`] for less than the size that was asked for.
-    pub fn facts(&self, write: &WriteOptions, wanted: Wanted) -> Result<Facts> {
+    pub fn facts(&self, write: &WriteOptions, wanted: FactsRequest) -> Result<Facts> {
         let records = sampleprof::written(&self.profile, write)?;
         let total = wanted.total_count.then(|| records.iter().map(|record| u128::from(record.total)).sum());
         let mut facts = Facts::new(records.len(), total);

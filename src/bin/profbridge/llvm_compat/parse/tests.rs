@@ -54,7 +54,7 @@ fn the_last_of_several_flags_wins() {
 }
 
 #[test]
-fn a_value_is_taken_as_it_stands() {
+fn a_value_is_used_unchanged() {
     let parsed = parsed(&["merge", "-o", "--sparse", "--weighted-input", "3,x", "--weighted-input=4,-y", "-"]);
     assert_eq!(parsed.value("output"), Some(b"--sparse".as_slice()));
     let weighted: Vec<&[u8]> = parsed.values("weighted-input").collect();
@@ -63,7 +63,7 @@ fn a_value_is_taken_as_it_stands() {
 }
 
 #[test]
-fn everything_behind_two_dashes_is_positional() {
+fn everything_after_two_dashes_is_positional() {
     assert_eq!(parsed(&["merge", "--", "a", "--text", "--"]).positionals, ["a", "--text", "--"]);
 }
 
@@ -140,7 +140,7 @@ fn faults_have_the_words_of_the_genuine_tool() {
 }
 
 #[test]
-fn help_wins_over_what_follows_and_over_faults_before() {
+fn help_overrides_other_options_and_earlier_errors() {
     let (outcome, out, faults) = run(&["merge", "--bogus", "--help", "--worse"]);
     assert!(matches!(outcome, Outcome::Done));
     assert!(out.starts_with("OVERVIEW: LLVM profile data\n\nSUBCOMMAND 'merge': "), "{out}");
