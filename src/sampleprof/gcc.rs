@@ -1,30 +1,27 @@
-//! What GCC's AutoFDO reads: `adcg*704`, words of 32 bits.
+//! The profiles that GCC's AutoFDO reads: `adcg*704`, in words of 32 bits.
 //!
-//! There are no totals: the count of each place belongs to its function and to
-//! all callers into which that was inlined.
+//! The file has no totals: the count of a line location belongs to its function and to every caller into which that
+//! function was inlined.
 
-use super::ReadOptions;
-use super::error::name_index;
-use super::names::{FunctionName, NameId};
+use super::binary::check_depth;
+use super::options::{ReadOptions, name_index};
 use super::profile::SampleProfile;
-use super::record::{FunctionRecord, LineLocation, MAX_INLINE_DEPTH, add_saturating, add_target};
-use super::table::RecordTable;
+use super::record::{FunctionName, FunctionRecord, LineLocation, NameId, RecordTable, add_saturating, add_target};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_RECORDS};
 
 const MAGIC: &[u8] = b"adcg*704\0";
 const TAG_NAMES: u32 = 0xaa00_0000;
 const TAG_FUNCTIONS: u32 = 0xac00_0000;
-/// The kind of histogram that holds call targets.
+/// The kind of histogram that contains call targets.
 const INDIRECT_CALLS: u32 = 7;
 
-/// Whether the bytes begin as such a file does.
+/// Returns true if the bytes begin like such a file.
 pub(super) fn is_gcc(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
 
-/// Reads such a file.
+/// Reads a file.
 ///
 /// # Errors
 ///
@@ -74,8 +71,8 @@ impl Reader<'_> {
     fn function(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         let head = read_u64(cursor, "head of a function")?;
         let wanted = FunctionRecord::new(self.name(cursor)?);
-        let at = self.table.find_or_insert(&mut self.profile.functions, &wanted)?;
-        // A name with samples is an alias that was met before: it keeps them.
+        let at = self.table.find_or_insert(&mut self.profile.functions, &wanted);
+        // A name with samples is an alias that occurred before: it keeps its samples.
         let is_alias = self.profile.functions[at].total > 0;
         let mut record = FunctionRecord::new(wanted.name);
         self.body(cursor, &mut record, 0)?;
@@ -98,14 +95,9 @@ impl Reader<'_> {
         found.copied().ok_or_else(|| cursor.place(name_index(index, self.names.len())))
     }
 
-    /// Reads places and inlined callees; gives what they add to the totals.
+    /// Reads line locations and inlined callees, and adds them to the totals.
     fn body(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord, depth: usize) -> Result<()> {
-        if depth > MAX_INLINE_DEPTH {
-            let (found, limit) = (depth as u64, MAX_INLINE_DEPTH as u64);
-            return Err(
-                cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into())
-            );
-        }
+        check_depth(cursor, depth)?;
         let places = cursor.u32("number of places")?;
         let callees = cursor.u32("number of inlined callees")?;
         for _ in 0..places {
@@ -113,7 +105,6 @@ impl Reader<'_> {
             let targets = cursor.u32("number of call targets")?;
             let count = read_u64(cursor, "samples of a place")?;
             add_saturating(&mut record.total, count);
-            memory::reserve(&mut record.body, 1, HOLD_RECORDS)?;
             let entry = record.body_at(location);
             add_saturating(&mut entry.samples, count);
             for _ in 0..targets {
@@ -125,14 +116,12 @@ impl Reader<'_> {
                 let index = read_u64(cursor, "index of a call target")?;
                 let callee = self.lookup(cursor, index)?;
                 let samples = read_u64(cursor, "samples of a call target")?;
-                memory::reserve(entry.targets.list_mut(), 1, HOLD_RECORDS)?;
                 add_target(entry.targets.list_mut(), callee, samples);
             }
         }
         for _ in 0..callees {
             let location = read_location(cursor)?;
             let name = self.name(cursor)?;
-            memory::reserve(&mut record.call_sites, 1, HOLD_RECORDS)?;
             let at = record.call_site_at(location, name);
             let callee = &mut record.call_sites[at].callee;
             let before = callee.total;
@@ -149,7 +138,7 @@ fn read_location(cursor: &mut Cursor<'_>) -> Result<LineLocation> {
     Ok(LineLocation::new(offset >> 16, offset & 0xffff))
 }
 
-/// Two words, the low one first.
+/// Reads two words, the low one first.
 fn read_u64(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64> {
     let low = cursor.u32(field)?;
     Ok(u64::from(cursor.u32(field)?) << 32 | u64::from(low))

@@ -1,56 +1,51 @@
-//! LLVM sample profiles (AutoFDO, CSSPGO): read, merge, show, write.
+//! LLVM sample profiles (AutoFDO, CSSPGO): read, merge, show, compare and write them.
 //!
 //! ```text
-//! text | binary | ext | gcc ─▶ SampleProfile ─▶ Merger ─▶ text | binary | ext
+//! text | binary | ext_binary | compact | gcc ─▶ SampleProfile ─▶ Merger ─▶ text | binary | ext_binary | compact
 //! ```
 //!
-//! A profile is a set of [`FunctionRecord`]s: samples by line and discriminator,
-//! call targets, and the inlined callees with records of their own. A record may
-//! stand for a function in one calling context. Releases of LLVM differ in
-//! details, which [`Rules`] names.
+//! A profile is a set of [`FunctionRecord`]s: samples by line and discriminator, call targets, and the inlined callees,
+//! which have records of their own. A record describes a function, or a function in one calling context. Releases of
+//! LLVM differ in details, which [`Rules`] names.
+//!
+//! Each encoding has one file with its reader. [`reader`] and [`writer`] choose among them.
 
 mod binary;
-mod chain;
-mod error;
-mod evidence;
-mod ext;
+mod compact;
+mod ext_binary;
+mod ext_writer;
 mod gcc;
-mod hash;
-mod merge;
-mod names;
+mod layout;
+mod merge_record;
+mod merger;
 mod options;
 mod order;
 pub mod overlap;
 pub mod partial;
+mod partial_state;
 mod profile;
-mod read;
+mod reader;
 mod record;
-mod rules;
 #[cfg(feature = "serde")]
 mod serialize;
 pub mod show;
-mod summary;
 mod supplement;
-mod table;
-mod targets;
 mod text;
-mod view;
-mod write;
+mod text_writer;
+mod writer;
 
-pub use error::{is_text_fault, llvm_message};
-pub use evidence::evidence;
-pub use ext::{describe_sections, extent};
-pub use merge::{ColdContexts, Layout, Merger, RecordFault};
-pub use names::{FunctionName, NameId, Names};
-pub use options::{Encoding, ReadOptions};
-pub use profile::{Kind, SampleProfile, StatedKind, SymbolList};
-pub(crate) use read::text_fault;
-pub use read::{detect, read, read_into};
-pub use record::{BodyEntry, CallSite, Frame, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, VtableEntry, attributes};
-pub use rules::Rules;
-pub use summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary, SummaryRow};
+pub use ext_binary::{describe_sections, extent};
+pub use layout::{ColdContexts, Layout};
+pub use merge_record::RecordFault;
+pub use merger::Merger;
+pub use options::{Encoding, ReadOptions, Rules, WriteOptions, is_text_fault, llvm_message};
+pub use profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Kind, SampleProfile, StatedKind, Summary, SummaryRow, SymbolList};
+pub(crate) use reader::text_fault;
+pub use reader::{SampleProfileView, detect, evidence, read, read_into};
+pub use record::{
+    BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,
+    NameId, Names, VtableEntry, attributes,
+};
 pub use supplement::{SupplementOptions, supplement};
-pub use targets::{CallTarget, CallTargets};
-pub use view::SampleProfileView;
-pub(crate) use write::written;
-pub use write::{WriteOptions, check_writable, losses, write};
+pub(crate) use writer::written;
+pub use writer::{check_writable, losses, write};

@@ -1,22 +1,23 @@
-//! Encodings, and how they are read.
+//! Encodings, options of reading and writing, and what the releases of LLVM do differently.
 
-use super::rules::Rules;
+use crate::error::{Error, ErrorKind, io_message};
+use crate::instr::Release;
 use crate::limits::Limits;
 use std::fmt;
 
-/// How a sample profile is stored.
+/// The encoding of a sample profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// Lines of text.
+    /// Text.
     Text,
     /// The plain binary.
     Binary,
-    /// Sections behind a table.
+    /// The extensible binary: a table, then sections.
     ExtBinary,
-    /// The binary with hashes of LLVM 16 and earlier.
+    /// The compact binary of LLVM 16 and earlier, which stores hashes instead of names.
     CompactBinary,
-    /// What GCC's AutoFDO reads.
+    /// The file that GCC's AutoFDO reads.
     Gcc,
 }
 
@@ -32,25 +33,23 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// How profiles are read.
+/// Options of reading.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The release whose rules hold.
+    /// The release whose rules apply.
     pub rules: Rules,
-    /// Bounds.
+    /// Limits for untrusted input.
     pub limits: Limits,
-    /// Discriminators of text and plain binaries have bits of flow-sensitive
-    /// passes; extensible binaries say so themselves.
+    /// Whether discriminators of text and plain binaries have bits of flow-sensitive passes. Extensible binaries state
+    /// it themselves.
     pub flow_sensitive: bool,
-    /// How many low bits of discriminators of flow-sensitive profiles are kept:
-    /// 8, 14, 20, 26 or 32.
+    /// The number of low bits of discriminators that are kept in flow-sensitive profiles: 8, 14, 20, 26 or 32.
     pub discriminator_bits: u32,
-    /// How many symbols of a file's list are read, from its first on.
+    /// The number of symbols that are read of a profile symbol list.
     pub most_symbols: usize,
-    /// Read what only other releases than that of `rules` read as it is meant:
-    /// compact binaries, version 104, virtual tables, several records of one
-    /// name. Which names are hashes still goes by `rules`.
+    /// Whether to read content that only other releases than that of `rules` read correctly: compact binaries, version
+    /// 104, vtables, several records of one name. `rules` still determines which names are hashes.
     pub every_release: bool,
 }
 
@@ -68,28 +67,229 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Whether version 104 is read.
+    /// Returns true if version 104 is read.
     pub(super) fn reads_104(&self) -> bool {
         self.every_release || self.rules.writes_104()
     }
 
-    /// Whether lines and lists of virtual tables are read.
+    /// Returns true if vtables are read.
     pub(super) fn reads_vtables(&self) -> bool {
         self.every_release || self.rules.knows_vtables()
     }
 
-    /// Whether a second record of a name adds to the first one.
+    /// Returns true if a second record of a name adds to the first one.
     pub(super) fn adds_repeated_records(&self) -> bool {
         self.every_release || self.rules.adds_repeated_records()
     }
 
-    /// Whether the flag of pre-inlined extensible binaries counts.
+    /// Returns true if the flag of pre-inlined extensible binaries is used.
     pub(super) fn reads_preinlined_flag(&self) -> bool {
         self.every_release || self.rules.keeps_preinlined_flag()
     }
 
-    /// Bits of discriminators that are kept.
+    /// Returns the bits of discriminators that are kept.
     pub(super) fn discriminator_mask(&self, flow_sensitive: bool) -> u32 {
         if flow_sensitive && self.discriminator_bits < 32 { (1 << self.discriminator_bits) - 1 } else { u32::MAX }
     }
+}
+
+/// Options of writing.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// The encoding.
+    pub encoding: Encoding,
+    /// The target release.
+    pub rules: Rules,
+    /// Whether to state that the profile has only part of the program's functions (extensible binary).
+    pub partial: bool,
+    /// Whether to store MD5 hashes instead of names (extensible binary).
+    pub use_md5: bool,
+    /// Whether to compress every section (extensible binary).
+    pub compress: bool,
+    /// Whether to store functions without inlined callees in sections of their own, or mark them in text.
+    pub split_layout: bool,
+    /// Whether to write vtables (extensible binary of LLVM 22 and later).
+    pub vtables: bool,
+    /// 103, or 104 (extensible binary of LLVM 23 and later).
+    pub version: u64,
+    /// Whether to write what LLVM writes even if its readers misread or reject it. Text: a function that is inlined into
+    /// one with a calling context is written in brackets, which become part of its name. Extensible binary: frames have
+    /// lines of 65536 and above.
+    pub as_llvm: bool,
+    /// The maximum size of the output in bytes: the coldest functions are dropped until it fits. 0 means no limit.
+    pub size_limit: u64,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            encoding: Encoding::ExtBinary,
+            rules: Rules::default(),
+            partial: false,
+            use_md5: false,
+            compress: false,
+            split_layout: false,
+            vtables: false,
+            version: 103,
+            as_llvm: false,
+            size_limit: 0,
+        }
+    }
+}
+
+/// The rules of one LLVM release. Each method answers one question about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rules {
+    release: Release,
+}
+
+impl Rules {
+    /// Returns the rules of a release.
+    pub fn of(release: Release) -> Self {
+        Self { release }
+    }
+
+    /// Returns the release.
+    pub fn release(self) -> Release {
+        self.release
+    }
+
+    /// Hashes of names stay numbers. Before, they became strings of their decimal digits.
+    pub fn keeps_hashes(self) -> bool {
+        self.release.0 >= 18
+    }
+
+    /// A second record of a name adds to the first. Before, it replaced the first.
+    pub fn adds_repeated_records(self) -> bool {
+        self.release.0 >= 18
+    }
+
+    /// Records of equal totals are written by rising name. Before, by falling name.
+    pub fn ties_rise(self) -> bool {
+        self.release.0 >= 14
+    }
+
+    /// Extensible binaries have a table of contexts.
+    pub fn has_context_table(self) -> bool {
+        self.release.0 >= 14
+    }
+
+    /// Compact binaries are written and read.
+    pub fn has_compact_binary(self) -> bool {
+        self.release.0 <= 16
+    }
+
+    /// A merge writes extensible binaries by default.
+    pub fn writes_extensible_by_default(self) -> bool {
+        self.release.0 >= 17
+    }
+
+    /// The keys of containers are the MD5 of names. Before, a hash of the bytes.
+    pub fn keys_by_md5(self) -> bool {
+        self.release.0 >= 18
+    }
+
+    /// Contexts are hashed with XXH3 over the C++ library's hashes of names.
+    pub fn hashes_contexts_with_xxh3(self) -> bool {
+        self.release.0 >= 23
+    }
+
+    /// The flag for names with `.__uniq.` is also set if hashes are stored.
+    pub fn flags_unique_names_of_hashes(self) -> bool {
+        self.release.0 < 18
+    }
+
+    /// The flag for pre-inlined profiles of extensible binaries is kept.
+    pub fn keeps_preinlined_flag(self) -> bool {
+        self.release.0 >= 15
+    }
+
+    /// The summary does not count inlined callees that were copied into the base profile, and nesting removes a callee
+    /// from the call targets.
+    pub fn minds_duplicates(self) -> bool {
+        self.release.0 >= 15
+    }
+
+    /// Nesting always merges callees into their base profiles.
+    pub fn always_merges_base_profiles(self) -> bool {
+        self.release.0 <= 14
+    }
+
+    /// A nested profile states that it is pre-inlined.
+    pub fn nesting_is_preinlining(self) -> bool {
+        self.release.0 <= 14
+    }
+
+    /// Merging cold contexts uses 1 frame for every number of frames but 0.
+    pub fn folds_to_one_frame(self) -> bool {
+        self.release.0 <= 17
+    }
+
+    /// Checksums of inlined callees are written as text.
+    pub fn writes_nested_checksums(self) -> bool {
+        self.release.0 >= 14
+    }
+
+    /// Text and extensible binaries can store vtables.
+    pub fn knows_vtables(self) -> bool {
+        self.release.0 >= 22
+    }
+
+    /// A malformed line of metadata has its own message.
+    pub fn names_metadata_faults(self) -> bool {
+        self.release.0 >= 20
+    }
+
+    /// A line number that is too large has its own message. Before, LLVM misread the rest of the record, which is an
+    /// error here as well.
+    pub fn names_illegal_lines(self) -> bool {
+        self.release.0 >= 20
+    }
+
+    /// Version 104 of extensible binaries is read, and written on request.
+    pub fn writes_104(self) -> bool {
+        self.release.0 >= 23
+    }
+
+    /// Functions without inlined callees can have sections of their own.
+    pub fn knows_split_layout(self) -> bool {
+        self.release.0 >= 20
+    }
+}
+
+/// Returns the message of llvm-profdata for an error of a sample profile, without the path.
+pub fn llvm_message(error: &Error) -> String {
+    if let Some(detail) = error.llvm_detail() {
+        return detail.to_string();
+    }
+    let class = match error.kind() {
+        ErrorKind::Io { source, .. } => return io_message(source),
+        ErrorKind::EmptyProfile | ErrorKind::UnrecognizedFormat => "Unrecognized sample profile encoding format",
+        ErrorKind::BadMagic { .. } => "Invalid sample profile data (bad magic)",
+        ErrorKind::UnsupportedVersion { .. } => "Unsupported sample profile format version",
+        ErrorKind::Truncated { .. } => "Truncated profile data",
+        ErrorKind::Malformed { .. } | ErrorKind::LimitExceeded { .. } => "Malformed sample profile data",
+        ErrorKind::UncompressFailed { .. } => "Uncompress failure",
+        ErrorKind::TooLarge { .. } => "Too much profile data",
+        ErrorKind::Unsupported { .. } => "Profile encoding format unsupported for writing operations",
+        other => return other.to_string(),
+    };
+    class.to_string()
+}
+
+/// Returns true if a line of a text profile is malformed. llvm-profdata prints the number of the line and ends, whatever
+/// the failure mode.
+pub fn is_text_fault(error: &Error) -> bool {
+    error.line().is_some() && error.llvm_detail().is_some()
+}
+
+/// The error for counts of one line location whose sum is too large.
+pub(super) fn counter_overflow() -> Error {
+    Error::malformed("the sum of the counts of one line location exceeds 2^64 - 1").with_llvm_detail("Counter overflow")
+}
+
+/// The error for an index beyond the names that were read.
+pub(super) fn name_index(index: u64, names: usize) -> Error {
+    Error::malformed(format!("name {index} of {names}")).with_llvm_detail("Truncated function name table")
 }

@@ -1,20 +1,22 @@
-//! A sample profile in memory.
+//! A sample profile in memory, and its summary.
 
-use super::names::{FunctionName, NameId, Names};
-use super::record::{Frame, FunctionRecord};
-use super::summary::Summary;
+use super::merge_record::merge_record;
+use super::options::Rules;
+use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// What kind of profile it is.
+/// The kind of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Kind {
-    /// Functions stand in calling contexts.
+    /// Functions have calling contexts.
     pub context_sensitive: bool,
-    /// Places are pseudo-probes, and functions have checksums.
+    /// Line locations are pseudo-probes, and functions have checksums.
     pub probe_based: bool,
-    /// A pre-inliner has marked contexts.
+    /// A pre-inliner marked contexts.
     pub preinlined: bool,
     /// Discriminators have bits of flow-sensitive passes.
     pub flow_sensitive: bool,
@@ -24,8 +26,8 @@ pub struct Kind {
     pub partial: bool,
 }
 
-/// What a file says of its kind. LLVM keeps these in variables of the process,
-/// so what a file does not say is what the one before it said.
+/// The kind that a file states. LLVM keeps it in variables of the process, so what a file does not state stays as the
+/// file before it stated it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -45,7 +47,7 @@ pub struct StatedKind {
 }
 
 impl Kind {
-    /// Takes over what a file says.
+    /// Updates the kind by what a file states.
     pub fn learn(&mut self, stated: StatedKind) {
         self.context_sensitive = stated.context_sensitive.unwrap_or(self.context_sensitive);
         self.probe_based = stated.probe_based.unwrap_or(self.probe_based);
@@ -54,7 +56,7 @@ impl Kind {
         self.hashed = stated.hashed;
     }
 
-    /// The kind of a file by itself.
+    /// Returns the kind of a file that is read alone.
     pub fn of(stated: StatedKind) -> Self {
         let mut kind = Self { partial: stated.partial, ..Self::default() };
         kind.learn(stated);
@@ -62,37 +64,37 @@ impl Kind {
     }
 }
 
-/// A list of symbols: all functions of the program that was sampled.
+/// A profile symbol list: all functions of the sampled program.
 pub type SymbolList = BTreeSet<Vec<u8>>;
 
 /// A sample profile.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SampleProfile {
-    /// Names of all functions that occur.
+    /// The names of all functions that occur.
     pub names: Names,
-    /// Records of functions, in the order in which they were read or made.
+    /// The records, in the order in which they were read or made.
     pub functions: Vec<FunctionRecord>,
-    /// What the file says of its kind.
+    /// The kind that the file states.
     pub stated: StatedKind,
-    /// The list of symbols; `None` when there is no such list.
+    /// The profile symbol list; `None` if there is none.
     pub symbols: Option<SymbolList>,
-    /// The summary that the file holds; text and GCC's files hold none.
+    /// The summary that the file stores; text and GCC's files store none.
     pub summary: Option<Summary>,
 }
 
 impl SampleProfile {
-    /// The kind of the profile by itself.
+    /// Returns the kind of the profile if it is read alone.
     pub fn kind(&self) -> Kind {
         Kind::of(self.stated)
     }
 
-    /// The name of that number.
+    /// Returns the name with the given number.
     pub fn name(&self, id: NameId) -> FunctionName<'_> {
         self.names.get(id)
     }
 
-    /// A function's name, or its context without brackets: `main:2 @ foo`.
+    /// Returns the name of a function, or its context without brackets: `main:2 @ foo`.
     pub fn title(&self, record: &FunctionRecord) -> Vec<u8> {
         let mut text = Vec::new();
         push_title(&mut text, &self.names, record);
@@ -100,7 +102,7 @@ impl SampleProfile {
     }
 }
 
-/// Appends what [`SampleProfile::title`] gives.
+/// Appends the title of a record; see [`SampleProfile::title`].
 pub(super) fn push_title(text: &mut Vec<u8>, names: &Names, record: &FunctionRecord) {
     match &record.context {
         Some(frames) => push_context(text, names, frames),
@@ -108,7 +110,7 @@ pub(super) fn push_title(text: &mut Vec<u8>, names: &Names, record: &FunctionRec
     }
 }
 
-/// Appends frames; the place in the last one is not shown.
+/// Appends frames; the location of the last one is not shown.
 fn push_context(text: &mut Vec<u8>, names: &Names, frames: &[Frame]) {
     for (at, frame) in frames.iter().enumerate() {
         names.get(frame.function).push_to(text);
@@ -116,4 +118,119 @@ fn push_context(text: &mut Vec<u8>, names: &Names, frames: &[Frame]) {
             text.extend_from_slice(format!(":{} @ ", frame.location).as_bytes());
         }
     }
+}
+
+/// The shares of the total for which a summary has rows, in millionths.
+pub const CUTOFFS: [u32; 16] = [
+    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
+    999_900, 999_990, 999_999,
+];
+
+/// The cutoff of hot counts.
+pub const HOT_CUTOFF: u32 = 990_000;
+/// The cutoff of cold counts.
+pub const COLD_CUTOFF: u32 = 999_999;
+
+/// A row of a summary: the number of counts, largest first, that make up a share of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SummaryRow {
+    /// The share in millionths.
+    pub cutoff: u32,
+    /// The smallest of these counts.
+    pub min_count: u64,
+    /// The number of these counts.
+    pub counts: u64,
+}
+
+/// The totals of a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Summary {
+    /// Sum of all counts, modulo 2^64 as LLVM computes it.
+    pub total: u64,
+    /// The largest count.
+    pub max: u64,
+    /// The largest number of samples of a function entry.
+    pub max_head: u64,
+    /// Number of counts.
+    pub counts: u64,
+    /// Number of functions, inlined callees not counted.
+    pub functions: u64,
+    /// Rows, by rising cutoff.
+    pub rows: Vec<SummaryRow>,
+}
+
+impl Summary {
+    /// Computes the summary of records in which each function occurs once.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a FunctionRecord>, rules: Rules) -> Self {
+        let mut counts = Vec::new();
+        let mut summary = Self::default();
+        for record in records {
+            summary.functions += 1;
+            summary.max_head = summary.max_head.max(record.head);
+            collect(record, rules, &mut counts);
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        summary.total = counts.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
+        summary.max = counts.first().copied().unwrap_or_default();
+        summary.counts = counts.len() as u64;
+        summary.rows = rows(&counts, summary.total, &CUTOFFS);
+        summary
+    }
+
+    /// Returns the smallest count of a cutoff, such as [`HOT_CUTOFF`]; `None` if the summary has no such row.
+    pub fn threshold(&self, cutoff: u32) -> Option<u64> {
+        self.rows.iter().find(|row| row.cutoff >= cutoff).map(|row| row.min_count)
+    }
+}
+
+fn collect(record: &FunctionRecord, rules: Rules, counts: &mut Vec<u64>) {
+    counts.extend(record.body.iter().map(|entry| entry.samples));
+    for site in &record.call_sites {
+        let is_duplicate = site.callee.attributes & attributes::DUPLICATED_INTO_BASE != 0;
+        if !(is_duplicate && rules.minds_duplicates()) {
+            collect(&site.callee, rules, counts);
+        }
+    }
+}
+
+/// Walks the counts from the largest to the smallest; equal counts belong to the same row.
+fn rows(counts: &[u64], total: u64, cutoffs: &[u32]) -> Vec<SummaryRow> {
+    let (mut seen, mut sum, mut last) = (0, 0u64, 0);
+    let mut rows = Vec::with_capacity(cutoffs.len());
+    for &cutoff in cutoffs {
+        let wanted = (u128::from(total) * u128::from(cutoff) / 1_000_000) as u64;
+        while sum < wanted && seen < counts.len() {
+            last = counts[seen];
+            let equal = counts[seen..].iter().take_while(|count| **count == last).count();
+            sum = sum.wrapping_add(last.wrapping_mul(equal as u64));
+            seen += equal;
+        }
+        rows.push(SummaryRow { cutoff, min_count: last, counts: seen as u64 });
+    }
+    rows
+}
+
+/// Computes the summary of records in LLVM's order. The contexts of a function are merged first.
+pub(super) fn summarize<'a>(
+    records: impl IntoIterator<Item = &'a FunctionRecord>,
+    names: &Names,
+    kind: Kind,
+    rules: Rules,
+) -> Summary {
+    if !kind.context_sensitive {
+        return Summary::of(records, rules);
+    }
+    let mut functions: HashMap<u64, usize, RandomState> = HashMap::default();
+    let mut folded: Vec<FunctionRecord> = Vec::new();
+    for record in records {
+        let at = *functions.entry(names.get(record.name).hash()).or_insert_with(|| {
+            folded.push(FunctionRecord::new(record.name));
+            folded.len() - 1
+        });
+        merge_record(&mut folded[at], record.clone(), 1);
+    }
+    Summary::of(&folded, rules)
 }

@@ -1,7 +1,7 @@
-//! A sample profile in serde's terms, with the feature `serde`.
+//! Serializes sample profiles with serde (feature `serde`).
 //!
-//! Records stand in one list, inlined callees behind the function that they were inlined into and
-//! one level deeper, as in the text format: so that no depth of inlining is a depth of the format.
+//! All records are in one list. An inlined callee follows its function and is one level deeper, as in the text format, so
+//! deep inlining does not nest the serialized form.
 
 use super::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, NameId,
@@ -28,7 +28,7 @@ enum WrittenName {
     Text(Name<Vec<u8>>),
 }
 
-/// A record; one that was inlined has a depth above 0 and the place of the call.
+/// A record. An inlined callee has a depth above 0 and the location of the call.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "FunctionRecord")]
 struct Row {
@@ -63,7 +63,7 @@ impl Serialize for SampleProfile {
     }
 }
 
-/// A record and what was inlined into it, as deep as the readers allow.
+/// Adds a record and its inlined callees. The readers bound their depth.
 fn push_rows(record: &FunctionRecord, depth: usize, location: Option<LineLocation>, rows: &mut Vec<Row>) {
     rows.push(Row {
         depth,
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for SampleProfile {
 }
 
 impl Lists {
-    /// The profile, unless a number is of no name, or something stands twice or in the wrong place.
+    /// Makes the profile. Fails if an id has no name, or an element is misplaced or occurs twice.
     fn into_profile(self) -> Result<SampleProfile, String> {
         let mut profile = SampleProfile { stated: self.stated, summary: self.summary, ..SampleProfile::default() };
         for (at, name) in self.names.iter().enumerate() {
@@ -98,15 +98,15 @@ impl Lists {
                 WrittenName::Text(Name(text)) => FunctionName::Text(text),
             };
             if profile.names.insert(name).index() != at {
-                return Err(format!("name {at} stands twice"));
+                return Err(format!("name {at} occurs twice"));
             }
         }
-        // The records that are not complete, each inlined into the one before.
+        // The incomplete records, each inlined into the one before.
         let mut open: Vec<(Option<LineLocation>, FunctionRecord)> = Vec::new();
         for row in self.functions {
             let (depth, location) = (row.depth, row.location);
             if depth > open.len() || depth > MAX_INLINE_DEPTH || (depth > 0) != location.is_some() {
-                return Err(format!("a record of depth {depth} has no place behind one of {}", open.len()));
+                return Err(format!("a record of depth {depth} cannot follow one of {}", open.len()));
             }
             close(&mut open, depth, &mut profile.functions)?;
             open.push((location, row.into_record(profile.names.len())?));
@@ -117,7 +117,7 @@ impl Lists {
     }
 }
 
-/// Completes the records from a depth on.
+/// Completes the records from a depth.
 fn close(
     open: &mut Vec<(Option<LineLocation>, FunctionRecord)>,
     depth: usize,
@@ -129,7 +129,7 @@ fn close(
             (Some(location), Some((_, caller))) => {
                 let key = |site: &CallSite| (site.location, site.callee.name);
                 if caller.call_sites.last().is_some_and(|last| key(last) >= (location, callee.name)) {
-                    return Err(format!("callees at {location} do not stand in their order"));
+                    return Err(format!("callees at {location} are not in order"));
                 }
                 caller.call_sites.push(CallSite { location, callee });
             }
@@ -140,7 +140,7 @@ fn close(
 }
 
 impl Row {
-    /// The record without callees.
+    /// Makes the record without callees.
     fn into_record(self, names: usize) -> Result<FunctionRecord, String> {
         let targets = self.body.iter().flat_map(|entry| &entry.targets);
         let tables = self.vtables.iter().flat_map(|entry| &entry.tables);
@@ -152,13 +152,13 @@ impl Row {
         let in_order = self.body.is_sorted_by(|one, other| one.location < other.location)
             && self.vtables.is_sorted_by(|one, other| one.location < other.location);
         if !in_order {
-            return Err("places of a function do not stand in their order".to_string());
+            return Err("line locations of a function are not in order".to_string());
         }
         let mut record = match self.context {
             Some(frames) => FunctionRecord::in_context(frames.into()).filter(|record| record.name == self.name),
             None => Some(FunctionRecord::new(self.name)),
         }
-        .ok_or("the last frame of a context is the function itself")?;
+        .ok_or("the last frame of a context must be the function itself")?;
         (record.total, record.head, record.checksum) = (self.total, self.head, self.checksum);
         (record.attributes, record.body, record.vtables) = (self.attributes, self.body, self.vtables);
         Ok(record)
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_comes_back_as_it_was() {
+    fn a_profile_deserializes_to_the_same_profile() {
         for text in [TEXT, "[main]:10:1\n 1: 10\n[main:3 @ foo]:20:0\n 1: 20\n"] {
             let profile = profile(text);
             let written = serde_json::to_string(&profile).unwrap();
@@ -191,7 +191,7 @@ mod tests {
         assert!(written.contains(row) && written.contains(r#"{"text":"main"}"#), "{written}");
     }
 
-    /// Deeper than a parser of JSON would go.
+    /// The profile nests deeper than JSON parsers allow.
     #[test]
     fn deep_inlining_serializes_flat() {
         let mut text = "f:1:1\n".to_string();
@@ -206,9 +206,9 @@ mod tests {
     fn unknown_ids_and_misplaced_members_are_errors() {
         let text = serde_json::to_string(&profile(TEXT)).unwrap();
         for (valid, bad, fault) in [
-            (r#"{"text":"bar"}"#, r#"{"text":"main"}"#, "stands twice"),
-            (r#""depth":2"#, r#""depth":3"#, "a record of depth 3 has no place behind one of 2"),
-            (r#""depth":2"#, r#""depth":0"#, "a record of depth 0 has no place"),
+            (r#"{"text":"bar"}"#, r#"{"text":"main"}"#, "occurs twice"),
+            (r#""depth":2"#, r#""depth":3"#, "a record of depth 3 cannot follow one of 2"),
+            (r#""depth":2"#, r#""depth":0"#, "a record of depth 0 cannot follow"),
             (r#""callee":2"#, r#""callee":3"#, "there is no name 3, only 3"),
         ] {
             let damaged = text.replacen(valid, bad, 1);

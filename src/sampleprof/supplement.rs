@@ -1,35 +1,30 @@
-//! Counters of functions that hardly ran while they were instrumented and that
-//! a sampler found warm.
+//! Supplements an instrumentation profile: raises the counters of functions that hardly ran while they were instrumented
+//! and that a sampler found warm.
 
-use super::names::FunctionName;
-use super::profile::SampleProfile;
-use super::record::FunctionRecord;
-use super::summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary};
+use super::profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, SampleProfile, Summary};
+use super::record::{FunctionName, FunctionRecord};
 use crate::error::Result;
 use crate::instr::{Profile, RecordId, SummaryBuilder, ValueKind};
-use crate::memory::{self, HOLD_NAMES};
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// What is behind the name of a function that is unique although it is static.
+/// The mark in the name of a unique static function.
 const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
-/// Ends of file names in front of the names of static functions.
+/// Endings of file names before the names of static functions.
 const FILE_ENDS: [&str; 5] = [".cpp;", "cc;", ".c;", ".hpp;", ".h;"];
-/// So many times the threshold is what the largest counter becomes.
+/// The largest counter becomes this multiple of the threshold.
 const FACTOR: u64 = 3;
-/// The largest count that is no mark.
+/// The largest count that is not a mark.
 const MOST: u64 = u64::MAX - 2;
 
-/// When counters are changed.
+/// Options of supplementing.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct SupplementOptions {
-    /// Functions with a larger share of zeros are marked hot or warm as a whole.
+    /// Functions with a larger share of zeros are marked as hot or warm.
     pub zero_counter_threshold: f32,
-    /// Functions with fewer counters stay as they are.
+    /// Functions with fewer counters stay unchanged.
     pub min_size_threshold: usize,
-    /// Functions whose largest counter is above stay as they are; 0 takes the
-    /// cold threshold of the instrumentation profile.
+    /// Functions with a larger counter stay unchanged; 0 selects the cold threshold of the instrumentation profile.
     pub cold_threshold: u64,
 }
 
@@ -39,20 +34,19 @@ impl Default for SupplementOptions {
     }
 }
 
-/// Names of static functions without their file.
+/// The full names of static functions whose name without the file is equal.
 #[derive(Debug)]
 enum Static {
     One(Vec<u8>),
     Several,
 }
 
-/// Raises the counters of an instrumentation profile; gives the names of static
-/// functions that stay because there are several of them. `sample` has the
-/// order of [`Merger::load`](super::Merger::load).
+/// Raises the counters of an instrumentation profile. Returns the names of static functions that are ambiguous, and
+/// therefore stay unchanged. `sample` has the order of [`Merger::load`](super::Merger::load).
 ///
 /// # Errors
 ///
-/// Out of memory, as an I/O error.
+/// Memory for the functions of the instrumentation profile is refused.
 pub fn supplement(
     instr: &mut Profile,
     sample: &SampleProfile,
@@ -69,8 +63,6 @@ pub fn supplement(
         function.records().for_each(|record| builder.add_record(record));
         let mut records = function.record_ids();
         if let (Some(record), None) = (records.next(), records.next()) {
-            memory::reserve(&mut candidates, 1, HOLD_NAMES)?;
-            memory::reserve(&mut statics, 2, HOLD_NAMES)?;
             candidates.insert(function.name().to_vec(), record);
             add_static(&mut statics, function.name(), samples_are_unique);
         }
@@ -111,7 +103,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Takes note of a static function under its name without the file.
+/// Adds a static function under its name without the file.
 fn add_static(statics: &mut HashMap<Vec<u8>, Static>, full: &[u8], samples_are_unique: bool) {
     let lower = full.to_ascii_lowercase();
     let end = FILE_ENDS.iter().find_map(|end| {
@@ -137,8 +129,8 @@ fn add_static(statics: &mut HashMap<Vec<u8>, Static>, full: &[u8], samples_are_u
         .or_insert_with(|| Static::One(full.to_vec()));
 }
 
-/// Samples by function of the instrumentation profile: those of the entry, and
-/// the largest number of a place.
+/// The samples of each function of the instrumentation profile: those of the entry, and the largest count of a line
+/// location.
 struct Flat<'a> {
     sample: &'a SampleProfile,
     candidates: &'a HashMap<Vec<u8>, RecordId>,
@@ -147,8 +139,8 @@ struct Flat<'a> {
 }
 
 impl Flat<'_> {
-    /// Adds a record and its inlined callees; those that the instrumentation
-    /// profile does not have count for the function around them.
+    /// Adds a record and its inlined callees. An inlined callee that is not in the instrumentation profile counts for the
+    /// function around it.
     fn add(&mut self, record: &FunctionRecord, around: Option<&[u8]>) {
         let name: FunctionName<'_> = self.sample.name(record.name);
         let name = name.to_bytes();
@@ -183,7 +175,7 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
     let zeros = counters.iter().filter(|counter| **counter == 0).count();
     let (threshold, mark) = target;
     if max == 0 || zeros as f32 / counters.len() as f32 > options.zero_counter_threshold {
-        // A mark in the first counter stands for the function.
+        // A mark in the first counter marks the function.
         if let Some(first) = counters.first_mut() {
             *first = mark;
         }

@@ -1,90 +1,36 @@
-//! Writing extensible binaries.
+//! Writes extensible binary sample profiles; see [`ext_binary`](super::ext_binary) for the format.
 
-use super::MAGIC;
-use super::metadata::MetadataWriter;
-use super::sections::{SectionKind, flags};
+use super::binary::{BodyWriter, Content, NameCollector, NameTable, write_header, write_names, write_summary};
+use super::ext_binary::SectionKind::{self, Contexts, Metadata, Names as NameSection, Offsets, Records, Summary, Symbols};
+use super::ext_binary::{MAGIC, flags};
+use super::options::WriteOptions;
+use super::order;
+use super::profile::{SymbolList, summarize};
+use super::record::{Frame, FunctionName, FunctionRecord, Names};
 use crate::bytes::deflate::compress_level_9;
 use crate::bytes::leb128::write_uleb128;
 use crate::bytes::{Endian, Sink};
 use crate::error::Result;
-use crate::sampleprof::binary::VERSION;
-use crate::sampleprof::binary::body::BodyWriter;
-use crate::sampleprof::binary::tables::{NameCollector, NameTable, write_header, write_names, write_summary};
-use crate::sampleprof::merge::summarize;
-use crate::sampleprof::names::{FunctionName, Names};
-use crate::sampleprof::order;
-use crate::sampleprof::profile::{Kind, SymbolList};
-use crate::sampleprof::record::{Frame, FunctionRecord};
-use crate::sampleprof::rules::Rules;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// How extensible binaries are written.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct WriteOptions {
-    /// The release whose bytes they are to be.
-    pub rules: Rules,
-    /// The kind to state.
-    pub kind: Kind,
-    /// 103, or 104 of LLVM 23.
-    pub version: u64,
-    /// Store MD5 hashes in place of names.
-    pub use_md5: bool,
-    /// Compress every section.
-    pub compress: bool,
-    /// Functions without inlined callees in sections of their own.
-    pub split_layout: bool,
-    /// Write virtual tables.
-    pub vtables: bool,
-    /// Set the flag for names with a unique suffix, because a longer output had one.
-    pub had_unique_suffix: bool,
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        Self {
-            rules: Rules::default(),
-            kind: Kind::default(),
-            version: VERSION,
-            use_md5: false,
-            compress: false,
-            split_layout: false,
-            vtables: false,
-            had_unique_suffix: false,
-        }
-    }
-}
-
-/// A written file.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Written {
-    /// The file.
-    pub bytes: Vec<u8>,
-    /// Whether a name has the suffix that makes static functions unique.
-    pub has_unique_suffix: bool,
-}
-
-/// Rows of the table: what a section holds, and whether it is of functions
-/// without inlined callees.
+/// Rows of the section table: the content of a section, and whether it is for functions without inlined callees.
 type Rows = &'static [(SectionKind, bool)];
-use SectionKind::{Contexts, Metadata, Names as NameTableKind, Offsets, Records, Summary, Symbols};
 
 const DEFAULT_TABLE: Rows = &[
     (Summary, false),
-    (NameTableKind, false),
+    (NameSection, false),
     (Contexts, false),
     (Offsets, false),
     (Records, false),
     (Symbols, false),
     (Metadata, false),
 ];
-/// Positions in the table in the order in which sections stand in the file.
+/// Positions in the table, in the order of the sections in the file.
 const DEFAULT_FILE: &[usize] = &[0, 1, 2, 4, 5, 3, 6];
 const SPLIT_TABLE: Rows = &[
     (Summary, false),
-    (NameTableKind, false),
+    (NameSection, false),
     (Offsets, false),
     (Records, false),
     (Offsets, true),
@@ -94,34 +40,34 @@ const SPLIT_TABLE: Rows = &[
 ];
 const SPLIT_FILE: &[usize] = &[0, 1, 3, 2, 5, 4, 6, 7];
 
-/// The extensible binary of records in the order given; `container` are the
-/// same in LLVM's order.
+/// Writes an extensible binary. `has_unique_suffix` is true if an earlier, longer output had a name with the suffix of
+/// unique static functions; it receives whether this output has one.
 ///
 /// # Errors
 ///
-/// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn write_records(
-    names: &Names,
-    records: &[&FunctionRecord],
-    container: &[&FunctionRecord],
+/// Memory for the output is refused.
+pub(super) fn write_records(
+    content: &Content<'_>,
     symbols: Option<&SymbolList>,
     options: &WriteOptions,
-) -> Result<Written> {
+    has_unique_suffix: &mut bool,
+) -> Result<Vec<u8>> {
+    let Content { names, records, .. } = *content;
+    let with_vtables = options.vtables && content.rules.knows_vtables();
     let mut collector = NameCollector::new(names);
     for record in records {
         for frame in record.context.iter().flatten() {
             collector.add(frame.function);
         }
-        order::each_name(record, options.vtables, &mut |name| collector.add(name));
+        order::each_name(record, with_vtables, &mut |name| collector.add(name));
     }
     let table = collector.finish();
-    let has_unique_suffix = options.had_unique_suffix || has_unique_suffix(names, &table);
-    let mut writer = Writer { names, options, table, contexts: HashMap::default(), has_unique_suffix };
-    let bytes = writer.write(records, container, symbols)?;
-    Ok(Written { bytes, has_unique_suffix })
+    *has_unique_suffix |= any_unique_suffix(names, &table);
+    let contexts = HashMap::default();
+    Writer { content, options, with_vtables, table, contexts, has_unique_suffix: *has_unique_suffix }.write(symbols)
 }
 
-fn has_unique_suffix(names: &Names, table: &NameTable) -> bool {
+fn any_unique_suffix(names: &Names, table: &NameTable) -> bool {
     const SUFFIX: &[u8] = b".__uniq.";
     table.names.iter().any(|name| match names.get(*name) {
         FunctionName::Text(text) => text.windows(SUFFIX.len()).any(|part| part == SUFFIX),
@@ -130,37 +76,37 @@ fn has_unique_suffix(names: &Names, table: &NameTable) -> bool {
 }
 
 struct Writer<'a> {
-    names: &'a Names,
+    content: &'a Content<'a>,
     options: &'a WriteOptions,
+    with_vtables: bool,
     table: NameTable,
-    /// Index of each context.
+    /// The index of each context.
     contexts: HashMap<&'a [Frame], u32, RandomState>,
     has_unique_suffix: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn write(
-        &mut self,
-        records: &[&'a FunctionRecord],
-        container: &[&'a FunctionRecord],
-        symbols: Option<&SymbolList>,
-    ) -> Result<Vec<u8>> {
-        let split = self.options.split_layout && self.options.rules.knows_split_layout();
+    fn write(&mut self, symbols: Option<&SymbolList>) -> Result<Vec<u8>> {
+        let Content { names, records, container, rules, kind: profile_kind } = *self.content;
+        let split = self.options.split_layout && rules.knows_split_layout();
         let (rows, file) = if split { (SPLIT_TABLE, SPLIT_FILE) } else { (DEFAULT_TABLE, DEFAULT_FILE) };
         let mut sink = Sink::new(Endian::Little);
         write_header(&mut sink, MAGIC, self.options.version);
         sink.u64(rows.len() as u64);
         let places: Vec<_> =
             rows.iter().map(|_| (sink.reserve(), sink.reserve(), sink.reserve(), sink.reserve())).collect();
-        let contexts = self.context_section(records);
+        let contexts = self.context_section();
         let is_flat = |record: &&&FunctionRecord| record.call_sites.is_empty();
         let mut offsets = Vec::new();
         for &at in file {
             let (kind, flat) = rows[at];
             let mut content = Sink::new(Endian::Little);
             match kind {
-                Summary => self.summary(&mut content, container),
-                NameTableKind => self.name_section(&mut content),
+                Summary => {
+                    let records = container.iter().copied();
+                    write_summary(&mut content, &summarize(records, names, profile_kind, rules));
+                }
+                NameSection => self.name_section(&mut content),
                 Contexts => content.bytes(&contexts),
                 Records if split => {
                     let chosen: Vec<_> = records.iter().filter(|record| is_flat(record) == flat).copied().collect();
@@ -184,7 +130,7 @@ impl<'a> Writer<'a> {
         sink.finish()
     }
 
-    /// Appends a section, compressed if that is wanted and there is something.
+    /// Appends a section. A section with content is compressed if the options request it.
     fn append(&self, sink: &mut Sink, content: &[u8]) -> Result<()> {
         if !self.options.compress || content.is_empty() {
             sink.bytes(content);
@@ -198,20 +144,19 @@ impl<'a> Writer<'a> {
     }
 
     fn flags(&self, kind: SectionKind, flat: bool) -> u64 {
-        let options = self.options;
-        let of = options.kind;
+        let (options, Content { kind: of, rules, .. }) = (self.options, *self.content);
         let chosen: &[(bool, u64)] = match kind {
             Summary => &[
                 (of.partial, flags::PARTIAL),
                 (of.context_sensitive, flags::CONTEXTS),
                 (of.flow_sensitive, flags::FLOW_SENSITIVE),
                 (of.preinlined, flags::PREINLINED),
-                (options.vtables, flags::VTABLES),
+                (self.with_vtables, flags::VTABLES),
             ],
-            NameTableKind => &[
+            NameSection => &[
                 (options.use_md5, flags::MD5 | flags::FIXED_MD5),
                 (
-                    self.has_unique_suffix && (!options.use_md5 || options.rules.flags_unique_names_of_hashes()),
+                    self.has_unique_suffix && (!options.use_md5 || rules.flags_unique_names_of_hashes()),
                     flags::UNIQUE_SUFFIX,
                 ),
             ],
@@ -223,31 +168,24 @@ impl<'a> Writer<'a> {
         chosen.iter().filter(|(is_set, _)| *is_set).fold(common, |all, (_, flag)| all | flag)
     }
 
-    fn summary(&self, sink: &mut Sink, container: &[&FunctionRecord]) {
-        let options = self.options;
-        match summarize(container.iter().copied(), self.names, options.kind, options.rules) {
-            Ok(summary) => write_summary(sink, &summary),
-            Err(_) => sink.lack_memory(),
-        }
-    }
-
     fn name_section(&self, sink: &mut Sink) {
         if !self.options.use_md5 {
-            write_names(sink, self.names, &self.table.names);
+            write_names(sink, self.content.names, &self.table.names);
             return;
         }
         write_uleb128(sink, self.table.names.len() as u64);
         for name in &self.table.names {
-            sink.u64(self.names.get(*name).hash());
+            sink.u64(self.content.names.get(*name).hash());
         }
     }
 
-    /// All contexts in their order, which gives them their indices.
-    fn context_section(&mut self, records: &[&'a FunctionRecord]) -> Vec<u8> {
+    /// Returns the section of all contexts in their order, which determines their indices.
+    fn context_section(&mut self) -> Vec<u8> {
+        let Content { names, records, kind, .. } = *self.content;
         let mut contexts: Vec<&'a FunctionRecord> = Vec::new();
-        if self.options.kind.context_sensitive {
+        if kind.context_sensitive {
             contexts.extend(records.iter().filter(|record| record.context.is_some()));
-            contexts.sort_unstable_by(|a, b| order::compare_titles(self.names, a, b));
+            contexts.sort_unstable_by(|a, b| order::compare_titles(names, a, b));
         }
         let mut sink = Sink::new(Endian::Little);
         write_uleb128(&mut sink, contexts.len() as u64);
@@ -264,12 +202,12 @@ impl<'a> Writer<'a> {
     }
 
     fn bodies(&self) -> BodyWriter<'_> {
-        BodyWriter { names: self.names, index: &self.table.index, with_vtables: self.options.vtables }
+        BodyWriter { names: self.content.names, index: &self.table.index, with_vtables: self.with_vtables }
     }
 
-    /// What a record is referred to by.
+    /// Returns the index that refers to a record: that of its context, or of its name.
     fn reference(&self, record: &FunctionRecord) -> u64 {
-        match record.context.as_deref().filter(|_| self.options.kind.context_sensitive) {
+        match record.context.as_deref().filter(|_| self.content.kind.context_sensitive) {
             Some(frames) => u64::from(self.contexts.get(frames).copied().unwrap_or_default()),
             None => u64::from(self.table.index[record.name.index()]),
         }
@@ -288,8 +226,8 @@ impl<'a> Writer<'a> {
     }
 
     fn offsets(&self, sink: &mut Sink, offsets: &mut Vec<(&FunctionRecord, u64)>) {
-        if self.options.kind.context_sensitive {
-            offsets.sort_by(|(a, _), (b, _)| order::compare_titles(self.names, a, b));
+        if self.content.kind.context_sensitive {
+            offsets.sort_by(|(a, _), (b, _)| order::compare_titles(self.content.names, a, b));
         }
         write_uleb128(sink, offsets.len() as u64);
         for (record, offset) in offsets.drain(..) {
@@ -306,7 +244,7 @@ impl<'a> Writer<'a> {
     }
 
     fn metadata(&self, sink: &mut Sink, container: &[&FunctionRecord]) {
-        let kind = self.options.kind;
+        let kind = self.content.kind;
         let writer = MetadataWriter {
             bodies: self.bodies(),
             with_checksums: kind.probe_based,
@@ -319,6 +257,35 @@ impl<'a> Writer<'a> {
         for record in container {
             write_uleb128(sink, self.reference(record));
             writer.write(sink, record);
+        }
+    }
+}
+
+/// Writes metadata.
+struct MetadataWriter<'a> {
+    bodies: BodyWriter<'a>,
+    with_checksums: bool,
+    with_attributes: bool,
+    in_contexts: bool,
+}
+
+impl MetadataWriter<'_> {
+    /// Appends the metadata of a record, after its reference.
+    fn write(&self, sink: &mut Sink, record: &FunctionRecord) {
+        if self.with_checksums {
+            write_uleb128(sink, record.checksum);
+        }
+        if self.with_attributes {
+            write_uleb128(sink, u64::from(record.attributes));
+        }
+        if self.in_contexts {
+            return;
+        }
+        write_uleb128(sink, record.call_sites.len() as u64);
+        for site in order::call_sites(self.bodies.names, record) {
+            self.bodies.location(sink, site.location);
+            self.bodies.name(sink, site.callee.name);
+            self.write(sink, &site.callee);
         }
     }
 }

@@ -1,24 +1,24 @@
-//! One record into another.
+//! Adds one record to another, and gives a record the names of another profile.
 
-use crate::error::Result;
-use crate::memory::{self, HOLD_RECORDS};
-use crate::sampleprof::names::NameId;
-use crate::sampleprof::record::{BodyEntry, CallSite, FunctionRecord, VtableEntry, add_saturating};
-use crate::sampleprof::targets::CallTarget;
+use super::record::{
+    BodyEntry, CallSite, CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, Names, VtableEntry,
+    add_saturating, add_target,
+};
+use crate::merge::Remapping;
 use std::fmt;
 
-/// Why a record was not added as it is.
+/// Why a record was not added unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordFault {
-    /// A sum was too large and stays at the largest number.
+    /// A sum was too large and saturated.
     CounterOverflow,
-    /// The checksums differ: the record, or the inlined callee, was left out.
+    /// The checksums differ: the record, or the inlined callee, was dropped.
     HashMismatch,
 }
 
 impl RecordFault {
-    /// What llvm-profdata prints.
+    /// Returns the message of llvm-profdata.
     pub fn llvm_message(self) -> &'static str {
         match self {
             Self::CounterOverflow => "Counter overflow",
@@ -52,42 +52,33 @@ impl Faults {
     }
 }
 
-/// Adds `from` with a weight; says what went wrong first.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error: the record is of no use any more.
-pub(in crate::sampleprof) fn merge_record(
-    into: &mut FunctionRecord,
-    from: FunctionRecord,
-    weight: u64,
-) -> Result<Option<RecordFault>> {
+/// Adds `from` with a weight. Returns the first fault.
+pub(super) fn merge_record(into: &mut FunctionRecord, from: FunctionRecord, weight: u64) -> Option<RecordFault> {
     let mut faults = Faults::default();
-    merge(into, from, weight, &mut faults)?;
-    Ok(faults.0)
+    merge(into, from, weight, &mut faults);
+    faults.0
 }
 
-fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &mut Faults) -> Result<()> {
+fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &mut Faults) {
     if into.checksum == 0 {
         into.checksum = from.checksum;
     } else if into.checksum != from.checksum {
         faults.add(true, RecordFault::HashMismatch);
-        return Ok(());
+        return;
     }
     faults.overflow(add_weighted(&mut into.total, from.total, weight));
     faults.overflow(add_weighted(&mut into.head, from.head, weight));
     let add_entry = |into: &mut BodyEntry, from: BodyEntry, faults: &mut Faults| {
         faults.overflow(add_weighted(&mut into.samples, from.samples, weight));
         if !from.targets.is_empty() {
-            merge_targets(into.targets.list_mut(), from.targets.into_list(), weight, faults)?;
+            merge_targets(into.targets.list_mut(), from.targets.into_list(), weight, faults);
         }
-        Ok(())
     };
     let scale_entry = |entry: &mut BodyEntry, faults: &mut Faults| {
         faults.overflow(scale(&mut entry.samples, weight));
         scale_targets(&mut entry.targets, weight, faults);
     };
-    merge_sorted(&mut into.body, from.body, |entry| entry.location, faults, add_entry, scale_entry)?;
+    merge_sorted(&mut into.body, from.body, |entry| entry.location, faults, add_entry, scale_entry);
     merge_sorted(
         &mut into.call_sites,
         from.call_sites,
@@ -95,7 +86,7 @@ fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &
         faults,
         |into, from, faults| merge(&mut into.callee, from.callee, weight, faults),
         |site, faults| scale_record(&mut site.callee, weight, faults),
-    )?;
+    );
     merge_sorted(
         &mut into.vtables,
         from.vtables,
@@ -103,33 +94,30 @@ fn merge(into: &mut FunctionRecord, from: FunctionRecord, weight: u64, faults: &
         faults,
         |into, from, faults| merge_targets(&mut into.tables, from.tables, weight, faults),
         |entry, faults| scale_targets(&mut entry.tables, weight, faults),
-    )
+    );
 }
 
-fn merge_targets(into: &mut Vec<CallTarget>, from: Vec<CallTarget>, weight: u64, faults: &mut Faults) -> Result<()> {
+fn merge_targets(into: &mut Vec<CallTarget>, from: Vec<CallTarget>, weight: u64, faults: &mut Faults) {
     merge_sorted(
         into,
         from,
         |target: &CallTarget| -> NameId { target.callee },
         faults,
-        |into, from, faults| {
-            faults.overflow(add_weighted(&mut into.samples, from.samples, weight));
-            Ok(())
-        },
+        |into, from, faults| faults.overflow(add_weighted(&mut into.samples, from.samples, weight)),
         |target, faults| faults.overflow(scale(&mut target.samples, weight)),
-    )
+    );
 }
 
-/// Adds the elements of one sorted list to those of another with the same key;
-/// the others are changed by `scale` and put where they belong.
+/// Merges one sorted list into another. `add` adds an element to the one with the same key; `scale` changes an element
+/// that is new.
 fn merge_sorted<T, K: Ord>(
     into: &mut Vec<T>,
     from: Vec<T>,
     key: impl Fn(&T) -> K,
     faults: &mut Faults,
-    mut add: impl FnMut(&mut T, T, &mut Faults) -> Result<()>,
+    mut add: impl FnMut(&mut T, T, &mut Faults),
     mut scale: impl FnMut(&mut T, &mut Faults),
-) -> Result<()> {
+) {
     let (mut at, mut new) = (0, Vec::new());
     let known = into.len();
     for mut element in from {
@@ -138,28 +126,25 @@ fn merge_sorted<T, K: Ord>(
             at += 1;
         }
         if at < known && key(&into[at]) == wanted {
-            add(&mut into[at], element, faults)?;
+            add(&mut into[at], element, faults);
         } else {
             scale(&mut element, faults);
-            memory::push(&mut new, element, HOLD_RECORDS)?;
+            new.push(element);
         }
     }
-    join_sorted(into, new, key)
+    join_sorted(into, new, key);
 }
 
-/// Puts the elements of one sorted list where they belong among those of another, which have other keys.
-fn join_sorted<T, K: Ord>(into: &mut Vec<T>, new: Vec<T>, key: impl Fn(&T) -> K) -> Result<()> {
+/// Inserts the elements of one sorted list into another. No key occurs in both.
+fn join_sorted<T, K: Ord>(into: &mut Vec<T>, new: Vec<T>, key: impl Fn(&T) -> K) {
     if into.is_empty() {
         *into = new;
-        return Ok(());
+        return;
     }
-    let Some(first) = new.first().map(&key) else { return Ok(()) };
+    let Some(first) = new.first().map(&key) else { return };
     let stays = into.partition_point(|element| key(element) < first);
-    let mut moved = Vec::new();
-    memory::reserve(&mut moved, into.len() - stays, HOLD_RECORDS)?;
-    memory::reserve(into, new.len(), HOLD_RECORDS)?;
-    moved.extend(into.drain(stays..));
-    let mut moved = moved.into_iter().peekable();
+    let mut moved = into.split_off(stays).into_iter().peekable();
+    into.reserve(moved.len() + new.len());
     for element in new {
         let at = key(&element);
         while let Some(before) = moved.next_if(|known| key(known) < at) {
@@ -168,7 +153,6 @@ fn join_sorted<T, K: Ord>(into: &mut Vec<T>, new: Vec<T>, key: impl Fn(&T) -> K)
         into.push(element);
     }
     into.extend(moved);
-    Ok(())
 }
 
 fn scale_record(record: &mut FunctionRecord, weight: u64, faults: &mut Faults) {
@@ -200,6 +184,77 @@ fn add_weighted(sum: &mut u64, mut more: u64, weight: u64) -> bool {
     add_saturating(sum, more) || overflowed
 }
 
+/// Returns the record under its new names. As in llvm-profdata, its context, checksums, attributes and vtables are lost,
+/// and hashes stay unchanged. Discriminators in the body keep only the bits of `mask`.
+pub(super) fn remap(
+    record: &FunctionRecord,
+    names: &mut Names,
+    remapping: &Remapping,
+    mask: u32,
+    fault: &mut Option<RecordFault>,
+) -> FunctionRecord {
+    let mut remapped = FunctionRecord::new(new_name(record.name, names, remapping));
+    (remapped.total, remapped.head) = (record.total, record.head);
+    for entry in &record.body {
+        let discriminator = entry.location.discriminator & mask;
+        let new = remapped.body_at(LineLocation { discriminator, ..entry.location });
+        let mut overflowed = add_saturating(&mut new.samples, entry.samples);
+        for target in &entry.targets {
+            let callee = new_name(target.callee, names, remapping);
+            overflowed |= add_target(new.targets.list_mut(), callee, target.samples);
+        }
+        if overflowed {
+            fault.get_or_insert(RecordFault::CounterOverflow);
+        }
+    }
+    for site in &record.call_sites {
+        let callee = remap(&site.callee, names, remapping, mask, fault);
+        let at = remapped.call_site_at(site.location, callee.name);
+        if let Some(found) = merge_record(&mut remapped.call_sites[at].callee, callee, 1) {
+            fault.get_or_insert(found);
+        }
+    }
+    remapped
+}
+
+fn new_name(id: NameId, names: &mut Names, remapping: &Remapping) -> NameId {
+    let FunctionName::Text(old) = names.get(id) else { return id };
+    let new = remapping.apply(old);
+    if new == old {
+        return id;
+    }
+    let new = new.to_vec();
+    names.insert(FunctionName::Text(&new))
+}
+
+/// Replaces every name by its number in another profile. `same_order` means that the new numbers rise with the old
+/// ones, so lists stay sorted.
+pub(super) fn rename(record: &mut FunctionRecord, numbers: &[NameId], same_order: bool) {
+    record.name = numbers[record.name.index()];
+    if let Some(frames) = &mut record.context {
+        frames.iter_mut().for_each(|frame| frame.function = numbers[frame.function.index()]);
+    }
+    for entry in &mut record.body {
+        rename_targets(&mut entry.targets, numbers, same_order);
+    }
+    for entry in &mut record.vtables {
+        rename_targets(&mut entry.tables, numbers, same_order);
+    }
+    for site in &mut record.call_sites {
+        rename(&mut site.callee, numbers, same_order);
+    }
+    if !same_order && record.call_sites.len() > 1 {
+        record.call_sites.sort_unstable_by_key(|site| (site.location, site.callee.name));
+    }
+}
+
+fn rename_targets(targets: &mut [CallTarget], numbers: &[NameId], same_order: bool) {
+    targets.iter_mut().for_each(|target| target.callee = numbers[target.callee.index()]);
+    if !same_order && targets.len() > 1 {
+        targets.sort_unstable_by_key(|target| target.callee);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +265,7 @@ mod tests {
         fn two_sorted_lists_become_one(all in proptest::collection::btree_map(0u32..200, proptest::bool::ANY, 0..60)) {
             let of = |wanted: bool| all.iter().filter(|(_, is_new)| **is_new == wanted).map(|(key, _)| *key).collect();
             let mut into: Vec<u32> = of(false);
-            join_sorted(&mut into, of(true), |key| *key).unwrap();
+            join_sorted(&mut into, of(true), |key| *key);
             prop_assert_eq!(into, all.keys().copied().collect::<Vec<_>>());
         }
     }

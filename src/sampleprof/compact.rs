@@ -1,47 +1,37 @@
-//! The compact form of LLVM 16 and earlier: names are hashes.
+//! Compact binary sample profiles of LLVM 16 and earlier: names are hashes, and a table at the end leads to the records.
 
-use super::body::{BodyReader, BodyWriter, read_index};
-use super::reader::add_body;
-use super::tables::{NameForm, read_header, read_names, read_summary};
-use super::writer::{Content, write_record};
-use super::{COMPACT_MAGIC, VERSION};
+use super::binary::{
+    BodyReader, BodyWriter, COMPACT_MAGIC, Content, NameForm, VERSION, add_body, read_header, read_index, read_names,
+    read_summary, write_record,
+};
+use super::options::{ReadOptions, Rules};
+use super::order::hash_range;
+use super::profile::SampleProfile;
+use super::record::{FunctionRecord, NameId, Names, RecordTable};
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::instr::hash_order::prepared_map_order;
-use crate::memory::{self, HOLD_NAMES};
-use crate::sampleprof::ReadOptions;
-use crate::sampleprof::hash::hash_range;
-use crate::sampleprof::names::{NameId, Names};
-use crate::sampleprof::profile::SampleProfile;
-use crate::sampleprof::record::FunctionRecord;
-use crate::sampleprof::rules::Rules;
-use crate::sampleprof::table::RecordTable;
 use foldhash::HashMap;
 
-/// Where the records of a file are.
+/// The function table of a file, by which single records are read.
 #[derive(Debug)]
-pub(in crate::sampleprof) struct Index<'data> {
+pub(super) struct Index<'data> {
     file: &'data [u8],
     names: Vec<NameId>,
-    /// Where the table of functions begins; records stand in front of it.
+    /// The offset of the function table, which is the end of the records.
     end: usize,
-    /// Functions and offsets in the order of the table.
+    /// Functions and the offsets of their records, in the order of the table.
     places: Vec<(NameId, u64)>,
 }
 
 impl<'data> Index<'data> {
-    /// Reads everything but records; `profile` gets the names, the kind and the
-    /// summary.
+    /// Reads everything but the records. `profile` receives the names, the kind and the summary.
     ///
     /// # Errors
     ///
-    /// As of the plain form, and offsets that lead out of the file.
-    pub(in crate::sampleprof) fn read(
-        file: &'data [u8],
-        options: &ReadOptions,
-        profile: &mut SampleProfile,
-    ) -> Result<Self> {
+    /// The errors of the plain form, and offsets beyond the end of the file.
+    pub(super) fn read(file: &'data [u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<Self> {
         let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
         read_header(&mut cursor, COMPACT_MAGIC, &[VERSION])?;
         cursor.enter("summary");
@@ -67,8 +57,8 @@ impl<'data> Index<'data> {
     ///
     /// # Errors
     ///
-    /// As of the plain form, and offsets that lead to another function.
-    pub(in crate::sampleprof) fn add_records(
+    /// The errors of the plain form, and offsets that lead to another function.
+    pub(super) fn add_records(
         &self,
         only: Option<NameId>,
         options: &ReadOptions,
@@ -93,14 +83,12 @@ impl<'data> Index<'data> {
     }
 }
 
-/// The places in the order in which the releases that know the form read them:
-/// that of a map by name, in which the last offset of a name holds.
+/// Returns the places in the order in which LLVM reads them: that of a map by name, in which the last offset of a name
+/// replaces the others.
 fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result<Vec<(NameId, u64)>> {
     let mut known = HashMap::default();
     let mut distinct: Vec<(NameId, u64)> = Vec::new();
-    memory::reserve(&mut distinct, places.len(), HOLD_NAMES)?;
     for &(name, offset) in places {
-        memory::reserve(&mut known, 1, HOLD_NAMES)?;
         let at = *known.entry(name).or_insert(distinct.len());
         match distinct.get_mut(at) {
             Some(place) => place.1 = offset,
@@ -108,35 +96,34 @@ fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result
         }
     }
     let hash = |(name, _): &(NameId, u64)| hash_range(&names.get(*name).to_bytes()) as u32;
-    let hashes: Vec<u32> = memory::collect(distinct.iter().map(hash), HOLD_NAMES)?;
+    let hashes: Vec<u32> = distinct.iter().map(hash).collect();
     let order = prepared_map_order(rules.release(), &hashes)?;
-    memory::collect(order.into_iter().map(|at| distinct[at as usize]), HOLD_NAMES)
+    Ok(order.into_iter().map(|at| distinct[at as usize]).collect())
 }
 
-/// Reads a compact binary. Which records there are is said by the table at its
-/// end.
+/// Reads a compact binary. The table at its end lists the records.
 ///
 /// # Errors
 ///
-/// As of the plain form, and offsets that lead out of the file.
-pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
+/// The errors of the plain form, and offsets beyond the end of the file.
+pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let index = Index::read(file, options, profile)?;
     index.add_records(None, options, profile)
 }
 
 fn at<'data>(file: &'data [u8], offset: u64, section: &'static str) -> Result<Cursor<'data>> {
     let rest = usize::try_from(offset).ok().and_then(|offset| file.get(offset..));
-    let rest = rest.ok_or_else(|| Error::truncated("what an offset leads to", offset, file.len() as u64))?;
+    let rest = rest.ok_or_else(|| Error::truncated("the target of an offset", offset, file.len() as u64))?;
     Ok(Cursor::new(rest, offset, Endian::Little, section))
 }
 
-/// The compact binary; names become hashes for good.
+/// Writes a compact binary. Names become hashes, and cannot become names again.
 ///
 /// # Errors
 ///
-/// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
-    let mut sink = content.begin(COMPACT_MAGIC)?;
+/// Memory for the output is refused.
+pub(super) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
+    let mut sink = content.begin(COMPACT_MAGIC);
     let table = content.name_table();
     write_uleb128(&mut sink, table.names.len() as u64);
     for name in &table.names {

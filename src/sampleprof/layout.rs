@@ -1,20 +1,19 @@
-//! Contexts as trees of inlined callees, and inlined callees as functions.
+//! Changes the layout of a merged profile: nests or flattens calling contexts, and merges or drops cold ones.
 
+use super::merge_record::merge_record;
 use super::merger::{Merger, Records};
-use crate::error::Result;
-use crate::memory::{self, HOLD_RECORDS};
-use crate::sampleprof::merge::merge_record;
-use crate::sampleprof::names::NameId;
-use crate::sampleprof::record::{BodyEntry, FunctionRecord, LineLocation, add_saturating, add_target, attributes};
+use super::profile::COLD_CUTOFF;
+use super::record::{BodyEntry, Frame, FunctionRecord, LineLocation, NameId, add_saturating, add_target, attributes};
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
-/// How inlined callees are kept.
+/// The layout of inlined callees and calling contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
     /// Contexts become inlined callees of their callers.
     Nest {
-        /// Add them to the functions' own records as well.
+        /// Whether to add them to the functions' own records as well.
         merged_base: bool,
     },
     /// Inlined callees and contexts become functions without context.
@@ -32,29 +31,24 @@ struct Node {
 }
 
 impl Merger {
-    /// Changes the layout. Only profiles in contexts can be nested; others stay.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn convert(&mut self, layout: Layout) -> Result<()> {
+    /// Changes the layout. Only profiles with calling contexts can be nested; others stay unchanged.
+    pub fn convert(&mut self, layout: Layout) {
         match layout {
-            Layout::Flat => self.flatten()?,
+            Layout::Flat => self.flatten(),
             Layout::Nest { merged_base } if self.kind().context_sensitive => {
-                self.nest(merged_base || self.rules.always_merges_base_profiles())?;
+                self.nest(merged_base || self.rules.always_merges_base_profiles());
                 if self.rules.nesting_is_preinlining() {
                     self.mark_preinlined();
                 }
             }
-            Layout::Nest { .. } => return Ok(()),
+            Layout::Nest { .. } => return,
         }
         self.leave_contexts();
-        Ok(())
     }
 
-    fn nest(&mut self, merged_base: bool) -> Result<()> {
+    fn nest(&mut self, merged_base: bool) {
         let mut root = Node::default();
-        for at in self.records.order()? {
+        for at in self.records.order() {
             let frames = self.records.get(at).and_then(|record| record.context.clone()).unwrap_or_default();
             let (mut node, mut location) = (&mut root, LineLocation::default());
             for frame in &frames {
@@ -63,35 +57,34 @@ impl Merger {
                 node.location = location;
                 location = frame.location;
             }
-            // A record without context, which LLVM does not mean to meet here,
-            // becomes the caller of all outermost frames.
+            // As in LLVM, a record without context becomes the caller of all outermost frames.
             node.record = Some(at);
         }
-        self.nest_children(root, merged_base)
+        self.nest_children(root, merged_base);
     }
 
     /// Turns the children of a node into inlined callees of its record.
-    fn nest_children(&mut self, node: Node, merged_base: bool) -> Result<()> {
+    fn nest_children(&mut self, node: Node, merged_base: bool) {
         for child in node.children.into_values() {
             let (location, Some(at)) = (child.location, child.record) else {
-                self.nest_children(child, merged_base)?;
+                self.nest_children(child, merged_base);
                 continue;
             };
-            self.nest_children(child, merged_base)?;
+            self.nest_children(child, merged_base);
             let old_key = self.records.key(at);
             let Some(mut callee) = self.records.get(at).cloned() else { continue };
             callee.context = None;
             let new_key = match node.record {
                 None => {
                     let key = self.key(&callee);
-                    self.merge_record(callee)?;
+                    self.merge_record(callee);
                     Some(key)
                 }
                 Some(parent) => {
                     self.adopt(parent, location, &callee, merged_base);
                     if merged_base {
                         let key = self.key(&callee);
-                        self.merge_record(callee)?;
+                        self.merge_record(callee);
                         Some(key)
                     } else {
                         None
@@ -102,7 +95,6 @@ impl Merger {
                 self.records.remove(at);
             }
         }
-        Ok(())
     }
 
     fn adopt(&mut self, parent: usize, location: LineLocation, callee: &FunctionRecord, merged_base: bool) {
@@ -123,9 +115,9 @@ impl Merger {
         }
     }
 
-    fn flatten(&mut self) -> Result<()> {
+    fn flatten(&mut self) {
         let has_contexts = self.kind().context_sensitive;
-        let old = std::mem::take(&mut self.records).into_ordered()?;
+        let old = std::mem::take(&mut self.records).into_ordered();
         let mut flat = Records::default();
         for record in old {
             if has_contexts {
@@ -133,21 +125,20 @@ impl Merger {
                 let key = self.key(&base);
                 let at = match flat.find(key) {
                     Some(at) => at,
-                    None => flat.insert(key, base)?,
+                    None => flat.insert(key, base),
                 };
                 if let Some(into) = flat.get_mut(at) {
-                    merge_record(into, record, 1)?;
+                    merge_record(into, record, 1);
                 }
             } else {
-                self.flatten_record(record, &mut flat)?;
+                self.flatten_record(record, &mut flat);
             }
         }
         self.records = flat;
-        Ok(())
     }
 
     /// Adds a record and its inlined callees to functions of their own.
-    fn flatten_record(&mut self, record: FunctionRecord, flat: &mut Records) -> Result<()> {
+    fn flatten_record(&mut self, record: FunctionRecord, flat: &mut Records) {
         let key = self.key(&record);
         let FunctionRecord { name, checksum, attributes, head, body, mut call_sites, vtables, .. } = record;
         let names = &self.names;
@@ -157,48 +148,42 @@ impl Merger {
         let at = match flat.find(key) {
             Some(at) => {
                 if let Some(into) = flat.get_mut(at) {
-                    body.into_iter().try_for_each(|entry| add_entry(into, entry))?;
+                    body.into_iter().for_each(|entry| add_entry(into, entry));
                 }
                 at
             }
             None => {
                 let fresh = FunctionRecord::new(name);
-                flat.insert(key, FunctionRecord { checksum, attributes, head, body, vtables, ..fresh })?
+                flat.insert(key, FunctionRecord { checksum, attributes, head, body, vtables, ..fresh })
             }
         };
         for site in call_sites {
             let estimate = site.callee.entry_estimate(false);
             if let Some(into) = flat.get_mut(at) {
-                memory::reserve(&mut into.body, 1, HOLD_RECORDS)?;
                 let entry = into.body_at(site.location);
                 add_saturating(&mut entry.samples, estimate);
-                memory::reserve(entry.targets.list_mut(), 1, HOLD_RECORDS)?;
                 add_target(entry.targets.list_mut(), site.callee.name, estimate);
             }
             total = total.saturating_sub(site.callee.total).wrapping_add(estimate);
-            self.flatten_record(site.callee, flat)?;
+            self.flatten_record(site.callee, flat);
         }
         if let Some(into) = flat.get_mut(at) {
             add_saturating(&mut into.total, total);
             into.head = into.entry_estimate(false);
         }
-        Ok(())
     }
 }
 
-fn add_entry(into: &mut FunctionRecord, entry: BodyEntry) -> Result<()> {
-    memory::reserve(&mut into.body, 1, HOLD_RECORDS)?;
+fn add_entry(into: &mut FunctionRecord, entry: BodyEntry) {
     let known = into.body_at(entry.location);
     add_saturating(&mut known.samples, entry.samples);
     for target in &entry.targets {
-        memory::reserve(known.targets.list_mut(), 1, HOLD_RECORDS)?;
         add_target(known.targets.list_mut(), target.callee, target.samples);
     }
-    Ok(())
 }
 
-/// Takes a callee out of the call targets of a place, and its samples out of
-/// those of the place; says how many.
+/// Removes a callee from the call targets of a location, and its samples from those of the location. Returns the number
+/// of samples.
 fn remove_target(body: &mut Vec<BodyEntry>, location: LineLocation, callee: NameId) -> u64 {
     let Ok(at) = body.binary_search_by_key(&location, |entry| entry.location) else { return 0 };
     let entry = &mut body[at];
@@ -214,4 +199,82 @@ fn remove_target(body: &mut Vec<BodyEntry>, location: LineLocation, callee: Name
         body.remove(at);
     }
     removed
+}
+
+/// Options for cold contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColdContexts {
+    /// Merge them into the contexts of their last frames.
+    pub merge: bool,
+    /// Drop them; with `merge`, drop only merged ones that stay cold and have no other record.
+    pub trim: bool,
+    /// The number of last frames.
+    pub frames: usize,
+}
+
+impl Default for ColdContexts {
+    fn default() -> Self {
+        Self { merge: false, trim: false, frames: 1 }
+    }
+}
+
+impl Merger {
+    /// Merges or drops the records below the cold threshold of the profile. A record without context is dropped like
+    /// others. Does nothing without a threshold.
+    ///
+    /// # Errors
+    ///
+    /// Usage, if a record without context must be merged, or the number of frames is 0. LLVM crashes or reads invalid
+    /// memory.
+    pub fn treat_cold_contexts(&mut self, options: ColdContexts) -> Result<()> {
+        if !(options.merge || options.trim) {
+            return Ok(());
+        }
+        let threshold = self.summary().threshold(COLD_CUTOFF).unwrap_or_default();
+        if threshold == 0 {
+            return Ok(());
+        }
+        let is_cold = |record: &FunctionRecord| record.total < threshold;
+        let mut cold = self.records.order();
+        cold.retain(|at| self.records.get(*at).is_some_and(is_cold));
+        let has_context = |at: &usize| self.records.get(*at).is_some_and(|record| record.context.is_some());
+        if options.merge && !cold.iter().all(has_context) {
+            let text = "cold contexts cannot be merged: the profile has functions without context";
+            return Err(Error::usage(text).with_hint("omit the merging of cold contexts"));
+        }
+        if options.merge && options.frames == 0 && !cold.is_empty() {
+            return Err(Error::usage("cold contexts cannot be merged into contexts without frames"));
+        }
+        let mut folded = Records::default();
+        for at in cold {
+            let Some(record) = self.records.remove(at) else { continue };
+            if options.merge {
+                self.fold(record, options.frames, &mut folded);
+            }
+        }
+        for record in folded.into_ordered() {
+            let key = self.key(&record);
+            if !(options.trim && is_cold(&record) && self.records.find(key).is_none()) {
+                self.merge_record(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a record into that of the last frames of its context.
+    fn fold(&mut self, record: FunctionRecord, frames: usize, folded: &mut Records) {
+        let frames = if self.rules.folds_to_one_frame() { frames.min(1) } else { frames };
+        let context = record.context.as_deref().unwrap_or_default();
+        let last: &[Frame] = &context[context.len().saturating_sub(frames)..];
+        let shorter = FunctionRecord::in_context(last.into()).unwrap_or_else(|| FunctionRecord::new(record.name));
+        let key = self.key(&shorter);
+        let at = match folded.find(key) {
+            Some(at) => at,
+            None => folded.insert(key, shorter),
+        };
+        if let Some(into) = folded.get_mut(at) {
+            merge_record(into, record, 1);
+        }
+    }
 }
