@@ -2,8 +2,8 @@
 //! their place.
 
 use crate::error::Result;
-use crate::instr::name_ref;
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::name_ref;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Ordering;

@@ -1,6 +1,6 @@
 //! What the releases of LLVM do differently with sample profiles.
 
-use crate::instr::Release;
+use crate::model::Release;
 
 /// The rules of one release, as questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

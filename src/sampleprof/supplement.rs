@@ -6,8 +6,8 @@ use super::profile::SampleProfile;
 use super::record::FunctionRecord;
 use super::summary::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Summary};
 use crate::error::Result;
-use crate::instr::{Profile, RecordId, SummaryBuilder, ValueKind};
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::{Profile, RecordId, SummaryBuilder, ValueKind};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 

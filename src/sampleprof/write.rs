@@ -8,8 +8,8 @@ use super::record::FunctionRecord;
 use super::rules::Rules;
 use super::{binary, ext, text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{Loss, LossKind};
 use crate::memory::{self, HOLD_OUTPUT};
+use crate::model::{Loss, LossKind};
 use std::collections::HashSet;
 
 /// How a profile is written.

@@ -24,19 +24,19 @@ fn expect<T>(list: &mut Vec<T>, count: u32) {
 
 /// What reading bodies needs to know.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sampleprof) struct BodyReader<'a> {
+pub(crate) struct BodyReader<'a> {
     /// Names by their index in the file.
-    pub(in crate::sampleprof) names: &'a [NameId],
+    pub(crate) names: &'a [NameId],
     /// Bits of discriminators that are kept.
-    pub(in crate::sampleprof) mask: u32,
+    pub(crate) mask: u32,
     /// Whether virtual tables follow each body.
-    pub(in crate::sampleprof) has_vtables: bool,
+    pub(crate) has_vtables: bool,
     /// Whether a line that is too large has a message of its own.
-    pub(in crate::sampleprof) names_illegal_lines: bool,
+    pub(crate) names_illegal_lines: bool,
 }
 
 /// A number of 32 bits.
-pub(in crate::sampleprof) fn read_u32(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u32> {
+pub(crate) fn read_u32(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u32> {
     let start = cursor.position();
     let value = read_uleb128(cursor, field)?;
     let too_large = |_| Error::malformed(format!("{field} {value} does not fit 32 bits"));
@@ -45,12 +45,12 @@ pub(in crate::sampleprof) fn read_u32(cursor: &mut Cursor<'_>, field: &'static s
 
 /// A number of 64 bits of which 32 are kept, as LLVM does with lines and
 /// discriminators.
-pub(in crate::sampleprof) fn read_cut(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u32> {
+pub(crate) fn read_cut(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u32> {
     Ok(read_uleb128(cursor, field)? as u32)
 }
 
 /// An index into a table of names, or of contexts.
-pub(in crate::sampleprof) fn read_index<T: Copy>(cursor: &mut Cursor<'_>, table: &[T]) -> Result<T> {
+pub(crate) fn read_index<T: Copy>(cursor: &mut Cursor<'_>, table: &[T]) -> Result<T> {
     let index = read_uleb128(cursor, "index of a name")?;
     let found = usize::try_from(index).ok().and_then(|index| table.get(index));
     found.copied().ok_or_else(|| cursor.place(name_index(index, table.len())))
@@ -58,7 +58,7 @@ pub(in crate::sampleprof) fn read_index<T: Copy>(cursor: &mut Cursor<'_>, table:
 
 impl BodyReader<'_> {
     /// Adds the body at the cursor to a record.
-    pub(in crate::sampleprof) fn read(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord) -> Result<()> {
+    pub(crate) fn read(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord) -> Result<()> {
         self.read_at(cursor, record, 0)
     }
 
@@ -136,18 +136,18 @@ impl BodyReader<'_> {
 
 /// What writing bodies needs to know.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sampleprof) struct BodyWriter<'a> {
+pub(crate) struct BodyWriter<'a> {
     /// The names of the profile.
-    pub(in crate::sampleprof) names: &'a Names,
+    pub(crate) names: &'a Names,
     /// Index in the file of each name.
-    pub(in crate::sampleprof) index: &'a [u32],
+    pub(crate) index: &'a [u32],
     /// Whether virtual tables follow each body.
-    pub(in crate::sampleprof) with_vtables: bool,
+    pub(crate) with_vtables: bool,
 }
 
 impl BodyWriter<'_> {
     /// Appends the body of a record.
-    pub(in crate::sampleprof) fn write(&self, sink: &mut Sink, record: &FunctionRecord) {
+    pub(crate) fn write(&self, sink: &mut Sink, record: &FunctionRecord) {
         write_uleb128(sink, record.total);
         write_uleb128(sink, record.body.len() as u64);
         for entry in &record.body {
@@ -173,12 +173,12 @@ impl BodyWriter<'_> {
     }
 
     /// Appends the index of a name.
-    pub(in crate::sampleprof) fn name(&self, sink: &mut Sink, name: NameId) {
+    pub(crate) fn name(&self, sink: &mut Sink, name: NameId) {
         write_uleb128(sink, u64::from(self.index[name.index()]));
     }
 
     /// Appends a place.
-    pub(in crate::sampleprof) fn location(&self, sink: &mut Sink, location: LineLocation) {
+    pub(crate) fn location(&self, sink: &mut Sink, location: LineLocation) {
         write_uleb128(sink, u64::from(location.line));
         write_uleb128(sink, u64::from(location.discriminator));
     }

@@ -8,8 +8,8 @@ use super::{COMPACT_MAGIC, VERSION};
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::instr::hash_order::prepared_map_order;
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::hash_order::prepared_map_order;
 use crate::sampleprof::ReadOptions;
 use crate::sampleprof::hash::hash_range;
 use crate::sampleprof::names::{NameId, Names};
@@ -21,7 +21,7 @@ use foldhash::HashMap;
 
 /// Where the records of a file are.
 #[derive(Debug)]
-pub(in crate::sampleprof) struct Index<'data> {
+pub(crate) struct Index<'data> {
     file: &'data [u8],
     names: Vec<NameId>,
     /// Where the table of functions begins; records stand in front of it.
@@ -37,11 +37,7 @@ impl<'data> Index<'data> {
     /// # Errors
     ///
     /// As of the plain form, and offsets that lead out of the file.
-    pub(in crate::sampleprof) fn read(
-        file: &'data [u8],
-        options: &ReadOptions,
-        profile: &mut SampleProfile,
-    ) -> Result<Self> {
+    pub(crate) fn read(file: &'data [u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<Self> {
         let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
         read_header(&mut cursor, COMPACT_MAGIC, &[VERSION])?;
         cursor.enter("summary");
@@ -68,7 +64,7 @@ impl<'data> Index<'data> {
     /// # Errors
     ///
     /// As of the plain form, and offsets that lead to another function.
-    pub(in crate::sampleprof) fn add_records(
+    pub(crate) fn add_records(
         &self,
         only: Option<NameId>,
         options: &ReadOptions,
@@ -119,7 +115,7 @@ fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result
 /// # Errors
 ///
 /// As of the plain form, and offsets that lead out of the file.
-pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
+pub(crate) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let index = Index::read(file, options, profile)?;
     index.add_records(None, options, profile)
 }
@@ -135,7 +131,7 @@ fn at<'data>(file: &'data [u8], offset: u64, section: &'static str) -> Result<Cu
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
+pub(crate) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
     let mut sink = content.begin(COMPACT_MAGIC)?;
     let table = content.name_table();
     write_uleb128(&mut sink, table.names.len() as u64);

@@ -18,7 +18,7 @@ use crate::sampleprof::table::RecordTable;
 ///
 /// Bad magic, another version than 103 (and 104 by the rules of LLVM 23),
 /// truncated or malformed content.
-pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
+pub(crate) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     profile.stated.flow_sensitive = Some(options.flow_sensitive);
     let versions = if options.reads_104() { &[VERSION, NEXT_VERSION][..] } else { &[VERSION] };
@@ -56,7 +56,7 @@ pub(super) fn read_record(
 }
 
 /// Adds a head and the body at the cursor to the record of a function.
-pub(in crate::sampleprof) fn add_body(
+pub(crate) fn add_body(
     cursor: &mut Cursor<'_>,
     profile: &mut SampleProfile,
     table: &mut RecordTable,

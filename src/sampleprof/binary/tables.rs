@@ -12,7 +12,7 @@ use crate::sampleprof::summary::{Summary, SummaryRow};
 use super::body::read_cut;
 
 /// Reads magic and version.
-pub(in crate::sampleprof) fn read_header(cursor: &mut Cursor<'_>, magic: u64, versions: &[u64]) -> Result<u64> {
+pub(crate) fn read_header(cursor: &mut Cursor<'_>, magic: u64, versions: &[u64]) -> Result<u64> {
     let found = read_uleb128(cursor, "magic")?;
     if found != magic {
         return Err(ErrorKind::BadMagic { detail: format!("found {found:#x}, expected {magic:#x}") }.into());
@@ -31,13 +31,13 @@ pub(in crate::sampleprof) fn read_header(cursor: &mut Cursor<'_>, magic: u64, ve
 }
 
 /// Appends magic and version.
-pub(in crate::sampleprof) fn write_header(sink: &mut Sink, magic: u64, version: u64) {
+pub(crate) fn write_header(sink: &mut Sink, magic: u64, version: u64) {
     write_uleb128(sink, magic);
     write_uleb128(sink, version);
 }
 
 /// Reads a summary.
-pub(in crate::sampleprof) fn read_summary(cursor: &mut Cursor<'_>) -> Result<Summary> {
+pub(crate) fn read_summary(cursor: &mut Cursor<'_>) -> Result<Summary> {
     let mut summary = Summary {
         total: read_uleb128(cursor, "total count")?,
         max: read_uleb128(cursor, "largest count")?,
@@ -57,7 +57,7 @@ pub(in crate::sampleprof) fn read_summary(cursor: &mut Cursor<'_>) -> Result<Sum
 }
 
 /// Appends a summary.
-pub(in crate::sampleprof) fn write_summary(sink: &mut Sink, summary: &Summary) {
+pub(crate) fn write_summary(sink: &mut Sink, summary: &Summary) {
     for value in [summary.total, summary.max, summary.max_head, summary.counts, summary.functions] {
         write_uleb128(sink, value);
     }
@@ -71,7 +71,7 @@ pub(in crate::sampleprof) fn write_summary(sink: &mut Sink, summary: &Summary) {
 
 /// How names are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sampleprof) enum NameForm {
+pub(crate) enum NameForm {
     /// Strings that end in a NUL.
     Strings,
     /// MD5 hashes as ULEB128 numbers.
@@ -81,7 +81,7 @@ pub(in crate::sampleprof) enum NameForm {
 }
 
 /// Reads a table of names.
-pub(in crate::sampleprof) fn read_names(
+pub(crate) fn read_names(
     cursor: &mut Cursor<'_>,
     form: NameForm,
     names: &mut Names,
@@ -117,7 +117,7 @@ fn insert_hash(names: &mut Names, hash: u64, rules: Rules) -> NameId {
 }
 
 /// A string and the NUL behind it.
-pub(in crate::sampleprof) fn read_string<'data>(cursor: &mut Cursor<'data>, limits: &Limits) -> Result<&'data [u8]> {
+pub(crate) fn read_string<'data>(cursor: &mut Cursor<'data>, limits: &Limits) -> Result<&'data [u8]> {
     let Some(len) = cursor.rest().iter().position(|byte| *byte == 0) else {
         return Err(cursor.place(Error::truncated("a name and the NUL behind it", cursor.left() + 1, cursor.left())));
     };
@@ -132,31 +132,31 @@ pub(in crate::sampleprof) fn read_string<'data>(cursor: &mut Cursor<'data>, limi
 
 /// Which names of a profile a file holds, in which order.
 #[derive(Debug, Default)]
-pub(in crate::sampleprof) struct NameTable {
+pub(crate) struct NameTable {
     /// The names in the order of the file.
-    pub(in crate::sampleprof) names: Vec<NameId>,
+    pub(crate) names: Vec<NameId>,
     /// Index in the file of each name of the profile that is in it.
-    pub(in crate::sampleprof) index: Vec<u32>,
+    pub(crate) index: Vec<u32>,
 }
 
 /// Collects names that are used.
 #[derive(Debug)]
-pub(in crate::sampleprof) struct NameCollector<'a> {
+pub(crate) struct NameCollector<'a> {
     names: &'a Names,
     used: Vec<bool>,
 }
 
 impl<'a> NameCollector<'a> {
-    pub(in crate::sampleprof) fn new(names: &'a Names) -> Self {
+    pub(crate) fn new(names: &'a Names) -> Self {
         Self { names, used: vec![false; names.len()] }
     }
 
-    pub(in crate::sampleprof) fn add(&mut self, name: NameId) {
+    pub(crate) fn add(&mut self, name: NameId) {
         self.used[name.index()] = true;
     }
 
     /// The table, in the order of names.
-    pub(in crate::sampleprof) fn finish(self) -> NameTable {
+    pub(crate) fn finish(self) -> NameTable {
         let mut names: Vec<NameId> = self.names.ids().filter(|name| self.used[name.index()]).collect();
         names.sort_unstable_by(|a, b| self.names.compare(*a, *b));
         let mut index = vec![u32::MAX; self.names.len()];
@@ -168,7 +168,7 @@ impl<'a> NameCollector<'a> {
 }
 
 /// Appends a table of names as strings.
-pub(in crate::sampleprof) fn write_names(sink: &mut Sink, names: &Names, table: &[NameId]) {
+pub(crate) fn write_names(sink: &mut Sink, names: &Names, table: &[NameId]) {
     write_uleb128(sink, table.len() as u64);
     for name in table {
         sink.bytes(&names.get(*name).to_bytes());

@@ -15,15 +15,15 @@ use crate::sampleprof::rules::Rules;
 
 /// What is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sampleprof) struct Content<'a> {
+pub(crate) struct Content<'a> {
     /// Names of the profile.
-    pub(in crate::sampleprof) names: &'a Names,
+    pub(crate) names: &'a Names,
     /// Records in the order of the file.
-    pub(in crate::sampleprof) records: &'a [&'a FunctionRecord],
+    pub(crate) records: &'a [&'a FunctionRecord],
     /// The same records in the order of LLVM's container.
-    pub(in crate::sampleprof) container: &'a [&'a FunctionRecord],
-    pub(in crate::sampleprof) rules: Rules,
-    pub(in crate::sampleprof) kind: Kind,
+    pub(crate) container: &'a [&'a FunctionRecord],
+    pub(crate) rules: Rules,
+    pub(crate) kind: Kind,
 }
 
 impl Content<'_> {
@@ -58,7 +58,7 @@ pub(super) fn write_record(sink: &mut Sink, bodies: &BodyWriter<'_>, record: &Fu
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
+pub(crate) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
     let mut sink = content.begin(MAGIC)?;
     let table = content.name_table();
     write_names(&mut sink, content.names, &table.names);

@@ -18,7 +18,7 @@ use crate::sampleprof::table::RecordTable;
 ///
 /// Bad magic, another version than 103 and 104, truncated or malformed content,
 /// sections that lead out of the file or do not inflate.
-pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
+pub(crate) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let header = read_table(file, options)?;
     let mut reader = Reader { options, profile, table: RecordTable::default(), tables: Tables::default() };
     for section in header.sections.iter().filter(|section| section.size > 0) {

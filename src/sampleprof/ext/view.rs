@@ -26,7 +26,7 @@ struct Content<'data> {
 
 /// Where the records of a file are.
 #[derive(Debug)]
-pub(in crate::sampleprof) struct Index<'data> {
+pub(crate) struct Index<'data> {
     tables: Tables,
     records: Vec<Content<'data>>,
     metadata: Vec<Content<'data>>,
@@ -42,11 +42,7 @@ impl<'data> Index<'data> {
     /// # Errors
     ///
     /// As of [`read`](super::read).
-    pub(in crate::sampleprof) fn read(
-        file: &'data [u8],
-        options: &ReadOptions,
-        profile: &mut SampleProfile,
-    ) -> Result<Option<Self>> {
+    pub(crate) fn read(file: &'data [u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<Option<Self>> {
         let Header { sections, .. } = read_table(file, options)?;
         let mut index =
             Self { tables: Tables::default(), records: Vec::new(), metadata: Vec::new(), places: HashMap::default() };
@@ -112,7 +108,7 @@ impl<'data> Index<'data> {
     ///
     /// As of [`read`](super::read), and malformed when an offset leads to
     /// another function.
-    pub(in crate::sampleprof) fn function(&self, name: NameId, options: &ReadOptions) -> Result<Vec<FunctionRecord>> {
+    pub(crate) fn function(&self, name: NameId, options: &ReadOptions) -> Result<Vec<FunctionRecord>> {
         let mut found = SampleProfile::default();
         let mut table = RecordTable::default();
         let bodies = self.tables.bodies(options);
@@ -137,7 +133,7 @@ impl<'data> Index<'data> {
     /// # Errors
     ///
     /// As of [`function`](Self::function).
-    pub(in crate::sampleprof) fn check_offsets(&self) -> Result<()> {
+    pub(crate) fn check_offsets(&self) -> Result<()> {
         let mut all: Vec<_> =
             self.places.iter().flat_map(|(name, places)| places.iter().map(|place| (*place, *name))).collect();
         all.sort_unstable();

@@ -100,7 +100,7 @@ const SPLIT_FILE: &[usize] = &[0, 1, 3, 2, 5, 4, 6, 7];
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn write_records(
+pub(crate) fn write_records(
     names: &Names,
     records: &[&FunctionRecord],
     container: &[&FunctionRecord],

@@ -57,7 +57,7 @@ impl Faults {
 /// # Errors
 ///
 /// Out of memory, as an I/O error: the record is of no use any more.
-pub(in crate::sampleprof) fn merge_record(
+pub(crate) fn merge_record(
     into: &mut FunctionRecord,
     from: FunctionRecord,
     weight: u64,

@@ -4,8 +4,8 @@ use super::fold::{RecordFault, merge_record};
 use super::remap::remap;
 use super::rename::rename;
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::Remapping;
 use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
-use crate::merge::Remapping;
 use crate::sampleprof::chain::Chain;
 use crate::sampleprof::hash::{hash_range, hash_range_xxh3, std_hash};
 use crate::sampleprof::names::{FunctionName, NameId, Names};
@@ -164,18 +164,18 @@ impl Merger {
     /// # Errors
     ///
     /// As [`add`](Self::add).
-    pub(in crate::sampleprof) fn begin(&mut self, stated: StatedKind) -> Result<()> {
+    pub(crate) fn begin(&mut self, stated: StatedKind) -> Result<()> {
         self.kind.learn(stated);
         self.check_kind()
     }
 
     /// A merge of records that refer to these names.
-    pub(in crate::sampleprof) fn of_names(rules: Rules, names: Names) -> Self {
+    pub(crate) fn of_names(rules: Rules, names: Names) -> Self {
         Self { names, ..Self::new(rules) }
     }
 
     /// Adds a record; says whether it was added to another, and what was wrong then.
-    pub(in crate::sampleprof) fn add_sum(&mut self, record: FunctionRecord) -> Result<(bool, Option<RecordFault>)> {
+    pub(crate) fn add_sum(&mut self, record: FunctionRecord) -> Result<(bool, Option<RecordFault>)> {
         let key = self.key(&record);
         let merged = self.merge_at(key, record, 1)?;
         Ok((merged.is_some(), merged.and_then(|(_, fault)| fault)))
@@ -405,7 +405,7 @@ impl Merger {
 
 /// Places of the functions of a profile in the order in which LLVM's container
 /// gives them to a merge.
-pub(in crate::sampleprof) fn order_of_input(rules: Rules, profile: &SampleProfile) -> Result<Vec<usize>> {
+pub(crate) fn order_of_input(rules: Rules, profile: &SampleProfile) -> Result<Vec<usize>> {
     let mut merger = Merger::of_names(rules, profile.names.try_clone()?);
     let mut chain = Chain::default();
     profile.functions.iter().try_for_each(|record| chain.insert(merger.key(record)))?;
@@ -414,7 +414,7 @@ pub(in crate::sampleprof) fn order_of_input(rules: Rules, profile: &SampleProfil
 
 /// The summary of records in LLVM's order. Those of one function in several
 /// contexts are added up first.
-pub(in crate::sampleprof) fn summarize<'a>(
+pub(crate) fn summarize<'a>(
     records: impl IntoIterator<Item = &'a FunctionRecord>,
     names: &Names,
     kind: Kind,

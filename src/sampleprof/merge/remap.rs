@@ -2,8 +2,8 @@
 
 use super::fold::{RecordFault, merge_record};
 use crate::error::Result;
+use crate::instr::Remapping;
 use crate::memory::{self, HOLD_RECORDS};
-use crate::merge::Remapping;
 use crate::sampleprof::names::{FunctionName, NameId, Names};
 use crate::sampleprof::record::{FunctionRecord, LineLocation, add_saturating, add_target};
 
@@ -14,7 +14,7 @@ use crate::sampleprof::record::{FunctionRecord, LineLocation, add_saturating, ad
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn remap(
+pub(crate) fn remap(
     record: &FunctionRecord,
     names: &mut Names,
     remapping: &Remapping,

@@ -6,7 +6,7 @@ use crate::sampleprof::targets::CallTarget;
 
 /// Gives every name the number that it has elsewhere. `same_order` says that
 /// the new numbers rise with the old ones, so that lists stay sorted.
-pub(in crate::sampleprof) fn rename(record: &mut FunctionRecord, numbers: &[NameId], same_order: bool) {
+pub(crate) fn rename(record: &mut FunctionRecord, numbers: &[NameId], same_order: bool) {
     record.name = numbers[record.name.index()];
     if let Some(frames) = &mut record.context {
         frames.iter_mut().for_each(|frame| frame.function = numbers[frame.function.index()]);

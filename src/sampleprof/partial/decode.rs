@@ -3,8 +3,8 @@
 use super::shape::Shape;
 use super::sums::{Contribution, KnownFault, PartialSamples, Sum};
 use crate::error::{ErrorKind, Result};
-use crate::instr::Release;
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::Release;
 use crate::partial::{Decoder, PartialInput};
 use crate::sampleprof::merge::{RecordFault, rename};
 use crate::sampleprof::names::{FunctionName, NameId, Names};

@@ -2,8 +2,8 @@
 
 use super::shape::Shape;
 use crate::error::Result;
+use crate::instr::Remapping;
 use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
-use crate::merge::Remapping;
 use crate::partial::PartialInput;
 use crate::sampleprof::merge::{RecordFault, merge_record, order_of_input, remap, rename};
 use crate::sampleprof::names::{NameId, Names};

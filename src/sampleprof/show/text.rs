@@ -1,7 +1,7 @@
 //! Records as text.
 
 use crate::digits::push_decimal;
-use crate::report::format::six_significant_digits;
+use crate::number_format::six_significant_digits;
 use crate::sampleprof::names::{FunctionName, Names};
 use crate::sampleprof::order;
 use crate::sampleprof::profile::{SampleProfile, SymbolList, push_title};

@@ -6,7 +6,7 @@
 use crate::sampleprof::record::LineLocation;
 
 /// Lines of a function are below this where no discriminator follows.
-pub(in crate::sampleprof) const LINES: u32 = 1 << 16;
+pub(crate) const LINES: u32 = 1 << 16;
 
 /// The first line of a record.
 #[derive(Debug, PartialEq, Eq)]

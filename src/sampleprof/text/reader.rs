@@ -71,7 +71,7 @@ pub fn is_text(file: &[u8]) -> bool {
 ///
 /// Malformed, with the number of the line as section, or a counter that
 /// overflows when lines about one place are added up.
-pub(in crate::sampleprof) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
+pub(crate) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let mut reader = Reader {
         options,
         profile,

@@ -30,11 +30,7 @@ const LINE: usize = 128;
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub(in crate::sampleprof) fn write_records(
-    names: &Names,
-    records: &[&FunctionRecord],
-    options: &WriteOptions,
-) -> Result<Vec<u8>> {
+pub(crate) fn write_records(names: &Names, records: &[&FunctionRecord], options: &WriteOptions) -> Result<Vec<u8>> {
     let mut writer = Writer { names, options, text: Vec::new(), is_out_of_memory: false };
     for record in records {
         let frames = record.context.iter().flatten().map(|frame| writer.name_len(frame.function) + LINE);

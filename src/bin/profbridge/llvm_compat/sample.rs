@@ -7,13 +7,13 @@ use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
 use super::values::float;
-use profbridge::input::WeightedInput;
-use profbridge::instr::Profile;
-use profbridge::pipeline::MergeOptions;
-use profbridge::pipeline::merge::sampleprof::{
+use profbridge::families::MergeOptions;
+use profbridge::families::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, overlap_sample_files,
     parse_symbols,
 };
+use profbridge::input::WeightedInput;
+use profbridge::instr::Profile;
 use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
     self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary,
